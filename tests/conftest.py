@@ -1,0 +1,22 @@
+"""Profiles of hypothesis, and the folder of shared test modules on the import path."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from hypothesis import HealthCheck, settings
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+# A generated program is a few dozen rows, and the first example of a run loads the catalogue.
+settings.register_profile(
+    "default",
+    deadline=None,
+    max_examples=100,
+    derandomize=bool(os.environ.get("CI")),
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+settings.register_profile("nightly", settings.get_profile("default"), max_examples=2000, derandomize=False)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))

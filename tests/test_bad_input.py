@@ -1,0 +1,210 @@
+"""Input that no tool likes: one clear finding or a clean result, never a crash, never a changed file."""
+
+from __future__ import annotations
+
+import encodings.aliases
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tpulint.catalog import load
+from tpulint.config import Settings
+from tpulint.linter import lint
+from tpulint.model import FileResult, Severity
+from tpulint.source import SourceFile, UnreadableSource
+
+CATALOGUE = load()
+FIXING = Settings(fix=True, unsafe_fixes=True, select=("ALL",), preview=True)
+
+TORCH = b"import torch\n"
+
+BROKEN = {
+    "syntax error": TORCH + b"def f(:\n    pass\n",
+    "unclosed bracket": TORCH + b"x = torch.zeros((1, 2)\n",
+    "unclosed string": TORCH + b"x = 'torch.cuda\n",
+    "unclosed triple quotes": TORCH + b'x = """torch.cuda\n\n',
+    "python 2": b"import torch\nprint torch.cuda.is_available()\n",
+    "python 2 exception": TORCH + b"try:\n    pass\nexcept ImportError, e:\n    pass\n",
+    "indentation": TORCH + b"if True:\n        x = 1\n    torch.cuda.synchronize()\n",
+    "tabs against spaces": TORCH + b"if True:\n        x = 1\n\ttorch.cuda.synchronize()\n",
+    "merge conflict": TORCH + b"<<<<<<< HEAD\ntorch.cuda.synchronize()\n=======\n>>>>>>> other\n",
+    "return outside a function": TORCH + b"return torch.cuda.is_available()\n",
+    "unfinished continuation": TORCH + b"x = torch.cuda.device_count() \\",
+    "1,000 parentheses": TORCH + b"x = " + b"(" * 1000 + b"torch" + b")" * 1000 + b"\n",
+    "1,000 lists": TORCH + b"x = " + b"[" * 1000 + b"torch" + b"]" * 1000 + b"\n",
+    "120 nested blocks": TORCH + b"".join(b" " * depth + b"if torch:\n" for depth in range(120)) + b" " * 120 + b"pass\n",
+}
+"""Text that Python itself refuses."""
+
+UNREADABLE = {
+    "NUL byte": TORCH + b"x = '\x00'\n",
+    "binary": bytes(range(256)) * 4 + b"torch.cuda.synchronize()",
+    "latin-1 without a cookie": TORCH + b"# gr\xf6\xdfe\ntorch.cuda.synchronize()\n",
+    "utf-16": "import torch\ntorch.cuda.synchronize()\n".encode("utf-16"),
+    "cookie of no encoding": b"# coding: klingon\nimport torch\ntorch.cuda.synchronize()\n",
+    "cookie of no text encoding": b"# coding: rot13\nimport torch\ntorch.cuda.synchronize()\n",
+    "cookie against byte order mark": b"\xef\xbb\xbf# coding: latin-1\nimport torch\ntorch.cuda.synchronize()\n",
+    "truncated utf-8": TORCH + "x = 'é'".encode()[:-2],
+    "pickle": b"\x80\x04\x95torch.cuda.synchronize\x94.",
+}
+"""Bytes that are not text."""
+
+HARMLESS = {
+    "empty": b"",
+    "newline only": b"\n",
+    "byte order mark only": b"\xef\xbb\xbf",
+    "white space only": b" \t\x0c\r\n\r\n  ",
+    "comment only": b"# torch.cuda.synchronize()",
+    "docstring only": b'"""torch.cuda.synchronize()"""',
+    "800 elif": b"import torch\nif torch:\n    pass\n" + b"".join(b"elif torch == %d:\n    pass\n" % n for n in range(800)),
+    "90 lists": b"import torch\nx = " + b"[" * 90 + b"torch" + b"]" * 90 + b"\n",
+    "700 terms": b"import torch\nx = " + b" + ".join([b"torch.pi"] * 700) + b"\n",
+    "long line": b"import torch\nx = '" + b"torch.cuda.synchronize() " * 40_000 + b"'\n",
+}
+"""Text without anything to find."""
+
+DEEP = {
+    "8,000 terms": b" + ".join([b"torch.cuda.device_count()"] * 8000),
+    "2,000 terms": b" + ".join([b"torch.cuda.device_count()"] * 2000),
+    "chain of 1,500 calls": b"torch.zeros(1)" + b".cuda()" * 1500,
+    "chain of 300 calls": b"torch.zeros(1)" + b".cuda()" * 300,
+    "3,000 not": b"not " * 3000 + b"torch.cuda.is_available()",
+    "900 lambdas": b"lambda: " * 900 + b"torch.cuda.is_available()",
+    "150 nested calls": b"torch.cuda.manual_seed(" * 150 + b"0" + b")" * 150,
+    "attribute of 1,200 names": b"torch.cuda" + b".amp" * 1200,
+    "500 comparisons": b" < ".join([b"torch.cuda.device_count()"] * 500),
+}
+"""Expressions so deep that a Python release may refuse them; a newer one may not."""
+
+
+def read(data: bytes) -> SourceFile:
+    return SourceFile.from_bytes(data, "train.py")
+
+
+def fix(data: bytes) -> FileResult:
+    return lint(read(data), FIXING, CATALOGUE)
+
+
+@pytest.mark.parametrize("data", BROKEN.values(), ids=BROKEN.keys())
+def test_text_that_is_not_python_is_one_finding(data: bytes) -> None:
+    result = fix(data)
+    assert [finding.code for finding in result.findings] == ["invalid-syntax"]
+    finding = result.findings[0]
+    assert finding.severity is Severity.ERROR
+    assert finding.message and "\n" not in finding.message
+    assert 0 <= finding.span.start <= finding.span.end <= len(result.text)
+    assert not result.error and not result.fixed
+    assert result.text == result.original == read(data).text
+
+
+def test_syntax_error_is_shown_where_python_sees_it() -> None:
+    source = read(TORCH + "x = 'größe 😀'\r\ny = torch.zeros(1) torch.ones(1)\r\n".encode())
+    (finding,) = lint(source, FIXING, CATALOGUE).findings
+    assert source.position(finding.span.start)[0] == 3
+
+
+@pytest.mark.parametrize("data", UNREADABLE.values(), ids=UNREADABLE.keys())
+def test_bytes_that_are_not_text_are_one_sentence(data: bytes) -> None:
+    with pytest.raises(UnreadableSource) as raised:
+        read(data)
+    assert raised.value.message and "\n" not in raised.value.message
+    assert 1 <= raised.value.row <= data.count(b"\n") + data.count(b"\r") + 1
+
+
+@pytest.mark.parametrize("data", HARMLESS.values(), ids=HARMLESS.keys())
+def test_nothing_to_find_is_a_clean_result(data: bytes) -> None:
+    source = read(data)
+    result = lint(source, FIXING, CATALOGUE)
+    assert result.findings == () and result.fixed == () and not result.error
+    assert source.render(result.text) == data
+
+
+@pytest.mark.parametrize("expression", DEEP.values(), ids=DEEP.keys())
+def test_deep_expression_is_linted_or_refused(expression: bytes) -> None:
+    result = fix(TORCH + b"x = (" + expression + b")\n")
+    assert not result.error
+    if any(finding.code == "invalid-syntax" for finding in result.findings):
+        assert len(result.findings) == 1 and result.text == result.original
+    else:
+        compile_quietly(result.text)
+
+
+def compile_quietly(text: str) -> None:
+    """Compile where this Python can: what it refuses for depth alone is no fault of a fix."""
+    try:
+        compile(text, "train.py", "exec", dont_inherit=True)
+    except (RecursionError, MemoryError):
+        pass
+
+
+def test_every_encoding_of_python_is_read_back_or_refused() -> None:
+    outcomes = set()
+    for name in sorted({*encodings.aliases.aliases.values(), "idna", "punycode", "unicode_escape", "undefined", "mbcs"}):
+        data = f"# coding: {name}\nimport torch\ntorch.cuda.synchronize()  # {'x' * 80}\n".encode()
+        try:
+            source = read(data)
+        except UnreadableSource:
+            outcomes.add("refused")
+        else:
+            assert source.render(source.text) == data, name
+            assert not lint(source, FIXING, CATALOGUE).error, name
+            outcomes.add("read")
+    assert outcomes == {"read", "refused"}
+
+
+def test_five_megabytes_take_seconds() -> None:
+    row = b"    total += loss.item(); x = x.cuda()  # row of a generated file\n"
+    data = b"import torch\nfor x in []:\n    loss = x.mean(); loss.backward()\n" + row * (5_000_000 // len(row))
+    began = time.perf_counter()
+    result = lint(read(data), Settings(select=("ALL",), preview=True), CATALOGUE)
+    assert time.perf_counter() - began < 90
+    assert not result.error
+    assert result.text.encode() == data
+
+
+# ---------------------------------------------------------------- the command line
+
+
+def run(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "from tpulint.cli import main; main()", "check", "--no-cache", *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+
+
+def test_bad_files_are_reported_and_the_others_are_linted(tmp_path: Path) -> None:
+    bad = BROKEN | UNREADABLE | {name: TORCH + b"x = (" + data + b")\n" for name, data in DEEP.items()}
+    for number, data in enumerate(bad.values()):
+        (tmp_path / f"bad_{number}.py").write_bytes(data)
+    for number, data in enumerate(HARMLESS.values()):
+        (tmp_path / f"harmless_{number}.py").write_bytes(data)
+    (tmp_path / "good.py").write_bytes(TORCH + b"torch.cuda.synchronize()\n")
+    done = run("--output-format", "json", str(tmp_path), folder=tmp_path)
+    assert "Traceback" not in done.stderr + done.stdout
+    assert done.returncode == 1, done.stderr
+    found: dict[str, set[str]] = {}
+    for finding in json.loads(done.stdout):
+        found.setdefault(Path(finding["filename"]).name, set()).add(finding["code"])
+    assert not any(name.startswith("harmless") for name in found)
+    assert found["good.py"] and "invalid-syntax" not in found["good.py"]
+    for number, name in enumerate([*BROKEN, *UNREADABLE]):
+        assert found[f"bad_{number}.py"] == {"invalid-syntax"}, name
+
+
+def test_fixing_leaves_bad_files_byte_for_byte(tmp_path: Path) -> None:
+    files = {tmp_path / f"{number}.py": data for number, data in enumerate([*BROKEN.values(), *UNREADABLE.values()])}
+    for path, data in files.items():
+        path.write_bytes(data)
+    done = run("--fix", "--unsafe-fixes", str(tmp_path), folder=tmp_path)
+    assert "Traceback" not in done.stderr + done.stdout
+    assert done.returncode == 1, done.stderr
+    assert {path: path.read_bytes() for path in files} == files
+
+
+def test_missing_path_and_folder_without_files_are_said(tmp_path: Path) -> None:
+    missing = run("nowhere.py", folder=tmp_path)
+    assert missing.returncode != 0 and "nowhere.py" in missing.stderr + missing.stdout
+    assert "Traceback" not in missing.stderr
+    assert run(".", folder=tmp_path).returncode == 0

@@ -1,0 +1,430 @@
+"""The laws of fixes, held against generated programs: with the rules of the catalogue, and with rules of the tests."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import io
+import random
+import re
+import symtable
+import tokenize
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import hypothesmith
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from layouts import encoded
+from plain_rules import RULES, PlainCatalogue
+from programs import programs
+
+from tpulint.catalog import load
+from tpulint.config import Settings
+from tpulint.fixer import apply, apply_edits, select
+from tpulint.imports import import_edit
+from tpulint.linter import lint
+from tpulint.model import Applicability, Edit, FileResult, Finding, Fix, Scope, Severity, Span
+from tpulint.semantic import SemanticIndex
+from tpulint.source import SourceFile
+
+NEWLINE = re.compile(r"\r\n|\r|\n")
+
+
+class Reordered:
+    """A catalogue whose rules run in another order."""
+
+    def __init__(self, catalogue: Any, order: random.Random) -> None:
+        self._catalogue = catalogue
+        self._order = order
+
+    def select(self, settings: Settings) -> Sequence[object]:
+        rules = list(self._catalogue.select(settings))
+        self._order.shuffle(rules)
+        return rules
+
+
+class Mode(NamedTuple):
+    """Rules, and how far their fixes are applied."""
+
+    catalogue: Any
+    settings: Settings
+
+    def check(self, text: str) -> FileResult:
+        return self._lint(text, self.settings._replace(fix=False))
+
+    def fix(self, text: str) -> FileResult:
+        return self._lint(text, self.settings)
+
+    def _lint(self, text: str, settings: Settings) -> FileResult:
+        result = lint(SourceFile.from_text(text, "train.py"), settings, self.catalogue)
+        assert not result.error
+        assert not any(finding.code == "invalid-syntax" for finding in result.findings)
+        return result
+
+
+CATALOGUE: Any = load()
+ALL = Settings(fix=True, unsafe_fixes=True, select=("ALL",), preview=True)
+MODES = {
+    "default rules, safe fixes": Mode(CATALOGUE, Settings(fix=True)),
+    "all rules, unsafe fixes": Mode(CATALOGUE, ALL),
+    "test rules, safe fixes": Mode(PlainCatalogue(RULES), Settings(fix=True)),
+    "test rules, unsafe fixes": Mode(PlainCatalogue(RULES), ALL),
+}
+in_every_mode = pytest.mark.parametrize("mode", MODES.values(), ids=MODES.keys())
+
+
+def index_of(text: str) -> SemanticIndex:
+    return SemanticIndex(SourceFile.from_text(text, "train.py"), ast.parse(text))
+
+
+def rows_of(text: str) -> list[str]:
+    """The rows of a text with their newlines, as Python counts rows."""
+    ends = [match.end() for match in NEWLINE.finditer(text)]
+    return [text[start:end] for start, end in zip([0, *ends], [*ends, len(text)], strict=True)]
+
+
+def comments_of(text: str) -> Counter[str]:
+    lines = io.StringIO(NEWLINE.sub("\n", text), newline="\n")
+    return Counter(token.string for token in tokenize.generate_tokens(lines.readline) if token.type == tokenize.COMMENT)
+
+
+def undefined_names(text: str) -> set[str]:
+    """Names that some scope looks up in the module or the builtins, and nobody binds there."""
+
+    def tables(table: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
+        yield table
+        for child in table.get_children():
+            yield from tables(child)
+
+    module = symtable.symtable(text, "train.py", "exec")
+    scopes = list(tables(module))
+    bound = {symbol.get_name() for symbol in module.get_symbols() if symbol.is_assigned() or symbol.is_imported()}
+    bound |= {symbol.get_name() for table in scopes for symbol in table.get_symbols() if symbol.is_declared_global()}
+    looked_up = {
+        symbol.get_name()
+        for table in scopes
+        for symbol in table.get_symbols()
+        if symbol.is_referenced() and symbol.is_global() or (table is module and symbol.is_referenced())
+    }
+    return looked_up - bound - {"__file__", "__name__", *dir(builtins)}
+
+
+def unused_imports(text: str) -> set[str]:
+    tree = ast.parse(text)
+    imported = {
+        alias.asname or alias.name.partition(".")[0]
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    }
+    return imported - {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} - {"annotations"}
+
+
+def superfluous_passes(text: str) -> int:
+    blocks = (getattr(node, field, None) for node in ast.walk(ast.parse(text)) for field in ("body", "orelse", "finalbody"))
+    return sum(
+        isinstance(block, list) and len(block) > 1 and any(isinstance(statement, ast.Pass) for statement in block)
+        for block in blocks
+    )
+
+
+class Round(NamedTuple):
+    """One round, done by hand."""
+
+    before: str
+    accepted: list[Finding]
+    after: str
+
+
+def rounds(mode: Mode, text: str) -> Iterator[Round]:
+    """The rounds that fixing goes through, each from the findings of a plain check."""
+    for _ in range(30):
+        accepted = select(mode.check(text).findings, mode.settings.required_applicability)
+        if not accepted:
+            return
+        fixes = list(dict.fromkeys(finding.fix for finding in accepted if finding.fix))
+        after = apply(index_of(text), fixes)
+        yield Round(text, accepted, after)
+        text = after
+    raise AssertionError("the rounds do not come to an end")
+
+
+# ---------------------------------------------------------------- what a check gives
+
+
+@in_every_mode
+@given(text=programs())
+def test_check_changes_nothing_and_stays_inside_the_text(mode: Mode, text: str) -> None:
+    result = mode.check(text)
+    assert result.text == result.original == text
+    assert not result.fixed and not result.rounds
+    assert list(result.findings) == sorted(result.findings, key=lambda finding: (finding.span, finding.code))
+    for finding in result.findings:
+        assert 0 <= finding.span.start <= finding.span.end <= len(text)
+        assert finding.message.strip() == finding.message != ""
+        for span, _ in finding.related:
+            assert 0 <= span.start <= span.end <= len(text)
+
+
+@in_every_mode
+@given(text=programs())
+def test_edits_of_a_fix_are_disjoint(mode: Mode, text: str) -> None:
+    for finding in mode.check(text).findings:
+        edits = finding.fix.edits if finding.fix else ()
+        assert edits == tuple(sorted(edits))
+        for edit in edits:
+            assert 0 <= edit.span.start <= edit.span.end <= len(text)
+            assert text[edit.span.start : edit.span.end] != edit.text, "an edit that changes nothing"
+            # A newline of two characters is one thing.
+            assert not any(text[at - 1 : at + 1] == "\r\n" for at in edit.span if at)
+        for left, right in zip(edits, edits[1:], strict=False):
+            assert left.span.end <= right.span.start and left.span != right.span
+
+
+@in_every_mode
+@given(text=programs())
+def test_fix_removes_its_finding_and_brings_no_worse_one(mode: Mode, text: str) -> None:
+    before = mode.check(text).findings
+    index = index_of(text)
+    seen: set[Fix] = set()
+    for finding in before:
+        fix = finding.fix
+        if fix is None or fix in seen or fix.applicability is Applicability.DISPLAY:
+            continue
+        seen.add(fix)
+        after = mode.check(apply(index, [fix])).findings
+        kinds_before, kinds_after = (Counter(one.code for one in findings) for findings in (before, after))
+        assert kinds_after[finding.code] < kinds_before[finding.code], finding
+        new = [one for one in after if one.code in kinds_after - kinds_before]
+        assert all(one.severity <= finding.severity for one in new), (finding, new)
+
+
+# ---------------------------------------------------------------- what fixing gives
+
+
+@in_every_mode
+@given(text=programs())
+def test_output_is_a_working_program(mode: Mode, text: str) -> None:
+    fixed = mode.fix(text).text
+    compile(fixed, "train.py", "exec", dont_inherit=True)
+    assert undefined_names(fixed) <= undefined_names(text)
+    assert unused_imports(fixed) <= unused_imports(text)
+    assert superfluous_passes(fixed) <= superfluous_passes(text)
+
+
+@in_every_mode
+@given(text=programs())
+def test_second_run_changes_nothing(mode: Mode, text: str) -> None:
+    first = mode.fix(text)
+    second = mode.fix(first.text)
+    assert second.text == first.text
+    assert not second.fixed
+    assert second.findings == first.findings == mode.check(first.text).findings
+
+
+@in_every_mode
+@given(text=programs(), seed=st.integers(0, 2**32))
+def test_order_of_rules_does_not_matter(mode: Mode, text: str, seed: int) -> None:
+    reordered = Reordered(mode.catalogue, random.Random(seed))
+    assert Mode(reordered, mode.settings).fix(text) == mode.fix(text)
+
+
+@in_every_mode
+@given(text=programs())
+def test_only_rows_of_edits_change(mode: Mode, text: str) -> None:
+    for before, accepted, after in rounds(mode, text):
+        source = SourceFile.from_text(before)
+        edits = [edit for finding in accepted if finding.fix for edit in finding.fix.edits]
+        needs = [need for finding in accepted if finding.fix for need in finding.fix.imports]
+        added = import_edit(index_of(before), needs)
+        touched: set[int] = set()
+        for edit in [*edits, *([added] if added else [])]:
+            last = max(edit.span.start, edit.span.end - 1)
+            touched.update(range(source.row(edit.span.start), source.row(last) + 1))
+        untouched = [row for number, row in enumerate(rows_of(before), 1) if number not in touched]
+        left = iter(rows_of(after))
+        assert all(any(row == other for other in left) for row in untouched)
+
+
+@in_every_mode
+@given(text=programs())
+def test_fixing_is_its_rounds(mode: Mode, text: str) -> None:
+    """Every fix of a round is applied whole, every other one not at all, and nothing else happens to the text."""
+    result = mode.fix(text)
+    *_, last = [Round(text, [], text), *rounds(mode, text)]
+    if result.text != last.after:
+        # Imports that lost their last use are dropped at the very end: whole rows, or parts of import statements.
+        assert ast.dump(without_imports(result.text)) == ast.dump(without_imports(last.after))
+    assert [finding for one in rounds(mode, text) for finding in one.accepted] == list(result.fixed)
+
+
+def without_imports(text: str) -> ast.Module:
+    tree = ast.parse(text)
+    tree.body = [statement for statement in tree.body if not isinstance(statement, ast.Import | ast.ImportFrom)]
+    return tree
+
+
+@in_every_mode
+@given(text=programs())
+def test_newlines_are_kept(mode: Mode, text: str) -> None:
+    fixed = mode.fix(text).text
+    before, after = (Counter(NEWLINE.findall(one)) for one in (text, fixed))
+    dominant = SourceFile.from_text(text).newline
+    assert all(after[newline] <= before[newline] for newline in after if newline != dominant)
+
+
+@in_every_mode
+@given(text=programs())
+def test_comments_survive(mode: Mode, text: str) -> None:
+    fixed = mode.fix(text).text
+    lost = comments_of(text) - comments_of(fixed)
+    if mode.settings.unsafe_fixes:
+        # An unsafe fix may lose the comments that stand inside what it replaces, and no other.
+        for before, accepted, _ in rounds(mode, text):
+            for finding in accepted:
+                for edit in finding.fix.edits if finding.fix else ():
+                    lost -= Counter(comment for comment in lost if comment in before[edit.span.start : edit.span.end])
+    assert not lost
+
+
+@in_every_mode
+@given(text=programs())
+def test_file_without_findings_is_returned_byte_for_byte(mode: Mode, text: str) -> None:
+    fixed = mode.fix(text).text
+    silent = Settings(fix=True, unsafe_fixes=True, select=("ALL",), preview=True)
+    marked = f"# tpulint: noqa{SourceFile.from_text(text).newline}{fixed}"
+    result = lint(SourceFile.from_text(marked), silent, mode.catalogue)
+    assert result.text == marked
+    assert {finding.code for finding in result.findings} <= {"unused-suppression"}
+
+
+@in_every_mode
+@given(data=st.data())
+def test_bytes_are_kept_in_any_encoding(mode: Mode, data: st.DataObject) -> None:
+    raw = data.draw(encoded(data.draw(programs())))
+    source = SourceFile.from_bytes(raw, "train.py")
+    assert source.render(source.text) == raw
+    result = lint(source, mode.settings, mode.catalogue)
+    assert not result.error
+    rendered = source.render(result.text)
+    assert ast.dump(ast.parse(rendered)) == ast.dump(ast.parse(result.text))
+    assert rendered.startswith(raw[:3]) or not raw.startswith(b"\xef\xbb\xbf")
+
+
+def test_programs_are_worth_fixing() -> None:
+    """The laws above say something only if the programs are full of findings."""
+    drawn: list[str] = []
+
+    @settings(max_examples=60, derandomize=True, database=None)
+    @given(programs())
+    def collect(text: str) -> None:
+        drawn.append(text)
+
+    collect()
+    for mode in MODES.values():
+        results = [mode.fix(text) for text in drawn]
+        assert sum(bool(result.fixed) for result in results) > len(drawn) * 0.6
+        assert max(result.rounds for result in results) > 1
+
+
+# ---------------------------------------------------------------- programs that have nothing to do with torch
+
+ANCHORS = " ".join(sorted({anchor for rule in CATALOGUE.rules for anchor in rule.anchors}))
+
+
+@settings(max_examples=settings.get_profile(settings._current_profile or "default").max_examples // 3)
+@given(program=st.one_of(hypothesmith.from_node(), hypothesmith.from_grammar()))
+def test_arbitrary_programs_are_left_alone(program: str) -> None:
+    # Without the words that rules look for, a file would not even be parsed.
+    text = f"{program}\n# {ANCHORS}\n"
+    try:
+        compile(text, "train.py", "exec", dont_inherit=True)
+    except (SyntaxError, ValueError):
+        assume(False)
+    for mode in MODES.values():
+        result = mode.fix(text)
+        assert result.findings == () and result.fixed == ()
+        assert result.text == text
+
+
+# ---------------------------------------------------------------- the fixer alone
+
+SPANS = st.tuples(st.integers(0, 30), st.integers(0, 6)).map(lambda pair: Span(pair[0], pair[0] + pair[1]))
+
+
+@st.composite
+def fixes(draw: st.DrawFn) -> Fix:
+    edits: list[Edit] = []
+    for edit in draw(st.lists(st.builds(Edit, SPANS, st.sampled_from(("", "A", "BB"))), min_size=1, max_size=3)):
+        if all(edit.span.start >= other.span.end and edit.span != other.span for other in edits):
+            edits.append(edit)
+    scope = draw(st.sampled_from(Scope))
+    applicability = draw(st.sampled_from(Applicability))
+    return Fix("Title", tuple(edits), (), applicability, "Reason.", scope)
+
+
+FINDINGS = st.lists(
+    st.builds(
+        Finding,
+        code=st.sampled_from(("X1", "X2", "X3")),
+        name=st.just("name"),
+        span=SPANS,
+        message=st.just("message"),
+        severity=st.sampled_from(Severity),
+        fix=st.none() | fixes(),
+    ),
+    max_size=8,
+)
+
+
+@given(FINDINGS, st.sampled_from(Applicability), st.randoms(use_true_random=False))
+def test_selected_fixes_are_disjoint_and_do_not_depend_on_order(
+    findings: list[Finding], required: Applicability, order: random.Random
+) -> None:
+    accepted = select(findings, required)
+    edits = sorted({edit for finding in accepted if finding.fix for edit in finding.fix.edits})
+    for left, right in zip(edits, edits[1:], strict=False):
+        assert left.span.end <= right.span.start and left.span != right.span
+    wanted = [finding.fix for finding in findings if finding.fix and finding.fix.applicability >= required]
+    assert bool(accepted) == bool(wanted)
+    assert {finding.fix.scope for finding in accepted if finding.fix} <= {max((fix.scope for fix in wanted), default=None)}
+    shuffled = list(findings)
+    order.shuffle(shuffled)
+    assert {finding.fix for finding in select(shuffled, required)} == {finding.fix for finding in accepted}
+
+
+@given(FINDINGS)
+def test_edits_are_applied_where_they_stand(findings: list[Finding]) -> None:
+    text = "0123456789abcdefghijklmnopqrstuvwxyz!"
+    edits = [
+        edit for finding in select(findings, Applicability.DISPLAY) if finding.fix for edit in dict.fromkeys(finding.fix.edits)
+    ]
+    edits = list(dict.fromkeys(edits))
+    expected = text
+    for edit in sorted(edits, key=lambda edit: (edit.span.start, edit.span.end), reverse=True):
+        expected = expected[: edit.span.start] + edit.text + expected[edit.span.end :]
+    assert apply_edits(text, edits) == expected
+
+
+def test_overlapping_fixes_are_applied_one_after_the_other() -> None:
+    """Fixes that overlap go into different rounds; each sees the text that the one before it left."""
+
+    def check(ctx: Any) -> Iterator[Finding]:
+        for call in ctx.index.calls_to("torch.cuda.manual_seed", "torch.manual_seed"):
+            if "cuda" in ctx.text(call):
+                inner = ctx.fix("Rename", Applicability.SAFE, "Reason.")
+                inner.rename_callee(call, "torch.manual_seed")
+                yield ctx.finding(call, "old name", inner)
+            if isinstance(ctx.index.parent(call), ast.Expr):
+                outer = ctx.fix("Print", Applicability.SAFE, "Reason.")
+                outer.replace(call, f"print({ctx.text(call)})")
+                yield ctx.finding(call.args[0], "not printed", outer)
+
+    rule: Callable[..., Iterator[Finding]] = check
+    mode = Mode(PlainCatalogue((RULES[0]._replace(check=rule),)), ALL)
+    result = mode.fix("import torch\ntorch.cuda.manual_seed(0)  # seed\n")
+    assert result.text == "import torch\nprint(torch.manual_seed(0))  # seed\n"
+    assert result.rounds == len(result.fixed) == 2

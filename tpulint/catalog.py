@@ -1,0 +1,327 @@
+"""The rules: cards read from packages of rules, kept parsed, their Python imported on first use."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from tpulint.card import CardError, Example, MappingRow, Option
+from tpulint.model import Applicability, Certainty, Finding, Severity
+
+try:
+    # hashlib would load OpenSSL for one digest.
+    from _blake2 import blake2b
+except ImportError:
+    from hashlib import blake2b
+
+if TYPE_CHECKING:
+    from tpulint.config import Settings
+    from tpulint.context import FileContext
+    from tpulint.declarative import NameTable
+
+    Check = Callable[[FileContext], Iterator[Finding]]
+
+__all__ = ["CardError", "Catalogue", "Rule", "load"]
+
+_KEPT_FILES = 8
+"""Parsed catalogues kept in the cache folder: one for each set of plugins in use."""
+
+
+class Place(NamedTuple):
+    """Where a rule stands."""
+
+    package: str
+    category: str
+    stem: str
+    path: str
+    """Path of the card."""
+    has_python: bool
+
+
+class Rule:
+    """One thing we look for: what its card says, and its check."""
+
+    __slots__ = (
+        "_card", "_check", "_table", "advice", "anchors", "applicability", "category", "certainty", "code", "fix_availability",
+        "fix_safety", "name", "place", "prelude", "references", "severity", "since", "status", "summary", "targets",
+        "when_to_ignore", "why",
+    )  # fmt: skip
+
+    def __init__(self, card: dict[str, object], place: Place) -> None:
+        self._card = card
+        self._check: Check | None = None
+        self._table: NameTable | None = None
+        self.place = place
+        self.category = place.category
+        self.code: str = _text(card, "code")
+        self.name: str = _text(card, "name")
+        self.summary = _text(card, "summary")
+        self.status = _text(card, "status")
+        """preview, stable, deprecated or removed."""
+        self.since = _text(card, "since")
+        self.severity = Severity[_text(card, "severity").upper()]
+        self.certainty = Certainty[_text(card, "certainty").upper()]
+        """The best the rule can claim."""
+        self.fix_availability = _text(card, "fix_availability")
+        """always, sometimes or none."""
+        self.applicability = Applicability[_text(card, "applicability").upper()]
+        self.why = _text(card, "why")
+        self.fix_safety = _text(card, "fix_safety")
+        self.advice = _text(card, "advice")
+        """What to do by hand."""
+        self.when_to_ignore = _text(card, "when_to_ignore")
+        self.anchors = _texts(card, "anchors")
+        """The rule speaks only about a file whose text holds at least one of these."""
+        self.targets: dict[str, str] = dict(card["targets"])  # type: ignore[call-overload]
+        """Backend to version condition; empty for all."""
+        self.prelude = _text(card, "prelude")
+        self.references = _texts(card, "references")
+
+    def __repr__(self) -> str:
+        return f"<Rule {self.code} {self.name}>"
+
+    @property
+    def default(self) -> bool:
+        """Whether the rule runs without being selected."""
+        return self.status == "stable"
+
+    @property
+    def examples(self) -> tuple[Example, ...]:
+        """Code the rule speaks about, and code it leaves alone."""
+        return tuple(Example(*item) for item in self._card["examples"])  # type: ignore[attr-defined]
+
+    @property
+    def mapping(self) -> tuple[MappingRow, ...]:
+        """The rows of the card's mapping table."""
+        return tuple(MappingRow.from_dict(item) for item in self._card["mapping"])  # type: ignore[attr-defined]
+
+    @property
+    def table(self) -> NameTable:
+        """The mapping table, ready for look-ups."""
+        if self._table is None:
+            from tpulint.declarative import NameTable
+
+            self._table = NameTable(self.mapping)
+        return self._table
+
+    @property
+    def options(self) -> dict[str, Option]:
+        """The settings this rule has of its own."""
+        return {name: Option(*item) for name, item in self._card["options"].items()}  # type: ignore[attr-defined]
+
+    def option_values(self, overrides: Iterable[tuple[str, object]] = ()) -> dict[str, object]:
+        """Defaults of the options with these values in their place. Raises ``ValueError`` naming a wrong one."""
+        options = self.options
+        values = {name: option.default for name, option in options.items()}
+        for name, value in overrides:
+            option = options.get(name)
+            if option is None:
+                known = f"; its options are {', '.join(options)}" if options else "; it has no options"
+                raise ValueError(f"unknown option {name!r} of {self.code}{known}")
+            if not option.accepts(value):
+                raise ValueError(f"option {name!r} of {self.code} must be of type {option.type}, not {value!r}")
+            values[name] = value
+        return values
+
+    @property
+    def fragment(self) -> str:
+        """The part of the documentation's address that names this rule."""
+        return f"{self.code.lower()}-{self.name}"
+
+    @property
+    def check(self) -> Check:
+        """The function that yields the rule's findings in one file."""
+        if self._check is None:
+            self._check = self._load_check()
+        return self._check
+
+    def _load_check(self) -> Check:
+        place = self.place
+        if place.has_python:
+            module = importlib.import_module(f"{place.package}.{place.category}.{place.stem}")
+            check = getattr(module, "check", None)
+            if not callable(check):
+                raise CardError(place.path, 1, f"{place.stem}.py beside this card must define check(ctx)")
+            return check  # type: ignore[no-any-return]
+        from tpulint.declarative import check as check_table
+
+        return check_table
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Another process imports the Python of a rule when it needs it.
+        return Rule, (self._card, self.place)
+
+
+class Catalogue:
+    """All rules of some packages."""
+
+    def __init__(self, rules: Iterable[Rule], digest: str) -> None:
+        self.rules = tuple(sorted(rules, key=lambda rule: rule.code))
+        self.digest = digest
+        """Changes whenever a card or the Python of a rule changes."""
+        self._by_word = {word: rule for rule in self.rules for word in (rule.code, rule.name)}
+        self._selected: dict[Settings, tuple[Rule, ...]] = {}
+
+    def get(self, code_or_name: str) -> Rule | None:
+        """The rule of that code or name."""
+        return self._by_word.get(code_or_name)
+
+    def select(self, settings: Settings) -> tuple[Rule, ...]:
+        """The rules that run under these settings. ``check_selectors`` tells unknown selectors beforehand."""
+        found = self._selected.get(settings)
+        if found is None:
+            from tpulint.selection import enabled
+
+            found = self._selected[settings] = enabled(self.rules, settings)
+        return found
+
+    def codes_of(self, selectors: tuple[str, ...]) -> frozenset[str]:
+        """Codes of all rules that any of the selectors means."""
+        from tpulint.selection import codes_of
+
+        return codes_of(self.rules, selectors)
+
+
+def load(packages: tuple[str, ...] = ("tpulint_rules",)) -> Catalogue:
+    """The rules of these packages. Raises ``CardError`` for a bad card, ``ImportError`` for a package that is none."""
+    from tpulint import __version__
+
+    places: list[Place] = []
+    texts: list[bytes] = []
+    cards = blake2b(__version__.encode(), digest_size=16)
+    code = blake2b(digest_size=16)
+    # Cards parsed by another edition of the parser are not the same cards.
+    for module in ("card.py", "card_parser.py", "strict_yaml.py"):
+        cards.update(_stamp(os.path.join(os.path.dirname(__file__), module)).encode())
+    for package in packages:
+        for place, stamp in _places(package):
+            with open(place.path, "rb") as file:
+                data = file.read()
+            places.append(place)
+            texts.append(data)
+            cards.update(f"{package}/{place.category}/{place.stem}/{place.has_python}/{len(data)}\n".encode())
+            cards.update(data)
+            code.update(f"{stamp}\n".encode())
+    name = cards.hexdigest()
+    code.update(name.encode())
+    parsed = _read_parsed(name)
+    if parsed is None:
+        parsed = _parse(places, texts)
+        _keep_parsed(name, parsed)
+    return Catalogue([Rule(card, place) for card, place in zip(parsed, places, strict=True)], code.hexdigest())
+
+
+def _places(package: str) -> Iterator[tuple[Place, str]]:
+    """Cards of a package in order of path, each with a stamp of its Python file."""
+    roots = getattr(importlib.import_module(package), "__path__", None)
+    if roots is None:
+        raise ImportError(f"{package} is a module, not a package with folders of rules")
+    for root in roots:
+        with os.scandir(root) as entries:
+            folders = {entry.name: entry.is_dir() for entry in entries}
+        for category in sorted(folders):
+            if not folders[category]:
+                if category.endswith(".yaml"):
+                    raise CardError(os.path.join(root, category), 1, "a card must lie in the folder of its category")
+                continue
+            folder = os.path.join(root, category)
+            with os.scandir(folder) as entries:
+                files = {entry.name: entry for entry in entries}
+            for file in sorted(files):
+                stem, dot, suffix = file.rpartition(".")
+                if dot and suffix == "yaml":
+                    python = files.get(stem + ".py")
+                    stamp = "" if python is None else _stamp(python.path)
+                    yield Place(package, category, stem, files[file].path, python is not None), stamp
+
+
+def _stamp(path: str) -> str:
+    """Changes when the file does."""
+    state = os.stat(path)
+    return f"{os.path.basename(path)}:{state.st_mtime_ns}:{state.st_size}"
+
+
+def _parse(places: list[Place], texts: list[bytes]) -> list[dict[str, object]]:
+    from tpulint.card_parser import parse
+
+    parsed = []
+    for place, data in zip(places, texts, strict=True):
+        try:
+            text = data.decode()
+        except UnicodeDecodeError as error:
+            row = data.count(b"\n", 0, error.start) + 1
+            raise CardError(place.path, row, "not UTF-8") from None
+        own = place.package == "tpulint_rules"
+        parsed.append(parse(text, place.path, place.category, place.stem, own=own, has_python=place.has_python))
+    _check_unique([Rule(card, place) for card, place in zip(parsed, places, strict=True)])
+    return parsed
+
+
+def _check_unique(rules: list[Rule]) -> None:
+    seen: dict[str, Rule] = {}
+    for rule in rules:
+        for what, word in (("code", rule.code), ("name", rule.name)):
+            other = seen.setdefault(word, rule)
+            if other is not rule:
+                raise CardError(rule.place.path, _row_of(rule.place.path, what), f"{what} {word!r} is taken by {other.place.path}")
+
+
+def _row_of(path: str, key: str) -> int:
+    with open(path, encoding="utf-8") as file:
+        return next((row for row, line in enumerate(file, 1) if line.startswith(f"{key}:")), 1)
+
+
+# -------------------------------------------------------------------- the parsed catalogue on disk
+
+
+def _folder() -> str:
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return os.path.join(base, "tpulint")
+
+
+def _read_parsed(name: str) -> list[dict[str, object]] | None:
+    """The parsed cards kept under this name; None when there are none or the file is damaged."""
+    try:
+        with open(os.path.join(_folder(), f"catalogue-{name}.json"), "rb") as file:
+            checksum, _, data = file.read().partition(b"\n")
+    except OSError:
+        return None
+    if blake2b(data, digest_size=16).hexdigest().encode() != checksum:
+        return None
+    return json.loads(data)  # type: ignore[no-any-return]
+
+
+def _keep_parsed(name: str, parsed: list[dict[str, object]]) -> None:
+    """Write the parsed cards, whole or not at all. A folder that cannot be written only costs time."""
+    folder = _folder()
+    path = os.path.join(folder, f"catalogue-{name}.json")
+    draft = f"{path}.{os.getpid()}"
+    data = json.dumps(parsed).encode()
+    try:
+        os.makedirs(folder, exist_ok=True)
+        with open(draft, "wb") as file:
+            file.write(blake2b(data, digest_size=16).hexdigest().encode() + b"\n" + data)
+        os.replace(draft, path)
+        with os.scandir(folder) as entries:
+            kept = sorted((e for e in entries if e.name.startswith("catalogue-")), key=lambda e: e.stat().st_mtime_ns)
+        for entry in kept[:-_KEPT_FILES]:
+            os.unlink(entry.path)
+    except OSError:
+        return
+
+
+def _text(card: dict[str, object], key: str) -> str:
+    value = card[key]
+    if not isinstance(value, str):
+        raise TypeError(key)
+    return value
+
+
+def _texts(card: dict[str, object], key: str) -> tuple[str, ...]:
+    value = card[key]
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise TypeError(key)
+    return tuple(value)

@@ -1,0 +1,30 @@
+"""Where the comments of a text stand."""
+
+from __future__ import annotations
+
+import io
+import re
+import tokenize
+
+from tpulint.model import Span
+
+_NEWLINE = re.compile(r"\r\n|\r|\n")
+
+
+def comment_spans(text: str) -> list[Span]:
+    """Spans of all comments, in order; an unfinished text gives those up to where it breaks off."""
+    if "#" not in text:
+        return []
+    starts = [0]
+    starts.extend(match.end() for match in _NEWLINE.finditer(text))
+    # tokenize ends lines at "\n" only: give it one line per line of ours, of the same length in code points.
+    lines = _NEWLINE.sub(lambda match: "\n", text)
+    spans = []
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(lines).readline):
+            if token.type == tokenize.COMMENT:
+                start = starts[token.start[0] - 1] + token.start[1]
+                spans.append(Span(start, start + len(token.string)))
+    except (tokenize.TokenError, IndentationError, SyntaxError):
+        pass
+    return spans

@@ -1,0 +1,117 @@
+"""Every key of the configuration, and how its value is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tpulint.config import OUTPUT_FORMATS, SELECTOR_KEYS
+from tpulint.selectors import nearest
+from tpulint.targets import KNOWN_TARGETS, parse_version
+
+PATTERN_KEYS = ("exclude", "extend-exclude", "include", "extend-include")
+IGNORE_KEYS = ("per-file-ignores", "extend-per-file-ignores")
+BOOLEAN_KEYS = (
+    "fix",
+    "unsafe-fixes",
+    "fix-only",
+    "show-fixes",
+    "preview",
+    "portable",
+    "force-exclude",
+    "respect-gitignore",
+)
+
+
+def describe(value: object) -> str:
+    """What a value of the wrong type is, in the words of TOML."""
+    kinds = {bool: "a boolean", str: "a string", int: "a number", float: "a number", list: "a list", dict: "a table"}
+    return kinds.get(type(value), "a date or time")
+
+
+def read_boolean(value: object) -> bool:
+    """Each reader gives the value in its frozen form, or raises ``ValueError`` with the end of a sentence."""
+    if not isinstance(value, bool):
+        raise ValueError(f"must be true or false, not {describe(value)}")
+    return value
+
+
+def read_string(value: object) -> str:
+    """A string."""
+    if not isinstance(value, str):
+        raise ValueError(f"must be a string, not {describe(value)}")
+    return value
+
+
+def read_strings(value: object) -> tuple[str, ...]:
+    """A list of strings."""
+    if not isinstance(value, list | tuple):
+        raise ValueError(f"must be a list of strings, not {describe(value)}")
+    for item in value:
+        if not isinstance(item, str):
+            raise ValueError(f"must be a list of strings, but holds {describe(item)}")
+    return tuple(value)
+
+
+def read_selectors_by_pattern(value: object) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """A table from patterns of paths to lists of selectors."""
+    if not isinstance(value, dict):
+        raise ValueError(f"must be a table from patterns to lists of rules, not {describe(value)}")
+    return tuple((pattern, read_strings(selectors)) for pattern, selectors in value.items())
+
+
+def read_rules(value: object) -> dict[str, dict[str, object]]:
+    """A table of tables, one per rule."""
+    if not isinstance(value, dict) or not all(isinstance(options, dict) for options in value.values()):
+        raise ValueError("must hold one table per rule, such as [tool.tpulint.rules.TPU101]")
+    return {code: {key: _freeze(option) for key, option in options.items()} for code, options in value.items()}
+
+
+def read_jobs(value: object) -> int:
+    """A number of processes."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise ValueError("must be a number of processes, or 0 for as many as there are cores")
+    return value
+
+
+def read_target_version(value: object) -> tuple[int, ...]:
+    """A version of the target."""
+    if isinstance(value, float):
+        raise ValueError(f'must be a string: write "{value}", since 2.10 as a number is 2.1')
+    try:
+        return parse_version(read_string(value))
+    except ValueError:
+        raise ValueError(f'must be a version of the target, such as "2.9", not {value!r}') from None
+
+
+def read_choice(value: object, choices: Sequence[str]) -> str:
+    """One of some words."""
+    if not isinstance(value, str) or value not in choices:
+        listed = ", ".join(f"`{choice}`" for choice in choices)
+        raise ValueError(f"must be one of {listed}, not {value!r}{nearest(str(value), choices)}")
+    return value
+
+
+READERS: dict[str, Callable[[object], object]] = {
+    **dict.fromkeys(SELECTOR_KEYS, read_strings),
+    **dict.fromkeys(PATTERN_KEYS, read_strings),
+    **dict.fromkeys(BOOLEAN_KEYS, read_boolean),
+    **dict.fromkeys(IGNORE_KEYS, read_selectors_by_pattern),
+    **dict.fromkeys(("cache-dir", "extend", "required-version"), read_string),
+    "plugins": read_strings,
+    "rules": read_rules,
+    "jobs": read_jobs,
+    "output-format": lambda value: read_choice(value, OUTPUT_FORMATS),
+    "runtime": lambda value: read_choice(value, ("auto", "never")),
+    "target": lambda value: read_choice(value, [target.name for target in KNOWN_TARGETS]),
+    "target-version": read_target_version,
+}
+"""Key to the function that checks its value."""
+
+
+def _freeze(value: object) -> object:
+    """The same value, hashable."""
+    if isinstance(value, dict):
+        return tuple((key, _freeze(inner)) for key, inner in value.items())
+    if isinstance(value, list):
+        return tuple(_freeze(inner) for inner in value)
+    return value

@@ -1,0 +1,56 @@
+"""What a rule may touch: one file's index, the target, and how to make findings and fixes."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from tpulint.fixes import FixBuilder
+from tpulint.imports import ImportTable
+from tpulint.model import Applicability, Certainty, Finding, Fix, Scope, Severity, Span
+from tpulint.semantic import SemanticIndex
+from tpulint.targets import Target
+
+if TYPE_CHECKING:
+    from tpulint.catalog import Rule
+    from tpulint.source import SourceFile
+
+__all__ = ["FileContext", "FixBuilder"]
+
+
+class FileContext:
+    """The whole rule API for one file and one rule."""
+
+    __slots__ = ("_imports", "index", "options", "portable", "rule", "runtime", "source", "target")
+
+    def __init__(self, index: SemanticIndex, rule: Rule, target: Target, options: Mapping[str, object], *, portable: bool = False,
+                 runtime: str = "auto") -> None:  # fmt: skip
+        self.index = index
+        self.source: SourceFile = index.source
+        self.rule = rule
+        self.target = target
+        self.options = options
+        self.portable = portable
+        """Whether the written code must still run on CUDA and the CPU."""
+        self.runtime = runtime
+        """``auto``: fixes may import tpulint_runtime; ``never``: such fixes are only shown."""
+        self._imports = ImportTable(index)
+
+    def finding(self, where: ast.AST | Span, message: str, fix: Fix | FixBuilder | None = None, *, severity: Severity | None = None,
+                certainty: Certainty = Certainty.CERTAIN, help: str = "", related: tuple[tuple[Span, str], ...] = ()) -> Finding:  # fmt: skip
+        """One place this rule speaks about. A builder whose fix turned out impossible gives a finding without one."""
+        span = where if isinstance(where, Span) else self.index.span(where)
+        if isinstance(fix, FixBuilder):
+            fix = fix.build()
+        return Finding(
+            self.rule.code, self.rule.name, span, message, self.rule.severity if severity is None else severity, certainty, fix, help, related
+        )
+
+    def fix(self, title: str, applicability: Applicability, reason: str, scope: Scope = Scope.EXPRESSION) -> FixBuilder:
+        """A new, empty fix."""
+        return FixBuilder(self.index, self._imports, title, applicability, reason, scope)
+
+    def text(self, node: ast.AST) -> str:
+        """Source text of a node."""
+        return self.index.text(node)

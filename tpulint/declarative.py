@@ -1,0 +1,196 @@
+"""Mapping tables: a check for rules that need no Python, only names and what is done about them.
+
+A row of a card's ``mapping`` has these keys:
+
+- ``old``: qualified name, or a list of names that share the row; ``torch.cuda.nvtx.*`` is every name below one that
+  has no row of its own.
+- ``action``: one of
+
+  - ``rename``: another name takes the same arguments; ``new`` is its qualified name. A reference that is not called is
+    renamed too.
+  - ``rename-module``: everything below module ``old`` now lives under the same name in module ``new``.
+  - ``replace``: ``new`` is an expression that stands for the whole call. The dotted name it begins with is imported.
+  - ``delete``: the call, when it is a statement, goes. Where its value is used there is no fix.
+  - ``drop-argument``, ``set-argument``, ``rename-argument``: ``argument`` (the keyword) goes, gets the value ``new``,
+    or is called ``new``. ``position`` (from 0) finds it when it is passed by position; ``allowed`` lists values with
+    which the call is left alone.
+  - ``unsupported``: a finding without a fix.
+
+- ``arguments``: for ``rename``: ``keep`` (default), ``drop``, or the list of the parameters, in order, that the new
+  name takes too; others are dropped.
+- ``assigned``: the row is about assigning to the name (a flag), not about reading it. ``delete`` removes the assignment.
+- ``with_item``: the fix is right only for ``with name(...):``.
+- ``in_step_loop``: another ``action`` (with its ``new``, ``arguments``, ``applicability``, ``reason``, ``note``) inside
+  a step loop.
+- ``since``: target version that brought ``new``; older targets get no fix.
+- ``deprecated_in``, ``removed_in``: target versions from which on the row speaks at all.
+- ``acquires_device``: ``new`` starts the device runtime, which must not happen before processes are started; in a file
+  that starts processes the fix is unsafe.
+- ``effect``: what the name does on the target, as the predicate of the message. Versions supply their own.
+- ``note``: a sentence behind the message, shown by ``tpulint rule`` too.
+- ``applicability``, ``severity``: in place of the card's. ``reason``: why the fix has its applicability.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tpulint.model import Applicability, Certainty, Finding, Severity
+from tpulint.targets import parse_version
+
+if TYPE_CHECKING:
+    from tpulint.card import MappingRow
+    from tpulint.context import FileContext
+    from tpulint.targets import Target
+
+
+class NameTable:
+    """The rows of a mapping table, by name."""
+
+    def __init__(self, rows: tuple[MappingRow, ...]) -> None:
+        self._rows: dict[str, list[MappingRow]] = {}
+        self.modules: dict[str, MappingRow] = {}
+        """Rows of the action ``rename-module``."""
+        for row in rows:
+            if row.action == "rename-module":
+                self.modules[row.old] = row
+            else:
+                self._rows.setdefault(row.old, []).append(row)
+        heads = sorted({name.removesuffix(".*").rpartition(".")[0] for name in self._rows} | set(self.modules))
+        self.prefixes = tuple(
+            head for head in heads if not any(head.startswith(other + ".") for other in heads)
+        )  # fmt: skip
+        """Every name of the table lies under one of these."""
+
+    def rows_of(self, name: str) -> list[MappingRow]:
+        """The rows for a qualified name: its own, else those of the nearest ``.*`` above it."""
+        rows = self._rows.get(name)
+        while rows is None and "." in name:
+            name = name.rpartition(".")[0]
+            rows = self._rows.get(name + ".*")
+        return rows or []
+
+
+def check(ctx: FileContext) -> Iterator[Finding]:
+    """Findings of a rule whose card has a mapping table."""
+    from tpulint.row_fixes import fix_of
+
+    table = ctx.rule.table
+    for outermost, _ in ctx.index.references(*table.prefixes):
+        node, rows = _look_up(ctx, table, outermost)
+        if node is None or _is_annotation(ctx, node) or (ctx.portable and _is_guarded(ctx, node)):
+            continue
+        for row in rows:
+            problem = problem_of(row, ctx.target, ctx.rule.severity)
+            if problem is None or row.assigned != isinstance(node.ctx, ast.Store):
+                continue
+            where: ast.AST = node
+            certainty = Certainty.CERTAIN
+            if row.argument:
+                argument = argument_of(ctx, node, row)
+                if argument is None:
+                    continue
+                where, certainty = argument
+            in_loop = row.in_step_loop is not None and ctx.index.step_loop_of(node) is not None
+            used = inside_step_loop(row) if in_loop else row
+            fix = fix_of(ctx, node, where, used)
+            if ctx.portable and fix is not None and not row.old.startswith(ctx.target.name + "."):
+                fix.lower(Applicability.DISPLAY, "The code must still run on CUDA, where the old name is right.")
+            yield ctx.finding(where, message_of(used, problem[0]), fix, severity=problem[1], certainty=certainty)
+    if table.modules:
+        from tpulint.row_fixes import module_findings
+
+        yield from module_findings(ctx, table)
+
+
+def _look_up(ctx: FileContext, table: NameTable, node: ast.expr) -> tuple[ast.Attribute | ast.Name | None, list[MappingRow]]:
+    """The part of a dotted name that has rows: ``torch.cuda.Stream`` in ``torch.cuda.Stream.priority_range``."""
+    current: ast.expr = node
+    while isinstance(current, ast.Attribute | ast.Name):
+        name = ctx.index.qualified_name(current)
+        if name is not None and (rows := table.rows_of(name)):
+            return current, rows
+        if isinstance(current, ast.Name):
+            break
+        current = current.value
+    return None, []
+
+
+def problem_of(row: MappingRow, target: Target, severity: Severity) -> tuple[str, Severity] | None:
+    """What is wrong with the name on this target, and how bad it is; None when nothing is."""
+    own = Severity[row.severity.upper()] if row.severity else None
+    if row.removed_in or row.deprecated_in:
+        if row.removed_in and target.version >= parse_version(row.removed_in):
+            return f"is gone since {target.name} {row.removed_in}", own or Severity.ERROR
+        if row.deprecated_in and target.version >= parse_version(row.deprecated_in):
+            return f"is deprecated since {target.name} {row.deprecated_in}", own or Severity.WARNING
+        return None
+    return row.effect or f"has no meaning on {target.name}", own or severity
+
+
+def message_of(row: MappingRow, problem: str) -> str:
+    """The message of a finding."""
+    subject = f"`{row.argument}` of `{row.old}`" if row.argument else f"`{row.old}`"
+    use = {"rename": f"; use `{row.new}`", "replace": f"; use `{row.new}`", "rename-module": f"; use `{row.new}`",
+           "rename-argument": f"; it is called `{row.new}`", "set-argument": f"; set it to `{row.new}`",
+           "delete": "; remove it", "drop-argument": "; leave it out"}.get(row.action, "")  # fmt: skip
+    return f"{subject} {problem}{use}" + (f". {row.note.rstrip('.')}" if row.note else "")
+
+
+def inside_step_loop(row: MappingRow) -> MappingRow:
+    """The row with the action it has inside a step loop."""
+    inner = row.in_step_loop
+    if inner is None:
+        return row
+    return row._replace(
+        action=inner.action, new=inner.new, arguments=inner.arguments, note=inner.note or row.note, reason=inner.reason,
+        applicability=inner.applicability or row.applicability, acquires_device=inner.acquires_device,
+    )  # fmt: skip
+
+
+def argument_of(ctx: FileContext, node: ast.expr, row: MappingRow) -> tuple[ast.AST, Certainty] | None:
+    """Where the row's argument stands in the call (the callee, when it should be set and is absent); None if all is well."""
+    call = ctx.index.parent(node)
+    if not isinstance(call, ast.Call) or call.func is not node:
+        return None
+    found: ast.keyword | ast.expr | None = next((item for item in call.keywords if item.arg == row.argument), None)
+    if found is None and row.position is not None and row.position < len(call.args):
+        if any(isinstance(item, ast.Starred) for item in call.args[: row.position + 1]):
+            return None
+        found = call.args[row.position]
+    if found is None:
+        is_open = any(item.arg is None for item in call.keywords) or any(isinstance(item, ast.Starred) for item in call.args)
+        return None if row.action != "set-argument" or is_open else (node, Certainty.CERTAIN)
+    value = found.value if isinstance(found, ast.keyword) else found
+    if not row.allowed:
+        return found, Certainty.CERTAIN
+    if not isinstance(value, ast.Constant):
+        return found, Certainty.LIKELY
+    # 1 == True, so types are compared as well
+    return None if any(type(value.value) is type(item) and value.value == item for item in row.allowed) else (found, Certainty.CERTAIN)
+
+
+def _is_annotation(ctx: FileContext, node: ast.expr) -> bool:
+    child: ast.AST = node
+    while not isinstance(child, ast.stmt):
+        parent = ctx.index.parent(child)
+        if parent is None or isinstance(parent, ast.arg):
+            return parent is not None
+        if isinstance(parent, ast.AnnAssign):
+            return child is parent.annotation
+        if isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef) and child is parent.returns:
+            return True
+        child = parent
+    return False
+
+
+def _is_guarded(ctx: FileContext, node: ast.expr) -> bool:
+    """Whether an ``if`` around the node asks for CUDA: code kept for GPUs on purpose."""
+    child: ast.AST = node
+    for ancestor in ctx.index.tree.ancestors(node):
+        if isinstance(ancestor, ast.If) and child in ancestor.body and "cuda" in ctx.text(ancestor.test):
+            return True
+        child = ancestor
+    return False

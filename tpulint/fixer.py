@@ -1,0 +1,171 @@
+"""Select fixes and apply them: whole fixes, widest scope first, round by round until nothing is left to do."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from tpulint.comments import comment_spans
+from tpulint.fixes import FixBuilder
+from tpulint.imports import ImportTable, import_edit, unused_imports
+from tpulint.model import Applicability, Certainty, Edit, Finding, Fix, Scope, Span, Suite
+from tpulint.semantic import SemanticIndex
+from tpulint.source import SourceFile
+
+ROUND_LIMIT = 25
+
+
+class BrokenFix(Exception):
+    """A fix made text that is not Python: a bug of a rule, reported and never written."""
+
+
+class FixedText(NamedTuple):
+    """What the rounds made of one file."""
+
+    text: str
+    fixed: tuple[Finding, ...]
+    findings: list[Finding]
+    """What the last look at the text found."""
+    rounds: int
+
+
+def lower_applicability(finding: Finding, source: SourceFile, comments: Sequence[Span]) -> Finding:
+    """Apply the laws that hold for every fix: ``likely`` is never safe, a fix that loses a comment is never safe."""
+    fix = finding.fix
+    if fix is None or fix.applicability is not Applicability.SAFE:
+        return finding
+    if finding.certainty is Certainty.LIKELY:
+        return finding._replace(fix=fix._replace(applicability=Applicability.UNSAFE, reason="What this line does is likely, not certain."))
+    for edit in fix.edits:
+        for comment in comments:
+            if edit.span.start <= comment.start and comment.end <= edit.span.end:
+                if source.text[comment.start : comment.end] not in edit.text:
+                    reason = "A comment beside the changed code would be lost."
+                    return finding._replace(fix=fix._replace(applicability=Applicability.UNSAFE, reason=reason))
+    return finding
+
+
+def select(findings: Iterable[Finding], required: Applicability) -> list[Finding]:
+    """Findings whose fixes go into this round: of the widest scope present, all disjoint, in order of position."""
+    candidates = [f for f in findings if f.fix is not None and f.fix.applicability >= required]
+    if not candidates:
+        return []
+    widest = max(f.fix.scope for f in candidates if f.fix is not None)
+    accepted: list[Finding] = []
+    taken: list[Edit] = []
+    # Module-wide groups of one rule share their fix; position, then code, decides between different ones.
+    for finding in sorted(candidates, key=lambda f: (f.fix.edits[0].span, f.code, f.span) if f.fix else ((0, 0), "", f.span)):
+        fix = finding.fix
+        assert fix is not None
+        if fix.scope != widest:
+            continue
+        if all(edit in taken or not any(_clash(edit, other) for other in taken) for edit in fix.edits):
+            accepted.append(finding)
+            taken.extend(edit for edit in fix.edits if edit not in taken)
+    return accepted
+
+
+def _clash(left: Edit, right: Edit) -> bool:
+    if left.span.start == left.span.end and right.span.start == right.span.end:
+        return left.span == right.span
+    if left.span.start == left.span.end:
+        return right.span.start < left.span.start < right.span.end
+    if right.span.start == right.span.end:
+        return left.span.start < right.span.start < left.span.end
+    return left.span.start < right.span.end and right.span.start < left.span.end
+
+
+def apply(index: SemanticIndex, fixes: Sequence[Fix]) -> str:
+    """The text with all edits of these fixes and the imports they need. The edits must be disjoint."""
+    edits: list[Edit] = []
+    for fix in fixes:
+        edits.extend(edit for edit in fix.edits if edit not in edits)
+    imports = import_edit(index, [need for fix in fixes for need in fix.imports])
+    edits = _keep_blocks_filled(edits)
+    if imports is not None:
+        edits.append(imports)
+    return apply_edits(index.source.text, edits, first=imports)
+
+
+def apply_edits(text: str, edits: Sequence[Edit], first: Edit | None = None) -> str:
+    """The text with these disjoint edits; at one offset ``first`` stands in front of other insertions."""
+    parts: list[str] = []
+    at = 0
+    for edit in sorted(edits, key=lambda e: (e.span.start, e.span.end, e is not first)):
+        parts.append(text[at : edit.span.start])
+        parts.append(edit.text)
+        at = max(at, edit.span.end)
+    parts.append(text[at:])
+    return "".join(parts)
+
+
+def _keep_blocks_filled(edits: list[Edit]) -> list[Edit]:
+    """Where every statement of a block is deleted and none is put in, ``pass`` stands for the first one."""
+    deleted: dict[Suite, list[Edit]] = {}
+    for edit in edits:
+        if edit.deletes_from is not None:
+            deleted.setdefault(edit.deletes_from, []).append(edit)
+    for suite, gone in deleted.items():
+        first, last = min(gone), max(gone)
+        if len(gone) < suite.size or any(
+            edit.deletes_from is None and edit.text.strip() and first.span.start <= edit.span.start < last.span.end for edit in edits
+        ):
+            continue
+        edits = [edit._replace(text=edit.placeholder) if edit is first else edit for edit in edits]
+    return edits
+
+
+def fix_rounds(source: SourceFile, look: Callable[[SourceFile], tuple[SemanticIndex, list[Finding]]],
+               required: Applicability) -> FixedText:  # fmt: skip
+    """Fix, look again, until nothing is accepted.
+
+    ``look`` lints a text. Raises ``BrokenFix`` when a result does not parse or the rounds do not end.
+    """
+    original, findings = look(source)
+    index = original
+    fixed: list[Finding] = []
+    rounds = 0
+    while True:
+        accepted = select(findings, required)
+        if not accepted:
+            break
+        rounds += 1
+        codes = ", ".join(sorted({finding.code for finding in accepted}))
+        if rounds > ROUND_LIMIT:
+            raise BrokenFix(f"fixes of {codes} do not come to an end")
+        unique: list[Fix] = []
+        for finding in accepted:
+            if finding.fix is not None and finding.fix not in unique:
+                unique.append(finding.fix)
+        source = source.with_text(apply(index, unique))
+        fixed.extend(accepted)
+        try:
+            index, findings = look(source)
+        except (SyntaxError, ValueError) as error:
+            raise BrokenFix(f"fix of {codes} gives invalid Python: {error}") from error
+    if rounds:
+        cleaned = _without_unused_imports(original, index)
+        if cleaned is not None:
+            source = source.with_text(cleaned)
+            index, findings = look(source)
+    return FixedText(source.text, tuple(fixed), findings, rounds)
+
+
+def _without_unused_imports(before: SemanticIndex, after: SemanticIndex) -> str | None:
+    gone = unused_imports(before, after)
+    if not gone:
+        return None
+    builder = FixBuilder(after, ImportTable(after), "remove unused imports", Applicability.SAFE, "", Scope.MODULE)
+    for statement, aliases in gone:
+        if len(aliases) == len(statement.names):
+            builder.delete(statement)
+            continue
+        kept = [alias for alias in statement.names if alias not in aliases]
+        first, last = after.span(statement.names[0]), after.span(statement.names[-1])
+        span = Span(first.start, last.end)
+        if comment_spans(after.source.text[span.start : span.end]):
+            continue
+        builder.replace(span, ", ".join(after.text(alias) for alias in kept))
+    fix = builder.build()
+    return apply(after, [fix]) if fix is not None else None

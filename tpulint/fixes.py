@@ -1,0 +1,280 @@
+"""The fix builder: what a rule may do to a text, as the smallest spans that change."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from typing import TYPE_CHECKING, NamedTuple
+
+from tpulint.model import Applicability, Edit, Fix, ImportNeed, Scope, Span, Suite
+
+if TYPE_CHECKING:
+    from tpulint.imports import ImportTable
+    from tpulint.semantic import SemanticIndex
+
+_ATOMS = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Constant, ast.List, ast.Dict, ast.Set, ast.ListComp,
+          ast.DictComp, ast.SetComp, ast.JoinedStr)  # fmt: skip
+_SPACE = re.compile(r"[ \t\f]*")
+
+
+class Piece(NamedTuple):
+    """One argument of a call as it stands between the parentheses."""
+
+    span: Span
+    """The argument with its own parentheses, without the blanks around it."""
+    comma: int | None
+    """Offset of the comma behind it."""
+
+
+class FixBuilder:
+    """Collects the edits of one fix. What cannot be expressed makes the whole fix impossible: ``build`` gives None."""
+
+    def __init__(self, index: SemanticIndex, imports: ImportTable, title: str, applicability: Applicability, reason: str,
+                 scope: Scope = Scope.EXPRESSION) -> None:  # fmt: skip
+        self._index = index
+        self._imports = imports
+        self.title = title
+        self.applicability = applicability
+        self.reason = reason
+        self.scope = scope
+        self.possible = True
+        """False once an edit could not be expressed."""
+        self._edits: list[Edit] = []
+        self._needs: list[ImportNeed] = []
+
+    # ---------------------------------------------------------------- result
+
+    def give_up(self) -> None:
+        """Make the fix impossible: a part of it cannot be proved."""
+        self.possible = False
+
+    def lower(self, applicability: Applicability, reason: str) -> None:
+        """Lower the applicability, with the reason."""
+        if applicability < self.applicability:
+            self.applicability, self.reason = applicability, reason
+
+    def build(self) -> Fix | None:
+        """The finished fix; None when it is impossible or empty. Overlapping edits make it impossible."""
+        if not self.possible or not self._edits:
+            return None
+        edits = sorted(set(self._edits))
+        for left, right in zip(edits, edits[1:], strict=False):
+            if left.span.end > right.span.start or left.span == right.span:
+                return None
+        return Fix(self.title, tuple(edits), tuple(dict.fromkeys(self._needs)), self.applicability, self.reason, self.scope)
+
+    # ---------------------------------------------------------------- edits
+
+    def use(self, module: str, name: str | None = None, alias: str | None = None, at: ast.AST | None = None) -> str:
+        """Text by which a module or name can be written (at a node), recording the import it needs."""
+        text, need = self._imports.local_name(module, name, alias, at)
+        if need is not None:
+            self._needs.append(need)
+        return text
+
+    def replace(self, where: ast.AST | Span, text: str) -> None:
+        """Put ``text`` where a node (or span) stands."""
+        span = where if isinstance(where, Span) else self._index.span(where)
+        edit = Edit(span, self._newlines(text))
+        if edit not in self._edits:
+            self._edits.append(edit)
+
+    def insert(self, offset: int, text: str) -> None:
+        """Insert text at an offset."""
+        self.replace(Span(offset, offset), text)
+
+    def rename_callee(self, call: ast.Call, text: str) -> None:
+        """Call something else with the same arguments."""
+        self.replace(call.func, text)
+
+    def append(self, node: ast.expr, suffix: str) -> None:
+        """Write ``suffix`` (such as ``.to(device)``) behind an expression, with parentheses where it needs them."""
+        span = self._index.span(node)
+        if isinstance(node, _ATOMS) and not (isinstance(node, ast.Constant) and isinstance(node.value, int)):
+            self.insert(span.end, suffix)
+        else:
+            self.insert(span.start, "(")
+            self.insert(span.end, ")" + suffix)
+
+    def delete(self, statement: ast.stmt) -> None:
+        """Remove a whole statement with its line; a block that loses all of its statements gets ``pass``."""
+        index, text = self._index, self._index.source.text
+        suite = index.tree.suite_of(statement)
+        mark: Suite | None = Suite(index.tree.start(suite[0]), len(suite))
+        if isinstance(index.tree.parents[statement], ast.Module):
+            mark = None  # a module may be empty
+        span = index.span(statement)
+        line_start = self._line_start(span.start)
+        before = text[line_start : span.start]
+        line_end = self._line_end(span.end)
+        after = text[span.end : line_end]
+        if before.strip() == "" and _only_comment(after):
+            end = self._past_newline(line_end)
+            self._edits.append(Edit(Span(line_start, end), "", mark, f"{before}pass{text[line_end:end]}"))
+        elif (match := re.match(r"[ \t\f]*;[ \t\f]*", after)) and not _only_comment(after[match.end() :]):
+            self._edits.append(Edit(Span(span.start, span.end + match.end()), "", mark, f"pass{match.group()}"))
+        elif match := re.search(r"[ \t\f]*;[ \t\f]*$", before):
+            self._edits.append(Edit(Span(line_start + match.start(), span.end), "", mark, f"{match.group()}pass"))
+        else:
+            end = span.end + (match.end() if (match := re.match(r"[ \t\f]*;", after)) else 0)
+            self._edits.append(Edit(Span(span.start, end), "", mark, "pass"))
+
+    def insert_after(self, statement: ast.stmt, text: str) -> None:
+        """Put one or more statements (lines without indentation) behind a statement, in its block."""
+        index, source = self._index, self._index.source
+        end = index.tree.end(statement)
+        if self._shares_line(statement):
+            if "\n" in text or isinstance(statement, ast.For | ast.While | ast.If | ast.With | ast.Try):
+                self.give_up()
+                return
+            self.insert(end, "; " + text)
+            return
+        indent = self.indent_of(statement)
+        line_end = self._line_end(end)
+        lines = "".join(f"\n{indent}{line}" if line else "\n" for line in text.split("\n"))
+        if line_end < len(source.text) or not source.text.endswith(("\n", "\r")):
+            self.insert(line_end, lines)
+        else:
+            self.insert(line_end, lines[1:] + "\n")
+
+    def insert_before(self, statement: ast.stmt, text: str) -> None:
+        """Put one or more statements (lines without indentation) in front of a statement, in its block."""
+        index = self._index
+        start = index.tree.start(statement)
+        if self._index.source.text[self._line_start(start) : start].strip():
+            if "\n" in text:
+                self.give_up()
+                return
+            self.insert(start, text + "; ")
+            return
+        indent = self.indent_of(statement)
+        lines = "".join(f"{indent}{line}\n" if line else "\n" for line in text.split("\n"))
+        self.insert(self._line_start(start), lines)
+
+    def delete_argument(self, call: ast.Call, argument: ast.keyword | ast.expr) -> None:
+        """Take one argument out of a call, with its comma."""
+        pieces = self.pieces(call)
+        items: list[ast.expr | ast.keyword] = sorted([*call.args, *call.keywords], key=_position)
+        at = next((i for i, item in enumerate(items) if item is argument), None)
+        if at is None or len(pieces) != len(items):
+            self.give_up()
+            return
+        piece = pieces[at]
+        if at + 1 < len(pieces):
+            # up to the next argument, so that a comment behind the comma is seen (and lowers the fix)
+            self.replace(Span(piece.span.start, pieces[at + 1].span.start), "")
+        elif at:
+            self.replace(Span(pieces[at - 1].span.end, piece.span.end), "")
+        else:
+            self.replace(Span(piece.span.start, piece.span.end if piece.comma is None else piece.comma + 1), "")
+
+    def set_argument(self, call: ast.Call, keyword: str, text: str) -> None:
+        """Give a keyword argument a value: in place of the one it has, or as a new last argument."""
+        for item in call.keywords:
+            if item.arg == keyword:
+                self.replace(item.value, text)
+                return
+        if len(call.args) == 1 and isinstance(call.args[0], ast.GeneratorExp) and not call.keywords:
+            self.give_up()
+            return
+        pieces = self.pieces(call)
+        if not pieces:
+            self.insert(self._index.tree.end(call) - 1, f"{keyword}={text}")
+            return
+        last = pieces[-1].span
+        line_start = self._line_start(last.start)
+        own_line = not self._index.source.text[line_start : last.start].strip() and len(pieces) > 1
+        if own_line:
+            indent = self._index.source.text[line_start : last.start]
+            self.insert(last.end, f",\n{indent}{keyword}={text}")
+        else:
+            self.insert(last.end, f", {keyword}={text}")
+
+    # ---------------------------------------------------------------- text
+
+    def text(self, node: ast.AST) -> str:
+        """Source of a node that can be written elsewhere: in parentheses when it spans lines or is no atom."""
+        text = self._index.text(node)
+        if isinstance(node, _ATOMS) and "\n" not in text:
+            return text
+        return f"({text})" if isinstance(node, ast.expr) and not isinstance(node, ast.Tuple) else text
+
+    def indent_of(self, statement: ast.stmt) -> str:
+        """The blanks in front of a statement's first line."""
+        start = self._index.tree.start(statement)
+        match = _SPACE.match(self._index.source.text, self._line_start(start))
+        assert match is not None
+        return match.group().lstrip("\f")
+
+    def pieces(self, call: ast.Call) -> list[Piece]:
+        """The arguments of a call in order of position, as they stand in the text."""
+        index = self._index
+        begin, end = index.tree.end(call.func), index.tree.end(call)
+        text = index.source.text[begin:end]
+        starts = [0, *(match.end() for match in re.finditer(r"\r\n|\r|\n", text))]
+        result: list[Piece] = []
+        depth, first, last = 0, -1, -1
+        try:
+            tokens = list(tokenize.generate_tokens(io.StringIO(re.sub(r"\r\n|\r", "\n", "(" + text + ")")).readline))
+        except (tokenize.TokenError, SyntaxError):
+            return []
+        for token in tokens:
+            if token.type in (tokenize.NL, tokenize.NEWLINE, tokenize.COMMENT, tokenize.ENDMARKER):
+                continue
+            row, column = token.start
+            offset = begin + starts[row - 1] + column - (1 if row == 1 else 0)
+            row, column = token.end
+            stop = begin + starts[row - 1] + column - (1 if row == 1 else 0)
+            if token.type == tokenize.OP and token.string in "([{":
+                depth += 1
+                if depth <= 2:
+                    continue
+            elif token.type == tokenize.OP and token.string in ")]}":
+                depth -= 1
+                if depth == 1:
+                    if first >= 0:
+                        result.append(Piece(Span(first, last), None))
+                    break
+            elif token.type == tokenize.OP and token.string == "," and depth == 2:
+                result.append(Piece(Span(first, last), offset))
+                first = -1
+                continue
+            if depth >= 2:
+                first = offset if first < 0 else first
+                last = stop
+        return result
+
+    def _newlines(self, text: str) -> str:
+        newline = self._index.source.newline
+        return text if newline == "\n" else text.replace("\n", newline)
+
+    def _line_start(self, offset: int) -> int:
+        source = self._index.source
+        return source.line_starts[source.row(offset) - 1]
+
+    def _line_end(self, offset: int) -> int:
+        """Offset of the newline that ends the line (the length of the text for the last one)."""
+        source = self._index.source
+        row = source.row(offset)
+        return source.line_starts[row - 1] + len(source.line(row))
+
+    def _past_newline(self, offset: int) -> int:
+        text = self._index.source.text
+        return offset + (2 if text.startswith("\r\n", offset) else 1 if text[offset : offset + 1] in ("\n", "\r") else 0)
+
+    def _shares_line(self, statement: ast.stmt) -> bool:
+        """Whether other code stands on the statement's first or last line."""
+        index, text = self._index, self._index.source.text
+        start, end = index.tree.start(statement), index.tree.end(statement)
+        return bool(text[self._line_start(start) : start].strip()) or not _only_comment(text[end : self._line_end(end)])
+
+
+def _only_comment(text: str) -> bool:
+    """Whether the rest of a line holds no code."""
+    return re.match(r"[ \t\f]*(#.*)?$", text, re.DOTALL) is not None
+
+
+def _position(item: ast.expr | ast.keyword) -> tuple[int, int]:
+    return item.lineno, item.col_offset

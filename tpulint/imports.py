@@ -1,0 +1,160 @@
+"""Names that fixes bring in: which text to write, one import edit a round, removal of what fixes left unused."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from tpulint.model import Edit, ImportNeed, Span
+
+if TYPE_CHECKING:
+    from tpulint.semantic import Scope, SemanticIndex
+
+
+class ImportTable:
+    """What a file imports already, and by which names."""
+
+    def __init__(self, index: SemanticIndex) -> None:
+        self._index = index
+
+    def local_name(self, module: str, name: str | None, alias: str | None, at: ast.AST | None) -> tuple[str, ImportNeed | None]:
+        """Text for ``module`` (or ``module.name``) at a node, and the import it still needs."""
+        names = self._index.names
+        wanted = f"{module}.{name}" if name else module
+        scope = names.module if at is None else names.scope_of(at)
+        existing = self._existing(wanted, scope)
+        if existing is not None:
+            return existing, None
+        if alias is None and name is None and "." in module:
+            # `import a.b` binds a: the whole dotted path is written.
+            root = module.split(".", 1)[0]
+            if not self._taken(root, root, scope):
+                return module, ImportNeed(module)
+            alias = module.rsplit(".", 1)[1]
+        local = alias or name or module
+        while self._taken(local, wanted, scope):
+            local += "_"
+        plain = name or module
+        return local, ImportNeed(module, name, None if local == plain else local)
+
+    def _existing(self, wanted: str, scope: Scope) -> str | None:
+        """The local text that already means ``wanted``, seen from a scope; only imports at module level count."""
+        names = self._index.names
+        for local, bindings in names.module.bindings.items():
+            if len(bindings) != 1 or bindings[0].kind != "import":
+                continue
+            statement = bindings[0].statement
+            if self._index.parent(statement) is not self._index.tree.module:
+                continue
+            found = names.find(local, scope)
+            if found is None or found[0] is not names.module:
+                continue
+            qualified = names.qualified_binding(bindings[0])
+            if qualified == wanted:
+                imported = bindings[0].node
+                assert isinstance(imported, ast.alias)
+                if isinstance(statement, ast.Import) and not imported.asname and "." in imported.name:
+                    if imported.name == wanted:
+                        return wanted
+                    continue  # `import a.b` does show `a`, which is what was asked for
+                return local
+        for node in self._index.tree.module.body:
+            if isinstance(node, ast.Import):
+                for item in node.names:
+                    if item.asname is None and item.name == wanted and not self._taken(wanted.split(".", 1)[0], wanted.split(".", 1)[0], scope):
+                        return wanted
+                    if item.asname is None and item.name.startswith(wanted + ".") and "." not in wanted:
+                        return wanted
+        return None
+
+    def _taken(self, local: str, wanted: str, scope: Scope) -> bool:
+        """Whether a name already means something else in the module or where it is to be written."""
+        names = self._index.names
+        for place in (names.module, scope):
+            found = names.find(local, place)
+            if found is None:
+                continue
+            if all(b.kind == "import" and names.qualified_binding(b) == wanted for b in found[1]):
+                continue
+            return True
+        return False
+
+
+def import_edit(index: SemanticIndex, needs: Iterable[ImportNeed]) -> Edit | None:
+    """One insertion that imports everything needed and not imported yet.
+
+    The place is below the last import of torch at the top of the file, else below the last import, else below docstring.
+    """
+    lines = []
+    for need in sorted(set(needs), key=lambda item: (item.name is not None, item.module, item.name or "")):
+        if need.name is None:
+            lines.append(f"import {need.module}" + (f" as {need.alias}" if need.alias else ""))
+        else:
+            lines.append(f"from {need.module} import {need.name}" + (f" as {need.alias}" if need.alias else ""))
+    if not lines:
+        return None
+    source = index.source
+    body = index.tree.module.body
+    anchor: ast.stmt | None = None
+    torch_anchor: ast.stmt | None = None
+    for number, statement in enumerate(body):
+        if isinstance(statement, ast.Import | ast.ImportFrom):
+            anchor = statement
+            modules = [a.name for a in statement.names] if isinstance(statement, ast.Import) else [statement.module or ""]
+            if any(module.split(".", 1)[0] in ("torch", "torch_xla") for module in modules):
+                if torch_anchor is None or isinstance(statement, ast.Import) == isinstance(torch_anchor, ast.Import):
+                    torch_anchor = statement
+        elif number == 0 and isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
+            anchor = statement
+        elif anchor is not None or number > 0:
+            break
+    anchor = torch_anchor or anchor
+    newline = source.newline
+    if anchor is None:
+        at = index.tree.start(body[0]) if body else 0
+        at = source.line_starts[source.row(at) - 1]
+        return Edit(Span(at, at), "".join(line + newline for line in lines))
+    end = index.tree.end(anchor)
+    row = source.row(end)
+    at = source.line_starts[row - 1] + len(source.line(row))
+    if source.line(row)[end - source.line_starts[row - 1] :].lstrip().startswith(";"):
+        return Edit(Span(end, end), "".join("; " + line for line in lines))
+    gap = newline if isinstance(anchor, ast.Expr) else ""
+    return Edit(Span(at, at), gap + "".join(newline + line for line in lines))
+
+
+def unused_imports(before: SemanticIndex, after: SemanticIndex) -> list[tuple[ast.Import | ast.ImportFrom, list[ast.alias]]]:
+    """Imports in ``after`` that had a use in ``before`` and lost the last one through our edits.
+
+    Never in ``__init__.py``, never names in ``__all__``, never inside try or if: those imports may be there for others.
+    """
+    if before.source.path.replace("\\", "/").endswith("__init__.py"):
+        return []
+    used_before, used_after = _used_names(before), _used_names(after)
+    exported = _exported(after)
+    result = []
+    for statement in after.tree.module.body:
+        if not isinstance(statement, ast.Import | ast.ImportFrom):
+            continue
+        gone = []
+        for alias in statement.names:
+            local = alias.asname or alias.name.split(".", 1)[0]
+            if alias.name == "*" or local in used_after or local not in used_before or local in exported:
+                continue
+            gone.append(alias)
+        if gone and not (isinstance(statement, ast.ImportFrom) and statement.module == "__future__"):
+            result.append((statement, gone))
+    return result
+
+
+def _used_names(index: SemanticIndex) -> set[str]:
+    return {node.id for node in index.tree.names if isinstance(node.ctx, ast.Load)}
+
+
+def _exported(index: SemanticIndex) -> set[str]:
+    names: set[str] = set()
+    for statement in index.tree.module.body:
+        if isinstance(statement, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "__all__" for t in statement.targets):
+            names.update(n.value for n in ast.walk(statement.value) if isinstance(n, ast.Constant) and isinstance(n.value, str))
+    return names

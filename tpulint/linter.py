@@ -1,0 +1,137 @@
+"""One file: text in, findings and fixed text out."""
+
+from __future__ import annotations
+
+import ast
+import gc
+import re
+import warnings
+from typing import TYPE_CHECKING
+
+from tpulint.model import Applicability, Certainty, FileResult, Finding, Severity, Span
+from tpulint.selectors import matches_any
+from tpulint.source import SourceFile
+
+if TYPE_CHECKING:
+    from tpulint.catalog import Catalogue, Rule
+    from tpulint.config import Settings
+    from tpulint.semantic import SemanticIndex
+
+INVALID_SYNTAX = "invalid-syntax"
+_SUPPRESSION_WORDS = re.compile(r"noqa|tpulint:", re.IGNORECASE)
+
+
+class _TooComplex(Exception):
+    """Python itself cannot hold the tree of this text."""
+
+
+def lint(source: SourceFile, settings: Settings, catalogue: Catalogue) -> FileResult:
+    """Lint one file, and fix it when the settings say so.
+
+    Bad user input gives findings; a failure of tpulint itself gives ``FileResult.error``. Never raises for either.
+    """
+    rules = _applicable(source, settings, catalogue)
+    text = source.text
+    if not rules and not _SUPPRESSION_WORDS.search(text):
+        return FileResult(source.path, (), text, text)
+    try:
+        if not settings.fix:
+            _, findings = _look(source, settings, catalogue)
+            return FileResult(source.path, tuple(findings), text, text)
+        from tpulint.fixer import BrokenFix, fix_rounds
+
+        try:
+            result = fix_rounds(source, lambda changed: _look(changed, settings, catalogue), settings.required_applicability)
+            source.render(result.text)
+        except (BrokenFix, UnicodeEncodeError) as error:
+            _, findings = _look(source, settings, catalogue)
+            return FileResult(source.path, tuple(findings), text, text, error=str(error))
+        return FileResult(source.path, tuple(result.findings), result.text, text, result.fixed, result.rounds)
+    except SyntaxError as error:
+        return FileResult(source.path, (_invalid_syntax(source, error),), text, text)
+    except (_TooComplex, RecursionError, MemoryError):
+        return FileResult(source.path, (_finding(Span(0, 0), "file is nested too deeply for Python to parse"),), text, text)
+
+
+def _applicable(source: SourceFile, settings: Settings, catalogue: Catalogue) -> tuple[Rule, ...]:
+    """Enabled rules that have an anchor in the text: what no rule can speak about is not parsed."""
+    text = source.text
+    return tuple(rule for rule in catalogue.select(settings) if any(anchor in text for anchor in rule.anchors))
+
+
+def _look(source: SourceFile, settings: Settings, catalogue: Catalogue) -> tuple[SemanticIndex, list[Finding]]:
+    """Parse and check one text. Raises ``SyntaxError``, ``_TooComplex``."""
+    from tpulint.semantic import SemanticIndex
+
+    # A tree is acyclic: collecting garbage while it grows only costs time.
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                module = ast.parse(source.text)
+            except (RecursionError, MemoryError) as error:
+                raise _TooComplex from error
+            index = SemanticIndex(source, module)
+        return index, _check(index, source, settings, catalogue)
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def _check(index: SemanticIndex, source: SourceFile, settings: Settings, catalogue: Catalogue) -> list[Finding]:
+    from tpulint.context import FileContext
+
+    rules = _applicable(source, settings, catalogue)
+    findings: list[Finding] = []
+    ignored = settings.ignored_in(source.path)
+    for rule in rules:
+        if matches_any(ignored, rule.code, rule.name):
+            continue
+        context = FileContext(index, rule, settings.target, settings.options(rule.code), portable=settings.portable,
+                              runtime=settings.runtime)  # fmt: skip
+        findings.extend(rule.check(context))
+    if findings:
+        from tpulint.comments import comment_spans
+        from tpulint.fixer import lower_applicability
+
+        comments = comment_spans(source.text)
+        findings = [_adjust(lower_applicability(finding, source, comments), settings) for finding in findings]
+    if _SUPPRESSION_WORDS.search(source.text) and not settings.ignore_noqa:
+        from tpulint.suppressions import Suppressions
+
+        suppressions = Suppressions.scan(source)
+        findings = suppressions.filter(findings, index.statement_rows)
+        findings.extend(suppressions.unused(frozenset(rule.code for rule in catalogue.select(settings))))
+    return sorted(dict.fromkeys(findings), key=lambda finding: (finding.span, finding.code))
+
+
+def _adjust(finding: Finding, settings: Settings) -> Finding:
+    """What the settings say about the fixes of this rule."""
+    fix = finding.fix
+    if fix is None:
+        return finding
+    code, name = finding.code, finding.name
+    applicability = fix.applicability
+    if applicability is not Applicability.DISPLAY:
+        if matches_any(settings.extend_safe_fixes, code, name):
+            applicability = Applicability.SAFE
+        if matches_any(settings.extend_unsafe_fixes, code, name):
+            applicability = min(applicability, Applicability.UNSAFE)
+        if not matches_any(settings.fixable, code, name) or matches_any(settings.unfixable, code, name):
+            applicability = Applicability.DISPLAY
+        if settings.runtime == "never" and any(need.module.startswith("tpulint_runtime") for need in fix.imports):
+            applicability = Applicability.DISPLAY
+    return finding if applicability is fix.applicability else finding._replace(fix=fix._replace(applicability=applicability))
+
+
+def _finding(span: Span, message: str) -> Finding:
+    return Finding(INVALID_SYNTAX, INVALID_SYNTAX, span, message, Severity.ERROR, Certainty.CERTAIN)
+
+
+def _invalid_syntax(source: SourceFile, error: SyntaxError) -> Finding:
+    row = min(max(error.lineno or 1, 1), source.row_count)
+    column = min(max((error.offset or 1), 1), len(source.line(row)) + 1)
+    start = source.offset(row, column)
+    return _finding(Span(start, start), f"not valid Python: {error.msg}")

@@ -1,0 +1,133 @@
+"""The nouns every part of tpulint shares: spans, edits, fixes, findings, results.
+
+Plain immutable values: picklable, comparable, printable. Nothing here imports another module of tpulint.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import NamedTuple
+
+
+class Applicability(IntEnum):
+    """How far a fix may be applied without a person reading it. Ordered: a higher value needs less care."""
+
+    DISPLAY = 0
+    """Shown as advice, never applied."""
+    UNSAFE = 1
+    """Applied with ``--unsafe-fixes``: likely right, or changes something a person should know of."""
+    SAFE = 2
+    """Applied with ``--fix``: keeps what the program computes."""
+
+    @property
+    def label(self) -> str:
+        """The word used in every output format: ``display``, ``unsafe`` or ``safe``."""
+        return self.name.lower()
+
+
+class Severity(IntEnum):
+    """What the finding costs its user. Ordered."""
+
+    INFO = 0
+    WARNING = 1
+    ERROR = 2
+
+    @property
+    def label(self) -> str:
+        """The word used in every output format: ``info``, ``warning`` or ``error``."""
+        return self.name.lower()
+
+
+class Certainty(IntEnum):
+    """How the facts behind a finding are known. ``LIKELY`` facts never carry a safe fix."""
+
+    LIKELY = 0
+    CERTAIN = 1
+
+
+class Scope(IntEnum):
+    """How much of a file a fix must understand. The widest scope present is applied first."""
+
+    EXPRESSION = 0
+    STATEMENT = 1
+    LOOP = 2
+    MODULE = 3
+
+
+class Span(NamedTuple):
+    """Half-open range of code points in ``SourceFile.text``."""
+
+    start: int
+    end: int
+
+
+class Suite(NamedTuple):
+    """The block of statements a deleted statement belongs to, so that an emptied block gets ``pass``."""
+
+    start: int
+    """Offset of the first statement of the block: its identity within one text."""
+    size: int
+    """Number of statements in the block."""
+
+
+class Edit(NamedTuple):
+    """One replaced span. ``span.start == span.end`` inserts."""
+
+    span: Span
+    text: str
+    deletes_from: Suite | None = None
+    """Set when the edit removes one whole statement of that block."""
+    placeholder: str = ""
+    """Text to put here instead when the block would lose all of its statements."""
+
+
+class ImportNeed(NamedTuple):
+    """An import that the edits of a fix rely on: ``import module as alias`` or ``from module import name as alias``."""
+
+    module: str
+    name: str | None = None
+    alias: str | None = None
+
+
+class Fix(NamedTuple):
+    """One whole repair. All of its edits are applied, or none."""
+
+    title: str
+    edits: tuple[Edit, ...]
+    imports: tuple[ImportNeed, ...]
+    applicability: Applicability
+    reason: str
+    """Why the fix has its applicability; one sentence."""
+    scope: Scope = Scope.EXPRESSION
+
+
+class Finding(NamedTuple):
+    """One place a rule speaks about."""
+
+    code: str
+    name: str
+    span: Span
+    message: str
+    severity: Severity
+    certainty: Certainty = Certainty.CERTAIN
+    fix: Fix | None = None
+    help: str = ""
+    """What to do by hand, where no fix can be offered. Empty when the card's own advice is enough."""
+    related: tuple[tuple[Span, str], ...] = ()
+    """Other places that explain this one, such as where a value comes from."""
+
+
+class FileResult(NamedTuple):
+    """What linting (and fixing) one file gave."""
+
+    path: str
+    findings: tuple[Finding, ...]
+    """Findings left in ``text``, in order of position."""
+    text: str
+    """The text the spans of ``findings`` refer to: the fixed text if fixes were applied, else the original."""
+    original: str
+    fixed: tuple[Finding, ...] = ()
+    """Findings whose fixes were applied, in the order applied; their spans refer to intermediate texts."""
+    rounds: int = 0
+    error: str = ""
+    """Set when the file could not be read or the engine failed on it; such a file is never written."""

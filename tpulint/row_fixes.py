@@ -1,0 +1,247 @@
+"""The fix for one name that a mapping table speaks about, by the row's action."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tpulint.model import Applicability, Finding, Scope, Span
+from tpulint.targets import parse_version
+
+if TYPE_CHECKING:
+    from tpulint.card import MappingRow
+    from tpulint.context import FileContext, FixBuilder
+    from tpulint.declarative import NameTable
+
+_LEADING_NAME = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
+
+_USUAL_ALIASES = {
+    "torch_xla.core.xla_model": "xm",
+    "torch_xla.runtime": "xr",
+    "torch_xla.debug.profiler": "xp",
+    "torch_xla.distributed.parallel_loader": "pl",
+    "torch_xla.distributed.spmd": "xs",
+    "torch_xla.distributed.xla_multiprocessing": "xmp",
+}
+"""What users of torch_xla call its modules."""
+
+_STARTS_PROCESSES = (
+    "torch_xla.launch", "torch_xla.distributed.xla_multiprocessing.spawn", "torch.multiprocessing.spawn",
+    "torch.multiprocessing.start_processes", "torch.multiprocessing.Process", "multiprocessing.Process",
+    "accelerate.notebook_launcher",
+)  # fmt: skip
+
+_WITHOUT_EFFECT = frozenset({
+    "builtins.int", "builtins.str", "builtins.float", "builtins.bool", "builtins.len", "builtins.min", "builtins.max",
+    "builtins.abs", "builtins.round", "builtins.repr", "os.getenv", "os.environ.get", "torch.device",
+    "torch.distributed.get_rank", "torch.distributed.get_world_size", "torch.cuda.current_device",
+    "torch.cuda.device_count", "torch.cuda.is_available",
+})  # fmt: skip
+"""Functions whose call can be left out when nobody wants its value."""
+
+_REASONS = {
+    "rename": "The new name does the same.",
+    "rename-module": "The same names live in the new module.",
+    "replace": "The new expression does the same.",
+    "delete": "The statement has no effect on the target.",
+    "drop-argument": "The argument has no effect on the target.",
+    "rename-argument": "Only the name of the argument changed.",
+    "set-argument": "The value is what the target needs.",
+}
+
+
+def fix_of(ctx: FileContext, node: ast.Attribute | ast.Name, where: ast.AST, row: MappingRow) -> FixBuilder | None:
+    """The fix for a reference; None where the row offers none."""
+    if row.action == "unsupported" or (row.since and ctx.target.version < parse_version(row.since)):
+        return None
+    if not _stands_in_text(ctx, node):
+        return None
+    parent = ctx.index.parent(node)
+    call = parent if isinstance(parent, ast.Call) and parent.func is node else None
+    if row.with_item and (call is None or not isinstance(ctx.index.parent(call), ast.withitem)):
+        return None
+    scope = Scope.STATEMENT if row.action == "delete" else Scope.EXPRESSION
+    fix = ctx.fix("", _applicability(ctx, row), row.reason or _REASONS[row.action], scope)
+    if row.action == "rename":
+        _rename(ctx, fix, node, call, row)
+    elif row.action == "delete":
+        _delete(ctx, fix, node, call)
+    elif call is None:
+        return None
+    elif row.action == "replace":
+        new = _written(fix, row.new, node)
+        fix.title = f"Replace with `{new}`"
+        fix.replace(call, new)
+        _lower_for_effects(ctx, fix, [*call.args, *(item.value for item in call.keywords)])
+    else:
+        _change_argument(ctx, fix, call, where, row)
+    if row.acquires_device and next(ctx.index.references(*_STARTS_PROCESSES), None) is not None:
+        fix.lower(Applicability.UNSAFE, "It touches the device, which must not happen before processes are started.")
+    return fix
+
+
+def _applicability(ctx: FileContext, row: MappingRow) -> Applicability:
+    return Applicability[row.applicability.upper()] if row.applicability else ctx.rule.applicability
+
+
+def _stands_in_text(ctx: FileContext, node: ast.Attribute | ast.Name) -> bool:
+    """Whether the tree knows where the name stands; before Python 3.12 it may not, inside an f-string."""
+    return ctx.text(node).endswith(node.id if isinstance(node, ast.Name) else node.attr)
+
+
+def _written(fix: FixBuilder, text: str, at: ast.AST) -> str:
+    """An expression with the dotted name it begins with written as the file's imports allow."""
+    match = _LEADING_NAME.match(text)
+    if match is None:
+        return text
+    module, _, name = match.group().rpartition(".")
+    return f"{fix.use(module, alias=_USUAL_ALIASES.get(module), at=at)}.{name}{text[match.end() :]}"
+
+
+def _rename(ctx: FileContext, fix: FixBuilder, node: ast.expr, call: ast.Call | None, row: MappingRow) -> None:
+    new = _written(fix, row.new, node)
+    fix.title = f"Replace with `{new}`"
+    fix.replace(node, new)
+    if row.arguments is None:
+        return
+    if call is None or any(isinstance(item, ast.Starred) for item in call.args) or any(k.arg is None for k in call.keywords):
+        fix.give_up()  # what is passed is not known here
+        return
+    dropped: list[ast.expr | ast.keyword] = list(call.args[len(row.arguments) :])
+    dropped.extend(item for item in call.keywords if item.arg not in row.arguments)
+    _lower_for_effects(ctx, fix, [item.value if isinstance(item, ast.keyword) else item for item in dropped])
+    if len(dropped) == len(call.args) + len(call.keywords) and dropped:
+        _empty_parentheses(ctx, fix, call)
+    elif len(dropped) == 1:
+        fix.delete_argument(call, dropped[0])
+    elif dropped:
+        fix.give_up()
+
+
+def _empty_parentheses(ctx: FileContext, fix: FixBuilder, call: ast.Call) -> None:
+    span = Span(ctx.index.span(call.func).end, ctx.index.span(call).end)
+    if ctx.source.text[span.start : span.end].lstrip().startswith("("):
+        fix.replace(span, "()")
+    else:
+        fix.give_up()  # the callee has parentheses of its own
+
+
+def _delete(ctx: FileContext, fix: FixBuilder, node: ast.expr, call: ast.Call | None) -> None:
+    statement = ctx.index.statement_of(node)
+    if call is not None and isinstance(statement, ast.Expr) and statement.value is call:
+        _lower_for_effects(ctx, fix, [*call.args, *(item.value for item in call.keywords)])
+    elif isinstance(statement, ast.Assign) and all(_is_flag(ctx, target) for target in statement.targets):
+        _lower_for_effects(ctx, fix, [statement.value])
+    else:
+        fix.give_up()
+        return
+    fix.title = f"Remove `{ctx.text(node)}`"
+    fix.delete(statement)
+
+
+def _is_flag(ctx: FileContext, target: ast.expr) -> bool:
+    name = ctx.index.qualified_name(target)
+    return name is not None and any(row.assigned for row in ctx.rule.table.rows_of(name))
+
+
+def _change_argument(ctx: FileContext, fix: FixBuilder, call: ast.Call, where: ast.AST, row: MappingRow) -> None:
+    argument = where if isinstance(where, ast.keyword) or where in call.args else None
+    if row.action == "set-argument":
+        value = _written(fix, row.new, call)
+        fix.title = f"Set `{row.argument}={value}`"
+        if isinstance(argument, ast.expr):
+            fix.replace(argument, value)
+        else:
+            fix.set_argument(call, row.argument, value)
+    elif row.action == "rename-argument":
+        fix.title = f"Rename the argument to `{row.new}`"
+        if not isinstance(argument, ast.keyword) or any(item.arg == row.new for item in call.keywords):
+            fix.give_up()
+            return
+        start = ctx.index.span(argument).start
+        fix.replace(Span(start, start + len(row.argument)), row.new)
+    else:
+        fix.title = f"Remove the argument `{row.argument}`"
+        if isinstance(argument, ast.expr) and argument is not call.args[-1]:
+            fix.give_up()  # the arguments behind it would move forward
+        elif isinstance(argument, ast.expr | ast.keyword):
+            _lower_for_effects(ctx, fix, [argument.value if isinstance(argument, ast.keyword) else argument])
+            fix.delete_argument(call, argument)
+
+
+def _lower_for_effects(ctx: FileContext, fix: FixBuilder, dropped: list[ast.expr]) -> None:
+    """What is taken out may do something besides giving a value: then a person should look."""
+    for root in dropped:
+        for node in (root, *ctx.index.tree.inside(root)):
+            if isinstance(node, ast.Await | ast.Yield | ast.YieldFrom | ast.NamedExpr) or (
+                isinstance(node, ast.Call) and not _is_without_effect(ctx, node)
+            ):
+                fix.lower(Applicability.UNSAFE, f"`{ctx.text(node)}` is no longer called.")
+                return
+
+
+def _is_without_effect(ctx: FileContext, call: ast.Call) -> bool:
+    func = call.func
+    if isinstance(func, ast.Attribute) and func.attr == "format" and isinstance(func.value, ast.Constant):
+        return True
+    return ctx.index.qualified_name(func) in _WITHOUT_EFFECT
+
+
+# -------------------------------------------------------------------- modules
+
+
+def module_findings(ctx: FileContext, table: NameTable) -> Iterator[Finding]:
+    """Findings on imports of modules that moved, and on names written with the whole path of such a module."""
+    from tpulint.declarative import message_of, problem_of
+
+    for where, old, span, text in _uses_of_modules(ctx, table):
+        row = table.modules[old]
+        problem = problem_of(row, ctx.target, ctx.rule.severity)
+        if problem is None:
+            continue
+        fix = None
+        if span is not None and not (row.since and ctx.target.version < parse_version(row.since)):
+            fix = ctx.fix(f"Replace with `{row.new}`", _applicability(ctx, row), row.reason or _REASONS["rename-module"])
+            fix.replace(span, text)
+        yield ctx.finding(where, message_of(row, problem[0]), fix, severity=problem[1])
+
+
+def _uses_of_modules(ctx: FileContext, table: NameTable) -> Iterator[tuple[ast.AST, str, Span | None, str]]:
+    """Node, old module, span to change (None where no fix can be given), text to put there."""
+    index, modules = ctx.index, table.modules
+    for statement in index.tree.binders:
+        if isinstance(statement, ast.ImportFrom) and not statement.level:
+            module = statement.module or ""
+            if module in modules:
+                yield statement, module, _module_span(ctx, statement), modules[module].new
+                continue
+            for alias in statement.names:
+                old = f"{module}.{alias.name}"
+                if old in modules:
+                    new_module, _, new_name = modules[old].new.rpartition(".")
+                    local = alias.asname or alias.name
+                    name = new_name if local == new_name else f"{new_name} as {local}"
+                    alone = len(statement.names) == 1
+                    yield alias, old, index.span(statement) if alone else None, f"from {new_module} import {name}"
+        elif isinstance(statement, ast.Import):
+            for alias in statement.names:
+                if alias.name in modules:
+                    start = index.span(alias).start
+                    yield alias, alias.name, Span(start, start + len(alias.name)), modules[alias.name].new
+    for node, _ in index.references(*modules):
+        current: ast.expr = node
+        # Down to the part that means the module; when that is a plain name, its import is what has to change.
+        while isinstance(current, ast.Attribute):
+            old = index.qualified_name(current)
+            if old in modules:
+                yield current, old, index.span(current) if index.text(current) == old else None, modules[old].new
+                break
+            current = current.value
+
+
+def _module_span(ctx: FileContext, statement: ast.ImportFrom) -> Span | None:
+    span = ctx.index.span(statement)
+    at = ctx.source.text.find(statement.module or "", span.start, span.end)
+    return Span(at, at + len(statement.module or "")) if at >= 0 else None

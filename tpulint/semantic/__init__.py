@@ -1,0 +1,206 @@
+"""The semantic index: what rules may ask about one file."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from tpulint.model import Span
+from tpulint.semantic.definitions import Definitions
+from tpulint.semantic.flow import Flow
+from tpulint.semantic.kinds import Kind, Kinds, Side, Value
+from tpulint.semantic.names import Binding, Names, Scope
+from tpulint.semantic.regions import Pace, Regions, StepLoop
+from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, LoopNode, SyntaxTree
+from tpulint.source import SourceFile
+
+__all__ = [
+    "FUNCTIONS", "LOOPS", "Binding", "FunctionNode", "Kind", "LoopNode", "Pace", "Scope", "SemanticIndex", "Side", "StepLoop",
+    "Value",
+]  # fmt: skip
+
+
+class SemanticIndex:
+    """Everything known about one file. Built once; what is expensive is worked out on first use.
+
+    Raises what ``compile`` raises on text that is not Python.
+    """
+
+    def __init__(self, source: SourceFile, module: ast.Module) -> None:
+        self.source = source
+        self.tree = SyntaxTree(source, module)
+        self._names: Names | None = None
+        self._flow: Flow | None = None
+        self._definitions: Definitions | None = None
+        self._kinds: Kinds | None = None
+        self._regions: Regions | None = None
+        self._references: list[tuple[ast.expr, str]] | None = None
+
+    @property
+    def names(self) -> Names:
+        """Scopes, bindings, qualified names."""
+        if self._names is None:
+            self._names = Names(self.tree)
+        return self._names
+
+    @property
+    def flow(self) -> Flow:
+        """Reaching definitions."""
+        if self._flow is None:
+            self._flow = Flow(self.tree, self.names)
+        return self._flow
+
+    @property
+    def definitions(self) -> Definitions:
+        """Functions and classes of the file, and who calls them."""
+        if self._definitions is None:
+            self._definitions = Definitions(self.tree, self.names, self.flow)
+        return self._definitions
+
+    @property
+    def kinds(self) -> Kinds:
+        """Kinds and sides of values."""
+        if self._kinds is None:
+            self._kinds = Kinds(self.tree, self.names, self.flow, self.definitions)
+        return self._kinds
+
+    @property
+    def regions(self) -> Regions:
+        """Step loops, evaluation loops, pace of a line."""
+        if self._regions is None:
+            self._regions = Regions(self.tree, self.names, self.kinds, self.definitions)
+        return self._regions
+
+    # ---------------------------------------------------------------- structure
+
+    @property
+    def calls(self) -> list[ast.Call]:
+        """All calls, in order of position."""
+        return self.tree.calls
+
+    def parent(self, node: ast.AST) -> ast.AST | None:
+        """The node that holds this one."""
+        return self.tree.parent(node)
+
+    def statement_of(self, node: ast.AST) -> ast.stmt:
+        """The innermost statement that holds the node."""
+        return self.tree.statement_of(node)
+
+    def function_of(self, node: ast.AST) -> FunctionNode | None:
+        """The innermost function around the node."""
+        return self.tree.function_of(node)
+
+    def span(self, node: ast.AST) -> Span:
+        """Where the node stands."""
+        return self.tree.span(node)
+
+    def text(self, node: ast.AST) -> str:
+        """Source text of the node."""
+        return self.tree.text(node)
+
+    def statement_rows(self, span: Span) -> tuple[int, int]:
+        """First and last row of the statement that holds a span; of a compound statement only its header."""
+        first, last = self.source.row(span.start), self.source.row(max(span.start, span.end - 1))
+        suite: list[ast.stmt] = self.tree.module.body
+        found: ast.stmt | None = None
+        while suite:
+            holder = next((s for s in suite if s.lineno <= first <= (s.end_lineno or s.lineno)), None)
+            if holder is None:
+                break
+            found = holder
+            suite = []
+            for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+                for item in getattr(holder, field, None) or ():
+                    inner = item if isinstance(item, ast.stmt) else None
+                    if inner is None:  # an except handler or a match case: its body holds the statements
+                        suite.extend(item.body)
+                    else:
+                        suite.append(inner)
+        if found is None:
+            return first, last
+        body = getattr(found, "body", None)
+        if not isinstance(body, list):
+            return found.lineno, found.end_lineno or last
+        header_end = max(found.lineno, body[0].lineno - 1) if body else last
+        return (found.lineno, header_end) if first <= header_end else (first, last)
+
+    # ---------------------------------------------------------------- names
+
+    def qualified_name(self, node: ast.AST) -> str | None:
+        """Dotted name of what an expression refers to, through imports and aliases; None when unknown."""
+        return self.names.qualified(node)
+
+    def references(self, *prefixes: str) -> Iterator[tuple[ast.expr, str]]:
+        """Outermost dotted names that are one of the prefixes or lie under it, with their qualified names.
+
+        Names in import statements are not references.
+        """
+        if self._references is None:
+            self._references = list(self._all_references())
+        for node, name in self._references:
+            for prefix in prefixes:
+                if name == prefix or name.startswith(prefix + "."):
+                    yield node, name
+                    break
+
+    def _all_references(self) -> Iterator[tuple[ast.expr, str]]:
+        parents, names = self.tree.parents, self.names
+        for root in self.tree.names:
+            if root.id not in names.nameable or not isinstance(root.ctx, ast.Load):
+                continue
+            node: ast.expr = root
+            name = names.qualified(root)
+            while name is not None:
+                parent = parents.get(node)
+                longer = names.qualified(parent) if isinstance(parent, ast.Attribute) else None
+                if longer is None:
+                    yield node, name
+                    break
+                assert isinstance(parent, ast.Attribute)
+                node, name = parent, longer
+
+    def calls_to(self, *names: str) -> Iterator[ast.Call]:
+        """Calls whose callee is one of these qualified names."""
+        for call in self.tree.calls:
+            if self.names.qualified(call.func) in names:
+                yield call
+
+    def method_calls(self, *methods: str) -> Iterator[tuple[ast.Call, ast.expr]]:
+        """Calls ``receiver.method(...)``, with the receiver; calls of qualified names are not among them."""
+        for call in self.tree.calls:
+            func = call.func
+            if isinstance(func, ast.Attribute) and func.attr in methods and self.names.qualified(func) is None:
+                yield call, func.value
+
+    # ---------------------------------------------------------------- values and places
+
+    def value(self, node: ast.expr) -> Value:
+        """What is known about an expression: kind, side, certainty."""
+        return self.kinds.value(node)
+
+    def kind(self, node: ast.expr) -> Kind:
+        """What an expression is."""
+        return self.kinds.value(node).kind
+
+    def is_device_tensor(self, node: ast.expr) -> bool:
+        """Whether an expression is a tensor on the device, as far as is known."""
+        value = self.kinds.value(node)
+        return value.kind is Kind.TENSOR and value.side is Side.DEVICE
+
+    @property
+    def step_loops(self) -> list[StepLoop]:
+        """All step loops of the file."""
+        return self.regions.step_loops
+
+    def step_loop_of(self, node: ast.AST) -> StepLoop | None:
+        """The step loop in whose turns the node runs, directly or through a called function."""
+        return self.regions.step_loop_of(node)
+
+    def pace_of(self, node: ast.AST) -> Pace:
+        """How often the node runs."""
+        return self.regions.pace_of(node)
+
+    def mentions(self, pattern: str) -> bool:
+        """Whether a regular expression occurs anywhere in the text: a cheap first question."""
+        return re.search(pattern, self.source.text) is not None

@@ -1,0 +1,109 @@
+"""Which bindings of a variable can reach a use: reaching definitions, cheap and a little generous."""
+
+from __future__ import annotations
+
+import ast
+
+from tpulint.semantic.names import Binding, Names
+from tpulint.semantic.tree import LOOPS, SyntaxTree
+
+
+class Flow:
+    """Reaching definitions of one file, worked out per use, memoised."""
+
+    def __init__(self, tree: SyntaxTree, names: Names) -> None:
+        self._tree = tree
+        self._names = names
+        self._memo: dict[ast.AST, tuple[Binding, ...]] = {}
+
+    def reaching(self, use: ast.Name) -> tuple[Binding, ...]:
+        """Bindings whose value the name may hold where it is read, the nearest first.
+
+        A variable of an outer scope may hold any of its bindings.
+        """
+        found = self._memo.get(use)
+        if found is None:
+            found = self._memo[use] = tuple(self._reaching(use))
+        return found
+
+    def reaching_attribute(self, use: ast.Attribute) -> tuple[Binding, ...]:
+        """Bindings of ``self.x``: all in the class."""
+        if not isinstance(use.value, ast.Name):
+            return ()
+        owner = self._tree.class_of(use)
+        function = self._tree.function_of(use)
+        if owner is None or function is None or not function.args.args or function.args.args[0].arg != use.value.id:
+            return ()
+        return tuple(self._names.attributes.get(owner, {}).get(use.attr, ()))
+
+    def _reaching(self, use: ast.Name) -> list[Binding]:
+        scope = self._names.scope_of(use)
+        found = self._names.find(use.id, scope)
+        if found is None:
+            return []
+        home, bindings = found
+        if home.node is not scope.node:
+            return [binding for binding in bindings if binding.kind != "delete"]
+        here = (use.lineno, use.col_offset)
+        before: list[Binding] = []
+        after: list[Binding] = []
+        for binding in bindings:
+            if binding.kind == "delete":
+                continue
+            (before if self._precedes(binding, use, here) else after).append(binding)
+        result: list[Binding] = []
+        dominating: Binding | None = None
+        for binding in reversed(before):
+            result.append(binding)
+            if binding.kind != "augment" and self.dominates(binding, use):
+                dominating = binding
+                break
+        if after:
+            # What a loop binds below the use reaches it in the next iteration, unless bound anew above it.
+            child: ast.AST = use
+            for ancestor in self._tree.ancestors(use):
+                if isinstance(ancestor, LOOPS) and child in ancestor.body:
+                    if dominating is not None and self._tree.encloses(ancestor, dominating.node):
+                        break
+                    result.extend(b for b in after if b not in result and self._tree.encloses(ancestor, b.node))
+                child = ancestor
+        return result
+
+    def _precedes(self, binding: Binding, use: ast.Name, here: tuple[int, int]) -> bool:
+        statement = binding.statement
+        if binding.kind in ("parameter", "variadic", "match"):
+            return True
+        if binding.kind in ("loop", "with", "handler"):
+            if isinstance(statement, ast.comprehension):
+                return True
+            body = getattr(statement, "body", [])
+            inside = any(self._tree.encloses(item, use) for item in body if _holds(item, use))
+            return inside or _end(statement) <= here
+        return _end(statement) <= here
+
+    def dominates(self, binding: Binding, use: ast.AST) -> bool:
+        """Whether the binding has run whenever the use runs."""
+        statement = binding.statement
+        if binding.kind in ("parameter", "variadic"):
+            return True
+        if isinstance(statement, ast.comprehension):
+            return True
+        if binding.kind in ("loop", "handler"):
+            return any(self._tree.encloses(item, use) for item in statement.body if _holds(item, use))  # type: ignore[attr-defined]
+        if binding.kind == "match":
+            return False
+        holder = self._tree.parents.get(statement)
+        if holder is None or not self._tree.encloses(holder, use):
+            return False
+        # Same suite, not the other branch of the same statement.
+        assert isinstance(statement, ast.stmt)
+        suite = self._tree.suite_of(statement)
+        return any(_holds(item, use) and self._tree.encloses(item, use) for item in suite)
+
+
+def _end(node: ast.AST) -> tuple[int, int]:
+    return node.end_lineno, node.end_col_offset  # type: ignore[attr-defined]
+
+
+def _holds(statement: ast.AST, use: ast.AST) -> bool:
+    return bool(statement.lineno <= use.lineno <= statement.end_lineno)  # type: ignore[attr-defined]

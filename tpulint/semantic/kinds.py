@@ -1,0 +1,569 @@
+"""What a value is and on which side it lives: by annotation, by origin, by call site, by use."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable
+from enum import Enum
+from typing import NamedTuple
+
+from tpulint.semantic import torch_facts as facts
+from tpulint.semantic.definitions import Definitions
+from tpulint.semantic.flow import Flow
+from tpulint.semantic.names import Binding, Names
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
+
+_DEPTH = 14
+_DEVICE_WORDS = re.compile(r"cuda|device|xla|accelerat|fabric|lightning|\.to\(")
+
+
+class Kind(Enum):
+    """What a value is."""
+
+    TENSOR = "tensor"
+    MODULE = "module"
+    OPTIMIZER = "optimizer"
+    SCHEDULER = "scheduler"
+    SCALER = "scaler"
+    LOADER = "loader"
+    DEVICE = "device"
+    NUMPY = "numpy array"
+    HOST = "host value"
+    UNKNOWN = "unknown"
+
+
+class Side(Enum):
+    """Where a tensor lives."""
+
+    DEVICE = "device"
+    HOST = "host"
+    UNKNOWN = "unknown"
+
+
+class Value(NamedTuple):
+    """What is known about an expression."""
+
+    kind: Kind
+    side: Side = Side.UNKNOWN
+    certain: bool = True
+
+
+UNKNOWN = Value(Kind.UNKNOWN, certain=False)
+HOST = Value(Kind.HOST, Side.HOST)
+NUMPY = Value(Kind.NUMPY, Side.HOST)
+BATCH = Value(Kind.TENSOR, Side.HOST, certain=False)
+
+_ANNOTATIONS = {
+    "torch.Tensor": Value(Kind.TENSOR), "torch.FloatTensor": Value(Kind.TENSOR), "torch.LongTensor": Value(Kind.TENSOR),
+    "torch.nn.Module": Value(Kind.MODULE), "torch.optim.Optimizer": Value(Kind.OPTIMIZER),
+    "torch.optim.optimizer.Optimizer": Value(Kind.OPTIMIZER), "torch.utils.data.DataLoader": Value(Kind.LOADER),
+    "torch.device": Value(Kind.DEVICE), "numpy.ndarray": NUMPY, "builtins.int": HOST, "builtins.float": HOST,
+    "builtins.str": HOST, "builtins.bool": HOST, "builtins.dict": HOST, "torch.cuda.amp.GradScaler": Value(Kind.SCALER),
+    "torch.amp.GradScaler": Value(Kind.SCALER),
+}  # fmt: skip
+
+
+class Kinds:
+    """Lazy, memoised inference over one file. Work is bounded; past the bound the answer is UNKNOWN."""
+
+    def __init__(self, tree: SyntaxTree, names: Names, flow: Flow, definitions: Definitions) -> None:
+        self._tree = tree
+        self._names = names
+        self._flow = flow
+        self._definitions = definitions
+        self._memo: dict[ast.AST, Value] = {}
+        self._bindings: dict[Binding, Value] = {}
+        self._roles: dict[Binding, Value] | None = None
+        self.mentions_device = _DEVICE_WORDS.search(tree.source.text) is not None
+        """Whether the file has to do with devices at all; if not, everything runs on the host."""
+
+    # ---------------------------------------------------------------- expressions
+
+    def value(self, node: ast.expr, depth: int = 0) -> Value:
+        """What is known about an expression."""
+        found = self._memo.get(node)
+        if found is not None:
+            return found
+        if depth > _DEPTH:
+            return UNKNOWN
+        self._memo[node] = UNKNOWN  # a value that depends on itself adds nothing
+        result = self._infer(node, depth + 1)
+        self._memo[node] = result
+        return result
+
+    def _infer(self, node: ast.expr, depth: int) -> Value:
+        if isinstance(node, ast.Constant | ast.JoinedStr | ast.Dict | ast.List | ast.Set | ast.ListComp | ast.DictComp
+                      | ast.SetComp | ast.GeneratorExp | ast.Lambda | ast.Tuple):  # fmt: skip
+            return HOST
+        if isinstance(node, ast.Name):
+            return self._join(self.binding_value(b, depth) for b in self._flow.reaching(node))
+        if isinstance(node, ast.Call):
+            return self._infer_call(node, depth)
+        if isinstance(node, ast.Attribute):
+            return self._infer_attribute(node, depth)
+        if isinstance(node, ast.BinOp):
+            return self._combine([self.value(node.left, depth), self.value(node.right, depth)])
+        if isinstance(node, ast.UnaryOp):
+            return HOST if isinstance(node.op, ast.Not) else self.value(node.operand, depth)
+        if isinstance(node, ast.Compare):
+            if any(isinstance(op, ast.Is | ast.IsNot | ast.In | ast.NotIn) for op in node.ops):
+                return HOST
+            return self._combine([self.value(item, depth) for item in (node.left, *node.comparators)])
+        if isinstance(node, ast.BoolOp):
+            return self._join(self.value(item, depth) for item in node.values)
+        if isinstance(node, ast.IfExp):
+            return self._join((self.value(node.body, depth), self.value(node.orelse, depth)))
+        if isinstance(node, ast.Subscript):
+            base = self.value(node.value, depth)
+            if base.kind in (Kind.TENSOR, Kind.NUMPY):
+                return base
+            if base.kind is Kind.MODULE:
+                return base._replace(certain=False)
+            return UNKNOWN
+        if isinstance(node, ast.NamedExpr | ast.Starred | ast.Await):
+            return self.value(node.value, depth)
+        return UNKNOWN
+
+    def _combine(self, values: list[Value]) -> Value:
+        """Result of an operator on these operands."""
+        tensors = [value for value in values if value.kind is Kind.TENSOR]
+        if tensors:
+            sides = {value.side for value in tensors}
+            side = Side.DEVICE if Side.DEVICE in sides else sides.pop() if len(sides) == 1 else Side.UNKNOWN
+            return Value(Kind.TENSOR, side, all(value.certain for value in tensors))
+        if any(value.kind is Kind.NUMPY for value in values):
+            return NUMPY
+        if values and all(value.kind is Kind.HOST for value in values):
+            return HOST
+        return UNKNOWN
+
+    def _join(self, values: Iterable[Value]) -> Value:
+        """What is known when any of these may be the value."""
+        known: list[Value] = []
+        doubt = False
+        for value in values:
+            if value.kind is Kind.UNKNOWN:
+                doubt = True
+            elif value not in known:
+                known.append(value)
+        if not known:
+            return UNKNOWN
+        kinds = {value.kind for value in known}
+        if len(kinds) > 1:
+            # `loss = 0` before `loss = criterion(...)`, `model = None` before the real one
+            kinds.discard(Kind.HOST)
+            known = [value for value in known if value.kind is not Kind.HOST]
+            doubt = True
+            if len(kinds) > 1:
+                return UNKNOWN
+        sides = {value.side for value in known}
+        side = sides.pop() if len(sides) == 1 else Side.UNKNOWN
+        return Value(known[0].kind, side, not doubt and all(value.certain for value in known))
+
+    # ---------------------------------------------------------------- calls
+
+    def _infer_call(self, node: ast.Call, depth: int) -> Value:
+        name = self._names.qualified(node.func)
+        if name is not None:
+            known = self._named_call(name, node, depth)
+            if known is not None:
+                return known
+        function = self._definitions.function_called(node)
+        if function is not None:
+            return self._returned(function, (), depth)
+        owner = self._definitions.class_called(node)
+        if owner is not None:
+            return self._instance(owner)
+        if isinstance(node.func, ast.Attribute):
+            return self._method_call(node, node.func, depth)
+        callee = self.value(node.func, depth)
+        if callee.kind is Kind.MODULE:
+            return self._module_result(callee)
+        return UNKNOWN
+
+    def _module_result(self, module: Value) -> Value:
+        return Value(Kind.TENSOR, Side.DEVICE if self.mentions_device else Side.HOST, module.certain)
+
+    def _named_call(self, name: str, node: ast.Call, depth: int) -> Value | None:
+        head, _, last = name.rpartition(".")
+        if head == "builtins":
+            if last in ("enumerate", "zip", "map", "filter", "reversed"):
+                return self.value(node.args[0], depth)._replace(certain=False) if node.args else UNKNOWN
+            if last in ("iter",) and node.args:
+                return self.value(node.args[0], depth)
+            if last == "next" and node.args:
+                return self._element(node.args[0], (), depth)
+            if last in ("sum", "max", "min", "abs", "pow") and node.args:
+                values = [self.value(item, depth) for item in node.args]
+                return self._combine([value for value in values if value.kind is Kind.TENSOR] or values)
+            return HOST if last in facts.HOST_BUILTINS else None
+        if name in facts.LOADER_CLASSES or last == "DataLoader":
+            return Value(Kind.LOADER)
+        if name in facts.ITERABLE_WRAPPERS and node.args:
+            return self.value(node.args[0], depth)
+        if name in facts.SCALER_CLASSES:
+            return Value(Kind.SCALER)
+        if name in facts.DEVICE_OBJECTS:
+            return Value(Kind.DEVICE)
+        if name.startswith(facts.SCHEDULER_PREFIXES) and ("lr_scheduler" in name or "schedule" in last.lower()):
+            return Value(Kind.SCHEDULER)
+        if name.startswith(facts.OPTIMIZER_PREFIXES) and last[:1].isupper():
+            return Value(Kind.OPTIMIZER)
+        if name == "torch.compile" and node.args:
+            return self.value(node.args[0], depth)
+        if name in ("torch.nn.Parameter", "torch.nn.parameter.Parameter", "torch.autograd.Variable"):
+            return self.value(node.args[0], depth) if node.args else Value(Kind.TENSOR)
+        if name.startswith("torch.nn.functional."):
+            return self._torch_function(node, depth)
+        if name.startswith("torch.nn.utils."):
+            if last == "clip_grad_norm_":
+                return Value(Kind.TENSOR, Side.DEVICE if self.mentions_device else Side.HOST)
+            return UNKNOWN
+        if name.startswith("torch.nn.") and last[:1].isupper():
+            return Value(Kind.MODULE)
+        if name.startswith(facts.MODULE_PREFIXES) or last == "from_pretrained" and "Tokenizer" not in name and (
+            "Model" in name or "Auto" in name and "Config" not in name and "Processor" not in name and "Image" not in name
+        ):
+            return Value(Kind.MODULE, certain=False)
+        if name.startswith("numpy."):
+            return NUMPY
+        if name.split(".", 1)[0] in facts.HOST_MODULES:
+            return HOST
+        if name.startswith("torch."):
+            if name in facts.TORCH_HOST_CALLS:
+                return HOST
+            if name in facts.TORCH_NON_TENSOR or name.startswith(facts.TORCH_NON_TENSOR_PREFIXES):
+                return UNKNOWN
+            if name.count(".") == 1 or name.startswith(("torch.linalg.", "torch.fft.", "torch.special.", "torch.Tensor.")):
+                return self._torch_function(node, depth)
+        return None
+
+    def _torch_function(self, node: ast.Call, depth: int) -> Value:
+        name = self._names.qualified(node.func) or ""
+        last = name.rpartition(".")[2]
+        for keyword in node.keywords:
+            if keyword.arg == "device":
+                return Value(Kind.TENSOR, self._side_of_device(keyword.value))
+            if keyword.arg is None:
+                return Value(Kind.TENSOR)
+        if name.startswith("torch.") and last in facts.TORCH_FACTORIES:
+            return Value(Kind.TENSOR, Side.HOST)
+        items: list[ast.expr] = []
+        for item in node.args:
+            items.extend(item.elts if isinstance(item, ast.List | ast.Tuple) else [item])
+        values = [self.value(item, depth) for item in items]
+        sides = [value.side for value in values if value.kind is Kind.TENSOR]
+        if Side.DEVICE in sides:
+            return Value(Kind.TENSOR, Side.DEVICE)
+        if sides and all(side is Side.HOST for side in sides):
+            return Value(Kind.TENSOR, Side.HOST)
+        return Value(Kind.TENSOR)
+
+    def _side_of_device(self, device: ast.expr) -> Side:
+        if isinstance(device, ast.Constant):
+            if device.value is None:
+                return Side.UNKNOWN
+            return Side.HOST if device.value == "cpu" else Side.DEVICE
+        if isinstance(device, ast.Call) and self._names.qualified(device.func) == "torch.device" and device.args:
+            return self._side_of_device(device.args[0])
+        if isinstance(device, ast.Attribute) and device.attr == "device":
+            side = self.value(device.value).side
+            return side
+        return Side.DEVICE
+
+    def _method_call(self, node: ast.Call, func: ast.Attribute, depth: int) -> Value:
+        receiver = self.value(func.value, depth)
+        method = func.attr
+        if receiver.kind is Kind.TENSOR:
+            return self._tensor_method(receiver, method, node, depth)
+        if receiver.kind is Kind.MODULE:
+            if method in facts.MODULE_SELF_METHODS:
+                return receiver
+            if method in ("state_dict", "parameters", "named_parameters", "modules", "children", "buffers"):
+                return UNKNOWN
+            if method in ("forward", "encode", "decode", "generate", "sample"):
+                return self._module_result(receiver._replace(certain=False))
+            return UNKNOWN
+        if receiver.kind is Kind.NUMPY:
+            return HOST if method in ("item", "tolist") else NUMPY
+        if receiver.kind is Kind.SCALER and method == "scale" and node.args:
+            return self.value(node.args[0], depth)
+        if receiver.kind is Kind.HOST:
+            return HOST if method in ("format", "join", "strip", "split", "lower", "upper", "replace", "copy") else UNKNOWN
+        if receiver.kind is Kind.UNKNOWN and method in ("item", "tolist"):
+            return HOST._replace(certain=False)
+        if receiver.kind is Kind.UNKNOWN and method == "numpy" and not node.args:
+            return NUMPY
+        if receiver.kind is Kind.UNKNOWN and method in ("cuda",) and not receiver.certain:
+            return UNKNOWN
+        callee = self._infer_attribute(func, depth)
+        if callee.kind is Kind.MODULE:
+            return self._module_result(callee)
+        return UNKNOWN
+
+    def _tensor_method(self, receiver: Value, method: str, node: ast.Call, depth: int) -> Value:
+        if method in ("item", "tolist") or method in facts.TENSOR_HOST_METHODS:
+            return HOST
+        if method == "numpy":
+            return NUMPY
+        if method == "cpu":
+            return receiver._replace(side=Side.HOST)
+        if method in ("cuda", "xla"):
+            return receiver._replace(side=Side.DEVICE)
+        if method in ("to", "type"):
+            for item in (*node.args[:1], *(k.value for k in node.keywords if k.arg == "device")):
+                side = self._side_of_move(item, depth)
+                if side is not Side.UNKNOWN:
+                    return receiver._replace(side=side)
+            return receiver
+        return receiver
+
+    def _side_of_move(self, item: ast.expr, depth: int) -> Side:
+        """Where ``x.to(item)`` puts x; UNKNOWN for a dtype."""
+        if isinstance(item, ast.Constant):
+            return Side.UNKNOWN if not isinstance(item.value, str | int) else self._side_of_device(item)
+        name = self._names.qualified(item)
+        if name is not None and name.startswith("torch.") and not name.startswith("torch.cuda"):
+            return Side.UNKNOWN
+        value = self.value(item, depth)
+        if value.kind is Kind.TENSOR:
+            return value.side
+        return self._side_of_device(item)
+
+    # ---------------------------------------------------------------- attributes
+
+    def _infer_attribute(self, node: ast.Attribute, depth: int) -> Value:
+        bindings = self._flow.reaching_attribute(node)
+        if bindings:
+            return self._join(self.binding_value(binding, depth) for binding in bindings)
+        if self._names.qualified(node) is not None:
+            return UNKNOWN
+        base = self.value(node.value, depth)
+        if base.kind is Kind.TENSOR:
+            if node.attr == "device":
+                return Value(Kind.DEVICE)
+            return HOST if node.attr in facts.TENSOR_HOST_ATTRIBUTES else base
+        if base.kind is Kind.NUMPY:
+            return HOST if node.attr in ("shape", "size", "ndim", "dtype") else base
+        if base.kind is Kind.MODULE:
+            return base._replace(certain=False) if node.attr == "module" else UNKNOWN
+        if base.kind is Kind.DEVICE:
+            return HOST
+        return UNKNOWN
+
+    # ---------------------------------------------------------------- bindings
+
+    def binding_value(self, binding: Binding, depth: int = 0) -> Value:
+        """What a variable holds after this binding."""
+        found = self._bindings.get(binding)
+        if found is not None:
+            return found
+        if depth > _DEPTH:
+            return UNKNOWN
+        self._bindings[binding] = UNKNOWN
+        result = self._bound(binding, depth)
+        if result.kind is Kind.UNKNOWN:
+            result = self.roles.get(binding, UNKNOWN)
+        self._bindings[binding] = result
+        return result
+
+    def _bound(self, binding: Binding, depth: int) -> Value:
+        if binding.kind == "parameter":
+            return self._parameter(binding, depth)
+        if binding.kind == "annotate":
+            return self._annotated(getattr(binding.statement, "annotation", None))
+        if binding.value is None:
+            return UNKNOWN
+        if binding.kind in ("assign", "with"):
+            if isinstance(binding.statement, ast.AnnAssign):
+                known = self._annotated(binding.statement.annotation)
+                if known.kind is not Kind.UNKNOWN:
+                    return known
+            return self.part(binding.value, binding.path, depth)
+        if binding.kind == "augment":
+            target = getattr(binding.statement, "target", None)
+            values = [self.value(binding.value, depth)]
+            if isinstance(target, ast.Name):
+                others = [b for b in self._flow.reaching(target) if b is not binding]
+                values.append(self._join(self.binding_value(b, depth) for b in others))
+            return self._combine(values)
+        if binding.kind == "loop":
+            return self._element(binding.value, binding.path, depth)
+        return UNKNOWN
+
+    def part(self, node: ast.expr, path: tuple[int, ...], depth: int = 0) -> Value:
+        """Value of one part of an unpacked expression."""
+        if not path:
+            return self.value(node, depth)
+        if isinstance(node, ast.Tuple | ast.List):
+            if -len(node.elts) <= path[0] < len(node.elts) and not any(isinstance(e, ast.Starred) for e in node.elts):
+                return self.part(node.elts[path[0]], path[1:], depth)
+            return UNKNOWN
+        if isinstance(node, ast.Call):
+            function = self._definitions.function_called(node)
+            if function is not None:
+                return self._returned(function, path, depth)
+            value = self.value(node, depth)
+            if value.kind is Kind.TENSOR:
+                owner = self._module_class(node.func, depth)
+                forward = self._definitions.method(owner, "forward") if owner is not None else None
+                if forward is not None:
+                    part = self._returned(forward, path, depth)
+                    if part.kind is Kind.TENSOR and part.side is Side.UNKNOWN:
+                        return part._replace(side=value.side)
+                    if part.kind is not Kind.UNKNOWN:
+                        return part
+                return value._replace(certain=False)
+            return UNKNOWN
+        value = self.value(node, depth)
+        return value._replace(certain=False) if value.kind in (Kind.TENSOR, Kind.NUMPY) else UNKNOWN
+
+    def _element(self, node: ast.expr, path: tuple[int, ...], depth: int) -> Value:
+        """Value of (part of) one element of an iterable."""
+        if isinstance(node, ast.Call):
+            name = self._names.qualified(node.func)
+            if name == "builtins.enumerate" and node.args:
+                if not path:
+                    return UNKNOWN
+                return HOST if path[0] == 0 else self._element(node.args[0], path[1:], depth)
+            if name == "builtins.zip" and path:
+                return self._element(node.args[path[0]], path[1:], depth) if 0 <= path[0] < len(node.args) else UNKNOWN
+            if name in ("builtins.range",):
+                return HOST
+            if name in facts.ITERABLE_WRAPPERS and node.args:
+                return self._element(node.args[0], path, depth)
+            if isinstance(node.func, ast.Attribute) and node.func.attr == "log_every" and node.args:
+                return self._element(node.args[0], path, depth)  # the MetricLogger of torchvision's references
+        if isinstance(node, ast.Name):
+            for binding in self._flow.reaching(node):
+                if binding.kind in ("assign", "with") and not binding.path and isinstance(binding.value, ast.Call):
+                    name = self._names.qualified(binding.value.func)
+                    if name in facts.ITERABLE_WRAPPERS:
+                        return self._element(binding.value, path, depth + 1) if depth < _DEPTH else UNKNOWN
+        if isinstance(node, ast.List | ast.Tuple):
+            return self._join(self.part(item, path, depth) for item in node.elts)
+        value = self.value(node, depth)
+        if value.kind is Kind.LOADER:
+            return BATCH
+        if value.kind in (Kind.TENSOR, Kind.NUMPY):
+            return value
+        return UNKNOWN
+
+    def _annotated(self, annotation: ast.expr | None) -> Value:
+        if annotation is None:
+            return UNKNOWN
+        if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+            return UNKNOWN
+        if isinstance(annotation, ast.Subscript) and isinstance(annotation.value, ast.Name | ast.Attribute):
+            if (self._names.qualified(annotation.value) or "").endswith("Optional"):
+                return self._annotated(annotation.slice)
+            return UNKNOWN
+        if isinstance(annotation, ast.BinOp):
+            return self._annotated(annotation.left)
+        return _ANNOTATIONS.get(self._names.qualified(annotation) or "", UNKNOWN)
+
+    def _parameter(self, binding: Binding, depth: int) -> Value:
+        assert isinstance(binding.node, ast.arg)
+        known = self._annotated(binding.node.annotation)
+        if known.kind is not Kind.UNKNOWN:
+            return known
+        function = binding.statement
+        if isinstance(function, FUNCTIONS):
+            owner = self._tree.class_of(function)
+            if owner is not None and function.name == "forward" and self._definitions.is_module_class(owner):
+                if function.args.args and function.args.args[0].arg != binding.name:
+                    return Value(Kind.TENSOR, Side.DEVICE if self.mentions_device else Side.UNKNOWN, certain=False)
+                return UNKNOWN
+            values = [self.value(argument, depth + 2) for argument in self._definitions.arguments_for(function, binding.name)]
+            joined = self._join(values)
+            if joined.kind is not Kind.UNKNOWN:
+                return joined._replace(certain=False)
+        return UNKNOWN
+
+    def _module_class(self, callee: ast.expr, depth: int) -> ast.ClassDef | None:
+        if isinstance(callee, ast.Name):
+            direct = self._definitions.class_of_variable(callee)
+            if direct is not None:
+                return direct
+            for binding in self._flow.reaching(callee):
+                if binding.kind == "parameter" and isinstance(binding.statement, FUNCTIONS) and depth < _DEPTH:
+                    for argument in self._definitions.arguments_for(binding.statement, binding.name):
+                        if isinstance(argument, ast.Name):
+                            return self._module_class(argument, depth + 3)
+        return None
+
+    def _instance(self, owner: ast.ClassDef) -> Value:
+        if self._definitions.is_module_class(owner):
+            return Value(Kind.MODULE)
+        for base in owner.bases:
+            name = self._names.qualified(base) or ""
+            if name.startswith("torch.optim.lr_scheduler."):
+                return Value(Kind.SCHEDULER)
+            if name.startswith("torch.optim."):
+                return Value(Kind.OPTIMIZER)
+            if name in facts.LOADER_CLASSES:
+                return Value(Kind.LOADER)
+        return UNKNOWN
+
+    def _returned(self, function: FunctionNode, path: tuple[int, ...], depth: int) -> Value:
+        """Value (or unpacked part) that a function of this file returns."""
+        if depth > _DEPTH - 3:
+            return UNKNOWN
+        values = [
+            self.part(node.value, path, depth + 2)
+            for node in self._tree.inside(function, functions=False)
+            if isinstance(node, ast.Return) and node.value is not None
+        ]
+        if any(isinstance(n, ast.Yield | ast.YieldFrom) for n in self._tree.inside(function, functions=False)):
+            return UNKNOWN
+        joined = self._join(values)
+        if joined.kind is Kind.TENSOR and joined.side is Side.UNKNOWN and function.name == "forward" and self.mentions_device:
+            return joined._replace(side=Side.DEVICE)
+        return joined
+
+    # ---------------------------------------------------------------- by use
+
+    @property
+    def roles(self) -> dict[Binding, Value]:
+        """What a variable must be, because of how it is used: the receiver of ``backward`` is a tensor."""
+        if self._roles is None:
+            self._roles = {}
+            self._collect_roles()
+        return self._roles
+
+    def _collect_roles(self) -> None:
+        steppers: dict[Binding, set[str]] = {}
+        side = Side.DEVICE if self.mentions_device else Side.UNKNOWN
+        for call in self._tree.calls:
+            func = call.func
+            if not isinstance(func, ast.Attribute):
+                continue
+            if func.attr == "backward":
+                target = call.args[0] if call.args and not isinstance(call.args[0], ast.Starred) else func.value
+                if len(call.args) == 1 and isinstance(target, ast.Name | ast.Attribute):
+                    self._give_role(target, Value(Kind.TENSOR, side, certain=False))
+                elif not call.args:
+                    self._give_role(func.value, Value(Kind.TENSOR, side, certain=False))
+            elif func.attr in ("zero_grad", "step", "load_state_dict", "state_dict", "parameters", "train", "eval"):
+                for binding in self._receivers(func.value):
+                    steppers.setdefault(binding, set()).add(func.attr)
+        for binding, methods in steppers.items():
+            if {"step", "zero_grad"} <= methods:
+                assert self._roles is not None
+                self._roles.setdefault(binding, Value(Kind.OPTIMIZER, certain=False))
+            elif methods & {"parameters", "train", "eval"} and "step" not in methods:
+                assert self._roles is not None
+                self._roles.setdefault(binding, Value(Kind.MODULE, certain=False))
+
+    def _receivers(self, node: ast.expr) -> tuple[Binding, ...]:
+        if isinstance(node, ast.Name):
+            return self._flow.reaching(node)
+        if isinstance(node, ast.Attribute):
+            return self._flow.reaching_attribute(node)
+        return ()
+
+    def _give_role(self, node: ast.expr, value: Value) -> None:
+        assert self._roles is not None
+        for binding in self._receivers(node):
+            self._roles.setdefault(binding, value)

@@ -1,0 +1,291 @@
+"""Scopes, bindings and qualified names: what a name in the source stands for."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+
+from tpulint.semantic.torch_facts import CANONICAL_NAMES
+from tpulint.semantic.tree import FUNCTIONS, SCOPES, SyntaxTree
+
+_BUILTINS = frozenset(dir(builtins))
+_ALIAS_DEPTH = 6
+
+
+class Binding:
+    """One place that gives a name a value."""
+
+    __slots__ = ("kind", "name", "node", "path", "scope", "statement", "value")
+
+    def __init__(self, name: str, kind: str, node: ast.AST, statement: ast.AST, value: ast.expr | None,
+                 path: tuple[int, ...], scope: Scope) -> None:  # fmt: skip
+        self.name = name
+        self.kind = kind
+        """assign, augment, annotate, loop, with, import, parameter, function, class, delete, handler, match."""
+        self.node = node
+        """The node that carries the name: a Name, an alias, an arg, a definition."""
+        self.statement = statement
+        self.value = value
+        """Expression the value is taken from; of a loop the iterable, of a parameter its default."""
+        self.path = path
+        """How the value is unpacked: ``a, (b, c) = v`` binds c with path (1, 1); -1 stands for a starred part."""
+        self.scope = scope
+
+
+class Scope:
+    """One namespace and the bindings made in it, in order of position."""
+
+    __slots__ = ("bindings", "elsewhere", "node", "parent")
+
+    def __init__(self, node: ast.AST, parent: Scope | None) -> None:
+        self.node = node
+        self.parent = parent
+        self.bindings: dict[str, list[Binding]] = {}
+        self.elsewhere: dict[str, str] = {}
+        """Names declared ``global`` or ``nonlocal`` here."""
+
+    @property
+    def is_module(self) -> bool:
+        """Whether this is the outermost scope."""
+        return self.parent is None
+
+
+class Names:
+    """Name resolution of one file. Built once, queried lazily, memoised."""
+
+    def __init__(self, tree: SyntaxTree) -> None:
+        self._tree = tree
+        self._scopes: dict[ast.AST, Scope] = {}
+        self._qualified: dict[ast.AST, str | None] = {}
+        self.module = self._make_scope(tree.module, None)
+        self.has_star_import = False
+        self.nameable: set[str] = set()
+        """Names that some binding could make a qualified name: imports, and plain aliases of dotted names."""
+        self.attributes: dict[ast.ClassDef, dict[str, list[Binding]]] = {}
+        """Values given to ``self.x`` in the methods of a class."""
+        for node in tree.binders:
+            self._bind(node)
+
+    # ---------------------------------------------------------------- scopes
+
+    def _make_scope(self, node: ast.AST, parent: Scope | None) -> Scope:
+        scope = Scope(node, parent)
+        self._scopes[node] = scope
+        return scope
+
+    def scope_of(self, node: ast.AST) -> Scope:
+        """The scope in which code at this node runs. A definition belongs to the scope around it."""
+        tree = self._tree
+        child = node
+        for ancestor in tree.ancestors(node):
+            if isinstance(ancestor, SCOPES):
+                if isinstance(ancestor, ast.Lambda) and child in (ancestor.args,) and not isinstance(node, ast.arg):
+                    child = ancestor
+                    continue
+                if isinstance(ancestor, FUNCTIONS) and child not in ancestor.body and not isinstance(node, ast.arg):
+                    child = ancestor
+                    continue
+                if isinstance(ancestor, ast.ClassDef) and child not in ancestor.body:
+                    child = ancestor
+                    continue
+                return self._scope_at(ancestor)
+            child = ancestor
+        return self.module
+
+    def _scope_at(self, node: ast.AST) -> Scope:
+        scope = self._scopes.get(node)
+        if scope is None:
+            scope = self._make_scope(node, self.scope_of(node))
+        return scope
+
+    # ---------------------------------------------------------------- bindings
+
+    def _bind(self, node: ast.AST) -> None:
+        tree = self._tree
+        if isinstance(node, ast.Import):
+            scope = self.scope_of(node)
+            for alias in node.names:
+                name = alias.asname or alias.name.split(".", 1)[0]
+                self._add(scope, Binding(name, "import", alias, node, None, (), scope))
+        elif isinstance(node, ast.ImportFrom):
+            scope = self.scope_of(node)
+            for alias in node.names:
+                if alias.name == "*":
+                    self.has_star_import = True
+                else:
+                    self._add(scope, Binding(alias.asname or alias.name, "import", alias, node, None, (), scope))
+        elif isinstance(node, FUNCTIONS):
+            scope = self.scope_of(node)
+            self._add(scope, Binding(node.name, "function", node, node, None, (), scope))
+        elif isinstance(node, ast.ClassDef):
+            scope = self.scope_of(node)
+            self._add(scope, Binding(node.name, "class", node, node, None, (), scope))
+        elif isinstance(node, ast.arg):
+            self._bind_parameter(node)
+        elif isinstance(node, ast.Global | ast.Nonlocal):
+            scope = self.scope_of(node)
+            where = "global" if isinstance(node, ast.Global) else "nonlocal"
+            for name in node.names:
+                scope.elsewhere[name] = where
+        elif isinstance(node, ast.ExceptHandler):
+            if node.name:
+                scope = self.scope_of(node)
+                self._add(scope, Binding(node.name, "handler", node, node, None, (), scope))
+        elif isinstance(node, ast.MatchAs | ast.MatchStar):
+            if node.name:
+                scope = self.scope_of(node)
+                self._add(scope, Binding(node.name, "match", node, tree.statement_of(node), None, (), scope))
+        elif isinstance(node, ast.MatchMapping):
+            if node.rest:
+                scope = self.scope_of(node)
+                self._add(scope, Binding(node.rest, "match", node, tree.statement_of(node), None, (), scope))
+        elif isinstance(node, ast.Name):
+            self._bind_store(node)
+        elif isinstance(node, ast.Attribute):
+            self._bind_attribute(node)
+
+    def _add(self, scope: Scope, binding: Binding) -> None:
+        where = scope.elsewhere.get(binding.name)
+        if where == "global":
+            scope = self.module
+        elif where == "nonlocal" and scope.parent is not None:
+            scope = scope.parent
+        if binding.kind == "import" or isinstance(binding.value, ast.Name | ast.Attribute):
+            self.nameable.add(binding.name)
+        scope.bindings.setdefault(binding.name, []).append(binding)
+
+    def _bind_parameter(self, node: ast.arg) -> None:
+        arguments = self._tree.parents[node]
+        owner = self._tree.parents[arguments]
+        scope = self._scope_at(owner)
+        assert isinstance(arguments, ast.arguments)
+        default: ast.expr | None = None
+        positional = [*arguments.posonlyargs, *arguments.args]
+        if node in positional:
+            at = positional.index(node) - len(positional) + len(arguments.defaults)
+            default = arguments.defaults[at] if at >= 0 else None
+        elif node in arguments.kwonlyargs:
+            default = arguments.kw_defaults[arguments.kwonlyargs.index(node)]
+        kind = "parameter" if node in positional or node in arguments.kwonlyargs else "variadic"
+        self._add(scope, Binding(node.arg, kind, node, owner, default, (), scope))
+
+    def _origin(self, node: ast.AST) -> tuple[str, ast.AST, ast.expr | None, tuple[int, ...]]:
+        """Kind, statement, value and unpacking path of a stored name or attribute."""
+        tree = self._tree
+        path: list[int] = []
+        child: ast.AST = node
+        parent = tree.parents[child]
+        while isinstance(parent, ast.Tuple | ast.List | ast.Starred):
+            if isinstance(parent, ast.Starred):
+                path.append(-1)
+            else:
+                starred = [i for i, item in enumerate(parent.elts) if isinstance(item, ast.Starred)]
+                index = next(i for i, item in enumerate(parent.elts) if item is child)
+                path.append(index if not starred or index <= starred[0] else index - len(parent.elts))
+            child, parent = parent, tree.parents[parent]
+        path.reverse()
+        if isinstance(parent, ast.Assign):
+            return "assign", parent, parent.value, tuple(path)
+        if isinstance(parent, ast.AnnAssign):
+            return ("assign" if parent.value is not None else "annotate"), parent, parent.value, ()
+        if isinstance(parent, ast.AugAssign):
+            return "augment", parent, parent.value, ()
+        if isinstance(parent, ast.For | ast.AsyncFor | ast.comprehension):
+            return "loop", parent, parent.iter, tuple(path)
+        if isinstance(parent, ast.withitem):
+            return "with", tree.parents[parent], parent.context_expr, tuple(path)
+        if isinstance(parent, ast.NamedExpr):
+            return "assign", tree.statement_of(parent), parent.value, ()
+        if isinstance(parent, ast.Delete):
+            return "delete", parent, None, ()
+        return "match", tree.statement_of(node), None, ()
+
+    def _bind_store(self, node: ast.Name) -> None:
+        kind, statement, value, path = self._origin(node)
+        scope = self.scope_of(node)
+        if isinstance(self._tree.parents[node], ast.NamedExpr):
+            while isinstance(scope.node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) and scope.parent:
+                scope = scope.parent
+        self._add(scope, Binding(node.id, kind, node, statement, value, path, scope))
+
+    def _bind_attribute(self, node: ast.Attribute) -> None:
+        if not isinstance(node.value, ast.Name):
+            return
+        owner = self._tree.class_of(node)
+        function = self._tree.function_of(node)
+        if owner is None or function is None or not function.args.args or function.args.args[0].arg != node.value.id:
+            return
+        kind, statement, value, path = self._origin(node)
+        binding = Binding(node.attr, kind, node, statement, value, path, self._scope_at(function))
+        self.attributes.setdefault(owner, {}).setdefault(node.attr, []).append(binding)
+
+    # ---------------------------------------------------------------- queries
+
+    def find(self, name: str, scope: Scope) -> tuple[Scope, list[Binding]] | None:
+        """The scope that a name read in ``scope`` belongs to, and all bindings of it there."""
+        current: Scope | None = scope
+        if scope.elsewhere.get(name) == "global":
+            current = self.module
+        first = True
+        while current is not None:
+            found = current.bindings.get(name)
+            # A class body is no enclosing scope for the functions in it.
+            if found and (first or not isinstance(current.node, ast.ClassDef)):
+                return current, found
+            current = current.parent
+            first = False
+        return None
+
+    def bindings(self, node: ast.Name) -> list[Binding]:
+        """All bindings of the variable that a name node means; empty for a builtin or unknown name."""
+        found = self.find(node.id, self.scope_of(node))
+        return found[1] if found else []
+
+    def qualified(self, node: ast.AST) -> str | None:
+        """Dotted name through imports and plain aliases: ``torch.cuda.amp.autocast``; None when it cannot be known.
+
+        Builtins are ``builtins.print``. A name that is rebound, shadowed by a parameter or assigned anything but
+        another dotted name is unknown.
+        """
+        memo = self._qualified
+        if node in memo:
+            return memo[node]
+        memo[node] = None  # a cycle of aliases is unknown
+        memo[node] = result = self._qualify(node)
+        return result
+
+    def _qualify(self, node: ast.AST) -> str | None:
+        if isinstance(node, ast.Attribute):
+            base = self.qualified(node.value)
+            if base is None or base.startswith("builtins."):
+                return None
+            name = f"{base}.{node.attr}"
+            return CANONICAL_NAMES.get(name, name)
+        if not isinstance(node, ast.Name):
+            return None
+        found = self.find(node.id, self.scope_of(node))
+        if found is None:
+            if node.id in _BUILTINS:
+                return f"builtins.{node.id}"
+            return None
+        names = {self.qualified_binding(binding) for binding in found[1]} - {""}
+        return names.pop() if len(names) == 1 else None
+
+    def qualified_binding(self, binding: Binding) -> str | None:
+        """Dotted name a binding gives; "" when it says nothing (``x = None`` beside an import in try/except)."""
+        if binding.kind == "import":
+            alias, statement = binding.node, binding.statement
+            assert isinstance(alias, ast.alias)
+            if isinstance(statement, ast.ImportFrom):
+                if statement.level:
+                    return None
+                name = f"{statement.module}.{alias.name}"
+            else:
+                name = alias.name if alias.asname else alias.name.split(".", 1)[0]
+            return CANONICAL_NAMES.get(name, name)
+        if binding.kind == "assign" and not binding.path and binding.value is not None:
+            if isinstance(binding.value, ast.Name | ast.Attribute):
+                return self.qualified(binding.value)
+            if isinstance(binding.value, ast.Constant) and binding.value.value is None:
+                return ""
+        return None

@@ -1,0 +1,379 @@
+"""Where in the training a line runs: step loops, epoch loops, evaluation loops, functions called per step."""
+
+from __future__ import annotations
+
+import ast
+from enum import Enum
+
+from tpulint.semantic import torch_facts as facts
+from tpulint.semantic.definitions import Definitions
+from tpulint.semantic.kinds import Kind, Kinds
+from tpulint.semantic.names import Names
+from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, LoopNode, SyntaxTree
+
+_BOUNDARIES = frozenset({"torch_xla.sync", "torch_xla.core.xla_model.mark_step", "torch_xla.core.xla_model.step_"})
+_BOUNDARY_LOADERS = frozenset({"torch_xla.distributed.parallel_loader.MpDeviceLoader",
+                               "torch_xla.distributed.parallel_loader.ParallelLoader"})  # fmt: skip
+_CALL_DEPTH = 5
+
+
+class Pace(Enum):
+    """How often a line runs."""
+
+    STEP = "per step"
+    LOG_INTERVAL = "per log interval"
+    EVALUATION = "per evaluation batch"
+    EPOCH = "per epoch"
+    ONCE = "once"
+
+
+class StepLoop:
+    """The innermost loop that holds both the backward pass and the optimizer's update."""
+
+    __slots__ = ("backwards", "boundaries", "functions", "node", "updates")
+
+    def __init__(self, node: LoopNode) -> None:
+        self.node = node
+        self.backwards: list[ast.Call] = []
+        """Calls that run the backward pass, in the loop or in a function it calls."""
+        self.updates: list[ast.Call] = []
+        """Calls that update parameters: ``optimizer.step()``, ``scaler.step(optimizer)``, ``xm.optimizer_step``."""
+        self.boundaries: list[ast.AST] = []
+        """Step boundaries found: ``torch_xla.sync()``, ``barrier=True``, a device loader, ``torch_xla.step()``."""
+        self.functions: list[FunctionNode] = []
+        """Functions of this file that run in every step, those called by them included."""
+
+
+class _Events:
+    """What one piece of code does, itself and through the functions it calls."""
+
+    __slots__ = ("backwards", "boundaries", "functions", "updates")
+
+    def __init__(self) -> None:
+        self.backwards: list[ast.Call] = []
+        self.updates: list[ast.Call] = []
+        self.boundaries: list[ast.AST] = []
+        self.functions: list[FunctionNode] = []
+
+
+class Regions:
+    """The loops of one file and what each line's pace is."""
+
+    def __init__(self, tree: SyntaxTree, names: Names, kinds: Kinds, definitions: Definitions) -> None:
+        self._tree = tree
+        self._names = names
+        self._kinds = kinds
+        self._definitions = definitions
+        self._direct: dict[ast.AST | None, _Events] = {}
+        self._called: dict[ast.AST | None, list[FunctionNode]] = {}
+        self._collect()
+        self.step_loops = self._find_step_loops()
+        self._by_loop = {loop.node: loop for loop in self.step_loops}
+        self._per_step: dict[FunctionNode, StepLoop] = {}
+        for loop in self.step_loops:
+            for function in loop.functions:
+                self._per_step.setdefault(function, loop)
+        self.evaluation_loops = self._find_evaluation_loops()
+        self._per_evaluation: dict[FunctionNode, LoopNode] = {}
+        for node in self.evaluation_loops:
+            for function in self._reached(node):
+                self._per_evaluation.setdefault(function, node)
+
+    # ---------------------------------------------------------------- events
+
+    def _holder(self, node: ast.AST) -> ast.AST | None:
+        """The innermost loop body or function that runs the node; None for the module."""
+        child = node
+        for ancestor in self._tree.ancestors(node):
+            if isinstance(ancestor, LOOPS) and child in ancestor.body:
+                return ancestor
+            if isinstance(ancestor, (*FUNCTIONS, ast.Lambda)):
+                return ancestor
+            child = ancestor
+        return None
+
+    def _collect(self) -> None:
+        for call in self._tree.calls:
+            func = call.func
+            name = self._names.qualified(func)
+            holder = self._holder(call)
+            if name in _BOUNDARIES:
+                self._events(holder).boundaries.append(call)
+            elif name == "torch_xla.core.xla_model.optimizer_step":
+                self._events(holder).updates.append(call)
+                if any(k.arg == "barrier" and isinstance(k.value, ast.Constant) and k.value.value for k in call.keywords):
+                    self._events(holder).boundaries.append(call)
+            elif name == "torch_xla.step" or name == "torch_xla.debug.profiler.StepTrace":
+                self._events(holder).boundaries.append(call)
+            elif name == "torch.autograd.backward":
+                self._events(holder).backwards.append(call)
+            elif isinstance(func, ast.Attribute):
+                if func.attr in ("backward", "manual_backward"):
+                    if self._is_backward(call, func):
+                        self._events(holder).backwards.append(call)
+                elif func.attr == "step":
+                    if self.is_update(call, func):
+                        self._events(holder).updates.append(call)
+            function = self._definitions.function_called(call)
+            if function is not None:
+                self._called.setdefault(holder, []).append(function)
+            elif self._compiled_step(call) is not None:
+                compiled = self._compiled_step(call)
+                assert compiled is not None
+                self._called.setdefault(holder, []).append(compiled)
+                self._events(holder).boundaries.append(call)
+        for loop in self._tree.loops:
+            if isinstance(loop, ast.For) and self._iterates_device_loader(loop.iter):
+                self._events(loop).boundaries.append(loop.iter)
+
+    def _events(self, holder: ast.AST | None) -> _Events:
+        return self._direct.setdefault(holder, _Events())
+
+    def _is_backward(self, call: ast.Call, func: ast.Attribute) -> bool:
+        # `ctx.backward` of a custom autograd.Function is a definition, not this; a user's own method is followed instead.
+        return self._definitions.function_called(call) is None
+
+    def is_update(self, call: ast.Call, func: ast.Attribute) -> bool:
+        """Whether ``x.step(...)`` updates parameters."""
+        kind = self._kinds.value(func.value).kind
+        if kind is Kind.OPTIMIZER:
+            return True
+        return kind is Kind.SCALER and len(call.args) >= 1
+
+    def _compiled_step(self, call: ast.Call) -> FunctionNode | None:
+        """``step = torch_xla.compile(fn)`` and then ``step(...)``: the function fn."""
+        if not isinstance(call.func, ast.Name):
+            return None
+        for binding in self._names.bindings(call.func):
+            if binding.kind == "assign" and isinstance(binding.value, ast.Call):
+                if self._names.qualified(binding.value.func) == "torch_xla.compile" and binding.value.args:
+                    target = binding.value.args[0]
+                    if isinstance(target, ast.Name):
+                        found = self._names.bindings(target)
+                        if len(found) == 1 and isinstance(found[0].node, FUNCTIONS):
+                            return found[0].node
+            elif isinstance(binding.node, FUNCTIONS):
+                for decorator in binding.node.decorator_list:
+                    target = decorator.func if isinstance(decorator, ast.Call) else decorator
+                    if self._names.qualified(target) == "torch_xla.compile":
+                        return binding.node
+        return None
+
+    def _iterates_device_loader(self, node: ast.expr, depth: int = 0) -> bool:
+        if depth > 4:
+            return False
+        if isinstance(node, ast.Call):
+            name = self._names.qualified(node.func)
+            if name in _BOUNDARY_LOADERS:
+                return True
+            if isinstance(node.func, ast.Attribute) and node.func.attr == "per_device_loader":
+                return True
+            if name in facts.ITERABLE_WRAPPERS and node.args:
+                return self._iterates_device_loader(node.args[0], depth + 1)
+            return False
+        if isinstance(node, ast.Name):
+            for binding in self._names.bindings(node):
+                if binding.kind == "assign" and binding.value is not None:
+                    if self._iterates_device_loader(binding.value, depth + 1):
+                        return True
+                if binding.kind == "parameter" and isinstance(binding.statement, FUNCTIONS):
+                    for call in self._definitions.calls_of(binding.statement)[:8]:
+                        for argument in (*call.args, *(k.value for k in call.keywords if k.arg == binding.name)):
+                            if isinstance(argument, ast.Name | ast.Call) and self._passed(call, argument, binding.statement, binding.name):
+                                if self._iterates_device_loader(argument, depth + 1):
+                                    return True
+        return False
+
+    def _passed(self, call: ast.Call, argument: ast.expr, function: FunctionNode, name: str) -> bool:
+        positions = [item.arg for item in (*function.args.posonlyargs, *function.args.args)]
+        if any(k.value is argument and k.arg == name for k in call.keywords):
+            return True
+        offset = 1 if positions[:1] in (["self"], ["cls"]) else 0
+        return argument in call.args and name in positions and call.args.index(argument) + offset == positions.index(name)
+
+    # ---------------------------------------------------------------- loops
+
+    def _loops_within(self, holder: ast.AST) -> list[LoopNode]:
+        return [loop for loop in self._tree.loops if self._holder(loop) is holder]
+
+    def _summary(self, holder: ast.AST, seen: tuple[ast.AST, ...] = (), into_loops: bool = True) -> _Events:
+        """Events of a loop body or function, with those of nested loops and called functions."""
+        total = _Events()
+        if holder in seen or len(seen) > _CALL_DEPTH:
+            return total
+        seen = (*seen, holder)
+        direct = self._direct.get(holder)
+        parts = [direct] if direct is not None else []
+        for function in self._called.get(holder, ()):
+            if function not in seen:
+                part = self._summary(function, seen)
+                part.functions.insert(0, function)
+                parts.append(part)
+        if into_loops:
+            parts.extend(self._summary(loop, seen) for loop in self._loops_within(holder))
+        for part in parts:
+            total.backwards.extend(part.backwards)
+            total.updates.extend(part.updates)
+            total.boundaries.extend(part.boundaries)
+            total.functions.extend(f for f in part.functions if f not in total.functions)
+        return total
+
+    def _find_step_loops(self) -> list[StepLoop]:
+        """Innermost loops with both events: no loop below them, directly or through calls, has both."""
+        summaries = {loop: self._summary(loop) for loop in self._tree.loops}
+        both = {loop for loop, events in summaries.items() if events.backwards and events.updates}
+        result = []
+        for node in self._tree.loops:
+            if node not in both:
+                continue
+            events = summaries[node]
+            inner = any(other is not node and other in both and self._runs(node, other, events) for other in self._tree.loops)
+            if inner:
+                continue
+            loop = StepLoop(node)
+            loop.backwards, loop.updates = events.backwards, events.updates
+            loop.boundaries, loop.functions = events.boundaries, events.functions
+            result.append(loop)
+        return result
+
+    def _runs(self, outer: LoopNode, inner: LoopNode, events: _Events) -> bool:
+        """Whether a turn of ``outer`` runs the loop ``inner``."""
+        function = self._tree.function_of(inner)
+        if self._tree.function_of(outer) is function and self._tree.encloses(outer, inner):
+            return True
+        return function is not None and function in events.functions
+
+    def _reached(self, holder: ast.AST) -> list[FunctionNode]:
+        return self._summary(holder).functions
+
+    def _find_evaluation_loops(self) -> list[LoopNode]:
+        """Loops that run a module without a backward pass, under no_grad or after ``eval()``."""
+        result = []
+        for loop in self._tree.loops:
+            events = self._summary(loop)
+            if events.backwards or events.updates or self.step_loop_of(loop) is not None and self._tree.encloses(
+                self.step_loop_of(loop).node, loop  # type: ignore[union-attr]
+            ) and not self._without_gradient(loop):
+                continue
+            if self._without_gradient(loop) and self._runs_module(loop):
+                result.append(loop)
+        return [loop for loop in result if not any(o is not loop and self._tree.encloses(loop, o) for o in result)]
+
+    def _without_gradient(self, node: ast.AST) -> bool:
+        child = node
+        for ancestor in self._tree.ancestors(node):
+            if isinstance(ancestor, ast.With | ast.AsyncWith) and child in ancestor.body:
+                for item in ancestor.items:
+                    target = item.context_expr.func if isinstance(item.context_expr, ast.Call) else item.context_expr
+                    if self._names.qualified(target) in facts.NO_GRAD_CONTEXTS:
+                        return True
+            if isinstance(ancestor, FUNCTIONS):
+                for decorator in ancestor.decorator_list:
+                    target = decorator.func if isinstance(decorator, ast.Call) else decorator
+                    if self._names.qualified(target) in facts.NO_GRAD_CONTEXTS:
+                        return True
+                return False
+            child = ancestor
+        for inner in self._tree.inside(node, functions=False):
+            if isinstance(inner, ast.With):
+                for item in inner.items:
+                    target = item.context_expr.func if isinstance(item.context_expr, ast.Call) else item.context_expr
+                    if self._names.qualified(target) in facts.NO_GRAD_CONTEXTS:
+                        return True
+        return False
+
+    def _runs_module(self, loop: LoopNode) -> bool:
+        for node in self._tree.inside(loop, functions=False):
+            if isinstance(node, ast.Call) and not isinstance(node.func, ast.Call):
+                if self._kinds.value(node.func).kind is Kind.MODULE:
+                    return True
+                if isinstance(node.func, ast.Attribute) and self._kinds.value(node.func.value).kind is Kind.MODULE:
+                    if node.func.attr in ("generate", "forward", "encode", "decode"):
+                        return True
+        return False
+
+    # ---------------------------------------------------------------- queries
+
+    def step_loop_of(self, node: ast.AST) -> StepLoop | None:
+        """The step loop in whose turns the node runs, directly or in a function called per step."""
+        child = node
+        for ancestor in self._tree.ancestors(node):
+            if isinstance(ancestor, LOOPS) and child in ancestor.body and ancestor in self._by_loop:
+                return self._by_loop[ancestor]
+            if isinstance(ancestor, FUNCTIONS):
+                return self._per_step.get(ancestor)
+            child = ancestor
+        return None
+
+    def evaluation_loop_of(self, node: ast.AST) -> LoopNode | None:
+        """The evaluation loop in whose turns the node runs."""
+        child = node
+        for ancestor in self._tree.ancestors(node):
+            if isinstance(ancestor, LOOPS) and child in ancestor.body and ancestor in self.evaluation_loops:
+                return ancestor
+            if isinstance(ancestor, FUNCTIONS):
+                return self._per_evaluation.get(ancestor)
+            child = ancestor
+        return None
+
+    def gate_of(self, node: ast.AST) -> ast.If | None:
+        """The ``if`` between the node and its loop that opens only every n-th turn or on a rare condition."""
+        child = node
+        for ancestor in self._tree.ancestors(node):
+            if isinstance(ancestor, (*LOOPS, *FUNCTIONS)):
+                return None
+            if isinstance(ancestor, ast.If) and child in ancestor.body and self._is_interval(ancestor.test):
+                return ancestor
+            child = ancestor
+        return None
+
+    def _is_interval(self, test: ast.expr) -> bool:
+        """``step % n == 0`` in any of its spellings, alone or and-ed, and the last or first turn."""
+        if isinstance(test, ast.BoolOp):
+            if isinstance(test.op, ast.And):
+                return any(self._is_interval(value) for value in test.values)
+            return all(self._is_interval(value) for value in test.values)
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            return isinstance(test.operand, ast.BinOp) and isinstance(test.operand.op, ast.Mod)
+        if isinstance(test, ast.Compare) and len(test.ops) == 1:
+            if not isinstance(test.ops[0], ast.Eq):
+                return False
+            sides = (test.left, test.comparators[0])
+            if any(isinstance(side, ast.BinOp) and isinstance(side.op, ast.Mod) for side in sides):
+                return True
+            # `if i == 0`, `if step == last`: one turn of many, when a counter is compared.
+            return any(isinstance(side, ast.Name) and self._is_counter(side) for side in sides)
+        return isinstance(test, ast.Name) and any(
+            binding.kind == "assign" and binding.value is not None and not binding.path and not isinstance(binding.value, ast.Name)
+            and self._is_interval(binding.value)
+            for binding in self._names.bindings(test)
+        )  # fmt: skip
+
+    def _is_counter(self, name: ast.Name) -> bool:
+        """Whether a name counts turns: bound by ``enumerate`` or ``range``, or stepped by ``+= 1``."""
+        for binding in self._names.bindings(name):
+            if binding.kind == "augment" and isinstance(binding.value, ast.Constant):
+                return True
+            if binding.kind == "loop" and isinstance(binding.value, ast.Call):
+                called = self._names.qualified(binding.value.func)
+                if called == "builtins.range" or called == "builtins.enumerate" and binding.path == (0,):
+                    return True
+        return False
+
+    def pace_of(self, node: ast.AST) -> Pace:
+        """How often the node runs: the nearest loop around it decides, then the caller of its function."""
+        child = node
+        for ancestor in self._tree.ancestors(node):
+            if isinstance(ancestor, LOOPS) and child in ancestor.body:
+                if ancestor in self.evaluation_loops:
+                    return Pace.EVALUATION
+                if ancestor in self._by_loop:
+                    return Pace.LOG_INTERVAL if self.gate_of(node) is not None else Pace.STEP
+            if isinstance(ancestor, FUNCTIONS):
+                if ancestor in self._per_evaluation:
+                    return Pace.EVALUATION
+                if ancestor in self._per_step:
+                    return Pace.LOG_INTERVAL if self.gate_of(node) is not None else Pace.STEP
+                break
+            child = ancestor
+        return Pace.EPOCH if self._tree.loop_of(node) is not None else Pace.ONCE

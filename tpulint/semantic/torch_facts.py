@@ -1,0 +1,139 @@
+"""Facts about torch and its companions that inference needs, as data.
+
+Plain Python literals rather than YAML: they are read at every start, and compiled constants cost nothing.
+"""
+
+from __future__ import annotations
+
+CANONICAL_NAMES = {
+    # The same object under several public paths: rules name the first, users write any.
+    "torch.utils.data.dataloader.DataLoader": "torch.utils.data.DataLoader",
+    "torch.utils.data.dataset.Dataset": "torch.utils.data.Dataset",
+    "torch.utils.data.dataset.TensorDataset": "torch.utils.data.TensorDataset",
+    "torch.utils.data.DistributedSampler": "torch.utils.data.distributed.DistributedSampler",
+    "torch.cuda.amp.autocast_mode.autocast": "torch.cuda.amp.autocast",
+    "torch.cuda.amp.grad_scaler.GradScaler": "torch.cuda.amp.GradScaler",
+    "torch.amp.grad_scaler.GradScaler": "torch.amp.GradScaler",
+    "torch.amp.autocast_mode.autocast": "torch.amp.autocast",
+    "torch.autocast_mode.autocast": "torch.autocast",
+    "torch.nn.parallel.distributed.DistributedDataParallel": "torch.nn.parallel.DistributedDataParallel",
+    "torch.nn.parallel.data_parallel.DataParallel": "torch.nn.DataParallel",
+    "torch.nn.parallel.DataParallel": "torch.nn.DataParallel",
+    "torch.distributed.distributed_c10d.init_process_group": "torch.distributed.init_process_group",
+    "torch.autograd.grad_mode.no_grad": "torch.no_grad",
+    "torch.autograd.no_grad": "torch.no_grad",
+    "torch.autograd.grad_mode.inference_mode": "torch.inference_mode",
+    "torch.autograd.inference_mode": "torch.inference_mode",
+    "torch.nn.modules.module.Module": "torch.nn.Module",
+    "torch.nn.utils.clip_grad.clip_grad_norm_": "torch.nn.utils.clip_grad_norm_",
+    "torch.multiprocessing.spawn.spawn": "torch.multiprocessing.spawn",
+    "torch.random.manual_seed": "torch.manual_seed",
+    "torch.cuda.random.manual_seed": "torch.cuda.manual_seed",
+    "torch.cuda.random.manual_seed_all": "torch.cuda.manual_seed_all",
+    "torch.serialization.load": "torch.load",
+    "torch.serialization.save": "torch.save",
+    "tqdm.auto.tqdm": "tqdm.tqdm",
+    "tqdm.notebook.tqdm": "tqdm.tqdm",
+    "tqdm.std.tqdm": "tqdm.tqdm",
+    "tqdm.asyncio.tqdm": "tqdm.tqdm",
+    "tqdm.autonotebook.tqdm": "tqdm.tqdm",
+}
+
+LOADER_CLASSES = frozenset({
+    "torch.utils.data.DataLoader",
+    "torch_geometric.loader.DataLoader",
+    "torch_geometric.data.DataLoader",
+    "torch_geometric.loader.NeighborLoader",
+    "torch_xla.distributed.parallel_loader.MpDeviceLoader",
+})  # fmt: skip
+
+SCALER_CLASSES = frozenset({"torch.cuda.amp.GradScaler", "torch.amp.GradScaler", "torch_xla.amp.GradScaler"})
+
+ITERABLE_WRAPPERS = frozenset({"builtins.enumerate", "builtins.iter", "tqdm.tqdm", "builtins.zip", "builtins.reversed",
+                               "rich.progress.track", "itertools.islice", "itertools.cycle"})  # fmt: skip
+"""Calls that hand on the elements of their first argument."""
+
+DEVICE_FACTORIES = frozenset({"torch_xla.device", "torch_xla.core.xla_model.xla_device"})
+"""Calls that give the XLA device."""
+
+HOST_MODULES = ("math", "time", "os", "random", "json", "re", "sys", "datetime", "argparse", "pathlib", "statistics", "glob",
+                "copy.deepcopy_", "subprocess", "logging", "string", "collections")  # fmt: skip
+"""Modules whose functions give host values."""
+
+HOST_BUILTINS = frozenset({
+    "len", "int", "float", "bool", "str", "repr", "range", "list", "dict", "tuple", "set", "round", "open", "input", "format",
+    "isinstance", "hasattr", "id", "hash", "ord", "chr", "bytes", "divmod", "type", "sorted", "frozenset", "any", "all",
+})  # fmt: skip
+
+TORCH_HOST_CALLS = frozenset({
+    "torch.is_tensor", "torch.numel", "torch.cuda.is_available", "torch.cuda.device_count", "torch.cuda.current_device",
+    "torch.cuda.memory_allocated", "torch.cuda.max_memory_allocated", "torch.cuda.memory_reserved", "torch.cuda.get_device_name",
+    "torch.get_default_dtype", "torch.is_grad_enabled", "torch.finfo", "torch.iinfo", "torch.get_num_threads", "torch.Size",
+    "torch.typename", "torch.is_floating_point", "torch.is_complex", "torch.initial_seed", "torch.seed", "torch.equal",
+    "torch.allclose", "torch.is_nonzero", "torch.accelerator.is_available", "torch.nn.utils.rnn.pack_sequence_",
+    "torch.backends.mps.is_available", "torch.are_deterministic_algorithms_enabled", "torch.get_rng_state", "torch.result_type",
+    "torch.distributed.get_rank", "torch.distributed.get_world_size", "torch.distributed.is_initialized",
+    "torch.distributed.is_available",
+})  # fmt: skip
+"""torch functions whose result is a Python value."""
+
+TORCH_NON_TENSOR_PREFIXES = (
+    "torch.utils.", "torch.optim.", "torch.cuda.", "torch.distributed.", "torch.backends.", "torch.multiprocessing.",
+    "torch.profiler.", "torch.jit.", "torch.onnx.", "torch.hub.", "torch.autograd.", "torch.distributions.", "torch.fx.",
+    "torch.package.", "torch.version.", "torch.amp.", "torch.accelerator.", "torch.random.", "torch.overrides.", "torch.library.",
+    "torch.ops.", "torch.export.", "torch._", "torch.nn.utils.", "torch.compiler.", "torch.futures.", "torch.masked.",
+    "torch.ao.", "torch.quantization.", "torch.testing.", "torch.nn.init.", "torch.nn.parallel.", "torch.types.", "torch.monitor.",
+)  # fmt: skip
+TORCH_NON_TENSOR = frozenset({
+    "torch.device", "torch.load", "torch.save", "torch.no_grad", "torch.enable_grad", "torch.inference_mode", "torch.autocast",
+    "torch.manual_seed", "torch.set_grad_enabled", "torch.Generator", "torch.compile", "torch.set_default_dtype",
+    "torch.set_default_tensor_type", "torch.set_default_device", "torch.set_num_threads", "torch.use_deterministic_algorithms",
+    "torch.set_float32_matmul_precision", "torch.get_device_module", "torch.Stream", "torch.Event", "torch.set_printoptions",
+    "torch.nn.Module", "torch.dtype",
+})  # fmt: skip
+
+TORCH_FACTORIES = frozenset({
+    "tensor", "as_tensor", "zeros", "ones", "empty", "full", "rand", "randn", "randint", "randperm", "arange", "linspace",
+    "logspace", "eye", "from_numpy", "FloatTensor", "LongTensor", "IntTensor", "DoubleTensor", "HalfTensor", "BoolTensor",
+    "ByteTensor", "Tensor", "normal", "scalar_tensor", "tril_indices", "triu_indices", "hann_window", "hamming_window",
+    "frombuffer", "range", "empty_strided",
+})  # fmt: skip
+"""``torch.<name>`` that makes a tensor on the host unless ``device=`` says otherwise."""
+
+TENSOR_HOST_METHODS = frozenset({
+    "item", "tolist", "size", "dim", "ndimension", "numel", "nelement", "element_size", "stride", "data_ptr", "is_contiguous",
+    "get_device", "storage_offset", "is_floating_point", "is_complex", "requires_grad_hook", "has_names", "is_pinned", "is_shared",
+    "equal", "allclose", "is_nonzero", "untyped_storage", "storage", "type_", "backward", "register_hook", "__len__", "retain_grad",
+})  # fmt: skip
+"""Tensor methods whose result is no tensor."""
+
+TENSOR_HOST_ATTRIBUTES = frozenset({
+    "shape", "device", "dtype", "ndim", "requires_grad", "is_cuda", "is_leaf", "grad_fn", "layout", "names", "itemsize", "nbytes",
+    "is_sparse", "is_quantized", "is_meta", "output_nr", "is_mps", "is_xla",
+})  # fmt: skip
+
+MODULE_SELF_METHODS = frozenset({
+    "to", "cuda", "cpu", "train", "eval", "float", "half", "double", "bfloat16", "type", "apply", "requires_grad_", "to_empty",
+    "share_memory", "xla", "compile_",
+})  # fmt: skip
+"""nn.Module methods that return the module itself."""
+
+MODULE_PREFIXES = ("torchvision.models.", "timm.create_model", "torchvision.ops.", "segmentation_models_pytorch.",
+                   "torch.hub.load")  # fmt: skip
+"""Calls under these names give modules; under ``torch.nn.`` every class does."""
+
+MODULE_BASES = frozenset({
+    "torch.nn.Module", "torch.nn.Sequential", "torch.nn.ModuleList", "torch.nn.ModuleDict", "pytorch_lightning.LightningModule",
+    "lightning.LightningModule", "lightning.pytorch.LightningModule", "transformers.PreTrainedModel", "torch.jit.ScriptModule",
+    "torch_geometric.nn.MessagePassing", "torch.nn.modules.loss._Loss", "torch.nn.modules.loss._WeightedLoss",
+})  # fmt: skip
+
+OPTIMIZER_PREFIXES = ("torch.optim.", "transformers.AdamW", "transformers.optimization.AdamW", "transformers.Adafactor",
+                      "timm.optim.", "apex.optimizers.", "bitsandbytes.optim.", "torch_optimizer.", "torch_xla.amp.syncfree.")  # fmt: skip
+SCHEDULER_PREFIXES = ("torch.optim.lr_scheduler.", "transformers.get_", "transformers.optimization.get_", "timm.scheduler.",
+                      "diffusers.optimization.get_", "torch.optim.swa_utils.SWALR")  # fmt: skip
+
+NO_GRAD_CONTEXTS = frozenset({"torch.no_grad", "torch.inference_mode"})
+
+DEVICE_OBJECTS = frozenset({"torch.device", "torch.accelerator.current_accelerator", "torch_xla.device",
+                            "torch_xla.core.xla_model.xla_device", "torch.xla.device"})  # fmt: skip

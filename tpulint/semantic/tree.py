@@ -1,0 +1,215 @@
+"""The one walk over a syntax tree: parents, and the nodes rules ask for, in order of position."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tpulint.model import Span
+from tpulint.source import SourceFile
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+LoopNode = ast.For | ast.AsyncFor | ast.While
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+LOOPS = (ast.For, ast.AsyncFor, ast.While)
+SCOPES = (ast.Module, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, ast.ListComp, ast.SetComp,
+          ast.DictComp, ast.GeneratorExp)  # fmt: skip
+
+# Operators and contexts carry nothing; they are shared singletons, so they have no parent to record either.
+_LEAVES = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop, ast.type_ignore)
+_NO_CHILDREN = {"ctx", "op", "ops", "type_comment", "kind", "conversion", "simple", "is_async", "level", "id", "attr", "arg", "names_"}
+
+
+def _child_fields() -> dict[type, tuple[str, ...]]:
+    fields: dict[type, tuple[str, ...]] = {}
+    for name in dir(ast):
+        cls = getattr(ast, name)
+        if isinstance(cls, type) and issubclass(cls, ast.AST) and not issubclass(cls, _LEAVES):
+            fields[cls] = tuple(field for field in cls._fields if field not in _NO_CHILDREN)
+    fields[ast.Constant] = ()
+    fields[ast.Name] = ()
+    fields[ast.alias] = ()
+    fields[ast.Global] = ()
+    fields[ast.Nonlocal] = ()
+    # Iteration order of a loop or comprehension is not its field order; position decides.
+    for cls in (ast.ListComp, ast.SetComp, ast.GeneratorExp):
+        fields[cls] = ("generators", "elt")
+    fields[ast.DictComp] = ("generators", "key", "value")
+    return fields
+
+
+_FIELDS = _child_fields()
+
+
+class SyntaxTree:
+    """A parsed file with parent links and node lists; the tables every other part of the index reads.
+
+    Raises what ``compile`` raises: ``SyntaxError``, ``ValueError``, ``RecursionError``, ``MemoryError``.
+    """
+
+    def __init__(self, source: SourceFile, module: ast.Module) -> None:
+        self.source = source
+        self.module = module
+        self.parents: dict[ast.AST, ast.AST] = {}
+        self.calls: list[ast.Call] = []
+        self.attributes: list[ast.Attribute] = []
+        self.names: list[ast.Name] = []
+        self.strings: list[ast.Constant] = []
+        """String constants, those inside f-strings left out."""
+        self.binders: list[ast.AST] = []
+        """Nodes that bind names: imports, definitions, stores, parameters, handlers, global statements."""
+        self.functions: list[FunctionNode] = []
+        self.classes: list[ast.ClassDef] = []
+        self.loops: list[LoopNode] = []
+        self.fstrings: list[ast.JoinedStr] = []
+        self._walk()
+
+    def _walk(self) -> None:
+        parents = self.parents
+        fields = _FIELDS
+        stack: list[ast.AST] = [self.module]
+        pop = stack.pop
+        while stack:
+            node = pop()
+            cls = node.__class__
+            if cls is ast.Constant:
+                if isinstance(node.value, str) and parents[node].__class__ is not ast.JoinedStr:  # type: ignore[attr-defined]
+                    self.strings.append(node)  # type: ignore[arg-type]
+                continue
+            if cls is ast.Name:
+                self.names.append(node)  # type: ignore[arg-type]
+                if node.ctx.__class__ is not ast.Load:  # type: ignore[attr-defined]
+                    self.binders.append(node)
+                continue
+            if cls is ast.Attribute:
+                self.attributes.append(node)  # type: ignore[arg-type]
+                if node.ctx.__class__ is ast.Store:  # type: ignore[attr-defined]
+                    self.binders.append(node)
+            elif cls is ast.Call:
+                self.calls.append(node)  # type: ignore[arg-type]
+            elif cls in _COLLECTED:
+                getattr(self, _COLLECTED[cls]).append(node)
+                if cls in _BINDERS:
+                    self.binders.append(node)
+            elif cls in _BINDERS:
+                self.binders.append(node)
+            children: list[ast.AST] = []
+            for field in fields.get(cls) or cls._fields:
+                child = getattr(node, field, None)
+                if child is None:
+                    continue
+                if child.__class__ is list:
+                    for item in child:
+                        if isinstance(item, ast.AST) and not isinstance(item, _LEAVES):
+                            parents[item] = node
+                            children.append(item)
+                elif isinstance(child, ast.AST):
+                    parents[child] = node
+                    children.append(child)
+            children.reverse()
+            stack.extend(children)
+
+    # ---------------------------------------------------------------- structure
+
+    def parent(self, node: ast.AST) -> ast.AST | None:
+        """The node that holds this one; None for the module."""
+        return self.parents.get(node)
+
+    def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
+        """Parents from the nearest outwards, the module last."""
+        parents = self.parents
+        current = parents.get(node)
+        while current is not None:
+            yield current
+            current = parents.get(current)
+
+    def statement_of(self, node: ast.AST) -> ast.stmt:
+        """The innermost statement that holds the node (the node itself when it is one)."""
+        current: ast.AST | None = node
+        while current is not None and not isinstance(current, ast.stmt):
+            current = self.parents.get(current)
+        if current is None:
+            raise ValueError("the module has no statement around it")
+        return current
+
+    def suite_of(self, statement: ast.stmt) -> list[ast.stmt]:
+        """The list of statements that holds this one."""
+        holder = self.parents[statement]
+        for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+            block = getattr(holder, field, None)
+            if isinstance(block, list) and any(item is statement for item in block):
+                return block
+        raise ValueError("statement without a suite")
+
+    def function_of(self, node: ast.AST) -> FunctionNode | None:
+        """The innermost function around a node (not the node itself)."""
+        for ancestor in self.ancestors(node):
+            if isinstance(ancestor, FUNCTIONS):
+                return ancestor
+        return None
+
+    def class_of(self, node: ast.AST) -> ast.ClassDef | None:
+        """The innermost class around a node."""
+        for ancestor in self.ancestors(node):
+            if isinstance(ancestor, ast.ClassDef):
+                return ancestor
+        return None
+
+    def loop_of(self, node: ast.AST) -> LoopNode | None:
+        """The innermost loop whose body holds the node, not looking out of the node's function."""
+        child = node
+        for ancestor in self.ancestors(node):
+            if isinstance(ancestor, (*FUNCTIONS, ast.Lambda, ast.ClassDef)):
+                return None
+            if isinstance(ancestor, LOOPS) and child in ancestor.body:
+                return ancestor
+            child = ancestor
+        return None
+
+    def encloses(self, outer: ast.AST, inner: ast.AST) -> bool:
+        """Whether ``inner`` lies inside ``outer`` (a node encloses itself)."""
+        return outer is inner or any(ancestor is outer for ancestor in self.ancestors(inner))
+
+    def inside(self, node: ast.AST, *, functions: bool = True) -> Iterator[ast.AST]:
+        """All nodes below one, in no promised order; ``functions=False`` stays out of nested functions and classes."""
+        stack = [node]
+        while stack:
+            current = stack.pop()
+            for child in ast.iter_child_nodes(current):
+                if not functions and isinstance(child, (*FUNCTIONS, ast.Lambda, ast.ClassDef)):
+                    continue
+                yield child
+                stack.append(child)
+
+    # ---------------------------------------------------------------- positions
+
+    def start(self, node: ast.AST) -> int:
+        """Offset of the first code point of a node; of the first decorator for a decorated definition."""
+        decorators = getattr(node, "decorator_list", None)
+        if decorators:
+            first = decorators[0]
+            at = self.source.text.rfind("@", 0, self.source.byte_offset(first.lineno, first.col_offset))
+            return at
+        return self.source.byte_offset(node.lineno, node.col_offset)  # type: ignore[attr-defined]
+
+    def end(self, node: ast.AST) -> int:
+        """Offset just behind a node."""
+        return self.source.byte_offset(node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]
+
+    def span(self, node: ast.AST) -> Span:
+        """Where a node stands, without the parentheses around it."""
+        return Span(self.start(node), self.end(node))
+
+    def text(self, node: ast.AST) -> str:
+        """Source text of a node."""
+        return self.source.text[self.start(node) : self.end(node)]
+
+
+_COLLECTED = {
+    ast.FunctionDef: "functions", ast.AsyncFunctionDef: "functions", ast.ClassDef: "classes",
+    ast.For: "loops", ast.AsyncFor: "loops", ast.While: "loops", ast.JoinedStr: "fstrings",
+}  # fmt: skip
+_BINDERS = {
+    ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.arg, ast.ExceptHandler,
+    ast.Global, ast.Nonlocal, ast.MatchAs, ast.MatchStar, ast.MatchMapping,
+}  # fmt: skip
