@@ -59,6 +59,11 @@ class LogicalLine(NamedTuple):
         return self.start - len(self.indentation)
 
     @property
+    def depth(self) -> int:
+        # A form feed starts the count of columns again.
+        return len(self.indentation.rpartition("\x0c")[2])
+
+    @property
     def code_end(self) -> int:
         return self.tokens[-1].end
 
@@ -175,8 +180,7 @@ def one_line_block(text: str, where: int, comment: str) -> str:
     lines = logical_lines(text)
     blocks = []
     for at, header in enumerate(lines):
-        depth = len(header.indentation)
-        after = (at for at in range(at + 1, len(lines)) if len(lines[at].indentation) <= depth)
+        after = (at for at in range(at + 1, len(lines)) if lines[at].depth <= header.depth)
         body = lines[at + 1 : next(after, len(lines))]
         plain = (
             line.simple

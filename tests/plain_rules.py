@@ -63,7 +63,7 @@ def renamed_callee(ctx: FileContext) -> Iterator[Finding]:
 
 
 def moved_by_cuda(ctx: FileContext) -> Iterator[Finding]:
-    for call, receiver in ctx.index.method_calls("cuda"):
+    for call, _ in ctx.index.method_calls("cuda"):
         fix = ctx.fix("Write .to()", Applicability.UNSAFE, REASON)
         if len(call.args) > 1 or any(isinstance(argument, ast.Starred) for argument in call.args):
             fix.give_up()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import encodings.aliases
 import json
 import subprocess
@@ -20,23 +21,25 @@ from tpulint.source import SourceFile, UnreadableSource
 CATALOGUE = load()
 FIXING = Settings(fix=True, unsafe_fixes=True, select=("ALL",), preview=True)
 
-TORCH = b"import torch\n"
+TORCH = b"import torch\ntorch.cuda.synchronize()\n"
 
 BROKEN = {
     "syntax error": TORCH + b"def f(:\n    pass\n",
     "unclosed bracket": TORCH + b"x = torch.zeros((1, 2)\n",
     "unclosed string": TORCH + b"x = 'torch.cuda\n",
     "unclosed triple quotes": TORCH + b'x = """torch.cuda\n\n',
-    "python 2": b"import torch\nprint torch.cuda.is_available()\n",
+    "python 2": TORCH + b"print torch.cuda.is_available()\n",
     "python 2 exception": TORCH + b"try:\n    pass\nexcept ImportError, e:\n    pass\n",
     "indentation": TORCH + b"if True:\n        x = 1\n    torch.cuda.synchronize()\n",
     "tabs against spaces": TORCH + b"if True:\n        x = 1\n\ttorch.cuda.synchronize()\n",
     "merge conflict": TORCH + b"<<<<<<< HEAD\ntorch.cuda.synchronize()\n=======\n>>>>>>> other\n",
-    "return outside a function": TORCH + b"return torch.cuda.is_available()\n",
     "unfinished continuation": TORCH + b"x = torch.cuda.device_count() \\",
     "1,000 parentheses": TORCH + b"x = " + b"(" * 1000 + b"torch" + b")" * 1000 + b"\n",
     "1,000 lists": TORCH + b"x = " + b"[" * 1000 + b"torch" + b"]" * 1000 + b"\n",
-    "120 nested blocks": TORCH + b"".join(b" " * depth + b"if torch:\n" for depth in range(120)) + b" " * 120 + b"pass\n",
+    "120 nested blocks": TORCH
+    + b"".join(b" " * depth + b"if torch:\n" for depth in range(120))
+    + b" " * 120
+    + b"pass\n",
 }
 """Text that Python itself refuses."""
 
@@ -60,7 +63,8 @@ HARMLESS = {
     "white space only": b" \t\x0c\r\n\r\n  ",
     "comment only": b"# torch.cuda.synchronize()",
     "docstring only": b'"""torch.cuda.synchronize()"""',
-    "800 elif": b"import torch\nif torch:\n    pass\n" + b"".join(b"elif torch == %d:\n    pass\n" % n for n in range(800)),
+    "800 elif": b"import torch\nif torch:\n    pass\n"
+    + b"".join(b"elif torch == %d:\n    pass\n" % n for n in range(800)),
     "90 lists": b"import torch\nx = " + b"[" * 90 + b"torch" + b"]" * 90 + b"\n",
     "700 terms": b"import torch\nx = " + b" + ".join([b"torch.pi"] * 700) + b"\n",
     "long line": b"import torch\nx = '" + b"torch.cuda.synchronize() " * 40_000 + b"'\n",
@@ -104,7 +108,7 @@ def test_text_that_is_not_python_is_one_finding(data: bytes) -> None:
 def test_syntax_error_is_shown_where_python_sees_it() -> None:
     source = read(TORCH + "x = 'größe 😀'\r\ny = torch.zeros(1) torch.ones(1)\r\n".encode())
     (finding,) = lint(source, FIXING, CATALOGUE).findings
-    assert source.position(finding.span.start)[0] == 3
+    assert source.position(finding.span.start)[0] == 4
 
 
 @pytest.mark.parametrize("data", UNREADABLE.values(), ids=UNREADABLE.keys())
@@ -135,15 +139,15 @@ def test_deep_expression_is_linted_or_refused(expression: bytes) -> None:
 
 def compile_quietly(text: str) -> None:
     """Compile where this Python can: what it refuses for depth alone is no fault of a fix."""
-    try:
+    with contextlib.suppress(RecursionError, MemoryError):
         compile(text, "train.py", "exec", dont_inherit=True)
-    except (RecursionError, MemoryError):
-        pass
 
 
 def test_every_encoding_of_python_is_read_back_or_refused() -> None:
     outcomes = set()
-    for name in sorted({*encodings.aliases.aliases.values(), "idna", "punycode", "unicode_escape", "undefined", "mbcs"}):
+    for name in sorted(
+        {*encodings.aliases.aliases.values(), "idna", "punycode", "unicode_escape", "undefined", "mbcs"}
+    ):
         data = f"# coding: {name}\nimport torch\ntorch.cuda.synchronize()  # {'x' * 80}\n".encode()
         try:
             source = read(data)

@@ -23,6 +23,7 @@ _OWN_CODE = re.compile(r"TPU\d{3}\Z")
 _CODE = re.compile(r"[A-Z]+\d{3}\Z")
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*\Z")
 _DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*\Z")
+_PARAMETER = re.compile(r"[A-Za-z_]\w*(?: as [A-Za-z_]\w*)?\Z")
 _OLD = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+(?:\.\*)?\Z")
 
 
@@ -81,7 +82,9 @@ def _code(table: Table, category: str, own: bool) -> str:
         if category not in CATEGORIES:
             raise table.error(f"unknown category {category!r}; categories are {', '.join(CATEGORIES)}")
         if code[3] != str(CATEGORIES[category]):
-            raise table.error(f"code {code!r} lies outside of TPU{CATEGORIES[category]}xx, the range of {category}", "code")
+            raise table.error(
+                f"code {code!r} lies outside of TPU{CATEGORIES[category]}xx, the range of {category}", "code"
+            )
     elif code.startswith("TPU"):
         raise table.error(f"code {code!r}: the prefix TPU belongs to tpulint; a plugin needs its own", "code")
     return code
@@ -110,7 +113,7 @@ def _targets(table: Table) -> dict[str, str]:
         return {}
     targets = table.table("targets")
     conditions = {}
-    for name in targets.keys():
+    for name in targets.words:
         condition = targets.text(name)
         try:
             satisfies((0,), condition)
@@ -125,7 +128,7 @@ def _options(table: Table) -> dict[str, list[object]]:
         return {}
     options: dict[str, list[object]] = {}
     named = table.table("options")
-    for name in named.keys():
+    for name in named.words:
         if not _NAME.match(name):
             raise named.error(f"option {name!r} must be kebab-case", name)
         item = named.table(name)
@@ -182,6 +185,9 @@ def _row(table: Table) -> MappingRow:
     if "arguments" in table:
         words = table.texts("arguments", or_text=True)
         arguments = None if words == ["keep"] else () if words == ["drop"] else tuple(words)
+        for word in words:
+            if not _PARAMETER.match(word):
+                raise table.error(f"'arguments' must list parameters (`n` or `n as index`), not {word!r}", "arguments")
     row = MappingRow(
         old="",
         action=action,
@@ -219,7 +225,7 @@ def _version(table: Table, key: str) -> str:
     try:
         parse_version(version or "0")
     except ValueError:
-        raise table.error(f"{key!r} must be a version such as \"2.7\", not {version!r}", key) from None
+        raise table.error(f'{key!r} must be a version such as "2.7", not {version!r}', key) from None
     return version
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import importlib
-import json
 import os
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from tpulint import card_cache
 from tpulint.card import CardError, Example, MappingRow, Option
 from tpulint.model import Applicability, Certainty, Finding, Severity
 
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     Check = Callable[[FileContext], Iterator[Finding]]
 
 __all__ = ["CardError", "Catalogue", "Rule", "load"]
-
-_KEPT_FILES = 8
-"""Parsed catalogues kept in the cache folder: one for each set of plugins in use."""
 
 
 class Place(NamedTuple):
@@ -197,28 +194,31 @@ def load(packages: tuple[str, ...] = ("tpulint_rules",)) -> Catalogue:
     for module in ("card.py", "card_parser.py", "strict_yaml.py"):
         cards.update(_stamp(os.path.join(os.path.dirname(__file__), module)).encode())
     for package in packages:
-        for place, stamp in _places(package):
+        found, stamps = _scan(package)
+        for place in found:
             with open(place.path, "rb") as file:
                 data = file.read()
-            places.append(place)
             texts.append(data)
             cards.update(f"{package}/{place.category}/{place.stem}/{place.has_python}/{len(data)}\n".encode())
             cards.update(data)
-            code.update(f"{stamp}\n".encode())
+        places.extend(found)
+        code.update("\n".join(stamps).encode())
     name = cards.hexdigest()
     code.update(name.encode())
-    parsed = _read_parsed(name)
+    parsed = card_cache.read(name)
     if parsed is None:
         parsed = _parse(places, texts)
-        _keep_parsed(name, parsed)
+        card_cache.keep(name, parsed)
     return Catalogue([Rule(card, place) for card, place in zip(parsed, places, strict=True)], code.hexdigest())
 
 
-def _places(package: str) -> Iterator[tuple[Place, str]]:
-    """Cards of a package in order of path, each with a stamp of its Python file."""
+def _scan(package: str) -> tuple[list[Place], list[str]]:
+    """Cards of a package in order of path, and a stamp of every Python file that rules may consist of."""
     roots = getattr(importlib.import_module(package), "__path__", None)
     if roots is None:
         raise ImportError(f"{package} is a module, not a package with folders of rules")
+    places: list[Place] = []
+    stamps: list[str] = []
     for root in roots:
         with os.scandir(root) as entries:
             folders = {entry.name: entry.is_dir() for entry in entries}
@@ -228,14 +228,14 @@ def _places(package: str) -> Iterator[tuple[Place, str]]:
                     raise CardError(os.path.join(root, category), 1, "a card must lie in the folder of its category")
                 continue
             folder = os.path.join(root, category)
-            with os.scandir(folder) as entries:
-                files = {entry.name: entry for entry in entries}
+            files = set(os.listdir(folder))
             for file in sorted(files):
                 stem, dot, suffix = file.rpartition(".")
-                if dot and suffix == "yaml":
-                    python = files.get(stem + ".py")
-                    stamp = "" if python is None else _stamp(python.path)
-                    yield Place(package, category, stem, files[file].path, python is not None), stamp
+                if suffix == "py":
+                    stamps.append(_stamp(os.path.join(folder, file)))
+                elif dot and suffix == "yaml":
+                    places.append(Place(package, category, stem, os.path.join(folder, file), f"{stem}.py" in files))
+    return places, stamps
 
 
 def _stamp(path: str) -> str:
@@ -266,51 +266,14 @@ def _check_unique(rules: list[Rule]) -> None:
         for what, word in (("code", rule.code), ("name", rule.name)):
             other = seen.setdefault(word, rule)
             if other is not rule:
-                raise CardError(rule.place.path, _row_of(rule.place.path, what), f"{what} {word!r} is taken by {other.place.path}")
+                raise CardError(
+                    rule.place.path, _row_of(rule.place.path, what), f"{what} {word!r} is taken by {other.place.path}"
+                )
 
 
 def _row_of(path: str, key: str) -> int:
     with open(path, encoding="utf-8") as file:
         return next((row for row, line in enumerate(file, 1) if line.startswith(f"{key}:")), 1)
-
-
-# -------------------------------------------------------------------- the parsed catalogue on disk
-
-
-def _folder() -> str:
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return os.path.join(base, "tpulint")
-
-
-def _read_parsed(name: str) -> list[dict[str, object]] | None:
-    """The parsed cards kept under this name; None when there are none or the file is damaged."""
-    try:
-        with open(os.path.join(_folder(), f"catalogue-{name}.json"), "rb") as file:
-            checksum, _, data = file.read().partition(b"\n")
-    except OSError:
-        return None
-    if blake2b(data, digest_size=16).hexdigest().encode() != checksum:
-        return None
-    return json.loads(data)  # type: ignore[no-any-return]
-
-
-def _keep_parsed(name: str, parsed: list[dict[str, object]]) -> None:
-    """Write the parsed cards, whole or not at all. A folder that cannot be written only costs time."""
-    folder = _folder()
-    path = os.path.join(folder, f"catalogue-{name}.json")
-    draft = f"{path}.{os.getpid()}"
-    data = json.dumps(parsed).encode()
-    try:
-        os.makedirs(folder, exist_ok=True)
-        with open(draft, "wb") as file:
-            file.write(blake2b(data, digest_size=16).hexdigest().encode() + b"\n" + data)
-        os.replace(draft, path)
-        with os.scandir(folder) as entries:
-            kept = sorted((e for e in entries if e.name.startswith("catalogue-")), key=lambda e: e.stat().st_mtime_ns)
-        for entry in kept[:-_KEPT_FILES]:
-            os.unlink(entry.path)
-    except OSError:
-        return
 
 
 def _text(card: dict[str, object], key: str) -> str:

@@ -91,7 +91,7 @@ def _merge_selection(fields: dict[str, Any], values: Mapping[str, object]) -> No
 
 
 def _anchored(patterns: Iterable[str], root: str) -> tuple[str, ...]:
-    return tuple(one for pattern in patterns for one in anchor(pattern, root))
+    return tuple(anchor(pattern, root)[0] for pattern in patterns)
 
 
 def _anchored_ignores(value: object, root: str) -> tuple[tuple[str, tuple[str, ...]], ...]:

@@ -17,8 +17,9 @@ A row of a card's ``mapping`` has these keys:
   - ``unsupported``: a finding without a fix.
 
 - ``arguments``: for ``rename``: ``keep`` (default), ``drop``, or the list of the parameters, in order, that the new
-  name takes too; others are dropped.
-- ``assigned``: the row is about assigning to the name (a flag), not about reading it. ``delete`` removes the assignment.
+  name takes too (``n as index`` where it calls one differently); others are dropped.
+- ``assigned``: the row is about assigning to the name (a flag), not about reading it; ``delete`` removes the
+  assignment.
 - ``with_item``: the fix is right only for ``with name(...):``.
 - ``in_step_loop``: another ``action`` (with its ``new``, ``arguments``, ``applicability``, ``reason``, ``note``) inside
   a step loop.
@@ -26,7 +27,8 @@ A row of a card's ``mapping`` has these keys:
 - ``deprecated_in``, ``removed_in``: target versions from which on the row speaks at all.
 - ``acquires_device``: ``new`` starts the device runtime, which must not happen before processes are started; in a file
   that starts processes the fix is unsafe.
-- ``effect``: what the name does on the target, as the predicate of the message. Versions supply their own.
+- ``effect``: what the name does on the target, as the predicate of the message; where a row has versions, it is "is
+  gone since ..." unless said otherwise.
 - ``note``: a sentence behind the message, shown by ``tpulint rule`` too.
 - ``applicability``, ``severity``: in place of the card's. ``reason``: why the fix has its applicability.
 """
@@ -83,6 +85,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         if node is None or _is_annotation(ctx, node) or (ctx.portable and _is_guarded(ctx, node)):
             continue
         for row in rows:
+            if row.old.endswith(".*"):
+                row = row._replace(old=ctx.index.qualified_name(node) or row.old)
             problem = problem_of(row, ctx.target, ctx.rule.severity)
             if problem is None or row.assigned != isinstance(node.ctx, ast.Store):
                 continue
@@ -105,7 +109,9 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         yield from module_findings(ctx, table)
 
 
-def _look_up(ctx: FileContext, table: NameTable, node: ast.expr) -> tuple[ast.Attribute | ast.Name | None, list[MappingRow]]:
+def _look_up(
+    ctx: FileContext, table: NameTable, node: ast.expr
+) -> tuple[ast.Attribute | ast.Name | None, list[MappingRow]]:
     """The part of a dotted name that has rows: ``torch.cuda.Stream`` in ``torch.cuda.Stream.priority_range``."""
     current: ast.expr = node
     while isinstance(current, ast.Attribute | ast.Name):
@@ -123,9 +129,9 @@ def problem_of(row: MappingRow, target: Target, severity: Severity) -> tuple[str
     own = Severity[row.severity.upper()] if row.severity else None
     if row.removed_in or row.deprecated_in:
         if row.removed_in and target.version >= parse_version(row.removed_in):
-            return f"is gone since {target.name} {row.removed_in}", own or Severity.ERROR
+            return row.effect or f"is gone since {target.name} {row.removed_in}", own or Severity.ERROR
         if row.deprecated_in and target.version >= parse_version(row.deprecated_in):
-            return f"is deprecated since {target.name} {row.deprecated_in}", own or Severity.WARNING
+            return row.effect or f"is deprecated since {target.name} {row.deprecated_in}", own or Severity.WARNING
         return None
     return row.effect or f"has no meaning on {target.name}", own or severity
 
@@ -151,7 +157,10 @@ def inside_step_loop(row: MappingRow) -> MappingRow:
 
 
 def argument_of(ctx: FileContext, node: ast.expr, row: MappingRow) -> tuple[ast.AST, Certainty] | None:
-    """Where the row's argument stands in the call (the callee, when it should be set and is absent); None if all is well."""
+    """Where the row's argument stands in the call; None if all is well.
+
+    For an argument that should be set and is absent it is the callee.
+    """
     call = ctx.index.parent(node)
     if not isinstance(call, ast.Call) or call.func is not node:
         return None
@@ -161,15 +170,19 @@ def argument_of(ctx: FileContext, node: ast.expr, row: MappingRow) -> tuple[ast.
             return None
         found = call.args[row.position]
     if found is None:
-        is_open = any(item.arg is None for item in call.keywords) or any(isinstance(item, ast.Starred) for item in call.args)
-        return None if row.action != "set-argument" or is_open else (node, Certainty.CERTAIN)
+        unpacked = [item for item in call.args if isinstance(item, ast.Starred)]
+        unpacked_keywords = [item for item in call.keywords if item.arg is None]
+        if row.action != "set-argument" or unpacked or unpacked_keywords:
+            return None
+        return node, Certainty.CERTAIN
     value = found.value if isinstance(found, ast.keyword) else found
     if not row.allowed:
         return found, Certainty.CERTAIN
     if not isinstance(value, ast.Constant):
         return found, Certainty.LIKELY
     # 1 == True, so types are compared as well
-    return None if any(type(value.value) is type(item) and value.value == item for item in row.allowed) else (found, Certainty.CERTAIN)
+    is_allowed = any(type(value.value) is type(item) and value.value == item for item in row.allowed)
+    return None if is_allowed else (found, Certainty.CERTAIN)
 
 
 def _is_annotation(ctx: FileContext, node: ast.expr) -> bool:

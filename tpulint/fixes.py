@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from tpulint.model import Applicability, Edit, Fix, ImportNeed, Scope, Span, Suite
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tpulint.folding import Folding
     from tpulint.imports import ImportTable
     from tpulint.semantic import SemanticIndex
 
@@ -85,6 +88,18 @@ class FixBuilder:
         """Insert text at an offset."""
         self.replace(Span(offset, offset), text)
 
+    def covers(self, span: Span) -> bool:
+        """Whether an edit of this fix touches a span already."""
+        return any(edit.span.start < span.end and span.start < edit.span.end for edit in self._edits)
+
+    def fold(self, known: Mapping[ast.expr, bool]) -> Folding:
+        """Take out what follows from the value of these conditions: dead branches, guards that always hold."""
+        from tpulint.folding import Folding
+
+        folding = Folding(self._index, known)
+        folding.write(self)
+        return folding
+
     def rename_callee(self, call: ast.Call, text: str) -> None:
         """Call something else with the same arguments."""
         self.replace(call.func, text)
@@ -153,22 +168,80 @@ class FixBuilder:
         lines = "".join(f"{indent}{line}\n" if line else "\n" for line in text.split("\n"))
         self.insert(self._line_start(start), lines)
 
-    def delete_argument(self, call: ast.Call, argument: ast.keyword | ast.expr) -> None:
-        """Take one argument out of a call, with its comma."""
-        pieces = self.pieces(call)
-        items: list[ast.expr | ast.keyword] = sorted([*call.args, *call.keywords], key=_position)
-        at = next((i for i, item in enumerate(items) if item is argument), None)
-        if at is None or len(pieces) != len(items):
+    def insert_at_start(self, function: ast.FunctionDef | ast.AsyncFunctionDef, text: str) -> None:
+        """Put statements (lines without indentation) at the start of a body, below docstring and global lines."""
+        body = function.body
+        has_docstring = ast.get_docstring(function, clean=False) is not None
+        first = 0
+        while first < len(body) - 1 and (isinstance(body[first], ast.Global | ast.Nonlocal) or (first == 0 and has_docstring)):
+            first += 1
+        self.insert_before(body[first], text)
+
+    def delete_parameter(self, function: ast.FunctionDef | ast.AsyncFunctionDef, parameter: ast.arg) -> None:
+        """Take a plain parameter without a default out of a definition, with its comma."""
+        index, arguments = self._index, function.args
+        at = next((i for i, item in enumerate(arguments.args) if item is parameter), None)
+        if at is None or at >= len(arguments.args) - len(arguments.defaults) or arguments.posonlyargs:
+            self.give_up()
+        elif at + 1 < len(arguments.args):
+            self.replace(Span(index.tree.start(parameter), index.tree.start(arguments.args[at + 1])), "")
+        elif at:
+            self.replace(Span(index.tree.end(arguments.args[at - 1]), index.tree.end(parameter)), "")
+        else:
+            self.give_up()
+
+    def insert_below_imports(self, text: str) -> None:
+        """Put one or more statements below the imports at the top of the module, set off by blank lines."""
+        index, source = self._index, self._index.source
+        last: ast.stmt | None = None
+        for number, statement in enumerate(index.tree.module.body):
+            is_docstring = number == 0 and isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+            if not is_docstring and not _only_imports(statement):
+                break
+            last = statement
+        if last is None:
+            self.insert(0 if not index.tree.module.body else self._line_start(index.tree.start(index.tree.module.body[0])), f"{text}\n\n")
+            return
+        end = index.tree.end(last)
+        line_end = self._line_end(end)
+        if not _only_comment(source.text[end:line_end]):
             self.give_up()
             return
-        piece = pieces[at]
-        if at + 1 < len(pieces):
-            # up to the next argument, so that a comment behind the comma is seen (and lowers the fix)
-            self.replace(Span(piece.span.start, pieces[at + 1].span.start), "")
-        elif at:
-            self.replace(Span(pieces[at - 1].span.end, piece.span.end), "")
-        else:
-            self.replace(Span(piece.span.start, piece.span.end if piece.comma is None else piece.comma + 1), "")
+        following = source.text[line_end:].lstrip("\r\n\f \t")
+        behind = source.text[line_end : len(source.text) - len(following)]
+        # a blank line stands behind the imports in nearly every file; where not, one is written
+        self.insert(line_end, f"\n\n{text}" + ("" if not following or behind.replace("\r\n", "\n").count("\n") > 1 else "\n"))
+
+    def delete_argument(self, call: ast.Call, argument: ast.keyword | ast.expr) -> None:
+        """Take one argument out of a call, with its comma."""
+        self.delete_arguments(call, [argument])
+
+    def delete_arguments(self, call: ast.Call, arguments: Sequence[ast.keyword | ast.expr]) -> None:
+        """Take arguments out of a call, with their commas."""
+        pieces = self.pieces(call)
+        items: list[ast.expr | ast.keyword] = sorted([*call.args, *call.keywords], key=_position)
+        gone = [any(item is argument for argument in arguments) for item in items]
+        if len(pieces) != len(items) or sum(gone) != len(arguments):
+            self.give_up()
+            return
+        first = 0
+        while first < len(pieces):
+            if not gone[first]:
+                first += 1
+                continue
+            last = first
+            while last + 1 < len(pieces) and gone[last + 1]:
+                last += 1
+            start, end = pieces[first].span.start, pieces[last].span.end
+            if last + 1 < len(pieces):
+                # up to the next argument, so that a comment behind the comma is seen (and lowers the fix)
+                end = pieces[last + 1].span.start
+            elif first:
+                start = pieces[first - 1].span.end
+            elif (comma := pieces[last].comma) is not None:
+                end = comma + 1
+            self.replace(Span(start, end), "")
+            first = last + 1
 
     def set_argument(self, call: ast.Call, keyword: str, text: str) -> None:
         """Give a keyword argument a value: in place of the one it has, or as a new last argument."""
@@ -269,6 +342,13 @@ class FixBuilder:
         index, text = self._index, self._index.source.text
         start, end = index.tree.start(statement), index.tree.end(statement)
         return bool(text[self._line_start(start) : start].strip()) or not _only_comment(text[end : self._line_end(end)])
+
+
+def _only_imports(statement: ast.stmt) -> bool:
+    """Whether a statement only imports, as ``try: import a`` with ``except ImportError: import b`` does."""
+    if isinstance(statement, ast.Try):
+        return all(_only_imports(item) for item in statement.body)
+    return isinstance(statement, ast.Import | ast.ImportFrom)
 
 
 def _only_comment(text: str) -> bool:

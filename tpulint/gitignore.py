@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 from tpulint.patterns import translate
 
+FILE_NAMES = (".gitignore", ".ignore")
+
 _LITERAL = re.compile(r"[^*?\[\\]+\Z")
 _TRAILING_BLANKS = re.compile(r"(?<!\\)[ \t]+\Z")
 

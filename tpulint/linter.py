@@ -93,6 +93,8 @@ def _check(index: SemanticIndex, source: SourceFile, settings: Settings, catalog
                               runtime=settings.runtime)  # fmt: skip
         findings.extend(rule.check(context))
     if findings:
+        guarded = index.cuda_only_spans()
+        findings = [f for f in findings if not any(g.start <= f.span.start and f.span.end <= g.end for g in guarded)]
         from tpulint.comments import comment_spans
         from tpulint.fixer import lower_applicability
 

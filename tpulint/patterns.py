@@ -6,7 +6,8 @@ import os
 import re
 from functools import lru_cache
 
-_LITERAL = re.compile(r"[^*?\[\]{}\\!]+$")
+_LITERAL = re.compile(r"[^*?\[\]{}\\!]+\Z")
+_ANY_SUFFIX = re.compile(r"\*\.[\w.]+\Z")
 
 
 class PathPatterns:
@@ -15,18 +16,21 @@ class PathPatterns:
     A pattern without a slash is compared with the last part of a path, one with a slash with the whole absolute path.
     """
 
-    __slots__ = ("_names", "_names_regex", "_paths_regex")
+    __slots__ = ("_names", "_names_regex", "_paths_regex", "_suffixes")
 
     def __init__(self, patterns: tuple[str, ...]) -> None:
         names = [pattern for pattern in patterns if "/" not in pattern]
         self._names = frozenset(name for name in names if _LITERAL.match(name))
-        self._names_regex = _union([name for name in names if name not in self._names])
+        self._suffixes = tuple(name[1:] for name in names if _ANY_SUFFIX.match(name))
+        self._names_regex = _union([name for name in names if name not in self._names and not _ANY_SUFFIX.match(name)])
         self._paths_regex = _union([pattern for pattern in patterns if "/" in pattern])
 
     def match(self, path: str) -> bool:
         """Whether any pattern covers an absolute path (itself; the folders above it are the caller's matter)."""
         name = path.rpartition(os.sep)[2]
-        if name in self._names or (self._names_regex is not None and self._names_regex.match(name)):
+        if name in self._names or name.endswith(self._suffixes):
+            return True
+        if self._names_regex is not None and self._names_regex.match(name):
             return True
         return self._paths_regex is not None and self._paths_regex.match(with_slashes(path)) is not None
 
@@ -38,7 +42,10 @@ def path_patterns(patterns: tuple[str, ...]) -> PathPatterns:
 
 
 def anchor(pattern: str, root: str) -> tuple[str, ...]:
-    """A pattern as written in a file in ``root``, made independent of the place it came from."""
+    """A pattern as written in a file in ``root``, made independent of that place.
+
+    One without a slash fits names anywhere, and, as a second pattern, paths that start in ``root``.
+    """
     root = "".join(f"[{char}]" if char in "*?[{" else char for char in with_slashes(root).rstrip("/"))
     pattern = os.path.expanduser(with_slashes(pattern)).removeprefix("./").rstrip("/")
     if os.path.isabs(pattern):

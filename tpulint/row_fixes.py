@@ -56,7 +56,7 @@ def fix_of(ctx: FileContext, node: ast.Attribute | ast.Name, where: ast.AST, row
     """The fix for a reference; None where the row offers none."""
     if row.action == "unsupported" or (row.since and ctx.target.version < parse_version(row.since)):
         return None
-    if not _stands_in_text(ctx, node):
+    if not _stands_in_text(ctx, node) or _builds_device_name(ctx, node):
         return None
     parent = ctx.index.parent(node)
     call = parent if isinstance(parent, ast.Call) and parent.func is node else None
@@ -91,6 +91,15 @@ def _stands_in_text(ctx: FileContext, node: ast.Attribute | ast.Name) -> bool:
     return ctx.text(node).endswith(node.id if isinstance(node, ast.Name) else node.attr)
 
 
+def _builds_device_name(ctx: FileContext, node: ast.expr) -> bool:
+    """``f"cuda:{torch.cuda.current_device()}"`` is one name; changing half of it makes none."""
+    return any(
+        isinstance(ancestor, ast.JoinedStr)
+        and any(isinstance(part, ast.Constant) and str(part.value).endswith("cuda:") for part in ancestor.values)
+        for ancestor in ctx.index.tree.ancestors(node)
+    )
+
+
 def _written(fix: FixBuilder, text: str, at: ast.AST) -> str:
     """An expression with the dotted name it begins with written as the file's imports allow."""
     match = _LEADING_NAME.match(text)
@@ -106,11 +115,20 @@ def _rename(ctx: FileContext, fix: FixBuilder, node: ast.expr, call: ast.Call | 
     fix.replace(node, new)
     if row.arguments is None:
         return
-    if call is None or any(isinstance(item, ast.Starred) for item in call.args) or any(k.arg is None for k in call.keywords):
-        fix.give_up()  # what is passed is not known here
+    if call is None:
+        fix.lower(Applicability.UNSAFE, "With which arguments it will be called is not known here.")
         return
-    dropped: list[ast.expr | ast.keyword] = list(call.args[len(row.arguments) :])
-    dropped.extend(item for item in call.keywords if item.arg not in row.arguments)
+    if any(isinstance(item, ast.Starred) for item in call.args) or any(item.arg is None for item in call.keywords):
+        fix.give_up()
+        return
+    kept = dict(_old_and_new(argument) for argument in row.arguments)
+    dropped: list[ast.expr | ast.keyword] = list(call.args[len(kept) :])
+    for item in call.keywords:
+        if item.arg not in kept:
+            dropped.append(item)
+        elif kept[item.arg] != item.arg:
+            start = ctx.index.span(item).start
+            fix.replace(Span(start, start + len(item.arg or "")), kept[item.arg])
     _lower_for_effects(ctx, fix, [item.value if isinstance(item, ast.keyword) else item for item in dropped])
     if len(dropped) == len(call.args) + len(call.keywords) and dropped:
         _empty_parentheses(ctx, fix, call)
@@ -118,6 +136,12 @@ def _rename(ctx: FileContext, fix: FixBuilder, node: ast.expr, call: ast.Call | 
         fix.delete_argument(call, dropped[0])
     elif dropped:
         fix.give_up()
+
+
+def _old_and_new(argument: str) -> tuple[str, str]:
+    """``n as index``: the parameter's old name and its new one."""
+    old, _, new = argument.partition(" as ")
+    return old, new or old
 
 
 def _empty_parentheses(ctx: FileContext, fix: FixBuilder, call: ast.Call) -> None:
@@ -203,7 +227,8 @@ def module_findings(ctx: FileContext, table: NameTable) -> Iterator[Finding]:
             continue
         fix = None
         if span is not None and not (row.since and ctx.target.version < parse_version(row.since)):
-            fix = ctx.fix(f"Replace with `{row.new}`", _applicability(ctx, row), row.reason or _REASONS["rename-module"])
+            reason = row.reason or _REASONS["rename-module"]
+            fix = ctx.fix(f"Replace with `{row.new}`", _applicability(ctx, row), reason)
             fix.replace(span, text)
         yield ctx.finding(where, message_of(row, problem[0]), fix, severity=problem[1])
 
@@ -234,9 +259,9 @@ def _uses_of_modules(ctx: FileContext, table: NameTable) -> Iterator[tuple[ast.A
         current: ast.expr = node
         # Down to the part that means the module; when that is a plain name, its import is what has to change.
         while isinstance(current, ast.Attribute):
-            old = index.qualified_name(current)
-            if old in modules:
-                yield current, old, index.span(current) if index.text(current) == old else None, modules[old].new
+            name = index.qualified_name(current)
+            if name in modules:
+                yield current, name, index.span(current) if index.text(current) == name else None, modules[name].new
                 break
             current = current.value
 

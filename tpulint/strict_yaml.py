@@ -46,7 +46,8 @@ class Table:
     def __contains__(self, key: str) -> bool:
         return key in self._values
 
-    def keys(self) -> list[str]:
+    @property
+    def words(self) -> list[str]:
         """All keys, in the order written."""
         return list(self._values)
 
@@ -126,9 +127,9 @@ class Table:
             return node.value
         loader = yaml.SafeLoader("")
         try:
-            return loader.construct_object(node)  # type: ignore[no-untyped-call]
+            return loader.construct_object(node)
         finally:
-            loader.dispose()  # type: ignore[no-untyped-call]
+            loader.dispose()
 
     def texts(self, key: str, *, or_text: bool = False) -> list[str]:
         """A list of texts; absent is empty. ``or_text`` takes one text as a list of one."""

@@ -11,6 +11,7 @@ CASE = Case(
     HERE / "scripts" / "trainer_class.py",
     transfers_per_step=0.0,
     because="prints no loss",
+    arguments=("--total_epochs", "2"),
 )
 
 BOUNDARY = ("        self.optimizer.step()\n", "        self.optimizer.step()\n        torch_xla.sync()\n")

@@ -5,19 +5,30 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from tpulint.model import Span
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.flow import Flow
+from tpulint.semantic.guards import Guards
 from tpulint.semantic.kinds import Kind, Kinds, Side, Value
 from tpulint.semantic.names import Binding, Names, Scope
+from tpulint.semantic.reads import How, Read, Reads, Use
 from tpulint.semantic.regions import Pace, Regions, StepLoop
 from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, LoopNode, SyntaxTree
 from tpulint.source import SourceFile
 
+if TYPE_CHECKING:
+    from tpulint.semantic.device_counts import DeviceCounts
+    from tpulint.semantic.launches import Launches
+    from tpulint.semantic.mixed_precision import MixedPrecision
+    from tpulint.semantic.moves import Moves
+    from tpulint.semantic.totals import Totals
+    from tpulint.semantic.turns import Turns
+
 __all__ = [
-    "FUNCTIONS", "LOOPS", "Binding", "FunctionNode", "Kind", "LoopNode", "Pace", "Scope", "SemanticIndex", "Side", "StepLoop",
-    "Value",
+    "FUNCTIONS", "LOOPS", "Binding", "FunctionNode", "How", "Kind", "LoopNode", "Pace", "Read", "Scope", "SemanticIndex", "Side",
+    "StepLoop", "Use", "Value",
 ]  # fmt: skip
 
 
@@ -35,7 +46,14 @@ class SemanticIndex:
         self._definitions: Definitions | None = None
         self._kinds: Kinds | None = None
         self._regions: Regions | None = None
+        self._launches: Launches | None = None
+        self._device_counts: DeviceCounts | None = None
+        self._mixed_precision: MixedPrecision | None = None
+        self._moves: Moves | None = None
         self._references: list[tuple[ast.expr, str]] | None = None
+        self._reads: Reads | None = None
+        self._turns: Turns | None = None
+        self._totals: Totals | None = None
 
     @property
     def names(self) -> Names:
@@ -71,6 +89,67 @@ class SemanticIndex:
         if self._regions is None:
             self._regions = Regions(self.tree, self.names, self.kinds, self.definitions)
         return self._regions
+
+    @property
+    def reads(self) -> Reads:
+        """Host reads: values fetched from the device."""
+        if self._reads is None:
+            self._reads = Reads(self.tree, self.names, self.kinds)
+        return self._reads
+
+    @property
+    def turns(self) -> Turns:
+        """What the statements of loop bodies do, and where a step boundary belongs."""
+        if self._turns is None:
+            from tpulint.semantic.turns import Turns
+
+            self._turns = Turns(self.tree, self.names, self.kinds, self.definitions, self.regions, self.reads)
+        return self._turns
+
+    @property
+    def totals(self) -> Totals:
+        """Running totals kept on the host."""
+        if self._totals is None:
+            from tpulint.semantic.totals import Totals
+
+            self._totals = Totals(self)
+        return self._totals
+
+    @property
+    def launches(self) -> Launches:
+        """Processes the file starts; false when there are none."""
+        if self._launches is None:
+            from tpulint.semantic.launches import Launches
+
+            self._launches = Launches(self.tree, self.names, self.definitions)
+        return self._launches
+
+    @property
+    def device_counts(self) -> DeviceCounts:
+        """Expressions that hold the number of GPUs."""
+        if self._device_counts is None:
+            from tpulint.semantic.device_counts import DeviceCounts
+
+            self._device_counts = DeviceCounts(self.tree, self.names, self.flow, self.definitions)
+        return self._device_counts
+
+    @property
+    def mixed_precision(self) -> MixedPrecision:
+        """Autocast contexts and gradient scalers."""
+        if self._mixed_precision is None:
+            from tpulint.semantic.mixed_precision import MixedPrecision
+
+            self._mixed_precision = MixedPrecision(self.tree, self.names)
+        return self._mixed_precision
+
+    @property
+    def moves(self) -> Moves:
+        """Modules moved to the device, and what happens before."""
+        if self._moves is None:
+            from tpulint.semantic.moves import Moves
+
+            self._moves = Moves(self.tree, self.names, self.flow, self.definitions, self.kinds)
+        return self._moves
 
     # ---------------------------------------------------------------- structure
 
@@ -200,6 +279,10 @@ class SemanticIndex:
     def pace_of(self, node: ast.AST) -> Pace:
         """How often the node runs."""
         return self.regions.pace_of(node)
+
+    def cuda_only_spans(self) -> list[Span]:
+        """Branches that run on CUDA only, in a file that knows another backend too: what stands there is right."""
+        return Guards(self.tree, self.names).cuda_only()
 
     def mentions(self, pattern: str) -> bool:
         """Whether a regular expression occurs anywhere in the text: a cheap first question."""

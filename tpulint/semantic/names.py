@@ -241,6 +241,16 @@ class Names:
         found = self.find(node.id, self.scope_of(node))
         return found[1] if found else []
 
+    def loads(self, name: str, scope: Scope) -> list[ast.Name]:
+        """Every place that reads the variable of this name that is bound in a scope, in order of position."""
+        found = []
+        for node in self._tree.names:
+            if node.id == name and isinstance(node.ctx, ast.Load):
+                home = self.find(name, self.scope_of(node))
+                if home is not None and home[0] is scope:
+                    found.append(node)
+        return found
+
     def qualified(self, node: ast.AST) -> str | None:
         """Dotted name through imports and plain aliases: ``torch.cuda.amp.autocast``; None when it cannot be known.
 

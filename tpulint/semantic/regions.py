@@ -30,7 +30,7 @@ class Pace(Enum):
 class StepLoop:
     """The innermost loop that holds both the backward pass and the optimizer's update."""
 
-    __slots__ = ("backwards", "boundaries", "functions", "node", "updates")
+    __slots__ = ("backwards", "boundaries", "functions", "manual_updates", "node", "updates")
 
     def __init__(self, node: LoopNode) -> None:
         self.node = node
@@ -38,8 +38,11 @@ class StepLoop:
         """Calls that run the backward pass, in the loop or in a function it calls."""
         self.updates: list[ast.Call] = []
         """Calls that update parameters: ``optimizer.step()``, ``scaler.step(optimizer)``, ``xm.optimizer_step``."""
+        self.manual_updates: list[ast.stmt] = []
+        """Statements that update a parameter by hand: ``p.data.add_(p.grad, alpha=-lr)``."""
         self.boundaries: list[ast.AST] = []
-        """Step boundaries found: ``torch_xla.sync()``, ``barrier=True``, a device loader, ``torch_xla.step()``."""
+        """Step boundaries found: ``torch_xla.sync()``, ``barrier=True``, a device loader, ``torch_xla.step()``, the backward
+        pass of a training framework, which sets boundaries of its own."""
         self.functions: list[FunctionNode] = []
         """Functions of this file that run in every step, those called by them included."""
 
@@ -47,13 +50,19 @@ class StepLoop:
 class _Events:
     """What one piece of code does, itself and through the functions it calls."""
 
-    __slots__ = ("backwards", "boundaries", "functions", "updates")
+    __slots__ = ("backwards", "boundaries", "functions", "manual_updates", "updates")
 
     def __init__(self) -> None:
         self.backwards: list[ast.Call] = []
         self.updates: list[ast.Call] = []
+        self.manual_updates: list[ast.stmt] = []
         self.boundaries: list[ast.AST] = []
         self.functions: list[FunctionNode] = []
+
+    @property
+    def has_step(self) -> bool:
+        """Whether both the backward pass and the update are there."""
+        return bool(self.backwards and (self.updates or self.manual_updates))
 
 
 class Regions:
@@ -73,6 +82,8 @@ class Regions:
         for loop in self.step_loops:
             for function in loop.functions:
                 self._per_step.setdefault(function, loop)
+        self._gated = self._find_gated()
+        """Functions that a step runs only at a log interval."""
         self.evaluation_loops = self._find_evaluation_loops()
         self._per_evaluation: dict[FunctionNode, LoopNode] = {}
         for node in self.evaluation_loops:
@@ -111,9 +122,14 @@ class Regions:
                 if func.attr in ("backward", "manual_backward"):
                     if self._is_backward(call, func):
                         self._events(holder).backwards.append(call)
+                        if self._is_of_framework(call, func):
+                            self._events(holder).boundaries.append(call)
                 elif func.attr == "step":
                     if self.is_update(call, func):
                         self._events(holder).updates.append(call)
+                        closure = self._closure(call)
+                        if closure is not None:
+                            self._called.setdefault(holder, []).append(closure)
             function = self._definitions.function_called(call)
             if function is not None:
                 self._called.setdefault(holder, []).append(function)
@@ -122,6 +138,11 @@ class Regions:
                 assert compiled is not None
                 self._called.setdefault(holder, []).append(compiled)
                 self._events(holder).boundaries.append(call)
+        for attribute in self._tree.attributes:
+            if attribute.attr == "grad" and isinstance(attribute.ctx, ast.Load):
+                statement = self._manual_update(attribute)
+                if statement is not None and statement not in self._events(self._holder(statement)).manual_updates:
+                    self._events(self._holder(statement)).manual_updates.append(statement)
         for loop in self._tree.loops:
             if isinstance(loop, ast.For) and self._iterates_device_loader(loop.iter):
                 self._events(loop).boundaries.append(loop.iter)
@@ -132,6 +153,41 @@ class Regions:
     def _is_backward(self, call: ast.Call, func: ast.Attribute) -> bool:
         # `ctx.backward` of a custom autograd.Function is a definition, not this; a user's own method is followed instead.
         return self._definitions.function_called(call) is None
+
+    def _closure(self, call: ast.Call) -> FunctionNode | None:
+        """The function that ``optimizer.step(closure)`` runs."""
+        if call.args and isinstance(call.args[0], ast.Name):
+            bindings = self._names.bindings(call.args[0])
+            if len(bindings) == 1 and isinstance(bindings[0].node, FUNCTIONS):
+                return bindings[0].node
+        return None
+
+    def _is_of_framework(self, call: ast.Call, func: ast.Attribute) -> bool:
+        """``accelerator.backward(loss)``, ``fabric.backward(loss)``, ``self.manual_backward(loss)``."""
+        if func.attr == "manual_backward":
+            return True
+        return len(call.args) == 1 and not call.keywords and self._kinds.value(func.value).kind is not Kind.TENSOR
+
+    def _manual_update(self, gradient: ast.Attribute) -> ast.stmt | None:
+        """The statement that changes ``p`` in place by ``p.grad``, if this is the gradient in it."""
+        statement = self._tree.statement_of(gradient)
+        target: ast.expr | None = None
+        if isinstance(statement, ast.AugAssign) and isinstance(statement.op, ast.Sub):
+            target = statement.target
+        elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+            func = statement.value.func
+            if isinstance(func, ast.Attribute) and func.attr in ("add_", "sub_") and not self._tree.encloses(func, gradient):
+                target = func.value
+        if target is None:
+            return None
+        if isinstance(target, ast.Attribute) and target.attr == "data":
+            target = target.value
+        if ast.dump(target).replace("Store()", "Load()") != ast.dump(gradient.value):
+            return None
+        owner = self._tree.class_of(statement)
+        if owner is not None and any((self._names.qualified(base) or "").startswith("torch.optim.") for base in owner.bases):
+            return None  # the definition of an optimizer
+        return statement
 
     def is_update(self, call: ast.Call, func: ast.Attribute) -> bool:
         """Whether ``x.step(...)`` updates parameters."""
@@ -214,26 +270,30 @@ class Regions:
         for part in parts:
             total.backwards.extend(part.backwards)
             total.updates.extend(part.updates)
+            total.manual_updates.extend(part.manual_updates)
             total.boundaries.extend(part.boundaries)
             total.functions.extend(f for f in part.functions if f not in total.functions)
         return total
 
     def _find_step_loops(self) -> list[StepLoop]:
-        """Innermost loops with both events: no loop below them, directly or through calls, has both."""
+        """Loops with both events, those of step loops below them, directly or through calls, left out."""
         summaries = {loop: self._summary(loop) for loop in self._tree.loops}
-        both = {loop for loop, events in summaries.items() if events.backwards and events.updates}
+        both = {loop: events for loop, events in summaries.items() if events.has_step}
         result = []
-        for node in self._tree.loops:
-            if node not in both:
-                continue
-            events = summaries[node]
-            inner = any(other is not node and other in both and self._runs(node, other, events) for other in self._tree.loops)
-            if inner:
-                continue
+        for node, events in both.items():
+            inner = [other for loop, other in both.items() if loop is not node and self._runs(node, loop, events)]
             loop = StepLoop(node)
-            loop.backwards, loop.updates = events.backwards, events.updates
+            loop.backwards = [item for item in events.backwards if not any(item in other.backwards for other in inner)]
+            loop.updates = [item for item in events.updates if not any(item in other.updates for other in inner)]
+            loop.manual_updates = [
+                item for item in events.manual_updates if not any(item in other.manual_updates for other in inner)
+            ]
             loop.boundaries, loop.functions = events.boundaries, events.functions
-            result.append(loop)
+            if inner:
+                loop.boundaries = [item for item in events.boundaries if not any(item in other.boundaries for other in inner)]
+                loop.functions = [item for item in events.functions if not any(item in other.functions for other in inner)]
+            if loop.backwards and (loop.updates or loop.manual_updates):
+                result.append(loop)
         return result
 
     def _runs(self, outer: LoopNode, inner: LoopNode, events: _Events) -> bool:
@@ -242,6 +302,24 @@ class Regions:
         if self._tree.function_of(outer) is function and self._tree.encloses(outer, inner):
             return True
         return function is not None and function in events.functions
+
+    def _find_gated(self) -> set[FunctionNode]:
+        always: set[FunctionNode] = set()
+        todo: list[ast.AST] = [loop.node for loop in self.step_loops]
+        seen: set[ast.AST] = set()
+        while todo:
+            holder = todo.pop()
+            if holder in seen:
+                continue
+            seen.add(holder)
+            for node in self._tree.inside(holder, functions=False):
+                if not isinstance(node, ast.Call) or self.gate_of(node) is not None:
+                    continue
+                for function in (self._definitions.function_called(node), self._compiled_step(node), self._closure(node)):
+                    if function is not None and function in self._per_step:
+                        always.add(function)
+                        todo.append(function)
+        return {function for function in self._per_step if function not in always}
 
     def _reached(self, holder: ast.AST) -> list[FunctionNode]:
         return self._summary(holder).functions
@@ -255,11 +333,11 @@ class Regions:
                 self.step_loop_of(loop).node, loop  # type: ignore[union-attr]
             ) and not self._without_gradient(loop):
                 continue
-            if self._without_gradient(loop) and self._runs_module(loop):
+            if self._without_gradient(loop) and self.runs_module(loop):
                 result.append(loop)
         return [loop for loop in result if not any(o is not loop and self._tree.encloses(loop, o) for o in result)]
 
-    def _without_gradient(self, node: ast.AST) -> bool:
+    def _under_no_grad(self, node: ast.AST) -> bool:
         child = node
         for ancestor in self._tree.ancestors(node):
             if isinstance(ancestor, ast.With | ast.AsyncWith) and child in ancestor.body:
@@ -274,6 +352,11 @@ class Regions:
                         return True
                 return False
             child = ancestor
+        return False
+
+    def _without_gradient(self, node: ast.AST) -> bool:
+        if self._under_no_grad(node):
+            return True
         for inner in self._tree.inside(node, functions=False):
             if isinstance(inner, ast.With):
                 for item in inner.items:
@@ -282,8 +365,9 @@ class Regions:
                         return True
         return False
 
-    def _runs_module(self, loop: LoopNode) -> bool:
-        for node in self._tree.inside(loop, functions=False):
+    def runs_module(self, holder: ast.AST) -> bool:
+        """Whether a module is run at or below a node."""
+        for node in (holder, *self._tree.inside(holder, functions=False)):
             if isinstance(node, ast.Call) and not isinstance(node.func, ast.Call):
                 if self._kinds.value(node.func).kind is Kind.MODULE:
                     return True
@@ -293,6 +377,31 @@ class Regions:
         return False
 
     # ---------------------------------------------------------------- queries
+
+    def updates_in(self, statement: ast.stmt) -> list[ast.AST]:
+        """Updates that running a statement does, through the functions it calls as well."""
+        result: list[ast.AST] = []
+        holders: list[ast.AST] = []
+        for node in (statement, *self._tree.inside(statement, functions=False)):
+            if isinstance(node, ast.Call):
+                function = self._definitions.function_called(node)
+                if function is not None:
+                    holders.append(function)
+        for holder, events in self._direct.items():
+            if holder is not None:
+                result.extend(e for e in (*events.updates, *events.manual_updates) if self._tree.encloses(statement, e))
+        for function in holders:
+            summary = self._summary(function)
+            result.extend((*summary.updates, *summary.manual_updates))
+        return result
+
+    def functions_in(self, holder: ast.AST) -> list[FunctionNode]:
+        """Functions of this file that a loop body or function runs, those called by them included."""
+        return self._summary(holder).functions
+
+    def records_gradient(self, node: ast.AST) -> bool:
+        """Whether operations at a node can become part of a gradient: false under ``torch.no_grad()``."""
+        return not self._under_no_grad(node)
 
     def step_loop_of(self, node: ast.AST) -> StepLoop | None:
         """The step loop in whose turns the node runs, directly or in a function called per step."""
@@ -373,7 +482,8 @@ class Regions:
                 if ancestor in self._per_evaluation:
                     return Pace.EVALUATION
                 if ancestor in self._per_step:
-                    return Pace.LOG_INTERVAL if self.gate_of(node) is not None else Pace.STEP
+                    gated = ancestor in self._gated or self.gate_of(node) is not None
+                    return Pace.LOG_INTERVAL if gated else Pace.STEP
                 break
             child = ancestor
         return Pace.EPOCH if self._tree.loop_of(node) is not None else Pace.ONCE

@@ -14,6 +14,7 @@ CANONICAL_NAMES = {
     "torch.cuda.amp.autocast_mode.autocast": "torch.cuda.amp.autocast",
     "torch.cuda.amp.grad_scaler.GradScaler": "torch.cuda.amp.GradScaler",
     "torch.amp.grad_scaler.GradScaler": "torch.amp.GradScaler",
+    "torch.GradScaler": "torch.amp.GradScaler",
     "torch.amp.autocast_mode.autocast": "torch.amp.autocast",
     "torch.autocast_mode.autocast": "torch.autocast",
     "torch.nn.parallel.distributed.DistributedDataParallel": "torch.nn.parallel.DistributedDataParallel",
@@ -137,3 +138,26 @@ NO_GRAD_CONTEXTS = frozenset({"torch.no_grad", "torch.inference_mode"})
 
 DEVICE_OBJECTS = frozenset({"torch.device", "torch.accelerator.current_accelerator", "torch_xla.device",
                             "torch_xla.core.xla_model.xla_device", "torch.xla.device"})  # fmt: skip
+
+PROCESS_STARTERS = frozenset({
+    "torch_xla.launch", "torch_xla.distributed.xla_multiprocessing.spawn", "torch.multiprocessing.spawn",
+    "torch.multiprocessing.start_processes", "torch.multiprocessing.Process", "multiprocessing.Process",
+    "accelerate.notebook_launcher",
+})  # fmt: skip
+"""Calls that start processes; before them the device must not be touched."""
+
+CUDA_TENSOR_TYPES = {
+    "FloatTensor": "float32", "DoubleTensor": "float64", "HalfTensor": "float16", "BFloat16Tensor": "bfloat16", "ByteTensor": "uint8",
+    "CharTensor": "int8", "ShortTensor": "int16", "IntTensor": "int32", "LongTensor": "int64", "BoolTensor": "bool",
+}  # fmt: skip
+"""``torch.cuda.<name>``, the old classes that say type and device in one, to the dtype."""
+
+CUDA_ONLY_NAMES = (
+    "torch.cuda.get_device_properties", "torch.cuda.get_device_capability", "torch.cuda.mem_get_info", "torch.cuda.memory_summary",
+    "torch.cuda.get_per_process_memory_fraction", "torch.cuda.utilization", "torch.cuda.memory_usage", "torch.cuda.temperature",
+    "torch.cuda.power_draw", "torch.cuda.clock_rate", "torch.cuda.list_gpu_processes", "torch.cuda.can_device_access_peer",
+    "torch.cuda.cudart", "torch.cuda.initial_seed", "torch.cuda.Event", "torch.cuda.Stream", "torch.cuda.ExternalStream",
+    "torch.cuda.current_stream", "torch.cuda.default_stream", "torch.cuda.set_stream", "torch.cuda.CUDAGraph", "torch.cuda.graph",
+    "torch.cuda.graphs", "torch.cuda.make_graphed_callables", "torch.cuda.nccl", "torch.cuda.comm", "torch.cuda.get_arch_list",
+)  # fmt: skip
+"""Functions of ``torch.cuda`` that raise without a CUDA driver and have no counterpart on an XLA device."""

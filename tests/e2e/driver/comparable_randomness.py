@@ -20,7 +20,7 @@ def install(drop_last: bool) -> None:
     random.seed(0)
     numpy.random.seed(0)
     torch.manual_seed(0)
-    torch.set_num_threads(2)
+    torch.set_num_threads(1)
     _switch_dropout_off()
     for name in ("rand", "randn", "randint"):
         setattr(torch, name, _drawn_on_cpu(getattr(torch, name)))

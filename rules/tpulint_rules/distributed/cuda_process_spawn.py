@@ -1,0 +1,98 @@
+"""Processes started for the GPUs of a machine: none start on a TPU machine."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tpulint.context import FileContext, FixBuilder
+from tpulint.model import Applicability, Certainty, Finding, Scope
+from tpulint.semantic import FunctionNode
+from tpulint.semantic.handovers import Handover, handovers, is_needed, is_read_once, unread_counts
+from tpulint.semantic.launches import SPAWN, Launch
+
+_GPU_WORDS = r"nccl|torch\.cuda|\.cuda\(|[\"']cuda|device_ids"
+_NONE_START = (
+    "`torch.multiprocessing.spawn` starts one process per GPU: none on a TPU machine, so nothing trains and the script "
+    "ends without an error; start them with `torch_xla.launch`"
+)
+_NOT_SHARED = (
+    "processes that `torch.multiprocessing.spawn` starts do not share out the chips of a TPU machine; start them with "
+    "`torch_xla.launch`"
+)
+
+
+def check(ctx: FileContext) -> Iterator[Finding]:
+    index = ctx.index
+    for launch in index.launches.launches:
+        if launch.launcher != SPAWN:
+            continue
+        wanted = launch.arguments.get("nprocs")
+        if wanted is not None and index.device_counts.is_count(wanted):
+            yield ctx.finding(launch.call, _NONE_START, _fix(ctx, launch, per_gpu=True))
+        elif index.mentions(_GPU_WORDS) and not index.mentions(r"\brpc\b"):
+            # with a number of processes of its own, only the rest of the file tells whether they are to use GPUs
+            fix = _fix(ctx, launch, per_gpu=False)
+            yield ctx.finding(launch.call, _NOT_SHARED, fix, certainty=Certainty.LIKELY)
+
+
+def _fix(ctx: FileContext, launch: Launch, *, per_gpu: bool) -> FixBuilder:
+    reason = "torch_xla.launch runs the function in one process per chip, with the index of the process first."
+    fix = ctx.fix("Start with `torch_xla.launch`", Applicability.SAFE, reason, Scope.MODULE)
+    if not per_gpu:
+        fix.lower(Applicability.UNSAFE, "torch_xla.launch starts one process per chip, however many are asked for here.")
+    arguments, call = launch.arguments, launch.call
+    join = arguments.get("join")
+    if join is not None and not (isinstance(join, ast.Constant) and join.value is True):
+        fix.give_up()  # launch() waits for its processes
+    if any(arguments.get("start_method") is item for item in call.args):
+        fix.give_up()
+    fix.rename_callee(call, f"{fix.use('torch_xla', at=call)}.launch")
+    gone: list[ast.AST] = [
+        next((keyword for keyword in call.keywords if keyword.value is arguments[name]), arguments[name])
+        for name in ("nprocs", "join", "daemon") if name in arguments
+    ]  # fmt: skip
+    handed = handovers(ctx.index, launch)
+    if handed is None or not launch.functions:
+        fix.give_up()  # a process may be told that there are 0 GPUs
+        return fix
+    if any(not item.is_whole for item in handed):
+        fix.lower(Applicability.UNSAFE, "The number of processes is set anew in a namespace that other code may fill.")
+    _hand_over(ctx, fix, launch, handed, gone)
+    fix.delete_arguments(call, [item for item in gone if isinstance(item, ast.keyword | ast.expr) and item in _own(call)])
+    for statement in unread_counts(ctx.index, gone):
+        assert isinstance(statement, ast.stmt)
+        fix.delete(statement)
+    return fix
+
+
+def _own(call: ast.Call) -> list[ast.AST]:
+    return [*call.args, *call.keywords]
+
+
+def _hand_over(ctx: FileContext, fix: FixBuilder, launch: Launch, handed: list[Handover], gone: list[ast.AST]) -> None:
+    """Let the launched functions ask for the number of processes: the parent must not, it would start the runtime."""
+    index = ctx.index
+    lines: dict[FunctionNode, list[str]] = {}
+    dropped: list[ast.expr] = []
+    for item in handed:
+        if item.is_whole and all(is_read_once(index, function) for function, _ in item.parameters):
+            dropped.append(item.item)
+            for function, parameter in item.parameters:
+                fix.delete_parameter(function, parameter)
+        for function, parameter in item.parameters:
+            if is_needed(index, item, function, parameter):
+                target = parameter.arg + (f".{item.attribute}" if item.attribute else "")
+                xr = fix.use("torch_xla.runtime", alias="xr", at=function.body[0])
+                lines.setdefault(function, []).append(f"{target} = {xr}.world_size()")
+    for function, assignments in lines.items():
+        fix.insert_at_start(function, "\n".join(assignments))
+    if not dropped:
+        return
+    tuple_ = launch.arguments["args"]
+    kept = [ctx.text(item) for item in launch.passed or () if item not in dropped]
+    if kept:
+        gone.extend(dropped)
+        fix.replace(tuple_, f"({', '.join(kept)}{',' if len(kept) == 1 else ''})")
+    else:
+        gone.append(next((keyword for keyword in launch.call.keywords if keyword.value is tuple_), tuple_))

@@ -1,0 +1,157 @@
+"""Autocast for CUDA has no effect on an XLA device, and a gradient scaler makes it wait in every step."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tpulint.context import FileContext, FixBuilder
+from tpulint.model import Applicability, Certainty, Finding, Scope, Severity, Span
+from tpulint.semantic.mixed_precision import Autocast, Scaler
+
+_FLOAT16 = ("torch.float16", "torch.half")
+_BFLOAT16 = "torch.bfloat16"
+
+
+def check(ctx: FileContext) -> Iterator[Finding]:
+    found = [(autocast, *problem) for autocast in ctx.index.mixed_precision.autocasts if (problem := _problem(ctx, autocast))]
+    scalers = [scaler for scaler in ctx.index.mixed_precision.scalers if not _is_off(scaler.call)]
+    if not found and not scalers:
+        return
+    # What belongs together changes together: bfloat16 needs no scaler, and a scaler is no use without float16.
+    fix = ctx.fix("Use bfloat16 autocast of the XLA device", Applicability.SAFE, "The computation stays in bfloat16.", Scope.MODULE)
+    fixed = [_retarget(ctx, fix, autocast) for autocast, *_ in found]
+    if scalers:
+        fix.title = "Use bfloat16 autocast without gradient scaling" if any(fixed) else "Leave out the gradient scaler"
+        fix.lower(Applicability.UNSAFE, "Gradients are no longer scaled: right for bfloat16, whose range is that of float32.")
+    for scaler in scalers:
+        _take_out(ctx, fix, scaler)
+    group = fix.build()
+    for (autocast, message, severity, certainty), is_fixed in zip(found, fixed, strict=True):
+        yield ctx.finding(autocast.call, message, group if is_fixed else None, severity=severity, certainty=certainty)
+    for scaler in scalers:
+        message = "`GradScaler` stays enabled on an XLA device and reads the gradients back in every step; bfloat16 needs none"
+        yield ctx.finding(scaler.call, message, group)
+
+
+# -------------------------------------------------------------------- autocast
+
+
+def _problem(ctx: FileContext, autocast: Autocast) -> tuple[str, Severity, Certainty] | None:
+    """What is wrong with an autocast call; None when nothing is or it cannot be known."""
+    arguments = autocast.arguments or {}
+    name = f"`{ctx.index.qualified_name(autocast.callee)}`"
+    device = arguments.get("device_type")
+    dtype = _dtype(ctx, arguments.get("dtype"))
+    if autocast.cuda_only or _is_text(device, "cuda"):
+        if not autocast.cuda_only:
+            name = f"{name[:-1]}({ctx.text(device)})`" if device is not None else name
+        if _is_off(autocast.call):
+            return f"{name} does not switch off the autocast of an XLA device", Severity.WARNING, Certainty.CERTAIN
+        if dtype == _BFLOAT16:
+            return f"{name} with bfloat16 raises where there is no GPU", Severity.ERROR, Certainty.CERTAIN
+        return f"{name} has no effect on an XLA device, which then computes in float32", Severity.WARNING, Certainty.CERTAIN
+    if device is None or dtype not in _FLOAT16 or _is_text(device, "cpu"):
+        return None
+    certainty = Certainty.CERTAIN if _is_text(device, "xla") else Certainty.LIKELY
+    return f"{name} computes in float16, for which a TPU has no units; use bfloat16", Severity.WARNING, certainty
+
+
+def _retarget(ctx: FileContext, fix: FixBuilder, autocast: Autocast) -> bool:
+    """Write the call for the XLA device; False when its arguments cannot be seen."""
+    arguments = autocast.arguments
+    if arguments is None:
+        return False
+    if _dtype(ctx, arguments.get("dtype")) != _BFLOAT16:
+        fix.lower(Applicability.UNSAFE, "What was computed in float16 is computed in bfloat16: more range, fewer digits.")
+    torch = fix.use("torch", at=autocast.call)
+    dtype = arguments.get("dtype")
+    added = "" if dtype is not None or _is_off(autocast.call) else f"dtype={torch}.bfloat16"
+    if dtype is not None and _dtype(ctx, dtype) in _FLOAT16:
+        fix.replace(dtype, f"{torch}.bfloat16")
+    if not autocast.cuda_only:
+        device = arguments["device_type"]
+        if isinstance(device, ast.Constant) and isinstance(device.value, str):
+            quote = '"' if ctx.text(device).endswith('"') else "'"
+            if device.value != "xla":
+                fix.replace(device, f"{quote}xla{quote}")
+            if added:
+                keyword = next((item for item in autocast.call.keywords if item.value is device), device)
+                fix.insert(ctx.index.span(keyword).end, f", {added}")
+        return True
+    fix.replace(autocast.callee, f"{torch}.autocast")
+    _name_arguments(ctx, fix, autocast, ", ".join(filter(None, ('"xla"', added))))
+    return True
+
+
+def _name_arguments(ctx: FileContext, fix: FixBuilder, autocast: Autocast, first: str) -> None:
+    """Put the new first arguments in front and turn those passed by position into keywords: their order differs."""
+    call = autocast.call
+    behind = [item for item in (*autocast.positional, *call.keywords)]
+    if not behind and autocast.callee is call.func:
+        fix.replace(Span(ctx.index.span(call.func).end, ctx.index.span(call).end), f"({first})")
+        return
+    if not behind:
+        fix.insert(ctx.index.span(autocast.callee).end, f", {first}")
+        return
+    spans = {piece.span.end: piece.span.start for piece in fix.pieces(call)}
+    for number, name in enumerate(("enabled", "dtype", "cache_enabled")[: len(autocast.positional)]):
+        end = ctx.index.span(autocast.positional[number]).end
+        start = next((start for stop, start in sorted(spans.items()) if stop >= end), ctx.index.span(autocast.positional[number]).start)
+        fix.insert(start, f"{first}, {name}=" if number == 0 else f"{name}=")
+    if not autocast.positional:
+        fix.insert(ctx.index.span(call.keywords[0]).start, f"{first}, ")
+
+
+def _dtype(ctx: FileContext, node: ast.expr | None) -> str | None:
+    return None if node is None else ctx.index.qualified_name(node)
+
+
+def _is_text(node: ast.expr | None, text: str) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.split(":", 1)[0] == text
+
+
+def _is_off(call: ast.Call) -> bool:
+    return any(item.arg == "enabled" and isinstance(item.value, ast.Constant) and item.value.value is False for item in call.keywords)
+
+
+# -------------------------------------------------------------------- scaler
+
+
+def _take_out(ctx: FileContext, fix: FixBuilder, scaler: Scaler) -> None:
+    """Write the plain calls where everything done with the scaler is seen; else only switch it off."""
+    if not scaler.closed:
+        torch = fix.use("torch", at=scaler.call)
+        fix.replace(scaler.call, f'{torch}.amp.GradScaler("xla", enabled=False)')
+        return
+    gone: list[ast.stmt] = list(scaler.statements)
+    for call in scaler.uses:
+        assert isinstance(call.func, ast.Attribute)
+        if call.func.attr == "scale":
+            alone = isinstance(ctx.index.parent(call), ast.Assign) and "\n" not in ctx.text(call)
+            fix.replace(call, ctx.text(call.args[0]) if alone else fix.text(call.args[0]))
+        elif call.func.attr == "step":
+            end = ctx.index.span(call).end - 1
+            rest = [*call.args[1:], *call.keywords]
+            arguments = ctx.source.text[ctx.index.span(rest[0]).start : end] if rest else ""
+            fix.replace(call, f"{fix.text(call.args[0])}.step({arguments})")
+        else:
+            gone.append(ctx.index.statement_of(call))
+    for statement in _with_emptied_blocks(ctx, gone):
+        fix.delete(statement)
+
+
+def _with_emptied_blocks(ctx: FileContext, gone: list[ast.stmt]) -> list[ast.stmt]:
+    """The statements to delete, an ``if`` in place of its contents where nothing else is in it."""
+    result = list(dict.fromkeys(gone))
+    for statement in result:
+        holder = ctx.index.parent(statement)
+        if not isinstance(holder, ast.If) or holder in result:
+            continue
+        contents = [*holder.body, *holder.orelse]
+        is_elif = isinstance(outer := ctx.index.parent(holder), ast.If) and outer.orelse == [holder]
+        acts = any(isinstance(node, ast.Call | ast.NamedExpr) for node in (holder.test, *ctx.index.tree.inside(holder.test)))
+        if not acts and not is_elif and all(item in result for item in contents):
+            result = [item for item in result if item not in contents]
+            return _with_emptied_blocks(ctx, [*result, holder])
+    return result

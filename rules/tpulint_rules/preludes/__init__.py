@@ -1,0 +1,1 @@
+"""Texts that examples stand in: the line ``# example`` is where one goes."""

@@ -1,0 +1,193 @@
+"""An optimizer that was built before its model moved trains parameters nobody uses."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tpulint.context import FileContext, FixBuilder
+from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
+from tpulint.semantic import FUNCTIONS, Kind
+from tpulint.semantic.moves import SWAP_FLAG, Move
+from tpulint.semantic.origins import Origin
+
+
+def check(ctx: FileContext) -> Iterator[Finding]:
+    moves = ctx.index.moves
+    if not moves.moves or moves.keeps_parameters:
+        return
+    optimizers = [(call, _parameters_of(ctx, call)) for call in ctx.index.calls if ctx.index.kind(call) is Kind.OPTIMIZER]
+    told: list[Move] = []
+    for optimizer, modules in optimizers:
+        for module in modules:
+            origins = moves.origins.of(module)
+            if _is_on_device(ctx, optimizer, origins):
+                continue
+            for move in moves.moves:
+                shared = [origin for origin in move.origins if any(origin.overlaps(other) for other in origins)]
+                if not shared or move in told or moves.precedes(optimizer, move.call) is not True:
+                    continue
+                told.append(move)
+                known = move.certain and not any(isinstance(origin.node, ast.arg) for origin in shared)
+                yield _finding(ctx, optimizer, move, Certainty.CERTAIN if known else Certainty.LIKELY)
+    for move in moves.moves:
+        if move not in told and (built := _passed_beside(ctx, move)) is not None:
+            yield _finding(ctx, built, move, Certainty.LIKELY)
+
+
+def _finding(ctx: FileContext, optimizer: ast.AST, move: Move, certainty: Certainty) -> Finding:
+    module = ctx.text(move.module)
+    if isinstance(optimizer, ast.arg):
+        message = (f"`{optimizer.arg}` is built before `{module}` moves to the device here: on XLA a move makes new "
+                   "parameters, and the optimizer keeps the old ones, so that the model never trains")  # fmt: skip
+        severity = Severity.WARNING
+        related = ()
+    else:
+        message = (f"`{module}` moves to the device after its optimizer was built: on XLA a move makes new parameters, and "
+                   "the optimizer keeps the old ones, so that the model never trains")  # fmt: skip
+        severity = Severity.ERROR
+        related = ((ctx.index.span(optimizer), "the optimizer is built here"),)
+    fix = _reordered(ctx, optimizer, move) or _flagged(ctx)
+    return ctx.finding(move.call, message, fix, severity=severity, certainty=certainty, related=related)
+
+
+# -------------------------------------------------------------------- finding
+
+
+def _parameters_of(ctx: FileContext, optimizer: ast.Call) -> list[ast.expr]:
+    """The modules whose parameters an optimizer is built from."""
+    found: list[ast.expr] = []
+    waiting: list[ast.expr] = [*optimizer.args, *(item.value for item in optimizer.keywords)]
+    seen: set[ast.AST] = set()
+    while waiting and len(seen) < 40:
+        root = waiting.pop()
+        if root in seen:
+            continue
+        seen.add(root)
+        for node in (root, *ctx.index.tree.inside(root)):
+            if not isinstance(node, ast.Name | ast.Attribute) or not isinstance(node.ctx, ast.Load):
+                continue
+            if ctx.index.kind(node) is Kind.MODULE:
+                found.append(node)
+            elif isinstance(node, ast.Name):
+                # a list of parameters made beforehand, or handed in
+                for binding in ctx.index.flow.reaching(node):
+                    if binding.kind == "parameter" and isinstance(binding.statement, FUNCTIONS):
+                        waiting.extend(ctx.index.definitions.arguments_for(binding.statement, binding.name))
+                    elif binding.value is not None and ctx.index.kind(node) not in (Kind.LOADER, Kind.DEVICE):
+                        waiting.append(binding.value)
+                waiting.extend(_added_to(ctx, node))
+    return found
+
+
+def _added_to(ctx: FileContext, name: ast.Name) -> Iterator[ast.expr]:
+    """What ``.append``, ``.extend`` and ``.add_param_group`` put into a list."""
+    scope = ctx.index.names.scope_of(name)
+    for call, receiver in ctx.index.method_calls("append", "extend"):
+        if isinstance(receiver, ast.Name) and receiver.id == name.id and ctx.index.names.scope_of(receiver) is scope:
+            yield from call.args
+
+
+def _is_on_device(ctx: FileContext, optimizer: ast.Call, origins: list[Origin]) -> bool:
+    """Whether the module has moved, or may have, when the optimizer is built."""
+    moves = ctx.index.moves
+    for origin in origins:
+        if any(moves.to_device(call) is not None for call in origin.way):
+            return True
+        if isinstance(origin.node, ast.Call):
+            arguments = [*origin.node.args, *(item.value for item in origin.node.keywords)]
+            if any(item.arg in ("device", "device_map") for item in origin.node.keywords):
+                return True
+            if any(ctx.index.kind(item) is Kind.DEVICE for item in arguments):
+                return True
+        for move in moves.moves:
+            if any(origin.overlaps(other) for other in move.origins) and moves.precedes(move.call, optimizer) is not False:
+                return True
+    return ctx.index.mentions(r"set_default_(device|tensor_type)|with torch\.device\(")
+
+
+def _passed_beside(ctx: FileContext, move: Move) -> ast.arg | None:
+    """The optimizer that comes in through the same parameter list as the model that is moved, from callers elsewhere."""
+    function = ctx.index.function_of(move.call)
+    if function is None or ctx.index.definitions.calls_of(function):
+        return None
+    arguments = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
+    if not any(origin.node in arguments and not origin.way for origin in move.origins):
+        return None
+    for argument in arguments:
+        if _is_optimizer(ctx, argument):
+            return argument
+    return None
+
+
+def _is_optimizer(ctx: FileContext, argument: ast.arg) -> bool:
+    kinds, names = ctx.index.kinds, ctx.index.names
+    for bindings in (names.scope_of(argument).bindings.get(argument.arg, ()),):
+        if any(binding.node is argument and kinds.binding_value(binding).kind is Kind.OPTIMIZER for binding in bindings):
+            return True
+    # `self.optimizer = optimizer`: how the attribute is used tells
+    for node in ctx.index.tree.attributes:
+        statement = ctx.index.parent(node)
+        if isinstance(statement, ast.Assign) and node in statement.targets and isinstance(statement.value, ast.Name):
+            found = names.bindings(statement.value)
+            if any(binding.node is argument for binding in found):
+                values = [kinds.binding_value(b) for owner in names.attributes.values() for b in owner.get(node.attr, ()) if b.node is node]
+                if any(value.kind is Kind.OPTIMIZER for value in values):
+                    return True
+    return False
+
+
+# -------------------------------------------------------------------- fixing
+
+
+def _reordered(ctx: FileContext, optimizer: ast.AST, move: Move) -> FixBuilder | None:
+    """The statement that moves the model put in front of the one that builds the optimizer; None if that is not proved."""
+    tree = ctx.index.tree
+    if isinstance(optimizer, ast.arg):
+        return None
+    above, below = tree.statement_of(optimizer), tree.statement_of(move.call)
+    if above is below or tree.suite_of(above) is not tree.suite_of(below) or not isinstance(above, ast.Assign | ast.AnnAssign):
+        return None
+    if isinstance(below, ast.Expr):
+        moved: ast.expr | None = below.value
+    elif isinstance(below, ast.Assign) and len(below.targets) == 1 and ctx.text(below.targets[0]) == ctx.text(move.module):
+        moved = below.value
+    else:
+        return None
+    if moved is not move.call:
+        return None
+    suite = tree.suite_of(above)
+    between = suite[suite.index(above) + 1 : suite.index(below)]
+    words = {node.id for node in (below, *tree.inside(below)) if isinstance(node, ast.Name)}
+    for statement in (above, *between):
+        for node in tree.inside(statement):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in words:
+                return None
+    fix = ctx.fix(f"Move `{ctx.text(move.module)}` before its optimizer is built", Applicability.SAFE,
+                  "The optimizer then gets the parameters that are trained.", Scope.STATEMENT)  # fmt: skip
+    module = ctx.text(move.module)
+    if any(_mentions(ctx, statement, module) for statement in between):
+        fix.lower(Applicability.UNSAFE, "Statements in between then see the model on the device.")
+    end = tree.end(below)
+    row_end = ctx.source.text.find("\n", end)
+    trailing = ctx.source.text[end : row_end if row_end >= 0 else len(ctx.source.text)].rstrip("\r")
+    text = ctx.text(below)
+    if "\n" in text or ";" in trailing.split("#", 1)[0]:
+        return None
+    fix.insert_before(above, text + trailing.rstrip())
+    fix.delete(below)
+    return fix
+
+
+def _mentions(ctx: FileContext, statement: ast.stmt, text: str) -> bool:
+    return any(isinstance(node, ast.Name | ast.Attribute) and ctx.text(node) == text for node in ctx.index.tree.inside(statement))
+
+
+def _flagged(ctx: FileContext) -> FixBuilder:
+    """The flag of torch that makes a move keep the parameter objects."""
+    fix = ctx.fix("Make moves keep the parameters", Applicability.UNSAFE,
+                  "The flag is for the whole process; with it a model cannot change its device between forward and backward, "
+                  "and `load_state_dict` fails on recurrent layers.", Scope.MODULE)  # fmt: skip
+    torch = fix.use("torch")
+    fix.insert_below_imports(f"{torch}{SWAP_FLAG.removeprefix('torch')}(True)")
+    return fix

@@ -1,0 +1,183 @@
+"""Every example of every card does what the card says."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import pytest
+import tpulint_rules
+
+from tpulint.card import CATEGORIES, Example
+from tpulint.catalog import Rule, load
+from tpulint.config import Settings
+from tpulint.linter import lint
+from tpulint.model import FileResult, Finding
+from tpulint.source import SourceFile
+
+CATALOGUE = load()
+ROOT = next(iter(tpulint_rules.__path__))
+LIVE = [rule for rule in CATALOGUE.rules if rule.status != "removed"]
+
+
+class Case(NamedTuple):
+    rule: Rule
+    example: Example
+    text: str
+    """The code the rule looks at: the example in its prelude."""
+    rows: range
+    """Rows of the example in that text."""
+
+    @property
+    def prelude(self) -> str:
+        return self.example.prelude or self.rule.prelude
+
+
+def framed(code: str, prelude: str) -> tuple[str, range]:
+    """The code in a prelude, and the rows it stands on."""
+    if not prelude:
+        return code, range(1, code.count("\n") + 2)
+    with open(os.path.join(ROOT, "preludes", f"{prelude.replace('-', '_')}.py"), encoding="utf-8") as file:
+        lines = file.read().splitlines(keepends=True)
+    at = next(number for number, line in enumerate(lines) if line.strip() == "# example")
+    indent = lines[at][: lines[at].index("#")]
+    body = [indent + line if line.strip() else line for line in code.splitlines(keepends=True)]
+    return "".join([*lines[:at], *body, *lines[at + 1 :]]), range(at + 1, at + 1 + len(body))
+
+
+def _cases(kind: str) -> Iterator[object]:
+    for rule in LIVE:
+        for number, example in enumerate(rule.examples, 1):
+            code = example.bad if kind != "ok" else example.ok
+            if not code or (kind == "good" and not example.good) or (kind == "no fix" and example.good):
+                continue
+            text, rows = framed(code, example.prelude or rule.prelude)
+            yield pytest.param(Case(rule, example, text, rows), id=f"{rule.code}-{number}")
+
+
+def run(case: Case, text: str, *, fix: bool = False, unsafe: bool = False) -> FileResult:
+    settings = Settings(select=(case.rule.code,), preview=True, fix=fix, unsafe_fixes=unsafe)
+    result = lint(SourceFile.from_text(text, "example.py"), settings, CATALOGUE)
+    assert result.error == ""
+    assert not [finding for finding in result.findings if finding.code == "invalid-syntax"]
+    return result
+
+
+def own(result: FileResult, case: Case) -> list[Finding]:
+    return [finding for finding in result.findings if finding.code == case.rule.code]
+
+
+@pytest.mark.parametrize("case", list(_cases("bad")))
+def test_bad_is_found(case: Case) -> None:
+    source = SourceFile.from_text(case.text)
+    rows = [source.row(finding.span.start) for finding in own(run(case, case.text), case)]
+    assert rows, "no finding"
+    assert set(rows) <= set(case.rows), "a finding in the prelude"
+
+
+@pytest.mark.parametrize("case", list(_cases("good")))
+def test_bad_becomes_good(case: Case) -> None:
+    expected, _ = framed(case.example.good, case.prelude)
+    result = run(case, case.text, fix=True, unsafe=case.example.unsafe)
+    assert result.text == expected
+    assert not own(run(case, result.text), case), "the fixed code still has the finding"
+    if case.example.unsafe:
+        assert run(case, case.text, fix=True).text != expected, "the fix is safe: `unsafe` is not needed"
+
+
+@pytest.mark.parametrize("case", list(_cases("no fix")))
+def test_bad_without_good_has_no_fix(case: Case) -> None:
+    assert run(case, case.text, fix=True, unsafe=True).text == case.text
+
+
+@pytest.mark.parametrize("case", list(_cases("ok")))
+def test_ok_is_silent(case: Case) -> None:
+    assert own(run(case, case.text), case) == []
+
+
+@pytest.mark.parametrize("rule", LIVE, ids=lambda rule: rule.code)
+def test_card_shows_what_it_claims(rule: Rule) -> None:
+    assert any(example.bad for example in rule.examples), "a card needs a bad example"
+    assert any(example.ok for example in rule.examples), "a card needs an ok example"
+    assert any(example.good for example in rule.examples) == (rule.fix_availability != "none")
+
+
+@pytest.mark.parametrize("rule", LIVE, ids=lambda rule: rule.code)
+def test_anchors_are_in_every_bad_example(rule: Rule) -> None:
+    for example in rule.examples:
+        if example.bad:
+            assert any(anchor in framed(example.bad, example.prelude or rule.prelude)[0] for anchor in rule.anchors)
+
+
+@pytest.mark.parametrize("rule", LIVE, ids=lambda rule: rule.code)
+def test_every_row_can_be_reached(rule: Rule) -> None:
+    """A row whose name or version nobody can meet is a mistake in the table."""
+    names = [(row.old, row.argument, row.assigned) for row in rule.mapping]
+    assert len(names) == len(set(names)), "a name has two rows"
+    for row in rule.mapping:
+        assert any(anchor in row.old for anchor in rule.anchors), f"no anchor lets {row.old} be seen"
+
+
+@pytest.mark.parametrize("category", CATEGORIES)
+def test_python_files_have_a_card(category: str) -> None:
+    files = set(os.listdir(os.path.join(ROOT, category)))
+    modules = {file for file in files if file.endswith(".py") and not file.startswith("_")}
+    assert modules <= {card.removesuffix(".yaml") + ".py" for card in files if card.endswith(".yaml")}
+    assert (importlib.import_module(f"tpulint_rules.{category}").__doc__ or "").strip(), (
+        "the documentation needs an introduction"
+    )
+
+
+@pytest.mark.parametrize("rule", LIVE, ids=lambda rule: rule.code)
+def test_check_can_be_imported(rule: Rule) -> None:
+    assert callable(rule.check)
+
+
+def resolve(name: str) -> bool:
+    """Whether a dotted name exists: the longest module path, then attributes."""
+    parts = name.split(".")
+    for length in range(len(parts), 0, -1):
+        try:
+            found: object = importlib.import_module(".".join(parts[:length]))
+        except ImportError:
+            continue
+        for part in parts[length:]:
+            try:
+                found = getattr(found, part)
+            except AttributeError:
+                return False
+            except RuntimeError:  # a property that asks the CUDA driver
+                return True
+        return True
+    return False
+
+
+@pytest.mark.xla
+@pytest.mark.parametrize("rule", [rule for rule in LIVE if rule.mapping], ids=lambda rule: rule.code)
+def test_new_names_exist(rule: Rule) -> None:
+    for row in rule.mapping:
+        for step in (row, row.in_step_loop):
+            if step is not None and step.action in ("rename", "rename-module", "replace") and "." in step.new:
+                assert resolve(step.new.partition("(")[0]), step.new
+
+
+@pytest.mark.xla
+def test_old_names_are_spelled_right() -> None:
+    unknown = {
+        row.old
+        for rule in LIVE
+        for row in rule.mapping
+        if not (row.removed_in or row.deprecated_in) and not resolve(row.old.removesuffix(".*"))
+    }
+    assert unknown == {"torch.backends.cudnn.fastest"}  # of torch 1.x
+
+
+@pytest.mark.xla
+def test_removed_names_are_gone() -> None:
+    stale = CATALOGUE.get("stale-torch-xla-name")
+    assert stale is not None
+    for row in stale.mapping:
+        if not row.argument:
+            assert resolve(row.old.removesuffix(".*")) != bool(row.removed_in), row.old

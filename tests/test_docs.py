@@ -1,0 +1,67 @@
+"""The documentation of rules says what the cards say."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from made_rules import CARD, rule_of
+
+from tpulint import rule_docs
+from tpulint.catalog import Rule, load
+
+CATALOGUE = load()
+PAGE = Path(__file__).parent.parent / "docs" / "rules.md"
+
+
+def test_page_is_fresh() -> None:
+    assert PAGE.read_text(encoding="utf-8") == rule_docs.render(CATALOGUE), "run: tpulint rules --write docs/rules.md"
+
+
+def test_write(tmp_path: Path) -> None:
+    rule_docs.write(tmp_path / "rules.md")
+    assert (tmp_path / "rules.md").read_text(encoding="utf-8") == rule_docs.render(CATALOGUE)
+
+
+def test_links_of_the_index_lead_to_headings() -> None:
+    page = rule_docs.render(CATALOGUE)
+    headings = {
+        re.sub(r"[^a-z0-9 -]", "", line.lstrip("# ").lower()).replace(" ", "-")
+        for line in page.splitlines()
+        if line[:1] == "#"
+    }
+    links = set(re.findall(r"\]\(#([^)]+)\)", page))
+    assert links == {rule.fragment for rule in CATALOGUE.rules}
+    assert links <= headings
+
+
+@pytest.mark.parametrize("rule", CATALOGUE.rules, ids=lambda rule: rule.code)
+def test_explanation_holds_the_whole_card(rule: Rule) -> None:
+    text = rule_docs.explain(rule)
+    assert text.startswith(f"# {rule.code} {rule.name}\n\n{rule.summary}.\n")
+    for part in (rule.why, rule.fix_safety, rule.advice, rule.when_to_ignore, *rule.references):
+        assert part in text
+    for example in rule.examples:
+        for code in (example.bad, example.good, example.ok):
+            assert code.rstrip() in text
+    for row in rule.mapping:
+        assert f"`{row.old}`" in text and row.note.replace("|", "\\|") in text
+
+
+def test_mapping_table_tells_versions_arguments_and_loops() -> None:
+    rule = rule_of(
+        """\
+        - {old: torch.a, action: rename, new: torch_xla.b, deprecated_in: "2.5", removed_in: "2.7"}
+        - {old: torch.c, action: drop-argument, argument: fused, applicability: unsafe}
+        - {old: torch.d, action: delete, assigned: true, note: a | b}
+        - {old: torch.e, action: replace, new: f(), with_item: true, in_step_loop: {action: delete, applicability: unsafe}}
+        """,
+        CARD + "options: {depth: {type: int, default: 3, help: How deep}}\n",
+    )
+    text = rule_docs.explain(rule)
+    assert "| `torch.a`, deprecated in 2.5, gone in 2.7 | becomes `torch_xla.b` |  |" in text
+    assert "| `torch.c`, argument `fused` | argument removed, unsafe |  |" in text
+    assert "| `torch.d` (assigned) | removed | a \\| b |" in text
+    assert "| `torch.e` | becomes `f()` in a `with` statement; in a step loop: removed, unsafe |  |" in text
+    assert "- `depth` (int, default `3`): How deep" in text

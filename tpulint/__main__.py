@@ -1,0 +1,7 @@
+"""``python -m tpulint``."""
+
+from __future__ import annotations
+
+from tpulint.cli import main
+
+main()

@@ -1,0 +1,164 @@
+"""Results of earlier checks, so that an unchanged file is neither read nor parsed again.
+
+One JSON file per combination of tool, settings and rules. JSON, because the folder may come with somebody's
+repository: whatever it holds, reading it can at worst give wrong findings.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from _blake2 import blake2b
+from typing import Any, NamedTuple
+
+from tpulint import __version__
+from tpulint.disk import write_private
+from tpulint.report.entry import FileReport, thaw
+
+FOLDER = ".tpulint_cache"
+
+_FORMAT = 1
+_KEPT_FILES = 8
+"""Combinations kept on disk: switching between a few sets of flags stays cheap."""
+_SETTLED_NS = 50_000_000
+"""A file written this shortly before it was read may change again without a new time stamp."""
+
+_NOTES = {
+    ".gitignore": b"# Created by tpulint.\n*\n",
+    "CACHEDIR.TAG": b"Signature: 8a477f597d28d172789f06886806bc55\n# Created by tpulint.\n",
+}
+
+
+class Stamp(NamedTuple):
+    """What tells one content of a file from another."""
+
+    mtime_ns: int
+    """0 when the time cannot be trusted."""
+    size: int
+    digest: str
+
+
+class Cache:
+    """Reports by file, for one combination of tool, settings and rules."""
+
+    def __init__(self, folder: str, root: str, key: str) -> None:
+        self._folder = folder
+        self._inside = os.path.join(os.path.abspath(root), "")
+        self._path = os.path.join(folder, __version__, f"{_digest(key.encode(), self._inside.encode())}.json")
+        self._files: dict[str, list[Any]] = {}
+        self._changed = False
+
+    def load(self) -> None:
+        """Read what is kept. A file that is damaged, or not ours, counts as none."""
+        import json
+
+        try:
+            with open(self._path, "rb") as stream:
+                kept = json.loads(stream.read())
+            if kept["format"] == _FORMAT and isinstance(kept["files"], dict):
+                self._files = kept["files"]
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            self._files = {}
+
+    def find(self, path: str, mtime_ns: int, size: int) -> FileReport | None:
+        """The report about a file that was not written since."""
+        kept = self._files.get(self._name(path))
+        try:
+            if kept is None or kept[0] != mtime_ns or kept[1] != size:
+                return None
+            return thaw(path, kept[3], kept[4])
+        except (IndexError, KeyError, TypeError, ValueError):
+            return None
+
+    def is_worth_reading(self, path: str, size: int) -> bool:
+        """Whether the content of a file may still be the one that is known, under a new time stamp."""
+        kept = self._files.get(self._name(path))
+        return isinstance(kept, list) and len(kept) == 5 and kept[1] == size
+
+    def find_content(self, path: str, stamp: Stamp) -> FileReport | None:
+        """The report about a file whose content is the one that is known."""
+        kept = self._files[self._name(path)]
+        if kept[2] != stamp.digest:
+            return None
+        report = self.find(path, kept[0], stamp.size)
+        if report is not None and kept[0] != stamp.mtime_ns:
+            kept[0] = stamp.mtime_ns
+            self._changed = True
+        return report
+
+    def keep(self, report: FileReport, stamp: Stamp) -> None:
+        """Remember the result of a check."""
+        self._files[self._name(report.path)] = [*stamp, report.entries, report.fixes]
+        self._changed = True
+
+    def save(self) -> None:
+        """Write what was learned. A folder that cannot be written only costs time later."""
+        if not self._changed:
+            return
+        import json
+
+        try:
+            for name in [*self._files]:
+                if not os.path.exists(os.path.join(self._inside, name)):
+                    del self._files[name]
+            text = json.dumps({"format": _FORMAT, "files": self._files}, separators=(",", ":"))
+            # Lone surrogates, in names of files, survive as \\u escapes: json writes ASCII.
+            write_private(self._path, text.encode("ascii"))
+            self._mark_folder()
+            self._drop_old()
+        except OSError:
+            return
+
+    def _name(self, path: str) -> str:
+        """Relative below the root, so that the cache may move with the project."""
+        return os.path.abspath(path).removeprefix(self._inside)
+
+    def _mark_folder(self) -> None:
+        """Keep the folder out of version control and backups."""
+        for name, text in _NOTES.items():
+            if not os.path.exists(os.path.join(self._folder, name)):
+                write_private(os.path.join(self._folder, name), text)
+
+    def _drop_old(self) -> None:
+        with os.scandir(os.path.dirname(self._path)) as entries:
+            kept = sorted(
+                (entry for entry in entries if entry.name.endswith(".json")), key=lambda e: e.stat().st_mtime_ns
+            )
+        for entry in kept[:-_KEPT_FILES]:
+            os.unlink(entry.path)
+
+
+def is_cache(folder: str) -> bool:
+    """Whether a folder was made by ``Cache.save``."""
+    try:
+        with open(os.path.join(folder, "CACHEDIR.TAG"), "rb") as stream:
+            return stream.read() == _NOTES["CACHEDIR.TAG"]
+    except OSError:
+        return False
+
+
+def stamp_of(data: bytes, mtime_ns: int) -> Stamp:
+    """The stamp of a file just read."""
+    settled = time.time_ns() - mtime_ns > _SETTLED_NS
+    return Stamp(mtime_ns if settled else 0, len(data), _digest(data))
+
+
+def engine_key() -> str:
+    """Changes with the tool, also while it is being worked on, and with the Python that parses."""
+    newest = count = 0
+    here = os.path.dirname(__file__)
+    for folder in (here, os.path.join(here, "semantic")):
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.name.endswith((".py", ".yaml", ".json")):
+                    count += 1
+                    newest = max(newest, entry.stat().st_mtime_ns)
+    return f"{__version__} {sys.version_info[:2]} {newest} {count}"
+
+
+def _digest(*parts: bytes) -> str:
+    digest = blake2b(digest_size=16)
+    for part in parts:
+        digest.update(part)
+    return digest.hexdigest()

@@ -1,0 +1,52 @@
+"""Parsed cards kept in the user's cache folder, so that YAML is read only when a card changed."""
+
+from __future__ import annotations
+
+import json
+import os
+
+try:
+    # hashlib would load OpenSSL for one digest.
+    from _blake2 import blake2b
+except ImportError:
+    from hashlib import blake2b
+
+KEPT_FILES = 8
+"""One for each set of plugins in use, and some for those who write rules."""
+
+
+def read(name: str) -> list[dict[str, object]] | None:
+    """The parsed cards kept under this name; None when there are none or the file is damaged."""
+    try:
+        with open(os.path.join(_folder(), f"catalogue-{name}.json"), "rb") as file:
+            checksum, _, data = file.read().partition(b"\n")
+    except OSError:
+        return None
+    if _checksum(data) != checksum:
+        return None
+    return json.loads(data)  # type: ignore[no-any-return]
+
+
+def keep(name: str, parsed: list[dict[str, object]]) -> None:
+    """Write the parsed cards, whole or not at all. A folder that cannot be written only costs time."""
+    from tpulint.disk import write_private
+
+    folder = _folder()
+    data = json.dumps(parsed).encode()
+    try:
+        write_private(os.path.join(folder, f"catalogue-{name}.json"), _checksum(data) + b"\n" + data)
+        with os.scandir(folder) as entries:
+            kept = sorted((e for e in entries if e.name.startswith("catalogue-")), key=lambda e: e.stat().st_mtime_ns)
+        for entry in kept[:-KEPT_FILES]:
+            os.unlink(entry.path)
+    except OSError:
+        return
+
+
+def _folder() -> str:
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return os.path.join(base, "tpulint")
+
+
+def _checksum(data: bytes) -> bytes:
+    return blake2b(data, digest_size=16).hexdigest().encode()

@@ -1,0 +1,142 @@
+"""``tpulint check``: from the command line to an exit status."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tpulint.check_output import report, say, tell_problems, write_changes
+from tpulint.config import ConfigError, Configuration
+from tpulint.config_file import load
+from tpulint.targets import Target
+
+if TYPE_CHECKING:
+    from tpulint.catalog import Catalogue
+    from tpulint.session import Outcome
+
+CLEAN, FOUND, FAILED = 0, 1, 2
+"""Exit statuses: nothing found, something found, tpulint could not do its work."""
+
+
+def check(paths: Sequence[str], given: Mapping[str, Any]) -> int:
+    """Run with the options of the command line; the exit status. Raises ``ConfigError``."""
+    from tpulint.check_options import flags_of, invocation_of
+
+    started = time.perf_counter()
+    paths = paths or (".",)
+    if "-" in paths and len(paths) > 1:
+        raise ConfigError("command line: `-` (standard input) cannot be linted together with other paths")
+    configuration = _with_implied_fixes(
+        load(paths, flags_of(given), given["configs"], given["isolated"], invocation_of(given)), given
+    )
+    catalogue = load_catalogue(configuration)
+    if given["show_settings"]:
+        _show_settings(configuration, catalogue)
+        return CLEAN
+    if given["show_files"]:
+        return _show_files(configuration)
+    outcome = _run(configuration, catalogue, quiet=given["quiet"] or given["silent"])
+    if given["verbose"]:
+        _tell_about(configuration, catalogue, outcome, time.perf_counter() - started)
+    write_changes(configuration, outcome, given["color"])
+    if not given["silent"]:
+        report(configuration, catalogue, outcome, given["color"], given["quiet"])
+    return exit_status(configuration, outcome)
+
+
+def load_catalogue(configuration: Configuration) -> Catalogue:
+    """The rules, with everything the configuration says about rules checked. Raises ``ConfigError``."""
+    from tpulint.catalog import CardError
+    from tpulint.catalog import load as load_rules
+
+    try:
+        catalogue = load_rules(configuration.settings.packages)
+    except CardError as error:
+        raise ConfigError(f"bad rule: {error}") from None
+    except ImportError as error:
+        raise ConfigError(f"{configuration.origin('plugins')}: `plugins`: {error}") from None
+    configuration.check_rules(catalogue)
+    return catalogue
+
+
+def exit_status(configuration: Configuration, outcome: Outcome) -> int:
+    """What the process tells its caller."""
+    wishes = configuration.run
+    if outcome.problems or any(report.error for report in outcome.reports):
+        return FAILED
+    if wishes.exit_zero:
+        return CLEAN
+    fixed = any(report.fixed for report in outcome.reports)
+    if wishes.diff:
+        return FOUND if any(report.diff for report in outcome.reports) else CLEAN
+    if wishes.exit_non_zero_on_fix and fixed:
+        return FOUND
+    if wishes.fix_only:
+        unreadable = any(entry.code == "invalid-syntax" for report in outcome.reports for entry in report.entries)
+        return FOUND if unreadable else CLEAN
+    return FOUND if any(report.entries for report in outcome.reports) else CLEAN
+
+
+def _with_implied_fixes(configuration: Configuration, given: Mapping[str, Any]) -> Configuration:
+    """``--diff`` and ``fix-only`` imply fixing, ``--no-fix`` overrules them."""
+    settings, wishes = configuration.settings, configuration.run
+    wanted = settings.fix or wishes.fix_only
+    if given["fix"] is False:
+        wanted = False
+        wishes = wishes._replace(fix_only=False)
+    return configuration._replace(settings=settings._replace(fix=wanted or wishes.diff), run=wishes)
+
+
+def _run(configuration: Configuration, catalogue: Catalogue, quiet: bool) -> Outcome:
+    from tpulint import session
+
+    if configuration.run.paths[0] == "-":
+        return session.run_text(sys.stdin.buffer.read(), configuration, catalogue)
+    if quiet or not sys.stderr.isatty():
+        return session.run(configuration, catalogue)
+    from tpulint.progress import Progress
+
+    with Progress() as progress:
+        return session.run(configuration, catalogue, progress.show)
+
+
+def _show_settings(configuration: Configuration, catalogue: Catalogue) -> None:
+    settings, wishes = configuration.settings, configuration.run
+    origins = dict(configuration.origins)
+    print(f"# Configuration: {wishes.config_file or 'none found, defaults are used'}")
+    print(f"# Rules: {', '.join(rule.code for rule in catalogue.select(settings)) or 'none'}")
+    for name, value in {**wishes._asdict(), **settings._asdict()}.items():
+        if name in ("paths", "config_file"):
+            continue
+        key = name.replace("_", "-")
+        origin = origins.get("rules" if key == "rule-options" else key)
+        print(f"{key} = {_as_toml(value)}{f'  # {origin}' if origin else ''}")
+
+
+def _as_toml(value: object) -> str:
+    import json
+
+    if isinstance(value, Target):
+        return json.dumps(value.label)
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _show_files(configuration: Configuration) -> int:
+    from tpulint.discovery import discover
+
+    found = discover(configuration.run)
+    for path in found.files:
+        print(os.path.abspath(path))
+    tell_problems(found.problems)
+    return FAILED if found.problems else CLEAN
+
+
+def _tell_about(configuration: Configuration, catalogue: Catalogue, outcome: Outcome, seconds: float) -> None:
+    rules = len(catalogue.select(configuration.settings))
+    say(f"configuration: {configuration.run.config_file or 'none found, defaults are used'}")
+    say(f"target: {configuration.settings.target.label}, {rules} of {len(catalogue.rules)} rules enabled")
+    say(f"files: {outcome.file_count}, of these {outcome.cached_count} known from an earlier run")
+    say(f"time: {seconds:.2f} s")

@@ -1,0 +1,180 @@
+"""The options of ``tpulint check``, and which key of the configuration each one stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import click
+
+from tpulint.command_help import section
+from tpulint.config import OUTPUT_FORMATS, SELECTOR_KEYS
+from tpulint.targets import KNOWN_TARGETS
+
+_LIST_KEYS = (*SELECTOR_KEYS, "exclude", "extend-exclude")
+_PLAIN_KEYS = (
+    "fix",
+    "unsafe-fixes",
+    "fix-only",
+    "show-fixes",
+    "preview",
+    "portable",
+    "force-exclude",
+    "respect-gitignore",
+    "output-format",
+    "cache-dir",
+    "target",
+    "target-version",
+    "jobs",
+)
+_INVOCATION_FIELDS = (
+    "diff",
+    "statistics",
+    "exit_zero",
+    "exit_non_zero_on_fix",
+    "no_cache",
+    "output_file",
+    "stdin_filename",
+    "ignore_noqa",
+)
+
+_fixing = section("Fixing")
+_rules = section("Rule selection")
+_files = section("File selection")
+_output = section("Output")
+_target = section("Target")
+_misc = section("Miscellaneous")
+
+_OPTIONS: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
+    _fixing("--fix/--no-fix", default=None, help="Apply safe fixes."),
+    _fixing(
+        "--unsafe-fixes/--no-unsafe-fixes",
+        default=None,
+        help="With --fix, also apply fixes that may change what the program does; without it, count them as fixable.",
+    ),
+    _fixing(
+        "--fix-only/--no-fix-only", default=None, help="Apply fixes, but do not report what is left. Implies --fix."
+    ),
+    _fixing("--diff", is_flag=True, help="Write nothing; print what --fix would change. Exit 1 if anything would."),
+    _fixing("--show-fixes/--no-show-fixes", default=None, help="List what was fixed."),
+    _rules(
+        "--select",
+        multiple=True,
+        metavar="CODES",
+        help="Rules to run: codes, prefixes or names with commas between; or ALL.",
+    ),
+    _rules("--ignore", multiple=True, metavar="CODES", help="Rules not to run."),
+    _rules("--extend-select", multiple=True, metavar="CODES", help="Rules to run on top of the others."),
+    _rules(
+        "--per-file-ignores",
+        multiple=True,
+        metavar="PATTERN:CODE",
+        help="Rules not to run on files that match a pattern; pairs with commas between.",
+    ),
+    _rules("--fixable", multiple=True, metavar="CODES", help="Rules whose fixes may be applied.  [default: ALL]"),
+    _rules("--unfixable", multiple=True, metavar="CODES", help="Rules whose fixes are only shown."),
+    _rules("--extend-safe-fixes", multiple=True, metavar="CODES", help="Rules whose unsafe fixes count as safe."),
+    _rules("--extend-unsafe-fixes", multiple=True, metavar="CODES", help="Rules whose safe fixes count as unsafe."),
+    _rules("--preview/--no-preview", default=None, help="Also run rules that are still being tried out."),
+    _rules("--ignore-noqa", is_flag=True, help="Report findings in spite of comments that silence them."),
+    _target("--target", type=click.Choice([target.name for target in KNOWN_TARGETS]), help="What to port to."),
+    _target("--target-version", metavar="VERSION", help="Version of the target that must understand the written code."),
+    _target(
+        "--portable/--no-portable", default=None, help="Write code that still runs where torch_xla is not installed."
+    ),
+    _files("--exclude", multiple=True, metavar="PATTERNS", help="Paths to leave out, instead of the default ones."),
+    _files(
+        "--extend-exclude", multiple=True, metavar="PATTERNS", help="Paths to leave out on top of the default ones."
+    ),
+    _files(
+        "--force-exclude/--no-force-exclude",
+        default=None,
+        help="Leave excluded files out even when named (for pre-commit).",
+    ),
+    _files(
+        "--respect-gitignore/--no-respect-gitignore", default=None, help="Leave out what git ignores.  [default: yes]"
+    ),
+    _output(
+        "--output-format",
+        type=click.Choice(OUTPUT_FORMATS),
+        envvar="TPULINT_OUTPUT_FORMAT",
+        show_envvar=True,
+        help="How to print findings.  [default: full]",
+    ),
+    _output(
+        "-o", "--output-file", metavar="FILE", default="", help="Write the report to a file instead of standard output."
+    ),
+    _output("--statistics", is_flag=True, help="Print the number of findings by rule."),
+    _output(
+        "--color",
+        type=click.Choice(["auto", "always", "never"]),
+        default="auto",
+        help="When to use colors.  [default: auto]",
+    ),
+    _output("-q", "--quiet", is_flag=True, help="Print findings, but nothing else."),
+    _output("-s", "--silent", is_flag=True, help="Print nothing; the exit status tells."),
+    _output("-v", "--verbose", is_flag=True, help="Also tell about configuration, files and time, on standard error."),
+    _misc("-e", "--exit-zero", is_flag=True, help="Exit 0 even when there are findings."),
+    _misc("--exit-non-zero-on-fix", is_flag=True, help="Exit 1 when a file was changed, even if nothing is left."),
+    _misc(
+        "--config",
+        "configs",
+        multiple=True,
+        metavar="FILE|KEY=VALUE",
+        help="Configuration file to use instead of the nearest one, or a single setting as TOML.",
+    ),
+    _misc("--isolated", is_flag=True, help="Ignore all configuration files."),
+    _misc("-n", "--no-cache", is_flag=True, envvar="TPULINT_NO_CACHE", help="Neither read nor write the cache."),
+    _misc(
+        "--cache-dir",
+        metavar="FOLDER",
+        envvar="TPULINT_CACHE_DIR",
+        help="Where the cache lies.  [default: .tpulint_cache]",
+    ),
+    _misc(
+        "-j", "--jobs", type=int, metavar="N", help="Number of processes.  [default: one per core]"
+    ),
+    _misc(
+        "--stdin-filename", metavar="FILE", default="", help="Name of the file that is read from standard input (`-`)."
+    ),
+    _misc("--show-settings", is_flag=True, help="Print the settings that hold for these paths, and stop."),
+    _misc("--show-files", is_flag=True, help="Print the files that would be linted, and stop."),
+)
+
+
+def add_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a function all options of ``check``."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def flags_of(given: Mapping[str, Any]) -> dict[str, object]:
+    """The options that were given, by key of the configuration."""
+    flags: dict[str, object] = {}
+    for key in _PLAIN_KEYS:
+        value = given[key.replace("-", "_")]
+        if value is not None:
+            flags[key] = value
+    for key in _LIST_KEYS:
+        values = _split(given[key.replace("-", "_")])
+        if values:
+            flags[key] = values
+    ignores: dict[str, list[str]] = {}
+    for pair in _split(given["per_file_ignores"]):
+        pattern, colon, selector = pair.rpartition(":")
+        if not colon or not pattern or not selector.strip():
+            raise click.BadParameter(f"{pair!r} is not of the form PATTERN:CODE", param_hint="'--per-file-ignores'")
+        ignores.setdefault(pattern.strip(), []).append(selector.strip())
+    if ignores:
+        flags["per-file-ignores"] = ignores
+    return flags
+
+
+def invocation_of(given: Mapping[str, Any]) -> dict[str, object]:
+    """The options that no configuration file can set."""
+    return {field: given[field] for field in _INVOCATION_FIELDS}
+
+
+def _split(values: tuple[str, ...]) -> list[str]:
+    return [part.strip() for value in values for part in value.split(",") if part.strip()]

@@ -1,0 +1,105 @@
+"""What ``tpulint check`` prints, and where: text and diffs, the report, complaints, the summary."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TextIO
+
+from tpulint.config import ConfigError, Configuration
+from tpulint.discovery import Problem
+from tpulint.report.style import Style, wants_colour
+
+if TYPE_CHECKING:
+    from tpulint.catalog import Catalogue
+    from tpulint.session import Outcome
+
+
+def say(line: str) -> None:
+    """One line on standard error."""
+    print(line, file=sys.stderr, flush=True)
+
+
+def tell_problems(problems: Iterable[Problem]) -> None:
+    """One line on standard error for each file that could not be dealt with."""
+    for problem in problems:
+        place = f"{problem.path}:{problem.row}" if problem.row else problem.path
+        say(f"error: {place}: {problem.message}")
+
+
+def problems_of(outcome: Outcome) -> list[Problem]:
+    """Everything that went wrong, by path."""
+    failed = (Problem(one.path, one.error, one.error_row) for one in outcome.reports if one.error)
+    return sorted([*outcome.problems, *failed])
+
+
+def write_changes(configuration: Configuration, outcome: Outcome, colour: str) -> None:
+    """What replaces a file on disk: the diffs of ``--diff``, the fixed text of standard input."""
+    wishes = configuration.run
+    sys.stdout.flush()
+    if wishes.diff:
+        paint = wants_colour(colour, sys.stdout)
+        for report in outcome.reports:
+            diff = report.diff
+            if paint:
+                from tpulint.report.diff import coloured
+
+                diff = coloured(diff)
+            sys.stdout.buffer.write(diff)
+    elif wishes.paths[0] == "-" and configuration.settings.fix:
+        for report in outcome.reports:
+            sys.stdout.buffer.write(report.output or b"")
+    sys.stdout.buffer.flush()
+
+
+def report(configuration: Configuration, catalogue: Catalogue, outcome: Outcome, colour: str, quiet: bool) -> None:
+    """The findings in the wanted format, complaints, and for people a summary."""
+    from tpulint.report import FOR_PEOPLE, render, render_statistics
+
+    settings, wishes = configuration.settings, configuration.run
+    problems = problems_of(outcome)
+    # A diff, or a fixed text, has standard output for itself.
+    is_taken = wishes.diff or (wishes.paths[0] == "-" and settings.fix)
+    with _open(wishes.output_file, sys.stderr if is_taken else sys.stdout) as stream:
+        style = Style(wants_colour(colour, stream))
+        if not (wishes.diff or wishes.fix_only):
+            if wishes.statistics:
+                pieces = render_statistics(wishes.output_format, outcome.reports, settings, style)
+            else:
+                pieces = render(wishes.output_format, outcome.reports, problems, catalogue, settings, style)
+            stream.writelines(pieces)
+        stream.flush()
+        tell_problems(problems)
+        if not quiet and (wishes.diff or wishes.output_format in FOR_PEOPLE):
+            stream.writelines(_summary(configuration, outcome, style, is_taken or bool(problems)))
+
+
+def _summary(configuration: Configuration, outcome: Outcome, style: Style, only_news: bool) -> Iterator[str]:
+    from tpulint.report import summary
+
+    wishes = configuration.run
+    tally = summary.Tally(outcome.reports, configuration.settings.required_applicability)
+    if outcome.file_count == 0 and not outcome.problems and wishes.paths[0] != "-":
+        say("warning: no Python files found under the given paths")
+    if wishes.show_fixes:
+        yield from summary.render_fixed(outcome.reports, style, would=wishes.diff)
+    if wishes.diff:
+        yield summary.render_diff(tally)
+    elif wishes.fix_only:
+        yield summary.render_fix_only(tally)
+    elif tally.remaining or tally.fixed or not only_news:
+        yield from summary.render(tally)
+
+
+@contextmanager
+def _open(output_file: str, default: TextIO) -> Iterator[TextIO]:
+    if not output_file:
+        yield default
+        return
+    try:
+        stream = open(output_file, "w", encoding="utf-8", errors="backslashreplace")  # noqa: SIM115
+    except OSError as error:
+        raise ConfigError(f"command line: cannot write {output_file}: {error.strerror or error}") from None
+    with stream:
+        yield stream

@@ -1,0 +1,144 @@
+"""What the tool can tell about a rule, and about an API: for people and as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from tpulint.selectors import nearest
+
+if TYPE_CHECKING:
+    from tpulint.card import MappingRow
+    from tpulint.catalog import Catalogue, Rule
+    from tpulint.targets import Target
+
+
+class Match(NamedTuple):
+    """One row of a mapping table that speaks about a name."""
+
+    rule: Rule
+    row: MappingRow
+
+
+def rule_data(rule: Rule) -> dict[str, object]:
+    """A rule as plain data."""
+    return {
+        "code": rule.code,
+        "name": rule.name,
+        "summary": rule.summary,
+        "category": rule.category,
+        "status": rule.status,
+        "since": rule.since,
+        "severity": rule.severity.label,
+        "certainty": rule.certainty.name.lower(),
+        "fix": {
+            "availability": rule.fix_availability,
+            "applicability": rule.applicability.label,
+            "safety": rule.fix_safety,
+        },
+        "why": rule.why,
+        "advice": rule.advice,
+        "when_to_ignore": rule.when_to_ignore,
+        "targets": rule.targets,
+        "options": {name: option._asdict() for name, option in rule.options.items()},
+        "examples": [example._asdict() for example in rule.examples],
+        "mapping": [row.as_dict() for row in rule.mapping],
+        "references": list(rule.references),
+    }
+
+
+def list_rules(rules: Iterable[Rule]) -> Iterator[str]:
+    """One line per rule."""
+    rows = [(rule.code, rule.name, _fix_of(rule), rule.summary, rule.status) for rule in rules]
+    names = max((len(row[1]) for row in rows), default=0)
+    fixes = max((len(row[2]) for row in rows), default=0)
+    for code, name, fix, summary, status in rows:
+        note = "" if status == "stable" else f" ({status})"
+        yield f"{code}  {name.ljust(names)}  {fix.ljust(fixes)}  {summary}{note}"
+
+
+def matches_of(catalogue: Catalogue, name: str) -> list[Match]:
+    """The rows about a name: its own, else those below it, else names that end so, else those of its module."""
+    rows = [Match(rule, row) for rule in catalogue.rules if rule.status != "removed" for row in rule.mapping]
+    name = name.strip().removesuffix("()").rstrip(".")
+    exact = [match for match in rows if match.row.old == name]
+    if exact:
+        return exact
+    below = [match for match in rows if match.row.old.startswith(name + ".")]
+    if below:
+        return below
+    ending = [match for match in rows if match.row.old.endswith("." + name)]
+    if ending:
+        return ending
+    return [match for match in rows if _covers(match.row, name)]
+
+
+def suggestion(catalogue: Catalogue, name: str) -> str:
+    """The nearest name of any mapping table, as the end of a sentence."""
+    known = {row.old for rule in catalogue.rules for row in rule.mapping}
+    return nearest(name, known) or nearest(name, {old.rpartition(".")[2] for old in known})
+
+
+def describe_match(match: Match, target: Target) -> Iterator[str]:
+    """What a name becomes, and why."""
+    rule, row = match
+    from tpulint.report.full import first_sentence
+
+    yield _subject(row)
+    yield f"  {target.label}: {outcome(row)}"
+    if row.in_step_loop is not None:
+        yield f"  in a step loop: {outcome(row.in_step_loop)}"
+    if row.effect:
+        yield f"  {row.old} {row.effect}."
+    for text in (row.note, row.reason):
+        if text:
+            yield f"  {text.rstrip('.')}."
+    yield f"  why: {first_sentence(rule.why)}"
+    yield f"  rule: {rule.code} {rule.name} (`tpulint rule {rule.code}` tells more)"
+
+
+def list_matches(matches: Iterable[Match]) -> Iterator[str]:
+    """One line per row."""
+    rows = [(_subject(match.row), _outcome_everywhere(match.row), match.rule.code) for match in matches]
+    names = max((len(name) for name, _, _ in rows), default=0)
+    for name, result, code in rows:
+        yield f"{name.ljust(names)}  {result} ({code})"
+
+
+def match_data(match: Match) -> dict[str, object]:
+    """The same as plain data."""
+    return {"rule": match.rule.code, "name": match.rule.name, "why": match.rule.why, **match.row.as_dict()}
+
+
+def outcome(row: MappingRow) -> str:
+    """What is done about a name, in words."""
+    applicability = f", {row.applicability}" if row.applicability else ""
+    words = {
+        "delete": "nothing, it is removed",
+        "drop-argument": f"the argument {row.argument} is left out",
+        "rename-argument": f"the argument is called {row.new}",
+        "set-argument": f"the argument is set to {row.new}",
+        "unsupported": "no equivalent, change it by hand",
+    }
+    return f"{words.get(row.action, row.new)}{applicability}"
+
+
+def _subject(row: MappingRow) -> str:
+    subject = f"{row.old}, argument {row.argument}" if row.argument else row.old
+    return f"{subject} (assigned)" if row.assigned else subject
+
+
+def _outcome_everywhere(row: MappingRow) -> str:
+    if row.in_step_loop is None:
+        return outcome(row)
+    return f"{outcome(row)}; in a step loop: {outcome(row.in_step_loop)}"
+
+
+def _covers(row: MappingRow, name: str) -> bool:
+    if row.action == "rename-module":
+        return name.startswith(row.old + ".")
+    return row.old.endswith(".*") and name.startswith(row.old[:-1])
+
+
+def _fix_of(rule: Rule) -> str:
+    return "-" if rule.fix_availability == "none" else f"{rule.fix_availability}, {rule.applicability.label}"

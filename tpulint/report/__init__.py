@@ -1,0 +1,62 @@
+"""What a run found, in the form somebody wants to read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from tpulint.config import Settings
+from tpulint.discovery import Problem
+from tpulint.report.entry import FileReport
+from tpulint.report.style import Style
+
+if TYPE_CHECKING:
+    from tpulint.catalog import Catalogue
+
+FOR_PEOPLE = ("full", "concise")
+"""Formats that end with a summary."""
+
+
+def render(
+    output_format: str,
+    reports: Sequence[FileReport],
+    problems: Sequence[Problem],
+    catalogue: Catalogue,
+    settings: Settings,
+    style: Style,
+) -> Iterator[str]:
+    """The findings in one of the output formats, in pieces."""
+    speaking = [report for report in reports if report.entries]
+    required = settings.required_applicability
+    if output_format == "full":
+        from tpulint.report import full
+
+        yield from full.render(speaking, catalogue, style, required)
+    elif output_format == "concise":
+        from tpulint.report import concise
+
+        yield from concise.render(speaking, style, required)
+    elif output_format == "github":
+        from tpulint.report import github
+
+        yield from github.render(speaking, problems)
+    else:
+        from tpulint.report import machine
+
+        write = machine.render_list if output_format == "json" else machine.render_lines
+        yield from write(speaking, catalogue, settings.target)
+
+
+def render_statistics(
+    output_format: str, reports: Sequence[FileReport], settings: Settings, style: Style
+) -> Iterator[str]:
+    """The counts by rule, in the output format as far as it has a form for them."""
+    from tpulint.report import summary
+
+    required = settings.required_applicability
+    if output_format.startswith("json"):
+        import json
+
+        yield json.dumps(summary.statistics(reports, required), indent=2) + "\n"
+    else:
+        yield from summary.render_statistics(reports, required, style)

@@ -1,0 +1,175 @@
+"""What a report says about one file: rows and columns in place of offsets, lines in place of the whole text.
+
+Plain values that JSON can hold: made where the file was linted, sent between processes, kept in the cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tpulint.model import Applicability, Edit, FileResult, Finding, Fix, Span
+from tpulint.report.hunks import Line, hunks_of
+from tpulint.source import SourceFile
+
+if TYPE_CHECKING:
+    from tpulint.semantic import SemanticIndex
+
+_CONTEXT = 2
+_LONGEST_EXCERPT = 6
+
+
+class Place(NamedTuple):
+    """A stretch of a file; 1-based, the end exclusive, columns in code points."""
+
+    row: int
+    column: int
+    end_row: int
+    end_column: int
+
+
+class FixEntry(NamedTuple):
+    """A fix as reports show it."""
+
+    title: str
+    applicability: int
+    reason: str
+    edits: tuple[tuple[str, Place], ...]
+    """Texts to put in and the places they replace, imports included: applied together they are the whole fix."""
+    hunks: tuple[tuple[Line, ...], ...]
+    """The changed lines with their surroundings."""
+
+
+class Entry(NamedTuple):
+    """A finding as reports show it."""
+
+    code: str
+    name: str
+    message: str
+    severity: int
+    certainty: int
+    place: Place
+    help: str
+    related: tuple[tuple[Place, str], ...]
+    first_row: int
+    """Row of the first line of ``excerpt``."""
+    excerpt: tuple[str, ...]
+    fix: int | None
+    """Index into ``FileReport.fixes``: findings may share a fix."""
+
+
+class FileReport(NamedTuple):
+    """Everything a report needs to know about one file."""
+
+    path: str
+    entries: tuple[Entry, ...] = ()
+    fixes: tuple[FixEntry, ...] = ()
+    fixed: tuple[tuple[str, str], ...] = ()
+    """Codes and names of the findings whose fixes were applied."""
+    error: str = ""
+    """Why the file could not be linted, fixed or written."""
+    error_row: int = 0
+    """Where reading broke off; 0 when no place can be named."""
+    diff: bytes = b""
+    """What would change, as a unified diff in the file's encoding."""
+    output: bytes | None = None
+    """The fixed file, for text that came from standard input."""
+
+
+def describe(result: FileResult, source: SourceFile) -> FileReport:
+    """The report about one result; ``source`` is the file the result was made from."""
+    if result.text is not source.text:
+        source = source.with_text(result.text)
+    fixes: dict[int, int] = {}
+    described: list[FixEntry] = []
+    completion = _Completion(source)
+    entries = []
+    for finding in result.findings:
+        number = None
+        if finding.fix is not None:
+            # By identity: findings that share a fix hold the same object.
+            number = fixes.setdefault(id(finding.fix), len(described))
+            if number == len(described):
+                described.append(_describe_fix(finding.fix, source, completion))
+        entries.append(_describe_finding(finding, source, number))
+    fixed = tuple((finding.code, finding.name) for finding in result.fixed)
+    return FileReport(result.path, tuple(entries), tuple(described), fixed, result.error)
+
+
+def thaw(path: str, entries: Sequence[Any], fixes: Sequence[Any]) -> FileReport:
+    """The report whose entries and fixes went through JSON. Raises ``TypeError`` or ``ValueError`` for others."""
+    return FileReport(
+        path,
+        tuple(
+            Entry(code, name, message, severity, certainty, Place(*place), help_text,
+                  tuple((Place(*where), text) for where, text in related), first_row, tuple(excerpt), fix)
+            for code, name, message, severity, certainty, place, help_text, related, first_row, excerpt, fix in entries
+        ),
+        tuple(
+            FixEntry(title, applicability, reason, tuple((text, Place(*place)) for text, place in edits),
+                     tuple(tuple(Line(*line) for line in hunk) for hunk in hunks))
+            for title, applicability, reason, edits, hunks in fixes
+        ),
+    )  # fmt: skip
+
+
+def is_fixable(report: FileReport, required: Applicability) -> bool:
+    """Whether any fix of the report may be applied."""
+    return any(fix.applicability >= required for fix in report.fixes)
+
+
+def _describe_finding(finding: Finding, source: SourceFile, fix: int | None) -> Entry:
+    place = _place(finding.span, source)
+    last = min(place.end_row, place.row + _LONGEST_EXCERPT - 1)
+    first_row = max(1, place.row - _CONTEXT)
+    last_row = min(source.row_count, last + _CONTEXT)
+    lines = [source.line(row) for row in range(first_row, last_row + 1)]
+    while lines and first_row < place.row and not lines[0].strip():
+        del lines[0]
+        first_row += 1
+    while lines and first_row + len(lines) - 1 > last and not lines[-1].strip():
+        del lines[-1]
+    related = tuple((_place(span, source), text) for span, text in finding.related)
+    return Entry(
+        finding.code, finding.name, finding.message, int(finding.severity), int(finding.certainty), place, finding.help,
+        related, first_row, tuple(lines), fix,
+    )  # fmt: skip
+
+
+def _describe_fix(fix: Fix, source: SourceFile, completion: _Completion) -> FixEntry:
+    edits = completion.edits(fix)
+    shown = tuple((edit.text, _place(edit.span, source)) for edit in edits)
+    return FixEntry(fix.title, int(fix.applicability), fix.reason, shown, hunks_of(source, edits))
+
+
+def _place(span: Span, source: SourceFile) -> Place:
+    return Place(*source.position(span.start), *source.position(span.end))
+
+
+class _Completion:
+    """Adds to the edits of a fix what applying it alone would add: the import, ``pass`` in an emptied block."""
+
+    def __init__(self, source: SourceFile) -> None:
+        self._source = source
+        self._index: SemanticIndex | None = None
+
+    def edits(self, fix: Fix) -> list[Edit]:
+        """All edits of the fix, by position."""
+        from tpulint.fixer import _keep_blocks_filled as keep_blocks_filled
+        from tpulint.imports import import_edit
+
+        edits = keep_blocks_filled(list(fix.edits))
+        needed = import_edit(self._parsed(), fix.imports) if fix.imports else None
+        if needed is not None:
+            edits.append(needed)
+        # Where an import and another edit insert at one place, the import comes first.
+        return sorted(edits, key=lambda edit: (edit.span, edit is not needed))
+
+    def _parsed(self) -> SemanticIndex:
+        if self._index is None:
+            import ast
+
+            from tpulint.semantic import SemanticIndex
+
+            self._index = SemanticIndex(self._source, ast.parse(self._source.text))
+        return self._index

@@ -1,0 +1,99 @@
+"""The lines that some edits change, with the lines around them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from tpulint.model import Edit
+from tpulint.source import SourceFile
+
+_CONTEXT = 1
+
+
+class Line(NamedTuple):
+    """One line of a hunk."""
+
+    mark: str
+    """``-`` taken out, ``+`` put in, blank for a line around them."""
+    row: int
+    """In the old text for ``-``, in the new one otherwise."""
+    text: str
+
+
+class Change(NamedTuple):
+    """Neighbouring rows that become other rows."""
+
+    row: int
+    old: tuple[str, ...]
+    new: tuple[str, ...]
+
+
+def hunks_of(source: SourceFile, edits: Sequence[Edit]) -> tuple[tuple[Line, ...], ...]:
+    """The hunks of some disjoint edits, sorted by position."""
+    hunks: list[tuple[Line, ...]] = []
+    lines: list[Line] = []
+    shift = 0
+    upto = 0
+    """First row that no hunk shows yet."""
+    for change in _changes(source, edits):
+        if lines and change.row - upto > _CONTEXT:
+            lines.extend(_context(source, upto, min(upto + _CONTEXT, source.row_count + 1), shift))
+            hunks.append(tuple(lines))
+            lines = []
+        start = upto if lines else max(1, change.row - _CONTEXT)
+        lines.extend(_context(source, start, change.row, shift))
+        lines.extend(Line("-", change.row + number, text) for number, text in enumerate(change.old))
+        lines.extend(Line("+", change.row + shift + number, text) for number, text in enumerate(change.new))
+        upto = change.row + len(change.old)
+        shift += len(change.new) - len(change.old)
+    if lines:
+        lines.extend(_context(source, upto, min(upto + _CONTEXT, source.row_count + 1), shift))
+        hunks.append(tuple(lines))
+    return tuple(hunks)
+
+
+def _context(source: SourceFile, start: int, end: int, shift: int) -> list[Line]:
+    lines = [Line(" ", row + shift, source.line(row)) for row in range(start, end)]
+    if lines and end > source.row_count and not lines[-1].text:
+        del lines[-1]  # what follows the final newline is no line
+    return lines
+
+
+def _changes(source: SourceFile, edits: Sequence[Edit]) -> list[Change]:
+    changes: list[Change] = []
+    group: list[Edit] = []
+    for edit in [*edits, None]:
+        if group and (edit is None or source.row(edit.span.start) > source.row(group[-1].span.end)):
+            change = _change(source, group)
+            if change.old or change.new:
+                changes.append(change)
+            group = []
+        if edit is not None:
+            group.append(edit)
+    return changes
+
+
+def _change(source: SourceFile, edits: Sequence[Edit]) -> Change:
+    first, last = source.row(edits[0].span.start), source.row(edits[-1].span.end)
+    start = source.offset(first, 1)
+    end = source.offset(last + 1, 1) if last < source.row_count else len(source.text)
+    parts = []
+    at = start
+    for edit in edits:
+        parts += [source.text[at : edit.span.start], edit.text]
+        at = edit.span.end
+    parts.append(source.text[at:end])
+    old, new = _split(source.text[start:end]), _split("".join(parts))
+    while old and new and old[0] == new[0]:
+        del old[0], new[0]
+        first += 1
+    while old and new and old[-1] == new[-1]:
+        del old[-1], new[-1]
+    return Change(first, tuple(old), tuple(new))
+
+
+def _split(text: str) -> list[str]:
+    lines = SourceFile.from_text(text)
+    rows = [lines.line(row) for row in range(1, lines.row_count + 1)]
+    return rows[:-1] if rows and not rows[-1] else rows

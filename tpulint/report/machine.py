@@ -1,0 +1,93 @@
+"""Reports for programs: ``json``, ``json-lines`` with ruff's names of fields."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tpulint.model import Applicability, Certainty, Severity
+from tpulint.report.entry import Entry, FileReport, Place
+
+if TYPE_CHECKING:
+    from tpulint.catalog import Catalogue
+    from tpulint.targets import Target
+
+
+def render_list(reports: list[FileReport], catalogue: Catalogue, target: Target) -> Iterator[str]:
+    """One JSON list of findings."""
+    import json
+
+    items = [json.dumps(item, indent=2) for item in findings(reports, catalogue, target)]
+    yield "[" + ",".join("\n" + "\n".join("  " + line for line in item.split("\n")) for item in items)
+    yield "\n]\n" if items else "]\n"
+
+
+def render_lines(reports: list[FileReport], catalogue: Catalogue, target: Target) -> Iterator[str]:
+    """One JSON object per line and finding."""
+    import json
+
+    for item in findings(reports, catalogue, target):
+        yield json.dumps(item, separators=(",", ":")) + "\n"
+
+
+def findings(reports: list[FileReport], catalogue: Catalogue, target: Target) -> Iterator[dict[str, object]]:
+    """Every finding as plain data."""
+    for report in reports:
+        seen: dict[str, int] = {}
+        for entry in report.entries:
+            rule = catalogue.get(entry.code)
+            yield {
+                "cell": None,
+                "certainty": Certainty(entry.certainty).name.lower(),
+                "code": entry.code,
+                "end_location": _location(entry.place.end_row, entry.place.end_column),
+                "filename": "-" if report.path == "-" else os.path.abspath(report.path),
+                "fingerprint": _fingerprint(report.path, entry, seen),
+                "fix": _fix(report, entry),
+                "group": rule.category if rule is not None else None,
+                "help": entry.help or None,
+                "location": _location(entry.place.row, entry.place.column),
+                "message": entry.message,
+                "name": entry.name,
+                # A syntax error cannot be silenced by a comment.
+                "noqa_row": entry.place.row if rule is not None else None,
+                "related": [{"message": text, **_range(place)} for place, text in entry.related],
+                "severity": Severity(entry.severity).label,
+                "target": target.name,
+                "url": None,
+            }
+
+
+def _fix(report: FileReport, entry: Entry) -> dict[str, object] | None:
+    if entry.fix is None:
+        return None
+    fix = report.fixes[entry.fix]
+    return {
+        "applicability": Applicability(fix.applicability).label,
+        "edits": [{"content": text, **_range(place)} for text, place in fix.edits],
+        "message": fix.title,
+        "reason": fix.reason,
+    }
+
+
+def _range(place: Place) -> dict[str, object]:
+    return {
+        "end_location": _location(place.end_row, place.end_column),
+        "location": _location(place.row, place.column),
+    }
+
+
+def _location(row: int, column: int) -> dict[str, int]:
+    return {"column": column, "row": row}
+
+
+def _fingerprint(path: str, entry: Entry, seen: dict[str, int]) -> str:
+    """Names a finding beyond one commit: the rule, the file, the text of the line, and which one of equal ones."""
+    from _blake2 import blake2b
+
+    line = entry.place.row - entry.first_row
+    text = entry.excerpt[line].strip() if 0 <= line < len(entry.excerpt) else ""
+    same = f"{entry.code}\0{path}\0{text}"
+    seen[same] = seen.get(same, 0) + 1
+    return blake2b(f"{same}\0{seen[same]}".encode(errors="surrogatepass"), digest_size=16).hexdigest()

@@ -1,0 +1,128 @@
+"""Branches that run on CUDA only, in files that already know another backend."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Sequence
+
+from tpulint.model import Span
+from tpulint.semantic.names import Names
+from tpulint.semantic.tree import SyntaxTree
+
+_CUDA_QUESTIONS = frozenset({"torch.cuda.is_available", "torch.cuda.is_initialized", "torch.cuda.device_count"})
+_XLA_DEVICES = frozenset({"torch_xla.device", "torch_xla.devices", "torch_xla.core.xla_model.xla_device", "torch_xla.runtime.device_type",
+                          "torch_xla.runtime.xla_device"})  # fmt: skip
+_ASKS_FOR_CUDA = re.compile(r"(is_|has_|use_).*(cuda|gpu|nvidia).*|.*(cuda|gpu)_available.*", re.IGNORECASE)
+_ASKS_FOR_XLA = re.compile(r"(is_|has_|use_)?.*(xla|tpu)(_.*)?available.*|(is_|has_|use_|on_)(torch_)?(xla|tpu).*|(XLA|TPU)_AVAILABLE.*")
+_MENTIONS_XLA = re.compile(r"xla|tpu", re.IGNORECASE)
+_MENTIONS_CUDA = re.compile(r"cuda|gpu|nvidia", re.IGNORECASE)
+_LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
+
+
+class Guards:
+    """Which code never runs on an XLA device because a condition keeps it for CUDA."""
+
+    def __init__(self, tree: SyntaxTree, names: Names) -> None:
+        self._tree = tree
+        self._names = names
+
+    def knows_xla(self) -> bool:
+        """Whether the file takes an XLA device or asks for one: a script with several backends, or one ported already."""
+        if not _MENTIONS_XLA.search(self._tree.source.text):
+            return False
+        if any(_ASKS_FOR_XLA.fullmatch(name.id) for name in self._tree.names):
+            return True
+        for attribute in self._tree.attributes:
+            if _ASKS_FOR_XLA.fullmatch(attribute.attr) or self._names.qualified(attribute) in _XLA_DEVICES:
+                return True
+        return any(constant.value in ("xla", "XLA", "tpu", "TPU") for constant in self._tree.strings)
+
+    def cuda_only(self) -> list[Span]:
+        """Spans of the branches that run on CUDA only; none in a file that knows no other backend."""
+        text = self._tree.source.text
+        if not _MENTIONS_CUDA.search(text) or not self.knows_xla():
+            return []
+        spans: list[Span] = []
+        for node in self._tree.parents:
+            if isinstance(node, ast.IfExp):
+                self._add(spans, node.test, [node.body], [node.orelse])
+            elif isinstance(node, ast.If):
+                rest = node.orelse
+                if not rest and self._asks_xla(node.test) and isinstance(node.body[-1], _LEAVES):
+                    suite = self._tree.suite_of(node)
+                    rest = suite[suite.index(node) + 1 :]
+                self._add(spans, node.test, node.body, rest)
+            elif isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
+                for number, operand in enumerate(node.values[:-1]):
+                    if self._asks_cuda(operand):
+                        spans.extend(self._tree.span(later) for later in node.values[number + 1 :])
+                        break
+        return spans
+
+    def _add(self, spans: list[Span], test: ast.expr, body: Sequence[ast.AST], orelse: Sequence[ast.AST]) -> None:
+        only: list[ast.AST] = []
+        if self._asks_cuda(test):
+            only.extend(body)
+        if self._asks_xla(test):
+            only.extend(orelse)
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            if self._asks_xla(test.operand):
+                only.extend(body)
+            if self._asks_cuda(test.operand):
+                only.extend(orelse)
+        spans.extend(self._tree.span(node) for node in only)
+
+    def _asks_cuda(self, test: ast.expr) -> bool:
+        """Whether the test can only hold where CUDA is."""
+        if isinstance(test, ast.BoolOp):
+            asked = [self._asks_cuda(value) for value in test.values]
+            return any(asked) if isinstance(test.op, ast.And) else all(asked)
+        if isinstance(test, ast.Call):
+            name = self._names.qualified(test.func)
+            if name in _CUDA_QUESTIONS:
+                return True
+            if isinstance(test.func, ast.Attribute) and test.func.attr == "startswith" and test.args:
+                return _is_cuda(test.args[0])
+            last = _last(test.func)
+            return last is not None and _ASKS_FOR_CUDA.fullmatch(last) is not None
+        if isinstance(test, ast.Compare) and len(test.ops) == 1:
+            left, right = test.left, test.comparators[0]
+            if isinstance(test.ops[0], ast.Eq):
+                return _is_cuda(left) or _is_cuda(right)
+            if isinstance(test.ops[0], ast.In):
+                return _is_cuda(left) or isinstance(right, ast.Tuple | ast.List | ast.Set) and all(_is_cuda(e) for e in right.elts)
+            if isinstance(test.ops[0], ast.Gt):
+                return isinstance(left, ast.Call) and self._names.qualified(left.func) in _CUDA_QUESTIONS
+            return False
+        if isinstance(test, ast.Name):
+            bindings = self._names.bindings(test)
+            return bool(bindings) and all(
+                b.kind == "assign" and not b.path and b.value is not None and not isinstance(b.value, ast.Name) and self._asks_cuda(b.value)
+                for b in bindings
+            )
+        return isinstance(test, ast.Attribute) and test.attr == "is_cuda"
+
+    def _asks_xla(self, test: ast.expr) -> bool:
+        """Whether the test holds wherever XLA is."""
+        if isinstance(test, ast.BoolOp):
+            asked = [self._asks_xla(value) for value in test.values]
+            return all(asked) if isinstance(test.op, ast.And) else any(asked)
+        if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.Eq | ast.In):
+            return any(
+                isinstance(side, ast.Constant) and isinstance(side.value, str) and side.value.lower() in ("xla", "tpu")
+                or (_last(side) or "").lower() in ("xla", "tpu")
+                for side in (test.left, *test.comparators)
+            )  # fmt: skip
+        last = _last(test.func if isinstance(test, ast.Call) else test)
+        return last is not None and _ASKS_FOR_XLA.fullmatch(last) is not None
+
+
+def _is_cuda(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.split(":", 1)[0] == "cuda"
+
+
+def _last(node: ast.expr) -> str | None:
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else None

@@ -1,0 +1,191 @@
+"""Processes that a file starts: which functions run in them, and what the parent does before."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tpulint.semantic.definitions import Definitions
+from tpulint.semantic.names import Names
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
+
+SPAWN = "torch.multiprocessing.spawn"
+XMP_SPAWN = "torch_xla.distributed.xla_multiprocessing.spawn"
+XLA_LAUNCH = "torch_xla.launch"
+_PARAMETERS = {
+    SPAWN: ("fn", "args", "nprocs", "join", "daemon", "start_method"),
+    XMP_SPAWN: ("fn", "args", "nprocs", "join", "daemon", "start_method"),
+    XLA_LAUNCH: ("fn", "args", "start_method", "debug_single_process"),
+}
+_CALL_DEPTH = 8
+
+
+class Launch:
+    """One call that runs a function in several processes."""
+
+    __slots__ = ("arguments", "call", "functions", "launcher")
+
+    def __init__(
+        self, call: ast.Call, launcher: str, arguments: dict[str, ast.expr], functions: tuple[FunctionNode, ...]
+    ) -> None:
+        self.call = call
+        self.launcher = launcher
+        """Qualified name of what is called."""
+        self.arguments = arguments
+        """Arguments of the call by the launcher's own parameter names."""
+        self.functions = functions
+        """Functions of this file that may be launched; empty when it is not known which."""
+
+    @property
+    def is_xla(self) -> bool:
+        """Whether torch_xla starts the processes, one for each chip."""
+        return self.launcher != SPAWN
+
+    @property
+    def passed(self) -> list[ast.expr] | None:
+        """What each process gets behind its index; None when it cannot be read off."""
+        given = self.arguments.get("args")
+        if given is None:
+            return []
+        if not isinstance(given, ast.Tuple | ast.List) or any(isinstance(item, ast.Starred) for item in given.elts):
+            return None
+        return given.elts
+
+
+class Launches:
+    """All launches of one file. Cheap when there are none."""
+
+    def __init__(self, tree: SyntaxTree, names: Names, definitions: Definitions) -> None:
+        self._tree = tree
+        self._names = names
+        self._definitions = definitions
+        self.launches = [launch for call in tree.calls if (launch := self._launch(call)) is not None]
+        self._launched: dict[FunctionNode, Launch] = {}
+        for launch in self.launches:
+            for function in self._closure(launch.functions):
+                self._launched.setdefault(function, launch)
+
+    def __bool__(self) -> bool:
+        return bool(self.launches)
+
+    # ---------------------------------------------------------------- finding launches
+
+    def _launch(self, call: ast.Call) -> Launch | None:
+        launcher = self._names.qualified(call.func)
+        if launcher is None or launcher not in _PARAMETERS or any(isinstance(item, ast.Starred) for item in call.args):
+            return None
+        if any(keyword.arg is None for keyword in call.keywords):
+            return None
+        arguments = dict(zip(_PARAMETERS[launcher], call.args, strict=False))
+        arguments.update({keyword.arg: keyword.value for keyword in call.keywords if keyword.arg is not None})
+        function = arguments.get("fn")
+        return Launch(call, launcher, arguments, tuple(self._functions_meant(function)) if function is not None else ())
+
+    def _functions_meant(self, node: ast.expr, depth: int = 0) -> Iterator[FunctionNode]:
+        """Functions of this file that an expression may stand for, looking through partial() and parameters."""
+        if depth > 3:
+            return
+        if isinstance(node, ast.Call) and self._names.qualified(node.func) == "functools.partial" and node.args:
+            yield from self._functions_meant(node.args[0], depth + 1)
+        if not isinstance(node, ast.Name):
+            return
+        for binding in self._names.bindings(node):
+            if isinstance(binding.node, FUNCTIONS):
+                yield binding.node
+            elif binding.kind == "parameter" and isinstance(binding.statement, FUNCTIONS):
+                for argument in self._definitions.arguments_for(binding.statement, binding.name):
+                    yield from self._functions_meant(argument, depth + 1)
+
+    def _closure(self, functions: tuple[FunctionNode, ...]) -> list[FunctionNode]:
+        """The functions and what they run in turn; of a class they make an instance of, every method."""
+        found: list[FunctionNode] = []
+        waiting = list(functions)
+        while waiting:
+            function = waiting.pop()
+            if function in found:
+                continue
+            found.append(function)
+            for node in self._tree.inside(function):
+                if isinstance(node, FUNCTIONS):
+                    waiting.append(node)
+                elif isinstance(node, ast.Call):
+                    waiting.extend(self._run_by(node))
+        return found
+
+    def _run_by(self, call: ast.Call) -> list[FunctionNode]:
+        """Functions of this file that a call runs, or will run through the object it makes."""
+        function = self._definitions.function_called(call)
+        if function is not None:
+            return [function]
+        owner = self._definitions.class_called(call)
+        return [item for item in owner.body if isinstance(item, FUNCTIONS)] if owner is not None else []
+
+    # ---------------------------------------------------------------- queries
+
+    def launch_of(self, node: ast.AST) -> Launch | None:
+        """The launch in whose processes the node runs."""
+        if not self.launches:
+            return None
+        for ancestor in (node, *self._tree.ancestors(node)):
+            if isinstance(ancestor, FUNCTIONS) and ancestor in self._launched:
+                return self._launched[ancestor]
+        return None
+
+    def before(self, launch: Launch) -> list[ast.AST]:
+        """Nodes that the parent runs before this launch, in its function, in its callers and in what these call."""
+        found: list[ast.AST] = []
+        places: list[ast.AST] = [launch.call]
+        seen: list[ast.AST] = []
+        while places:
+            place = places.pop()
+            if place in seen or len(seen) > _CALL_DEPTH:
+                continue
+            seen.append(place)
+            function = self._tree.function_of(place)
+            for node in self._preceding(place, function or self._tree.module):
+                found.append(node)
+                if isinstance(node, ast.Call):
+                    found.extend(self._inner(node))
+            if function is not None:
+                places.extend(self._definitions.calls_of(function))
+        return list(dict.fromkeys(found))
+
+    def _preceding(self, place: ast.AST, scope: ast.AST) -> Iterator[ast.AST]:
+        """Nodes of the same scope that stand above a place and are not in another branch of the same ``if``."""
+        at = self._tree.start(place)
+        others = self._other_branches(place)
+        stack = [scope]
+        while stack:
+            current = stack.pop()
+            for child in ast.iter_child_nodes(current):
+                if isinstance(child, (*FUNCTIONS, ast.Lambda)) or child in others:
+                    continue
+                if isinstance(child, ast.expr) and self._tree.end(child) <= at:
+                    yield child
+                stack.append(child)
+
+    def _other_branches(self, place: ast.AST) -> set[ast.AST]:
+        others: set[ast.AST] = set()
+        child = place
+        for ancestor in self._tree.ancestors(place):
+            if isinstance(ancestor, FUNCTIONS):
+                break
+            if isinstance(ancestor, ast.If):
+                if child in ancestor.body:
+                    others.update(ancestor.orelse)
+                elif child in ancestor.orelse:
+                    others.update(ancestor.body)
+            child = ancestor
+        return others
+
+    def _inner(self, call: ast.Call) -> list[ast.AST]:
+        function = self._definitions.function_called(call)
+        owner = self._definitions.class_called(call)
+        if owner is not None:
+            function = self._definitions.method(owner, "__init__")
+        if function is None:
+            return []
+        result: list[ast.AST] = []
+        for inner in self._closure((function,)):
+            result.extend(self._tree.inside(inner, functions=False))
+        return result

@@ -1,0 +1,147 @@
+"""Modules moved to the device, and what happens before: on XLA a move makes new parameters."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from tpulint.semantic.definitions import Definitions
+from tpulint.semantic.flow import Flow
+from tpulint.semantic.kinds import Kind, Kinds
+from tpulint.semantic.names import Names
+from tpulint.semantic.origins import Origin, Origins
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
+
+SWAP_FLAG = "torch.__future__.set_swap_module_params_on_conversion"
+_CALL_DEPTH = 4
+
+
+class Move(NamedTuple):
+    """One call that puts a module on the device."""
+
+    call: ast.Call
+    module: ast.expr
+    """The expression that is moved."""
+    certain: bool
+    """Whether the argument is known to be a device that is not the host."""
+    origins: tuple[Origin, ...]
+
+
+class Moves:
+    """All moves of modules in one file, and the order in which things happen."""
+
+    def __init__(self, tree: SyntaxTree, names: Names, flow: Flow, definitions: Definitions, kinds: Kinds) -> None:
+        self._tree = tree
+        self._names = names
+        self._flow = flow
+        self._definitions = definitions
+        self._kinds = kinds
+        self.origins = Origins(tree, names, flow, definitions)
+        self.moves = list(self._find())
+
+    def _find(self) -> Iterator[Move]:
+        for call in self._tree.calls:
+            func = call.func
+            if not isinstance(func, ast.Attribute) or func.attr not in ("to", "cuda", "xla"):
+                continue
+            certain = self.to_device(call)
+            if certain is not None and self._kinds.value(func.value).kind is Kind.MODULE:
+                yield Move(call, func.value, certain, tuple(self.origins.of(func.value)))
+
+    # ---------------------------------------------------------------- where a move goes
+
+    def to_device(self, call: ast.Call) -> bool | None:
+        """Whether ``x.to(...)`` surely goes to the device; None when it does not."""
+        func = call.func
+        if not isinstance(func, ast.Attribute) or func.attr not in ("to", "cuda", "xla"):
+            return None
+        if func.attr != "to":
+            return True
+        place = next((item.value for item in call.keywords if item.arg == "device"), call.args[0] if call.args else None)
+        if place is None or isinstance(place, ast.Starred) or self._is_dtype(place):
+            return None
+        return self.is_device(place)
+
+    def is_device(self, node: ast.expr, depth: int = 0) -> bool | None:
+        """True for a device that is not the host, False when it may be one, None for the host and what is no device."""
+        if isinstance(node, ast.Constant):
+            if isinstance(node.value, str):
+                return None if node.value in ("cpu", "meta") else True
+            return True if isinstance(node.value, int) and not isinstance(node.value, bool) else None
+        if isinstance(node, ast.IfExp):
+            branches = (self.is_device(node.body, depth + 1), self.is_device(node.orelse, depth + 1))
+            return None if branches == (None, None) else any(branches)
+        if isinstance(node, ast.Call):
+            name = self._names.qualified(node.func)
+            if name == "torch.device" and node.args:
+                return self.is_device(node.args[0], depth + 1)
+            return True if name is not None and name.startswith(("torch_xla.", "torch.accelerator.")) else False
+        if isinstance(node, ast.Name) and depth < 4:
+            bindings = self._flow.reaching(node)
+            known = [self.is_device(b.value, depth + 1) for b in bindings if b.kind == "assign" and b.value is not None and not b.path]
+            if bindings and len(known) == len(bindings):
+                return None if all(item is None for item in known) else any(known)
+        # a module takes no number or text but that of a device
+        return self._kinds.value(node).kind in (Kind.DEVICE, Kind.HOST)
+
+    def _is_dtype(self, node: ast.expr) -> bool:
+        name = self._names.qualified(node)
+        if name is not None and name.startswith("torch.") and name.count(".") == 1:
+            return True
+        last = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+        return "dtype" in last
+
+    # ---------------------------------------------------------------- order
+
+    @property
+    def keeps_parameters(self) -> bool:
+        """Whether the file makes moves keep the parameter objects, by the flag of torch for it."""
+        for call in self._tree.calls:
+            if self._names.qualified(call.func) == SWAP_FLAG and call.args:
+                if isinstance(call.args[0], ast.Constant) and call.args[0].value is True:
+                    return True
+        return False
+
+    def precedes(self, first: ast.AST, second: ast.AST) -> bool | None:
+        """Whether ``first`` runs before ``second``, as far as calls in this file tell; None when they do not."""
+        places: dict[FunctionNode | None, list[ast.AST]] = {}
+        for function, node in self._places(first):
+            places.setdefault(function, []).append(node)
+        for function, node in self._places(second):
+            for other in places.get(function, ()):
+                if other is not node:
+                    return None if self._exclude(other, node) else self._tree.start(other) < self._tree.start(node)
+        one, two = self._tree.function_of(first), self._tree.function_of(second)
+        owner = self._tree.class_of(first)
+        if owner is not None and owner is self._tree.class_of(second) and one is not None and two is not None:
+            if (one.name == "__init__") != (two.name == "__init__"):
+                return one.name == "__init__"
+        return None
+
+    def _places(self, node: ast.AST) -> Iterator[tuple[FunctionNode | None, ast.AST]]:
+        """The node in its function, then the calls that bring it about in theirs, the nearest first."""
+        current: list[ast.AST] = [node]
+        for _ in range(_CALL_DEPTH):
+            following: list[ast.AST] = []
+            for place in current:
+                function = self._tree.function_of(place)
+                yield function, place
+                if function is not None:
+                    following.extend(self._definitions.calls_of(function))
+            current = following[:16]
+
+    def _exclude(self, one: ast.AST, two: ast.AST) -> bool:
+        """Whether only one of two nodes of a function can run in one turn: they stand in branches of one ``if``."""
+        above = {id(item): item for item in (one, *self._tree.ancestors(one))}
+        child: ast.AST = two
+        for ancestor in self._tree.ancestors(two):
+            if id(ancestor) in above:
+                if not isinstance(ancestor, ast.If):
+                    return False
+                mine = any(id(item) in above for item in ancestor.body)
+                return mine != (child in ancestor.body) and child is not ancestor.test
+            if isinstance(ancestor, FUNCTIONS):
+                return False
+            child = ancestor
+        return False

@@ -1,0 +1,46 @@
+"""Code that runs in the process that starts others: the device must not be touched there."""
+
+from __future__ import annotations
+
+import ast
+
+from tpulint.semantic.definitions import Definitions
+from tpulint.semantic.names import Names
+from tpulint.semantic.torch_facts import PROCESS_STARTERS
+from tpulint.semantic.tree import FunctionNode, SyntaxTree
+
+
+class ParentProcess:
+    """The code of one file that runs before processes are started; false when none are."""
+
+    def __init__(self, tree: SyntaxTree, names: Names, definitions: Definitions) -> None:
+        self._tree = tree
+        self._definitions = definitions
+        self.starts = [call for call in tree.calls if names.qualified(call.func) in PROCESS_STARTERS]
+        """Calls that start processes."""
+        self._functions: set[FunctionNode] | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self.starts)
+
+    def runs(self, node: ast.AST) -> bool:
+        """Whether code at the node may run in the parent: at module level, or in a function that leads to a start."""
+        if not self.starts:
+            return False
+        function = self._tree.function_of(node)
+        if function is None or isinstance(node, ast.arguments):
+            return True
+        if self._functions is None:
+            self._functions = self._find_functions()
+        return function in self._functions
+
+    def _find_functions(self) -> set[FunctionNode]:
+        """Functions in which processes are started, and those that call them."""
+        found: set[FunctionNode] = set()
+        waiting = list(self.starts)
+        while waiting:
+            function = self._tree.function_of(waiting.pop())
+            if function is not None and function not in found:
+                found.add(function)
+                waiting.extend(self._definitions.calls_of(function))
+        return found

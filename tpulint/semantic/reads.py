@@ -1,0 +1,251 @@
+"""Host reads: where a value of the device is fetched, and what the program does with it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from enum import Enum
+from typing import NamedTuple
+
+from tpulint.semantic.kinds import Kind, Kinds, Side
+from tpulint.semantic.names import Names
+from tpulint.semantic.tree import SyntaxTree
+
+COPIES = ("item", "tolist", "cpu", "numpy")
+"""Tensor methods that fetch the value."""
+CASTS = ("builtins.float", "builtins.int", "builtins.bool", "builtins.complex")
+_TEXTS = ("builtins.str", "builtins.repr", "builtins.format", "builtins.print")
+_LOG_METHODS = frozenset({"debug", "info", "warning", "warn", "error", "critical", "exception", "log"})
+_BAR_METHODS = frozenset({"set_postfix", "set_postfix_str", "set_description", "set_description_str"})
+_WRITER_METHODS = frozenset({"add_scalar", "add_scalars", "add_histogram", "log_metric", "log_metrics", "log_dict"})
+_LOG_FUNCTIONS = frozenset({"wandb.log", "mlflow.log_metric", "mlflow.log_metrics", "tqdm.tqdm.write"})
+_COMPARISONS = frozenset({"torch.equal", "torch.allclose", "torch.is_nonzero"})
+
+
+class How(Enum):
+    """What makes the host fetch the value."""
+
+    COPY = "copied to the host"
+    CAST = "made a Python number"
+    FORMAT = "formatted"
+    TRUTH = "asked whether it is true"
+
+
+class Use(Enum):
+    """What becomes of a value that was read."""
+
+    TOTAL = "added to a running total"
+    LIST = "collected in a list"
+    BRANCH = "decides a branch"
+    LOG = "shown or logged"
+    NAME = "given a name"
+    RETURN = "returned"
+    OTHER = "used"
+
+
+class Read(NamedTuple):
+    """One expression that makes the host wait for the device."""
+
+    node: ast.expr
+    """The whole expression whose value is the host value: ``loss.detach().cpu().item()``."""
+    tensor: ast.expr
+    """The tensor that is fetched."""
+    how: How
+    use: Use
+    certain: bool
+    """Whether it is certain that the tensor lives on the device."""
+    scalar: bool
+    """Whether the result is one Python number."""
+
+
+class Reads:
+    """Finds the host reads below a node. Nested functions and lambdas run at another time and are left out."""
+
+    def __init__(self, tree: SyntaxTree, names: Names, kinds: Kinds) -> None:
+        self._tree = tree
+        self._names = names
+        self._kinds = kinds
+        self._memo: dict[ast.AST, list[Read]] = {}
+
+    def inside(self, node: ast.AST) -> list[Read]:
+        """Host reads below a node (itself included), in order of position."""
+        found = self._memo.get(node)
+        if found is None:
+            reads = [read for item in (node, *self._tree.inside(node, functions=False)) for read in self._at(item)]
+            unique: dict[ast.expr, Read] = {}
+            for read in reads:
+                unique.setdefault(read.node, read)
+            found = self._memo[node] = sorted(unique.values(), key=lambda read: self._tree.span(read.node))
+        return found
+
+    def is_on_device(self, node: ast.expr) -> bool:
+        """Whether an expression is a tensor on the device, as far as is known."""
+        value = self._kinds.value(node)
+        return value.kind is Kind.TENSOR and value.side is Side.DEVICE
+
+    def is_output(self, call: ast.Call) -> bool:
+        """Whether a call prints, logs or shows something."""
+        if self._names.qualified(call.func) in ("builtins.print", *_LOG_FUNCTIONS):
+            return True
+        if not isinstance(call.func, ast.Attribute):
+            return False
+        method = call.func.attr
+        if method in _BAR_METHODS or method in _WRITER_METHODS:
+            return True
+        name = self._names.qualified(call.func) or ""
+        if method in _LOG_METHODS:
+            return not name.startswith(("torch.", "math.", "numpy.")) and not self._is_tensor(call.func.value)
+        return method == "write"
+
+    # ---------------------------------------------------------------- finding
+
+    def _is_tensor(self, node: ast.expr) -> bool:
+        return self._kinds.value(node).kind in (Kind.TENSOR, Kind.NUMPY)
+
+    def _at(self, node: ast.AST) -> Iterator[Read]:
+        """Reads that happen at this very node."""
+        if isinstance(node, ast.Call):
+            yield from self._at_call(node)
+        elif isinstance(node, ast.FormattedValue):
+            if self.is_on_device(node.value):
+                yield self._read(node.value, node.value, How.FORMAT)
+        elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
+            if isinstance(node.left, ast.JoinedStr) or isinstance(node.left, ast.Constant) and isinstance(node.left.value, str):
+                for item in node.right.elts if isinstance(node.right, ast.Tuple) else (node.right,):
+                    if self.is_on_device(item):
+                        yield self._read(item, item, How.FORMAT)
+        elif isinstance(node, ast.If | ast.While | ast.IfExp | ast.Assert):
+            yield from self._truth(node.test)
+        elif isinstance(node, ast.comprehension):
+            for test in node.ifs:
+                yield from self._truth(test)
+
+    def _truth(self, test: ast.expr) -> Iterator[Read]:
+        if isinstance(test, ast.BoolOp):
+            for value in test.values:
+                yield from self._truth(value)
+        elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            yield from self._truth(test.operand)
+        elif self.is_on_device(test):
+            yield self._read(test, test, How.TRUTH)
+
+    def _at_call(self, call: ast.Call) -> Iterator[Read]:
+        func = call.func
+        name = self._names.qualified(func)
+        if isinstance(func, ast.Attribute) and name is None:
+            if func.attr in COPIES or func.attr == "to" and self._moves_to_host(call):
+                if self.is_on_device(func.value):
+                    yield self._read(self._whole(call), func.value, How.COPY)
+                return
+            if func.attr == "format":
+                if self._kinds.value(func.value).kind is Kind.HOST:
+                    yield from self._formatted(call)
+                return
+        if name in CASTS or name is not None and name.startswith("math."):
+            for item in call.args:
+                if self.is_on_device(item):
+                    yield self._read(call if name in CASTS else item, item, How.CAST)
+        elif name in _COMPARISONS:
+            for item in call.args[:2]:
+                if self.is_on_device(item):
+                    yield self._read(call, item, How.TRUTH)
+                    break
+        elif name in _TEXTS or self.is_output(call):
+            yield from self._formatted(call)
+
+    def _formatted(self, call: ast.Call) -> Iterator[Read]:
+        for item in (*call.args, *(keyword.value for keyword in call.keywords)):
+            inner = item.value if isinstance(item, ast.Starred) else item
+            parts: list[ast.expr] = [inner]
+            if isinstance(inner, ast.Dict):
+                parts = list(inner.values)
+            elif isinstance(inner, ast.List | ast.Tuple):
+                parts = list(inner.elts)
+            for part in parts:
+                if self.is_on_device(part):
+                    yield self._read(part, part, How.FORMAT)
+
+    def _moves_to_host(self, call: ast.Call) -> bool:
+        for item in (*call.args[:1], *(keyword.value for keyword in call.keywords if keyword.arg == "device")):
+            if isinstance(item, ast.Constant) and item.value == "cpu":
+                return True
+            if isinstance(item, ast.Call) and self._names.qualified(item.func) == "torch.device" and item.args:
+                first = item.args[0]
+                return isinstance(first, ast.Constant) and first.value == "cpu"
+        return False
+
+    # ---------------------------------------------------------------- describing
+
+    def _whole(self, call: ast.Call) -> ast.expr:
+        """The chain a copy begins: ``x.cpu()`` -> ``x.cpu().detach().numpy()``, ``float(x.cpu())``."""
+        current: ast.expr = call
+        while True:
+            parent = self._tree.parents.get(current)
+            outer = self._tree.parents.get(parent) if parent is not None else None
+            if isinstance(parent, ast.Attribute) and isinstance(outer, ast.Call) and outer.func is parent:
+                if parent.attr in (*COPIES, "detach", "clone", "float", "double", "int", "long", "squeeze", "flatten"):
+                    current = outer
+                    continue
+            elif isinstance(parent, ast.Attribute) and parent.attr == "data":
+                current = parent
+                continue
+            elif isinstance(parent, ast.Call) and parent.args == [current] and not parent.keywords:
+                if self._names.qualified(parent.func) in CASTS:
+                    return parent
+            return current
+
+    def _read(self, node: ast.expr, tensor: ast.expr, how: How) -> Read:
+        return Read(node, tensor, how, self._use(node, how), self._kinds.value(tensor).certain, self._is_scalar(node, how))
+
+    def _is_scalar(self, node: ast.expr, how: How) -> bool:
+        if how is How.CAST:
+            return True
+        if isinstance(node, ast.Call):
+            if isinstance(node.func, ast.Attribute):
+                return node.func.attr == "item"
+            return self._names.qualified(node.func) in CASTS
+        return False
+
+    def _use(self, node: ast.expr, how: How) -> Use:
+        """What the statement around a read does with it."""
+        tree = self._tree
+        child: ast.AST = node
+        for ancestor in tree.ancestors(node):
+            if isinstance(ancestor, ast.If | ast.While | ast.Assert) and child is ancestor.test:
+                return Use.BRANCH
+            if isinstance(ancestor, ast.IfExp) and child is ancestor.test:
+                return Use.BRANCH
+            if isinstance(ancestor, ast.Call) and child is not ancestor.func:
+                if self.is_output(ancestor):
+                    return Use.LOG
+                if isinstance(ancestor.func, ast.Attribute) and ancestor.func.attr == "append" and isinstance(
+                    tree.parents[ancestor], ast.Expr
+                ):
+                    return Use.LIST
+            if isinstance(ancestor, ast.AugAssign):
+                return Use.TOTAL if isinstance(ancestor.op, ast.Add) else Use.OTHER
+            if isinstance(ancestor, ast.Assign):
+                if adds_to_itself(ancestor):
+                    return Use.TOTAL
+                return Use.NAME if len(ancestor.targets) == 1 and isinstance(ancestor.targets[0], ast.Name) else Use.OTHER
+            if isinstance(ancestor, ast.Return):
+                return Use.RETURN
+            if isinstance(ancestor, ast.stmt):
+                break
+            child = ancestor
+        return Use.BRANCH if how is How.TRUTH else Use.OTHER
+
+
+def adds_to_itself(statement: ast.Assign) -> bool:
+    """Whether a statement is ``x = x + ...``."""
+    if len(statement.targets) != 1 or not isinstance(statement.targets[0], ast.Name):
+        return False
+    name = statement.targets[0].id
+    value: ast.expr = statement.value
+    while isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add):
+        if isinstance(value.right, ast.Name) and value.right.id == name:
+            return True
+        value = value.left
+        if isinstance(value, ast.Name) and value.id == name:
+            return True
+    return False

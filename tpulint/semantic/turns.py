@@ -1,0 +1,189 @@
+"""One turn of a loop: which statements only record work for the device, and where its step boundary belongs."""
+
+from __future__ import annotations
+
+import ast
+from enum import IntEnum
+
+from tpulint.semantic.definitions import Definitions
+from tpulint.semantic.kinds import Kind, Kinds
+from tpulint.semantic.names import Names
+from tpulint.semantic.reads import Reads
+from tpulint.semantic.regions import Regions, StepLoop
+from tpulint.semantic.tree import FunctionNode, LoopNode, SyntaxTree
+
+_DEPTH = 4
+_TRAINED = (Kind.MODULE, Kind.OPTIMIZER, Kind.SCALER, Kind.SCHEDULER)
+_HARMLESS_METHODS = frozenset({"step", "zero_grad", "append", "extend", "size", "dim", "numel", "items", "keys", "values", "get"})
+"""Methods that do not look at the clock, print or read, whatever the object is."""
+_METRICS = ("torchmetrics.", "torcheval.metrics.")
+
+
+class Work(IntEnum):
+    """What running a statement does, as far as the step boundary is concerned. A statement does the highest of its parts."""
+
+    HOST = 0
+    """Nothing that concerns the device: counts, bookkeeping."""
+    DEVICE = 1
+    """Records work for the device; belongs in front of the boundary."""
+    READ = 2
+    """Reads, prints, looks at the clock, leaves the loop, or nobody knows: belongs behind the boundary."""
+
+
+class Turns:
+    """Sorts the statements of loop bodies. Lazy, memoised."""
+
+    def __init__(self, tree: SyntaxTree, names: Names, kinds: Kinds, definitions: Definitions, regions: Regions, reads: Reads) -> None:
+        self._tree = tree
+        self._names = names
+        self._kinds = kinds
+        self._definitions = definitions
+        self._regions = regions
+        self._reads = reads
+        self._memo: dict[ast.AST, Work] = {}
+
+    # ---------------------------------------------------------------- the boundary
+
+    def boundary_places(self, loop: StepLoop) -> list[ast.stmt]:
+        """Statements behind which the step boundary of a step loop belongs; empty when that cannot be told."""
+        events = [*loop.updates, *loop.manual_updates]
+        functions = {self._tree.function_of(event) for event in events}
+        inside = [event for event in events if self._tree.encloses(loop.node, event)]
+        if len(inside) < len(events):
+            function = functions.pop()
+            if not inside and not functions and function is not None:
+                return self._places(function.body, self._last(function.body, events))
+            holders = [
+                statement for statement in loop.node.body
+                if any(self._tree.encloses(statement, event) for event in inside) or self._regions.updates_in(statement)
+            ]  # fmt: skip
+            return self._places(loop.node.body, holders[-1] if holders else None)
+        return self._places(loop.node.body, self._last(loop.node.body, events))
+
+    def evaluation_place(self, loop: LoopNode) -> ast.stmt:
+        """Statement of the body behind which the boundary of an evaluation loop belongs."""
+        runs = [at for at, statement in enumerate(loop.body) if self._regions.runs_module(statement)]
+        first = runs[-1] if runs else len(loop.body) - 1
+        return self._forward(loop.body, loop.body[first])
+
+    def _last(self, suite: list[ast.stmt], events: list[ast.AST]) -> ast.stmt | None:
+        holders = [statement for statement in suite if any(self._tree.encloses(statement, event) for event in events)]
+        return holders[-1] if holders else None
+
+    def _places(self, suite: list[ast.stmt], anchor: ast.stmt | None) -> list[ast.stmt]:
+        if anchor is None:
+            return []
+        outer = self._forward(suite, anchor)
+        if not isinstance(anchor, ast.If | ast.With | ast.AsyncWith | ast.Try) or self.work(anchor) is not Work.READ:
+            return [outer]
+        # The update stands in a block that also reads: there the boundary has to come before the reads.
+        inner = self._inner_places(anchor)
+        if inner and isinstance(anchor, ast.With | ast.AsyncWith):
+            return inner
+        return [*inner, outer]
+
+    def _inner_places(self, anchor: ast.stmt) -> list[ast.stmt]:
+        """Places within the blocks of a compound statement that hold an update with a read behind it."""
+        result = []
+        for field in ("body", "orelse", "finalbody"):
+            block: list[ast.stmt] = getattr(anchor, field, None) or []
+            holders = [statement for statement in block if self._regions.updates_in(statement)]
+            if not holders:
+                continue
+            at = block.index(holders[-1])
+            if isinstance(holders[-1], ast.If | ast.With | ast.Try) and self.work(holders[-1]) is Work.READ:
+                result.extend(self._inner_places(holders[-1]))
+            elif any(self._reads.inside(statement) for statement in block[at + 1 :]):
+                result.append(self._forward(block, holders[-1]))
+        return result
+
+    def _forward(self, suite: list[ast.stmt], anchor: ast.stmt) -> ast.stmt:
+        """The last of the statements from ``anchor`` on that still record work, with no read in between."""
+        place = anchor
+        for statement in suite[suite.index(anchor) + 1 :]:
+            work = self.work(statement)
+            if work is Work.READ:
+                break
+            if work is Work.DEVICE:
+                place = statement
+        return place
+
+    # ---------------------------------------------------------------- statements
+
+    def work(self, statement: ast.stmt, depth: int = 0) -> Work:
+        """What running a statement does."""
+        found = self._memo.get(statement)
+        if found is None:
+            self._memo[statement] = Work.READ  # recursion: nobody knows
+            found = self._memo[statement] = self._work(statement, depth)
+        return found
+
+    def _work(self, statement: ast.stmt, depth: int) -> Work:
+        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            return Work.HOST
+        if self._reads.inside(statement):
+            return Work.READ
+        work = Work.HOST
+        for node in (statement, *self._tree.inside(statement, functions=False)):
+            if isinstance(node, ast.Break | ast.Continue | ast.Return | ast.Raise | ast.Yield | ast.YieldFrom | ast.Await):
+                return Work.READ
+            if isinstance(node, ast.Call):
+                work = max(work, self._call(node, depth))
+            elif isinstance(node, ast.Assign | ast.AugAssign) and self._reads.is_on_device(node.value):
+                work = max(work, Work.DEVICE)
+            if work is Work.READ:
+                return work
+        return work
+
+    def _call(self, call: ast.Call, depth: int) -> Work:
+        name = self._names.qualified(call.func)
+        if self._reads.is_output(call):
+            return Work.READ
+        if name is not None:
+            if name.startswith(("torch.cuda.", "torch.save", "torch.distributed.", "torch.accelerator.")):
+                return Work.READ
+            if name.startswith(("builtins.", "math.")):
+                return Work.HOST if name not in ("builtins.open", "builtins.input", "builtins.exit") else Work.READ
+            if name.startswith(("torch.", "torch_xla.")):
+                return Work.DEVICE
+        function = self._definitions.function_called(call)
+        if function is not None:
+            return self._body(function, depth)
+        if self._kinds.value(call.func).kind is Kind.MODULE:
+            return Work.DEVICE
+        arguments = [self._kinds.value(item).kind for item in (*call.args, *(keyword.value for keyword in call.keywords))]
+        if isinstance(call.func, ast.Attribute):
+            receiver = self._kinds.value(call.func.value).kind
+            if receiver in _TRAINED or receiver is Kind.TENSOR:
+                return Work.DEVICE
+            if self._is_metric(call.func.value):
+                return Work.DEVICE if call.func.attr in ("update", "forward") else Work.READ
+            if Kind.MODULE in arguments and call.func.attr.startswith("update"):
+                return Work.DEVICE  # an exponential moving average of the weights
+            if call.func.attr in _HARMLESS_METHODS:
+                return Work.DEVICE if any(kind is Kind.TENSOR for kind in arguments) else Work.HOST
+        return Work.READ
+
+    def _is_metric(self, node: ast.expr) -> bool:
+        if not isinstance(node, ast.Name):
+            return False
+        for binding in self._names.bindings(node):
+            if binding.kind == "assign" and isinstance(binding.value, ast.Call):
+                value: ast.expr = binding.value
+                while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == "to":
+                    value = value.func.value
+                if isinstance(value, ast.Call) and (self._names.qualified(value.func) or "").startswith(_METRICS):
+                    return True
+        return False
+
+    def _body(self, function: FunctionNode, depth: int) -> Work:
+        if depth >= _DEPTH:
+            return Work.READ
+        work = Work.HOST
+        for statement in function.body:
+            if isinstance(statement, ast.Return):
+                if self._reads.inside(statement):
+                    return Work.READ
+                continue
+            work = max(work, self.work(statement, depth + 1))
+        return work
