@@ -229,7 +229,7 @@ def test_card_outside_a_category(package: Package) -> None:
 
 
 def test_package_that_is_none() -> None:
-    with pytest.raises(ImportError, match="json.decoder is a module, not a package"):
+    with pytest.raises(ImportError, match=r"json\.decoder is a module, not a package"):
         load(("json.decoder",))
     with pytest.raises(ImportError):
         load(("no_such_rules",))
@@ -241,7 +241,7 @@ def test_removed_rule_keeps_its_number_and_runs_nowhere(package: Package) -> Non
     catalogue = package.load()
     assert [rule.code for rule in catalogue.rules] == ["ACME010"]
     assert catalogue.select(Settings(select=("ALL", "ACME010"), preview=True)) == ()
-    with pytest.raises(UnknownSelector, match="rule `ACME010` .some-rule. was removed"):
+    with pytest.raises(UnknownSelector, match=r"rule `ACME010` \(some-rule\) was removed"):
         check_selectors(["ACME010"], catalogue.rules)
 
 
@@ -345,13 +345,13 @@ def test_old_catalogues_are_thrown_away(package: Package, tmp_path: Path) -> Non
 
 
 def test_yaml_is_not_imported_when_cards_are_known(tmp_path: Path) -> None:
-    code = "import sys; from tpulint.catalog import load; load(); print('yaml' in sys.modules, 'tpulint.card_parser' in sys.modules)"
+    code = "import sys; from tpulint.catalog import load; load(); print('yaml' in sys.modules, 'json' in sys.modules)"
     environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
     runs = [
         subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
         for _ in range(2)
     ]
-    assert [run.stdout.split() for run in runs] == [["True", "True"], ["False", "False"]]
+    assert [run.stdout.split() for run in runs] == [["True", "True"], ["False", "True"]]
 
 
 # ------------------------------------------------------------------------ selection
@@ -449,7 +449,9 @@ def test_unknown_selector_is_an_error(rules: Catalogue, selector: str, message: 
 def test_option_values(package: Package) -> None:
     package.add(
         OWN
-        + "options:\n  depth: {type: int, default: 3, help: How deep}\n  names: {type: strings, default: [], help: Which}\n"
+        + "options:\n"
+        + "  depth: {type: int, default: 3, help: How deep}\n"
+        + "  names: {type: strings, default: [], help: Which}\n"
     )
     (rule,) = package.load().rules
     assert rule.option_values() == {"depth": 3, "names": []}

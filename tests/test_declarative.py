@@ -19,7 +19,14 @@ LOOP = """\
   new: torch_xla.sync(wait=True)
   in_step_loop: {action: delete, applicability: unsafe, note: Wait at the boundary}
 """
-STALE = "- {old: torch_xla.old, action: rename, new: torch_xla.new, arguments: [n as index], deprecated_in: '2.5', removed_in: '2.7'}"
+STALE = """\
+- old: torch_xla.old
+  action: rename
+  new: torch_xla.new
+  arguments: [n as index]
+  deprecated_in: '2.5'
+  removed_in: '2.7'
+"""
 MODULE = "- {old: torch_xla.experimental.xs, action: rename-module, new: torch_xla.distributed.spmd, removed_in: '2.5'}"
 
 
@@ -61,7 +68,7 @@ def test_rename_follows_imports(before: str, after: str) -> None:
         "import torch\ntorch.cuda.manual_seeds(1)\n",
         "import torch\ntorch.cuda.manual_seed = print\n",
         "import torch\nprint('torch.cuda.manual_seed(1)')  # torch.cuda.manual_seed(1)\n",
-        "import torch\n\ndef f(x: torch.cuda.manual_seed) -> torch.cuda.manual_seed:\n    y: torch.cuda.manual_seed = x\n",
+        "from torch.cuda import manual_seed\n\ndef f(x: manual_seed) -> manual_seed:\n    y: manual_seed = x\n",
     ],
 )
 def test_other_names_are_left_alone(text: str) -> None:

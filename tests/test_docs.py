@@ -55,7 +55,11 @@ def test_mapping_table_tells_versions_arguments_and_loops() -> None:
         - {old: torch.a, action: rename, new: torch_xla.b, deprecated_in: "2.5", removed_in: "2.7"}
         - {old: torch.c, action: drop-argument, argument: fused, applicability: unsafe}
         - {old: torch.d, action: delete, assigned: true, note: a | b}
-        - {old: torch.e, action: replace, new: f(), with_item: true, in_step_loop: {action: delete, applicability: unsafe}}
+        - old: torch.e
+          action: replace
+          new: f()
+          with_item: true
+          in_step_loop: {action: delete, applicability: unsafe}
         """,
         CARD + "options: {depth: {type: int, default: 3, help: How deep}}\n",
     )

@@ -42,9 +42,9 @@ class Rule:
     """One thing we look for: what its card says, and its check."""
 
     __slots__ = (
-        "_card", "_check", "_table", "advice", "anchors", "applicability", "category", "certainty", "code", "fix_availability",
-        "fix_safety", "name", "place", "prelude", "references", "severity", "since", "status", "summary", "targets",
-        "when_to_ignore", "why",
+        "_card", "_check", "_table", "advice", "anchors", "applicability", "category", "certainty", "code",
+        "fix_availability", "fix_safety", "name", "place", "prelude", "references", "severity", "since", "status",
+        "summary", "targets", "when_to_ignore", "why",
     )  # fmt: skip
 
     def __init__(self, card: dict[str, object], place: Place) -> None:

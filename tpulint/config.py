@@ -106,7 +106,7 @@ class Settings(NamedTuple):
             # A leading "!" means: everywhere but there.
             if path_patterns((pattern.removeprefix("!"),)).match(absolute) != pattern.startswith("!"):
                 ignored.extend(selectors)
-        return tuple(ignored)
+        return tuple(dict.fromkeys(ignored))
 
 
 class RunSettings(NamedTuple):

@@ -93,12 +93,10 @@ class FixBuilder:
         return any(edit.span.start < span.end and span.start < edit.span.end for edit in self._edits)
 
     def fold(self, known: Mapping[ast.expr, bool]) -> Folding:
-        """Take out what follows from the value of these conditions: dead branches, guards that always hold."""
+        """What is left once these conditions are known: no dead branches, no guards that always hold. To be written."""
         from tpulint.folding import Folding
 
-        folding = Folding(self._index, known)
-        folding.write(self)
-        return folding
+        return Folding(self, self._index, known)
 
     def rename_callee(self, call: ast.Call, text: str) -> None:
         """Call something else with the same arguments."""
@@ -112,6 +110,17 @@ class FixBuilder:
         else:
             self.insert(span.start, "(")
             self.insert(span.end, ")" + suffix)
+
+    def replace_tail(self, whole: ast.expr, head: ast.expr, text: str) -> None:
+        """Write ``text`` in place of all that follows ``head`` in ``whole``, as ``.cpu().item()`` follows ``x``."""
+        attribute = self._index.parent(head)
+        if not isinstance(attribute, ast.Attribute):
+            self.give_up()
+            return
+        # A name in the tree is normalised; the dot is looked for in front of it, in the text.
+        name = self._index.span(attribute).end - len(attribute.attr)
+        dot = self._index.source.text.rfind(".", 0, name)
+        self.replace(Span(dot, self._index.span(whole).end), text)
 
     def delete(self, statement: ast.stmt) -> None:
         """Remove a whole statement with its line; a block that loses all of its statements gets ``pass``."""

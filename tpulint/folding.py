@@ -29,7 +29,8 @@ _DEAD_LIMIT = 3
 class Folding:
     """Cuts, replacements and lost indentation that follow from the known conditions of one text."""
 
-    def __init__(self, index: SemanticIndex, known: Mapping[ast.expr, bool]) -> None:
+    def __init__(self, fix: FixBuilder, index: SemanticIndex, known: Mapping[ast.expr, bool]) -> None:
+        self._fix = fix
         self._index = index
         self._text = index.source.text
         self._known = known
@@ -41,6 +42,8 @@ class Folding:
         self._dedents: dict[int, list[tuple[int, int]]] = {}
         """Row to the ranges of columns that go."""
         self._decided: dict[ast.If, bool] = {}
+        self.kept: list[list[ast.stmt]] = []
+        """Branches that are now always taken."""
         self._string_rows: frozenset[int] | None = None
         roots = dict.fromkeys(self._root(node) for node in known)
         values = {root: self._fold(root) for root in roots}
@@ -61,8 +64,23 @@ class Folding:
         gone = [*self._cuts, *(self._index.span(statement) for statement in self._deleted)]
         return any(_within(span, cut) for cut in gone)
 
-    def write(self, fix: FixBuilder) -> None:
-        """Add the edits to a fix."""
+    def rest(self, node: ast.expr) -> ast.expr:
+        """The part of an expression that is left of it, where folding leaves one of its parts alone."""
+        if isinstance(node, ast.IfExp) and (value := self._fold(node.test)) is not None:
+            return self.rest(node.body if value else node.orelse)
+        return node
+
+    def replace(self, node: ast.expr, text: str) -> None:
+        """Put ``text`` where an expression stands, unless it goes."""
+        self._replacements.append((self._index.span(node), text))
+
+    def delete(self, statement: ast.stmt) -> None:
+        """Remove a statement, unless it goes anyway."""
+        self._deleted.append(statement)
+
+    def write(self) -> None:
+        """Add the edits to the fix."""
+        fix = self._fix
         if not self.possible:
             fix.give_up()
             return
@@ -76,8 +94,8 @@ class Folding:
                 merged.append(span)
         for span in merged:
             fix.replace(span, "")
-        for span, text in self._replacements:
-            if not self._drops(span):
+        for span, text in dict.fromkeys(self._replacements):
+            if not self._drops(span) and not any(other != span and _within(span, other) for other, _ in self._replacements):
                 fix.replace(span, text)
         for statement in dict.fromkeys(self._deleted):
             span = self._index.span(statement)
@@ -271,6 +289,7 @@ class Folding:
         if self._deletes_all(body):
             self._deleted.append(node)
             return
+        self.kept.append(body)
         first = self._index.tree.start(body[0])
         line_end = self._line_end(colon)
         if first < line_end:

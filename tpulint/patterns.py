@@ -47,10 +47,11 @@ def anchor(pattern: str, root: str) -> tuple[str, ...]:
     One without a slash fits names anywhere, and, as a second pattern, paths that start in ``root``.
     """
     root = "".join(f"[{char}]" if char in "*?[{" else char for char in with_slashes(root).rstrip("/"))
-    pattern = os.path.expanduser(with_slashes(pattern)).removeprefix("./").rstrip("/")
+    pattern = os.path.expanduser(with_slashes(pattern)).rstrip("/")
     if os.path.isabs(pattern):
         return (pattern,)
-    return (f"{root}/{pattern}",) if "/" in pattern else (pattern, f"{root}/{pattern}")
+    absolute = f"{root}/{pattern.removeprefix('./')}"
+    return (absolute,) if "/" in pattern else (pattern, absolute)
 
 
 def translate(glob: str, *, crosses_folders: bool = False, braces: bool = False) -> str:

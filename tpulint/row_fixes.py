@@ -259,9 +259,10 @@ def _uses_of_modules(ctx: FileContext, table: NameTable) -> Iterator[tuple[ast.A
         current: ast.expr = node
         # Down to the part that means the module; when that is a plain name, its import is what has to change.
         while isinstance(current, ast.Attribute):
-            name = index.qualified_name(current)
-            if name in modules:
-                yield current, name, index.span(current) if index.text(current) == name else None, modules[name].new
+            found = index.qualified_name(current)
+            if found in modules:
+                is_written_out = index.text(current) == found
+                yield current, found, index.span(current) if is_written_out else None, modules[found].new
                 break
             current = current.value
 

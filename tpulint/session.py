@@ -66,14 +66,14 @@ class Examination:
         try:
             source = SourceFile.from_bytes(data, path)
         except UnreadableSource as error:
-            return Examined(FileReport(path, error=error.message, error_row=error.row, output=data), None)
+            return Examined(FileReport(path, error=error.message, error_row=error.row), None)
         try:
             result = lint(source, self._settings, self._catalogue)
             report = describe(result, source)
             changed = not result.error and result.text != source.text
             after = source.render(result.text) if changed else data
-        except (Exception, RecursionError, MemoryError) as error:
-            return Examined(FileReport(path, error=_crash_message(error), output=data), None)
+        except Exception as error:
+            return Examined(FileReport(path, error=_crash_message(error)), None)
         if self._diff:
             if changed:
                 from tpulint.report.diff import unified
@@ -137,8 +137,10 @@ def run_text(data: bytes, configuration: Configuration, catalogue: Catalogue) ->
     name = wishes.stdin_filename or "-"
     if wishes.stdin_filename and wishes.force_exclude and is_excluded(wishes.stdin_filename, wishes):
         return Outcome((FileReport(name, output=data),), (), 0, 0)
-    examined = Examination(configuration.settings, catalogue, wishes.diff).examine(name, data, write=False)
-    return Outcome((examined.report,), (), 1, 0)
+    report = Examination(configuration.settings, catalogue, wishes.diff).examine(name, data, write=False).report
+    if report.output is None:
+        report = report._replace(output=data)  # whoever pipes a text through must not lose it
+    return Outcome((report,), (), 1, 0)
 
 
 def _open_cache(configuration: Configuration, catalogue: Catalogue) -> Cache:

@@ -20,9 +20,11 @@ from tpulint.source import SourceFile
 
 if TYPE_CHECKING:
     from tpulint.semantic.device_counts import DeviceCounts
+    from tpulint.semantic.devices import Devices
     from tpulint.semantic.launches import Launches
     from tpulint.semantic.mixed_precision import MixedPrecision
     from tpulint.semantic.moves import Moves
+    from tpulint.semantic.parent_process import ParentProcess
     from tpulint.semantic.totals import Totals
     from tpulint.semantic.turns import Turns
 
@@ -48,6 +50,8 @@ class SemanticIndex:
         self._regions: Regions | None = None
         self._launches: Launches | None = None
         self._device_counts: DeviceCounts | None = None
+        self._devices: Devices | None = None
+        self._parent_process: ParentProcess | None = None
         self._mixed_precision: MixedPrecision | None = None
         self._moves: Moves | None = None
         self._references: list[tuple[ast.expr, str]] | None = None
@@ -150,6 +154,24 @@ class SemanticIndex:
 
             self._moves = Moves(self.tree, self.names, self.flow, self.definitions, self.kinds)
         return self._moves
+
+    @property
+    def devices(self) -> Devices:
+        """Places that name, ask for or acquire a device."""
+        if self._devices is None:
+            from tpulint.semantic.devices import Devices
+
+            self._devices = Devices(self)
+        return self._devices
+
+    @property
+    def parent_process(self) -> ParentProcess:
+        """Code that runs before processes are started; false when none are."""
+        if self._parent_process is None:
+            from tpulint.semantic.parent_process import ParentProcess
+
+            self._parent_process = ParentProcess(self.tree, self.names, self.definitions)
+        return self._parent_process
 
     # ---------------------------------------------------------------- structure
 

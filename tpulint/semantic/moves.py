@@ -10,7 +10,7 @@ from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.kinds import Kind, Kinds
 from tpulint.semantic.names import Names
-from tpulint.semantic.origins import Origin, Origins
+from tpulint.semantic.creations import Creation, Creations
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 
 SWAP_FLAG = "torch.__future__.set_swap_module_params_on_conversion"
@@ -25,7 +25,7 @@ class Move(NamedTuple):
     """The expression that is moved."""
     certain: bool
     """Whether the argument is known to be a device that is not the host."""
-    origins: tuple[Origin, ...]
+    creations: tuple[Creation, ...]
 
 
 class Moves:
@@ -37,7 +37,7 @@ class Moves:
         self._flow = flow
         self._definitions = definitions
         self._kinds = kinds
-        self.origins = Origins(tree, names, flow, definitions)
+        self.creations = Creations(tree, names, flow, definitions)
         self.moves = list(self._find())
 
     def _find(self) -> Iterator[Move]:
@@ -47,7 +47,7 @@ class Moves:
                 continue
             certain = self.to_device(call)
             if certain is not None and self._kinds.value(func.value).kind is Kind.MODULE:
-                yield Move(call, func.value, certain, tuple(self.origins.of(func.value)))
+                yield Move(call, func.value, certain, tuple(self.creations.of(func.value)))
 
     # ---------------------------------------------------------------- where a move goes
 

@@ -236,6 +236,14 @@ class Names:
             first = False
         return None
 
+    def fresh(self, wanted: str, node: ast.AST) -> str:
+        """A name like ``wanted`` that nothing is called yet, in the scope of a node or any other."""
+        taken = {name.id for name in self._tree.names} | set(self.module.bindings) | set(self.scope_of(node).bindings) | _BUILTINS
+        name, number = wanted, 2
+        while name in taken:
+            name, number = f"{wanted}_{number}", number + 1
+        return name
+
     def bindings(self, node: ast.Name) -> list[Binding]:
         """All bindings of the variable that a name node means; empty for a builtin or unknown name."""
         found = self.find(node.id, self.scope_of(node))

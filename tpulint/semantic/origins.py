@@ -1,156 +1,122 @@
-"""Which object an expression means: where it was made, through variables, attributes, parameters and returns."""
+"""Where a value comes from: the expressions it may have been, through variables, namespaces and command lines."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from tpulint.semantic import torch_facts as facts
-from tpulint.semantic.definitions import Definitions
-from tpulint.semantic.flow import Flow
-from tpulint.semantic.names import Binding, Names
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
+from tpulint.semantic.tree import FUNCTIONS
 
-_DEPTH = 12
-_WRAPPERS = frozenset({
-    "torch.nn.DataParallel", "torch.nn.parallel.DistributedDataParallel", "torch.compile", "torch.jit.script",
-    "torch.nn.SyncBatchNorm.convert_sync_batchnorm",
-})  # fmt: skip
-"""Calls whose result holds the same parameters as their first argument."""
+if TYPE_CHECKING:
+    from tpulint.semantic import SemanticIndex
+    from tpulint.semantic.names import Binding
+
+_DEPTH = 8
 
 
 class Origin(NamedTuple):
-    """One object of the program, or a part of one."""
+    """One expression that a value may come from."""
 
-    node: ast.AST
-    """The call that makes the object; the parameter or name behind which it cannot be followed."""
-    path: tuple[str, ...] = ()
-    """Attributes that lead to the part meant: ``model.encoder`` is part ``("encoder",)`` of the model."""
-    context: tuple[ast.Call, ...] = ()
-    """Calls of functions of this file through which the object came out: two calls give two objects."""
-    way: tuple[ast.Call, ...] = ()
-    """Method calls such as ``.to(device)`` that the object went through before it got here."""
-
-    def overlaps(self, other: Origin) -> bool:
-        """Whether one of the two may be the other or a part of it."""
-        return self.node is other.node and _agree(self.path, other.path) and _agree(self.context, other.context)
+    node: ast.expr
+    by_user: bool = False
+    """Whether the command line can put something else in its place."""
 
 
-def _agree(left: tuple[object, ...], right: tuple[object, ...]) -> bool:
-    return all(a is b or a == b for a, b in zip(left, right, strict=False))
+def origins(index: SemanticIndex, node: ast.expr) -> list[Origin]:
+    """What an expression may come from, nearest first. Parts that cannot be followed are in it as they stand."""
+    return list(dict.fromkeys(_Trail(index).follow(node, False, 0)))
 
 
-class Origins:
-    """Origins of the objects of one file. Work is bounded; past the bound an object is its own origin."""
+def written_at(index: SemanticIndex, node: ast.expr) -> ast.expr:
+    """The place where a value is written down: behind variables and options that have only this one value.
 
-    def __init__(self, tree: SyntaxTree, names: Names, flow: Flow, definitions: Definitions) -> None:
-        self._tree = tree
-        self._names = names
-        self._flow = flow
-        self._definitions = definitions
+    The expression itself when there is no such place.
+    """
+    trail, current = _Trail(index), node
+    for _ in range(_DEPTH):
+        values = trail.values_of(current)
+        if len(values) != 1 or not trail.is_sole(current):
+            return current
+        current = values[0].node
+    return current
 
-    def of(self, node: ast.expr) -> list[Origin]:
-        """Objects that an expression may mean."""
-        return list(dict.fromkeys(self._of(node, 0)))[:16]
 
-    def _of(self, node: ast.expr, depth: int) -> Iterator[Origin]:
-        if depth > _DEPTH:
-            yield Origin(node)
-        elif isinstance(node, ast.Name):
-            bindings = self._flow.reaching(node)
-            for binding in bindings:
-                yield from self._bound(binding, depth + 1)
-            if not bindings:
-                yield Origin(node)
-        elif isinstance(node, ast.Attribute):
-            bindings = self._flow.reaching_attribute(node)
-            for binding in bindings:
-                yield from self._bound(binding, depth + 1)
-            if not bindings:
-                for origin in self._of(node.value, depth + 1):
-                    yield origin._replace(path=(*origin.path, node.attr))
-        elif isinstance(node, ast.Subscript):
-            for origin in self._of(node.value, depth + 1):
-                yield origin._replace(path=(*origin.path, "[]"))
-        elif isinstance(node, ast.Call):
-            yield from self._made(node, depth)
-        elif isinstance(node, ast.IfExp):
-            yield from self._of(node.body, depth + 1)
-            yield from self._of(node.orelse, depth + 1)
+class _Trail:
+    def __init__(self, index: SemanticIndex) -> None:
+        self._index = index
+        self._seen: set[ast.AST] = set()
+
+    def follow(self, node: ast.expr, by_user: bool, depth: int) -> list[Origin]:
+        if depth > _DEPTH or node in self._seen:
+            return []
+        self._seen.add(node)
+        if isinstance(node, ast.IfExp):
+            parts = [Origin(node.body), Origin(node.orelse)]
         elif isinstance(node, ast.BoolOp):
-            for value in node.values:
-                yield from self._of(value, depth + 1)
-        elif isinstance(node, ast.NamedExpr | ast.Await | ast.Starred):
-            yield from self._of(node.value, depth + 1)
-        elif not isinstance(node, ast.Constant):
-            yield Origin(node)
-
-    def _made(self, call: ast.Call, depth: int) -> Iterator[Origin]:
-        func = call.func
-        if isinstance(func, ast.Attribute) and func.attr in facts.MODULE_SELF_METHODS and self._names.qualified(func) is None:
-            if self._definitions.function_called(call) is None:
-                for origin in self._of(func.value, depth + 1):
-                    yield origin._replace(way=(*origin.way, call))
-                return
-        if self._names.qualified(func) in _WRAPPERS and call.args:
-            yield from self._of(call.args[0], depth + 1)
-            return
-        function = self._definitions.function_called(call)
-        if function is not None:
-            yield from self._returned(function, (), call, depth)
-            return
-        yield Origin(call)
-
-    def _bound(self, binding: Binding, depth: int) -> Iterator[Origin]:
-        if binding.kind == "parameter" and isinstance(binding.node, ast.arg):
-            yield from self._parameter(binding, binding.node, depth)
-        elif binding.kind in ("assign", "with") and binding.value is not None:
-            yield from self._part(binding.value, binding.path, depth)
-        elif binding.kind == "loop" and isinstance(binding.value, ast.Tuple | ast.List):
-            for item in binding.value.elts:
-                yield from self._part(item, binding.path, depth)
+            parts = [Origin(value) for value in node.values]
         else:
-            yield Origin(binding.node)
+            parts = self.values_of(node)
+        if not parts:
+            return [Origin(node, by_user)]
+        return [origin for part in parts for origin in self.follow(part.node, by_user or part.by_user, depth + 1)]
 
-    def _part(self, node: ast.expr, path: tuple[int, ...], depth: int) -> Iterator[Origin]:
-        """Origins of one part of an unpacked expression."""
-        if not path:
-            yield from self._of(node, depth + 1)
-        elif isinstance(node, ast.Tuple | ast.List) and -len(node.elts) <= path[0] < len(node.elts):
-            yield from self._part(node.elts[path[0]], path[1:], depth + 1)
-        elif isinstance(node, ast.Call) and (function := self._definitions.function_called(node)) is not None:
-            yield from self._returned(function, path, node, depth)
-        else:
-            yield Origin(node, tuple(str(item) for item in path))
+    def values_of(self, node: ast.expr) -> list[Origin]:
+        """What a variable or an attribute may have been given; empty when it is not known."""
+        if isinstance(node, ast.Name):
+            return [Origin(value) for value in self._name_values(node)]
+        if isinstance(node, ast.Attribute):
+            defaults = [Origin(default, True) for default in self._command_line_defaults(node)]
+            return [*(Origin(value, bool(defaults)) for value in self._attribute_values(node)), *defaults]
+        return []
 
-    def _returned(self, function: FunctionNode, path: tuple[int, ...], call: ast.Call, depth: int) -> Iterator[Origin]:
-        found = False
-        for node in self._tree.inside(function, functions=False):
-            if isinstance(node, ast.Return) and node.value is not None and depth < _DEPTH - 2:
-                for origin in self._part(node.value, path, depth + 2):
-                    found = True
-                    inside = self._tree.encloses(function, origin.node)
-                    # What comes in through a parameter is the same object whoever calls.
-                    yield origin._replace(context=(call, *origin.context)) if inside else origin
-        if not found:
-            yield Origin(call, tuple(str(item) for item in path))
+    def is_sole(self, node: ast.expr) -> bool:
+        """Whether a variable has no other value anywhere in the file."""
+        return not isinstance(node, ast.Name) or len(self._index.names.bindings(node)) == 1
 
-    def _parameter(self, binding: Binding, argument: ast.arg, depth: int) -> Iterator[Origin]:
-        function = binding.statement
+    def _name_values(self, node: ast.Name) -> list[ast.expr]:
         values: list[ast.expr] = []
-        if isinstance(function, FUNCTIONS) and depth < _DEPTH - 2:
-            owner = self._tree.class_of(function)
-            first = function.args.args[0].arg if function.args.args else ""
-            if owner is not None and argument.arg == first:
-                if function.name != "__init__":
-                    calls = self._definitions.calls_of(function)
-                    values = [call.func.value for call in calls if isinstance(call.func, ast.Attribute)]
-                    # `self.other()` inside the class says nothing about which object it is.
-                    values = [value for value in values if not (isinstance(value, ast.Name) and value.id == first)]
+        for binding in self._index.flow.reaching(node):
+            if binding.kind == "assign" and not binding.path and binding.value is not None:
+                values.append(binding.value)
+            elif binding.kind == "parameter":
+                values.extend(self._parameter_values(binding))
             else:
-                values = self._definitions.arguments_for(function, binding.name)
-        for value in values:
-            yield from self._of(value, depth + 2)
-        if not values:
-            yield Origin(argument)
+                return []
+        return values
+
+    def _parameter_values(self, binding: Binding) -> list[ast.expr]:
+        function = binding.statement
+        if not isinstance(function, FUNCTIONS):
+            return []
+        definitions = self._index.definitions
+        passed = definitions.arguments_for(function, binding.name)
+        if binding.value is not None and len(passed) < max(1, len(definitions.calls_of(function))):
+            return [*passed, binding.value]
+        return passed
+
+    def _attribute_values(self, node: ast.Attribute) -> list[ast.expr]:
+        bindings = self._index.flow.reaching_attribute(node)
+        if bindings:
+            values = [binding.value for binding in bindings if binding.kind == "assign" and not binding.path]
+            return [value for value in values if value is not None]
+        return [store.value for store in self._index.device_counts.attribute_stores(node)]
+
+    def _command_line_defaults(self, node: ast.Attribute) -> list[ast.expr]:
+        """Defaults of ``add_argument("--dist-backend", default="nccl")`` for ``args.dist_backend``."""
+        if not isinstance(node.value, ast.Name):
+            return []
+        found = []
+        for call in self._index.calls:
+            if not isinstance(call.func, ast.Attribute) or call.func.attr != "add_argument":
+                continue
+            given = {keyword.arg: keyword.value for keyword in call.keywords}
+            names = [item.value for item in (*call.args, given.get("dest")) if isinstance(item, ast.Constant)]
+            default = given.get("default")
+            if default is not None and any(_option(name) == node.attr for name in names):
+                found.append(default)
+        return found
+
+
+def _option(name: object) -> str:
+    """Attribute that argparse makes of an option's name."""
+    return name.lstrip("-").replace("-", "_") if isinstance(name, str) else ""

@@ -7,7 +7,7 @@ import ast
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.names import Names
 from tpulint.semantic.torch_facts import PROCESS_STARTERS
-from tpulint.semantic.tree import FunctionNode, SyntaxTree
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 
 
 class ParentProcess:
@@ -27,12 +27,21 @@ class ParentProcess:
         """Whether code at the node may run in the parent: at module level, or in a function that leads to a start."""
         if not self.starts:
             return False
-        function = self._tree.function_of(node)
-        if function is None or isinstance(node, ast.arguments):
+        function = self._running_function(node)
+        if function is None:
             return True
         if self._functions is None:
             self._functions = self._find_functions()
         return function in self._functions
+
+    def _running_function(self, node: ast.AST) -> FunctionNode | None:
+        """The function whose call runs the node; defaults and decorators run where the function is defined."""
+        child = node
+        for ancestor in self._tree.ancestors(node):
+            if isinstance(ancestor, FUNCTIONS) and child in ancestor.body:
+                return ancestor
+            child = ancestor
+        return None
 
     def _find_functions(self) -> set[FunctionNode]:
         """Functions in which processes are started, and those that call them."""

@@ -87,7 +87,7 @@ class Regions:
         self.evaluation_loops = self._find_evaluation_loops()
         self._per_evaluation: dict[FunctionNode, LoopNode] = {}
         for node in self.evaluation_loops:
-            for function in self._reached(node):
+            for function in self.functions_in(node):
                 self._per_evaluation.setdefault(function, node)
 
     # ---------------------------------------------------------------- events
@@ -321,9 +321,6 @@ class Regions:
                         todo.append(function)
         return {function for function in self._per_step if function not in always}
 
-    def _reached(self, holder: ast.AST) -> list[FunctionNode]:
-        return self._summary(holder).functions
-
     def _find_evaluation_loops(self) -> list[LoopNode]:
         """Loops that run a module without a backward pass, under no_grad or after ``eval()``."""
         result = []
@@ -398,6 +395,10 @@ class Regions:
     def functions_in(self, holder: ast.AST) -> list[FunctionNode]:
         """Functions of this file that a loop body or function runs, those called by them included."""
         return self._summary(holder).functions
+
+    def boundaries_in(self, holder: ast.AST) -> list[ast.AST]:
+        """Step boundaries that a loop body or function sets, through the functions it calls as well."""
+        return self._summary(holder).boundaries
 
     def records_gradient(self, node: ast.AST) -> bool:
         """Whether operations at a node can become part of a gradient: false under ``torch.no_grad()``."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, NamedTuple
 
+from tpulint.semantic.kinds import Kind
 from tpulint.semantic.names import Binding
 from tpulint.semantic.reads import How, Read, adds_to_itself
 from tpulint.semantic.regions import Pace
@@ -68,6 +69,28 @@ class Totals:
             if total is not None:
                 result.append(total)
         return sorted(result, key=lambda total: index.span(total.target))
+
+    def device_text(self, loop: LoopNode) -> str | None:
+        """How the device is written where the loop moves its batches, if that can be written in front of the loop too."""
+        index = self._index
+        begin = index.span(loop).start
+        for call, _ in index.method_calls("to"):
+            if not call.args or not index.tree.encloses(loop, call):
+                continue
+            device = call.args[0]
+            root: ast.expr = device
+            while isinstance(root, ast.Attribute):
+                root = root.value
+            if not isinstance(root, ast.Name) or index.kind(device) is not Kind.DEVICE and "device" not in index.text(device).lower():
+                continue
+            bindings = index.names.bindings(root)
+            same = index.names.find(root.id, index.names.scope_of(loop))
+            if not bindings or same is None or same[1] is not bindings or index.function_of(call) is not index.function_of(loop):
+                continue
+            here = same[0] is index.names.scope_of(loop)
+            if not here or all(b.kind == "parameter" or index.span(b.node).start < begin for b in bindings):
+                return index.text(device)
+        return None
 
     # ---------------------------------------------------------------- one total
 

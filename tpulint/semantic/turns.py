@@ -14,7 +14,7 @@ from tpulint.semantic.tree import FunctionNode, LoopNode, SyntaxTree
 
 _DEPTH = 4
 _TRAINED = (Kind.MODULE, Kind.OPTIMIZER, Kind.SCALER, Kind.SCHEDULER)
-_HARMLESS_METHODS = frozenset({"step", "zero_grad", "append", "extend", "size", "dim", "numel", "items", "keys", "values", "get"})
+_HARMLESS_METHODS = frozenset({"append", "extend", "size", "dim", "numel", "items", "keys", "values", "get"})
 """Methods that do not look at the clock, print or read, whatever the object is."""
 _METRICS = ("torchmetrics.", "torcheval.metrics.")
 
@@ -160,6 +160,8 @@ class Turns:
                 return Work.DEVICE if call.func.attr in ("update", "forward") else Work.READ
             if Kind.MODULE in arguments and call.func.attr.startswith("update"):
                 return Work.DEVICE  # an exponential moving average of the weights
+            if call.func.attr in ("zero_grad", "step"):
+                return Work.DEVICE
             if call.func.attr in _HARMLESS_METHODS:
                 return Work.DEVICE if any(kind is Kind.TENSOR for kind in arguments) else Work.HOST
         return Work.READ

@@ -40,7 +40,7 @@ def _fix(ctx: FileContext, launch: Launch, *, per_gpu: bool) -> FixBuilder:
     reason = "torch_xla.launch runs the function in one process per chip, with the index of the process first."
     fix = ctx.fix("Start with `torch_xla.launch`", Applicability.SAFE, reason, Scope.MODULE)
     if not per_gpu:
-        fix.lower(Applicability.UNSAFE, "torch_xla.launch starts one process per chip, however many are asked for here.")
+        fix.lower(Applicability.UNSAFE, "One process per chip is started, however many are asked for here.")
     arguments, call = launch.arguments, launch.call
     join = arguments.get("join")
     if join is not None and not (isinstance(join, ast.Constant) and join.value is True):
@@ -59,19 +59,17 @@ def _fix(ctx: FileContext, launch: Launch, *, per_gpu: bool) -> FixBuilder:
     if any(not item.is_whole for item in handed):
         fix.lower(Applicability.UNSAFE, "The number of processes is set anew in a namespace that other code may fill.")
     _hand_over(ctx, fix, launch, handed, gone)
-    fix.delete_arguments(call, [item for item in gone if isinstance(item, ast.keyword | ast.expr) and item in _own(call)])
+    fix.delete_arguments(call, [item for item in (*call.args, *call.keywords) if item in gone])
     for statement in unread_counts(ctx.index, gone):
         assert isinstance(statement, ast.stmt)
         fix.delete(statement)
     return fix
 
 
-def _own(call: ast.Call) -> list[ast.AST]:
-    return [*call.args, *call.keywords]
-
-
-def _hand_over(ctx: FileContext, fix: FixBuilder, launch: Launch, handed: list[Handover], gone: list[ast.AST]) -> None:
-    """Let the launched functions ask for the number of processes: the parent must not, it would start the runtime."""
+def _hand_over(
+    ctx: FileContext, fix: FixBuilder, launch: Launch, handed: list[Handover], gone: list[ast.AST]
+) -> None:
+    """Let the launched functions ask for the number of processes: in the parent, that would start the runtime."""
     index = ctx.index
     lines: dict[FunctionNode, list[str]] = {}
     dropped: list[ast.expr] = []

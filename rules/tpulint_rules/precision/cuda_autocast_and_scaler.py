@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope, Severity, Span
-from tpulint.semantic.mixed_precision import Autocast, Scaler
+from tpulint.semantic.mixed_precision import Autocast
+from tpulint_rules.precision._unscaled import take_out
 
 _FLOAT16 = ("torch.float16", "torch.half")
 _BFLOAT16 = "torch.bfloat16"
@@ -24,8 +25,9 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     if scalers:
         fix.title = "Use bfloat16 autocast without gradient scaling" if any(fixed) else "Leave out the gradient scaler"
         fix.lower(Applicability.UNSAFE, "Gradients are no longer scaled: right for bfloat16, whose range is that of float32.")
-    for scaler in scalers:
-        _take_out(ctx, fix, scaler)
+    take_out(ctx, fix, scalers)
+    if any(certainty is Certainty.LIKELY for *_, certainty in found):
+        fix.lower(Applicability.UNSAFE, "Where a device type is a variable, it is likely, not certain, that it means the device.")
     group = fix.build()
     for (autocast, message, severity, certainty), is_fixed in zip(found, fixed, strict=True):
         yield ctx.finding(autocast.call, message, group if is_fixed else None, severity=severity, certainty=certainty)
@@ -113,45 +115,3 @@ def _is_text(node: ast.expr | None, text: str) -> bool:
 
 def _is_off(call: ast.Call) -> bool:
     return any(item.arg == "enabled" and isinstance(item.value, ast.Constant) and item.value.value is False for item in call.keywords)
-
-
-# -------------------------------------------------------------------- scaler
-
-
-def _take_out(ctx: FileContext, fix: FixBuilder, scaler: Scaler) -> None:
-    """Write the plain calls where everything done with the scaler is seen; else only switch it off."""
-    if not scaler.closed:
-        torch = fix.use("torch", at=scaler.call)
-        fix.replace(scaler.call, f'{torch}.amp.GradScaler("xla", enabled=False)')
-        return
-    gone: list[ast.stmt] = list(scaler.statements)
-    for call in scaler.uses:
-        assert isinstance(call.func, ast.Attribute)
-        if call.func.attr == "scale":
-            alone = isinstance(ctx.index.parent(call), ast.Assign) and "\n" not in ctx.text(call)
-            fix.replace(call, ctx.text(call.args[0]) if alone else fix.text(call.args[0]))
-        elif call.func.attr == "step":
-            end = ctx.index.span(call).end - 1
-            rest = [*call.args[1:], *call.keywords]
-            arguments = ctx.source.text[ctx.index.span(rest[0]).start : end] if rest else ""
-            fix.replace(call, f"{fix.text(call.args[0])}.step({arguments})")
-        else:
-            gone.append(ctx.index.statement_of(call))
-    for statement in _with_emptied_blocks(ctx, gone):
-        fix.delete(statement)
-
-
-def _with_emptied_blocks(ctx: FileContext, gone: list[ast.stmt]) -> list[ast.stmt]:
-    """The statements to delete, an ``if`` in place of its contents where nothing else is in it."""
-    result = list(dict.fromkeys(gone))
-    for statement in result:
-        holder = ctx.index.parent(statement)
-        if not isinstance(holder, ast.If) or holder in result:
-            continue
-        contents = [*holder.body, *holder.orelse]
-        is_elif = isinstance(outer := ctx.index.parent(holder), ast.If) and outer.orelse == [holder]
-        acts = any(isinstance(node, ast.Call | ast.NamedExpr) for node in (holder.test, *ctx.index.tree.inside(holder.test)))
-        if not acts and not is_elif and all(item in result for item in contents):
-            result = [item for item in result if item not in contents]
-            return _with_emptied_blocks(ctx, [*result, holder])
-    return result

@@ -9,7 +9,7 @@ from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
 from tpulint.semantic import FUNCTIONS, Kind
 from tpulint.semantic.moves import SWAP_FLAG, Move
-from tpulint.semantic.origins import Origin
+from tpulint.semantic.creations import Creation
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
@@ -20,15 +20,15 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     told: list[Move] = []
     for optimizer, modules in optimizers:
         for module in modules:
-            origins = moves.origins.of(module)
-            if _is_on_device(ctx, optimizer, origins):
+            creations = moves.creations.of(module)
+            if _is_on_device(ctx, optimizer, creations):
                 continue
             for move in moves.moves:
-                shared = [origin for origin in move.origins if any(origin.overlaps(other) for other in origins)]
+                shared = [creation for creation in move.creations if any(creation.overlaps(other) for other in creations)]
                 if not shared or move in told or moves.precedes(optimizer, move.call) is not True:
                     continue
                 told.append(move)
-                known = move.certain and not any(isinstance(origin.node, ast.arg) for origin in shared)
+                known = move.certain and not any(isinstance(creation.node, ast.arg) for creation in shared)
                 yield _finding(ctx, optimizer, move, Certainty.CERTAIN if known else Certainty.LIKELY)
     for move in moves.moves:
         if move not in told and (built := _passed_beside(ctx, move)) is not None:
@@ -88,20 +88,20 @@ def _added_to(ctx: FileContext, name: ast.Name) -> Iterator[ast.expr]:
             yield from call.args
 
 
-def _is_on_device(ctx: FileContext, optimizer: ast.Call, origins: list[Origin]) -> bool:
+def _is_on_device(ctx: FileContext, optimizer: ast.Call, creations: list[Creation]) -> bool:
     """Whether the module has moved, or may have, when the optimizer is built."""
     moves = ctx.index.moves
-    for origin in origins:
-        if any(moves.to_device(call) is not None for call in origin.way):
+    for creation in creations:
+        if any(moves.to_device(call) is not None for call in creation.way):
             return True
-        if isinstance(origin.node, ast.Call):
-            arguments = [*origin.node.args, *(item.value for item in origin.node.keywords)]
-            if any(item.arg in ("device", "device_map") for item in origin.node.keywords):
+        if isinstance(creation.node, ast.Call):
+            arguments = [*creation.node.args, *(item.value for item in creation.node.keywords)]
+            if any(item.arg in ("device", "device_map") for item in creation.node.keywords):
                 return True
             if any(ctx.index.kind(item) is Kind.DEVICE for item in arguments):
                 return True
         for move in moves.moves:
-            if any(origin.overlaps(other) for other in move.origins) and moves.precedes(move.call, optimizer) is not False:
+            if any(creation.overlaps(other) for other in move.creations) and moves.precedes(move.call, optimizer) is not False:
                 return True
     return ctx.index.mentions(r"set_default_(device|tensor_type)|with torch\.device\(")
 
@@ -112,7 +112,7 @@ def _passed_beside(ctx: FileContext, move: Move) -> ast.arg | None:
     if function is None or ctx.index.definitions.calls_of(function):
         return None
     arguments = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
-    if not any(origin.node in arguments and not origin.way for origin in move.origins):
+    if not any(creation.node in arguments and not creation.way for creation in move.creations):
         return None
     for argument in arguments:
         if _is_optimizer(ctx, argument):
@@ -184,10 +184,13 @@ def _mentions(ctx: FileContext, statement: ast.stmt, text: str) -> bool:
 
 
 def _flagged(ctx: FileContext) -> FixBuilder:
-    """The flag of torch that makes a move keep the parameter objects."""
+    """The flag of torch that makes a move keep the parameter objects.
+
+    Not of module scope: what wide fixes unfold may let the move be put in front of the optimizer.
+    """
     fix = ctx.fix("Make moves keep the parameters", Applicability.UNSAFE,
                   "The flag is for the whole process; with it a model cannot change its device between forward and backward, "
-                  "and `load_state_dict` fails on recurrent layers.", Scope.MODULE)  # fmt: skip
+                  "and `load_state_dict` fails on recurrent layers.", Scope.STATEMENT)  # fmt: skip
     torch = fix.use("torch")
     fix.insert_below_imports(f"{torch}{SWAP_FLAG.removeprefix('torch')}(True)")
     return fix

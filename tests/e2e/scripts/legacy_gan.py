@@ -32,7 +32,7 @@ class Generator(nn.Module):
         self.model = nn.Sequential(
             nn.Linear(opt.latent_dim, 24),
             nn.LeakyReLU(0.2, inplace=True),
-            nn.Linear(24, 24),
+            nn.Linear(24, 24, bias=False),
             nn.BatchNorm1d(24, 0.8),
             nn.LeakyReLU(0.2, inplace=True),
             nn.Linear(24, points),

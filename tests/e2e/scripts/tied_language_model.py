@@ -44,7 +44,9 @@ class TiedModel(nn.Module):
         super().__init__()
         self.drop = nn.Dropout(0.2)
         self.encoder = nn.Embedding(ntoken, ninp)
-        self.mix = nn.TransformerEncoderLayer(ninp, 2, 2 * ninp, dropout=0.2, batch_first=True, norm_first=True)
+        self.mix = nn.TransformerEncoderLayer(
+            ninp, 2, 2 * ninp, dropout=0.2, batch_first=True, norm_first=True, bias=False
+        )
         self.decoder = nn.Linear(ninp, ntoken, bias=False)
         if tie_weights:
             self.decoder.weight = self.encoder.weight

@@ -1,0 +1,118 @@
+"""All places of a file that choose a CUDA device, and the one fix that chooses the XLA device in their stead."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tpulint.context import FileContext, FixBuilder
+from tpulint.model import Applicability, Certainty, Finding, Fix, Scope
+from tpulint.semantic.devices import Devices, Role, Site
+
+if TYPE_CHECKING:
+    from tpulint.folding import Folding
+
+_REASON = "Every place that chooses the device is certain, and they change together."
+_SILENT = "so without a GPU this trains on the host CPU without a word"
+_MODEL_PARALLEL = "The file uses several GPUs by number: one process drives one XLA device, so the parts of the model must share it or be sharded with `torch_xla.distributed.spmd`"
+
+
+def check(ctx: FileContext) -> Iterator[Finding]:
+    devices = ctx.index.devices
+    sites = devices.sites
+    if not sites or not any(name.split(".")[0] == "torch" for _, name in ctx.index.references("torch")):
+        return
+    numbers = {site.index for site in sites if site.role is not Role.COMPARISON and site.index.isdigit()}
+    fix = _choose_xla(ctx, devices) if len(numbers) < 2 else None
+    for site in sites:
+        certainty = Certainty.CERTAIN if site.certain else Certainty.LIKELY
+        yield ctx.finding(site.node, _message(ctx, site), fix, certainty=certainty, help="" if len(numbers) < 2 else _MODEL_PARALLEL)
+
+
+def _message(ctx: FileContext, site: Site) -> str:
+    text = " ".join(ctx.text(site.node).split())
+    text = f"`{text}`" if len(text) <= 60 else f"`{text[:57]}...`"
+    if site.role is Role.QUESTION:
+        return f"{text} answers for GPUs only, {_SILENT}"
+    if "accelerator" in text:
+        return f"{text} never answers with the XLA device, {_SILENT}"
+    if site.role is Role.COMPARISON:
+        return f"the device is compared with {text}, which it is not on a TPU machine"
+    if site.role is Role.NUMBER:
+        return f"{text} stands for a GPU by its number, and a TPU machine has none"
+    if site.role is Role.GENERATOR:
+        return f"{text} raises: random generators exist for the CPU and for GPUs only"
+    return f"{text} chooses a GPU, and moving anything there fails on a TPU machine"
+
+
+def _choose_xla(ctx: FileContext, devices: Devices) -> Fix | None:
+    fix = ctx.fix("Choose the XLA device", Applicability.SAFE, _REASON, Scope.MODULE)
+    folding = fix.fold({site.node: site.answer for site in devices.sites if site.role is Role.QUESTION})
+    for site in devices.sites:
+        node = site.node
+        if site.role is Role.QUESTION or folding.drops(node):
+            continue
+        if site.role is Role.NAME and (call := _device_call(ctx, folding, node)) is not None:
+            folding.replace(call, _device(ctx, fix, call))
+        elif site.role is Role.NAME:
+            folding.replace(node, _name(ctx, node))
+        elif site.role is Role.COMPARISON:
+            folding.replace(node, _name(ctx, node, ":0" if _is_compared_as_object(ctx, node) else ""))
+        elif isinstance(node, ast.Call) and site.role is Role.GENERATOR:
+            folding.replace(node, f"{ctx.text(node.func)}()")
+        else:
+            folding.replace(node, _device(ctx, fix, node))
+    reports = [statement for body in folding.kept for statement in devices.features.cuda_reports(body)]
+    for statement in reports:
+        folding.delete(statement)
+    folding.write()
+    fix.use("torch_xla")
+    _lower(ctx, fix, devices, bool(reports))
+    return fix.build()
+
+
+def _device_call(ctx: FileContext, folding: Folding, node: ast.expr) -> ast.Call | None:
+    """The ``torch.device(...)`` around a name when nothing but the name is left in it."""
+    child: ast.AST = node
+    for parent in ctx.index.tree.ancestors(node):
+        if isinstance(parent, ast.Call):
+            whole = ctx.index.qualified_name(parent.func) == "torch.device" and parent.args[:1] == [child]
+            return parent if whole and folding.rest(parent.args[0]) is node else None
+        if not isinstance(parent, ast.IfExp):
+            return None
+        child = parent
+    return None
+
+
+def _device(ctx: FileContext, fix: FixBuilder, at: ast.expr) -> str:
+    if ctx.index.parent_process.runs(at):
+        # naming the device is free, taking it starts the runtime, after which no process can be started
+        return f'{fix.use("torch", at=at)}.device("xla")'
+    return f"{fix.use('torch_xla', at=at)}.device()"
+
+
+def _name(ctx: FileContext, node: ast.expr, suffix: str = "") -> str:
+    quotes = [character for character in ctx.text(node) if character in "\"'"]
+    quote = quotes[0] if quotes else '"'
+    return f"{quote}xla{suffix}{quote}"
+
+
+def _is_compared_as_object(ctx: FileContext, node: ast.expr) -> bool:
+    """``str(device) == "cuda"``: the text of the XLA device has its number in it."""
+    parent = ctx.index.parent(node)
+    if not isinstance(parent, ast.Compare) or not isinstance(parent.ops[0], ast.Eq | ast.NotEq):
+        return False
+    return any(isinstance(s, ast.Call) and ctx.index.qualified_name(s.func) == "builtins.str" for s in (parent.left, *parent.comparators))
+
+
+def _lower(ctx: FileContext, fix: FixBuilder, devices: Devices, drops_reports: bool) -> None:
+    roles = {site.role for site in devices.sites}
+    if Role.COMPARISON in roles:
+        fix.lower(Applicability.UNSAFE, "Comparisons with the name of the device change as well, and with them what they guard.")
+    elif not all(site.certain for site in devices.sites):
+        fix.lower(Applicability.UNSAFE, "Not every value that names the device is seen to be used as one.")
+    elif drops_reports:
+        fix.lower(Applicability.UNSAFE, "Messages about the GPU are left out.")
+    elif any(ctx.index.method_calls("cuda")) or ctx.index.mentions(r"\btorch\.cuda\.(?!is_available|is_bf16_supported)"):
+        fix.lower(Applicability.UNSAFE, "Code that was skipped without a GPU now runs, and it calls into CUDA.")

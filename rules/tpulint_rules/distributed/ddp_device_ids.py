@@ -1,0 +1,44 @@
+"""DistributedDataParallel told which GPU is its own."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tpulint.context import FileContext
+from tpulint.model import Applicability, Finding
+
+_WRAPPER = "torch.nn.parallel.DistributedDataParallel"
+_BUCKET_VIEW = "gradient_as_bucket_view"
+_GPUS = ("device_ids", "output_device")
+
+
+def check(ctx: FileContext) -> Iterator[Finding]:
+    for call in ctx.index.calls_to(_WRAPPER):
+        if any(isinstance(item, ast.Starred) for item in call.args):
+            continue
+        given: list[ast.expr | ast.keyword] = [
+            *call.args[1:3],
+            *(item for item in call.keywords if item.arg in _GPUS),
+        ]
+        named = [item for item in given if not _is_none(item)]
+        if not named:
+            continue
+        fix = ctx.fix(
+            f"Replace with `{_BUCKET_VIEW}=True`", Applicability.SAFE,
+            "Each process drives one XLA device; gradients that are views of the buckets have the same values.",
+        )  # fmt: skip
+        gone = list(given)
+        if len(call.args) <= 3 and not any(item.arg in (_BUCKET_VIEW, None) for item in call.keywords):
+            fix.replace(gone.pop(0), f"{_BUCKET_VIEW}=True")
+        if len(call.args) > 3:
+            fix.give_up()  # what follows by position would move up
+        fix.delete_arguments(call, gone)
+        name = named[0].arg if isinstance(named[0], ast.keyword) else _GPUS[0]
+        message = f"`{name}` of `DistributedDataParallel` chooses a GPU; the process has one XLA device and no choice"
+        yield ctx.finding(named[0], message, fix)
+
+
+def _is_none(item: ast.expr | ast.keyword) -> bool:
+    value = item.value if isinstance(item, ast.keyword) else item
+    return isinstance(value, ast.Constant) and value.value is None

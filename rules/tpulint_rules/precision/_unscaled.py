@@ -1,0 +1,109 @@
+"""Training steps written without their gradient scaler."""
+
+from __future__ import annotations
+
+import ast
+
+from tpulint.context import FileContext, FixBuilder
+from tpulint.semantic.mixed_precision import Scaler
+
+
+def take_out(ctx: FileContext, fix: FixBuilder, scalers: list[Scaler]) -> None:
+    """Write the plain calls where everything done with a scaler is seen; else only switch it off."""
+    plain: dict[ast.Call, str] = {}
+    gone: list[ast.stmt] = []
+    for scaler in scalers:
+        if not scaler.closed:
+            torch = fix.use("torch", at=scaler.call)
+            fix.replace(scaler.call, f'{torch}.amp.GradScaler("xla", enabled=False)')
+            continue
+        gone.extend(scaler.statements)
+        for call in scaler.uses:
+            assert isinstance(call.func, ast.Attribute)
+            if call.func.attr in ("scale", "step"):
+                plain[call] = _plain_call(ctx, fix, call, call.func.attr)
+            else:
+                gone.append(ctx.index.statement_of(call))
+    twins = _twins(ctx, plain, gone)
+    folding = fix.fold(twins) if twins else None
+    for call, text in plain.items():
+        if folding is None or not folding.drops(call):
+            fix.replace(call, text)
+    for statement in _with_emptied_blocks(ctx, gone):
+        if folding is None or not folding.drops(statement):
+            fix.delete(statement)
+
+
+def _plain_call(ctx: FileContext, fix: FixBuilder, call: ast.Call, method: str) -> str:
+    if method == "scale":
+        is_alone = isinstance(ctx.index.parent(call), ast.Assign) and "\n" not in ctx.text(call)
+        return ctx.text(call.args[0]) if is_alone else fix.text(call.args[0])
+    rest = [*call.args[1:], *call.keywords]
+    end = ctx.index.span(call).end - 1
+    arguments = ctx.source.text[ctx.index.span(rest[0]).start : end] if rest else ""
+    return f"{fix.text(call.args[0])}.step({arguments})"
+
+
+def _with_emptied_blocks(ctx: FileContext, gone: list[ast.stmt]) -> list[ast.stmt]:
+    """The statements to delete, an ``if`` in place of its contents where nothing else is in it."""
+    result = list(dict.fromkeys(gone))
+    for statement in result:
+        holder = ctx.index.parent(statement)
+        if not isinstance(holder, ast.If) or holder in result or _is_elif(ctx, holder) or _acts(ctx, holder.test):
+            continue
+        contents = [*holder.body, *holder.orelse]
+        if all(item in result for item in contents):
+            return _with_emptied_blocks(ctx, [*(item for item in result if item not in contents), holder])
+    return result
+
+
+# -------------------------------------------------------------------- branches that become the same
+
+
+def _twins(ctx: FileContext, plain: dict[ast.Call, str], gone: list[ast.stmt]) -> dict[ast.expr, bool]:
+    """Conditions between a branch with the scaler and one that does the same without it, with the branch to keep."""
+    found: dict[ast.expr, bool] = {}
+    holders = [ancestor for call in plain for ancestor in ctx.index.tree.ancestors(call) if isinstance(ancestor, ast.If)]
+    for holder in dict.fromkeys(holders):
+        if not holder.orelse or _is_elif(ctx, holder) or isinstance(holder.orelse[0], ast.If) or _acts(ctx, holder.test):
+            continue
+        if not _same_blocks(holder.body, holder.orelse, plain, gone):
+            continue
+        with_scaler = any(_encloses(ctx, item, call) for item in holder.body for call in plain)
+        found[holder.test] = not with_scaler
+    return found
+
+
+def _same_blocks(one: list[ast.stmt], two: list[ast.stmt], plain: dict[ast.Call, str], gone: list[ast.stmt]) -> bool:
+    left, right = [item for item in one if item not in gone], [item for item in two if item not in gone]
+    return len(left) == len(right) > 0 and all(_same(a, b, plain, gone) for a, b in zip(left, right, strict=True))
+
+
+def _same(one: object, two: object, plain: dict[ast.Call, str], gone: list[ast.stmt]) -> bool:
+    """Whether two pieces of a tree are the same once the scaler is out."""
+    if isinstance(one, ast.Call) and one in plain:
+        one = ast.parse(plain[one].strip(), mode="eval").body
+    if isinstance(two, ast.Call) and two in plain:
+        two = ast.parse(plain[two].strip(), mode="eval").body
+    if isinstance(one, list) and isinstance(two, list):
+        left, right = [item for item in one if item not in gone], [item for item in two if item not in gone]
+        return len(left) == len(right) and all(_same(a, b, plain, gone) for a, b in zip(left, right, strict=True))
+    if isinstance(one, ast.AST) and isinstance(two, ast.AST):
+        return type(one) is type(two) and all(
+            _same(getattr(one, field, None), getattr(two, field, None), plain, gone) for field in one._fields
+        )
+    return one == two
+
+
+def _encloses(ctx: FileContext, outer: ast.AST, inner: ast.AST) -> bool:
+    return ctx.index.tree.encloses(outer, inner)
+
+
+def _is_elif(ctx: FileContext, node: ast.If) -> bool:
+    outer = ctx.index.parent(node)
+    return isinstance(outer, ast.If) and outer.orelse == [node]
+
+
+def _acts(ctx: FileContext, test: ast.expr) -> bool:
+    """Whether a condition does more than look at values."""
+    return any(isinstance(node, ast.Call | ast.NamedExpr | ast.Await) for node in (test, *ctx.index.tree.inside(test)))

@@ -1,0 +1,50 @@
+"""A training loop in which nothing tells where a step ends."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tpulint.context import FileContext
+from tpulint.model import Applicability, Certainty, Finding, Scope, Span
+from tpulint.semantic import Kind, LoopNode, StepLoop
+
+SAFE = "A step boundary changes when the recorded work runs, not what it computes."
+LIKELY = "That this loop updates parameters is likely, not certain."
+
+
+def check(ctx: FileContext) -> Iterator[Finding]:
+    """Every step loop without a boundary."""
+    index = ctx.index
+    if not index.kinds.mentions_device:
+        return
+    for loop in index.step_loops:
+        if loop.boundaries:
+            continue
+        certain = is_certain(ctx, loop)
+        places = index.turns.boundary_places(loop)
+        fix = ctx.fix("Mark the end of the step", Applicability.SAFE if certain else Applicability.UNSAFE,
+                      SAFE if certain else LIKELY, Scope.STATEMENT)  # fmt: skip
+        for place in places:
+            fix.insert_after(place, f"{fix.use('torch_xla', at=place)}.sync()")
+        yield ctx.finding(
+            header(ctx, loop.node), "training loop has no step boundary: the graph grows from step to step and is compiled anew each time",
+            fix, certainty=Certainty.CERTAIN if certain else Certainty.LIKELY,
+        )  # fmt: skip
+
+
+def is_certain(ctx: FileContext, loop: StepLoop) -> bool:
+    """Whether what is stepped is known to be an optimizer: by its origin, or because its gradients are cleared too."""
+    index = ctx.index
+    for update in loop.updates:
+        if isinstance(update.func, ast.Attribute):
+            value = index.value(update.func.value)
+            if value.kind in (Kind.OPTIMIZER, Kind.SCALER):
+                return True
+    return bool(loop.manual_updates)
+
+
+def header(ctx: FileContext, loop: LoopNode) -> Span:
+    """The first line of a loop, up to its colon."""
+    last = loop.test if isinstance(loop, ast.While) else loop.iter
+    return Span(ctx.index.span(loop).start, ctx.index.span(last).end)

@@ -1,0 +1,218 @@
+"""Who may import whom, what a check loads, and the names that rules and runtime share."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+ENGINE = ROOT / "tpulint"
+RULES = ROOT / "rules" / "tpulint_rules"
+RUNTIME = ROOT / "runtime" / "tpulint_runtime"
+STANDARD = sys.stdlib_module_names
+
+
+def python_files(folder: Path, *without: str) -> list[Path]:
+    return [path for path in sorted(folder.rglob("*.py")) if not set(without) & set(path.relative_to(folder).parts)]
+
+
+def imports(path: Path, root: Path) -> Iterator[str]:
+    """Absolute names of everything a file imports, at any depth; names of ``from a import b`` as ``a.b``."""
+    package = [*path.relative_to(root).with_suffix("").parts][:-1]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            module = ".".join([*base, *([node.module] if node.module else [])])
+            yield from (f"{module}.{alias.name}" for alias in node.names)
+
+
+def test_imports_are_read_as_python_does(tmp_path: Path) -> None:
+    file = tmp_path / "package" / "inner" / "module.py"
+    file.parent.mkdir(parents=True)
+    file.write_text("import a.b\ndef f():\n    from c import d\n    from . import e\n    from ..g import h\n")
+    assert set(imports(file, tmp_path)) == {"a.b", "c.d", "package.inner.e", "package.g.h"}
+
+
+def is_under(name: str, *roots: str) -> bool:
+    return any(name == root or name.startswith(root + ".") for root in roots)
+
+
+# ------------------------------------------------------------------------ directions
+
+
+@pytest.mark.parametrize("path", python_files(RULES, "preludes"), ids=lambda path: str(path.relative_to(RULES)))
+def test_rules_know_the_rule_api_only(path: Path) -> None:
+    for name in imports(path, RULES.parent):
+        root = name.partition(".")[0]
+        allowed = root in STANDARD or is_under(
+            name, "tpulint.context", "tpulint.model", "tpulint.semantic", "tpulint_rules"
+        )
+        assert allowed, f"{path.name} imports {name}"
+        assert root != "inspect", "a rule works on source, not on live objects"
+
+
+@pytest.mark.parametrize("path", python_files(ENGINE), ids=lambda path: str(path.relative_to(ENGINE)))
+def test_engine_knows_no_rule_and_no_torch(path: Path) -> None:
+    for name in imports(path, ROOT):
+        assert not is_under(name, "tpulint_rules", "tpulint_runtime", "torch", "torch_xla", "tests"), (
+            f"{path.name} imports {name}"
+        )
+
+
+def test_few_modules_name_the_package_of_rules() -> None:
+    naming = set()
+    for path in python_files(ENGINE):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and node.value == "tpulint_rules":
+                naming.add(path.name)
+    assert naming <= {"catalog.py", "config.py", "scaffold.py"}
+
+
+@pytest.mark.parametrize("module", ["model.py", "targets.py", "card.py"])
+def test_plain_data_needs_the_standard_library_only(module: str) -> None:
+    for name in imports(ENGINE / module, ROOT):
+        assert name.partition(".")[0] in STANDARD, f"{module} imports {name}"
+
+
+def test_semantic_index_stands_on_source_and_model() -> None:
+    for path in python_files(ENGINE / "semantic"):
+        for name in imports(path, ROOT):
+            own = is_under(name, "tpulint.semantic", "tpulint.model", "tpulint.source")
+            assert own or name.partition(".")[0] in STANDARD, f"{path.name} imports {name}"
+
+
+@pytest.mark.parametrize("path", python_files(RUNTIME), ids=lambda path: str(path.relative_to(RUNTIME)))
+def test_runtime_does_not_know_the_linter(path: Path) -> None:
+    for name in imports(path, RUNTIME.parent):
+        assert not is_under(name, "tpulint", "tpulint_rules"), f"{path.name} imports {name}"
+        if is_under(name, "torch_xla"):
+            assert path.name == "backend.py", f"{path.name} imports {name}: only backend.py names a backend"
+
+
+@pytest.mark.parametrize("folder", [ENGINE, RULES, RUNTIME], ids=lambda folder: folder.name)
+def test_nothing_imports_tests(folder: Path) -> None:
+    helpers = {path.stem for path in Path(__file__).parent.glob("*.py")} | {"tests", "pytest", "hypothesis"}
+    for path in python_files(folder):
+        for name in imports(path, folder.parent):
+            assert name.partition(".")[0] not in helpers, f"{path.name} imports {name}"
+
+
+# ------------------------------------------------------------------------ what a check loads
+
+HEAVY = {
+    "libcst", "yaml", "rich", "click", "torch", "dataclasses", "inspect", "logging", "multiprocessing", "hashlib",
+    "pathlib", "difflib", "tpulint.card_parser", "tpulint.strict_yaml", "tpulint.fixer", "tpulint.rule_docs",
+}  # fmt: skip
+
+LINT = """\
+import sys
+from tpulint.catalog import load
+from tpulint.config import Settings
+from tpulint.linter import lint
+from tpulint.source import SourceFile
+catalogue = load()
+with open(sys.argv[1], "rb") as file:
+    source = SourceFile.from_bytes(file.read(), sys.argv[1])
+result = lint(source, Settings(), catalogue)
+assert result.findings == (), result.findings
+assert result.error == "", result.error
+print(*sorted(sys.modules))
+"""
+
+CLEAN = """\
+import torch
+import torch_xla
+
+device = torch_xla.device()
+x = torch.ones(2, device=device)
+torch_xla.sync()
+"""
+
+
+def modules_of(code: str, *arguments: str, cache: Path) -> set[str]:
+    """What a fresh interpreter without site packages' start-up files has loaded in the end."""
+    environment = {**os.environ, "XDG_CACHE_HOME": str(cache), "PYTHONPATH": os.pathsep.join(sys.path)}
+    for _ in range(2):  # the first run parses the cards and keeps them
+        run = subprocess.run(
+            [sys.executable, "-S", "-c", code, *arguments], env=environment, capture_output=True, text=True, check=False
+        )
+        assert run.returncode == 0, run.stderr
+    return set(run.stdout.split())
+
+
+def test_clean_check_of_one_file_loads_nothing_heavy(tmp_path: Path) -> None:
+    file = tmp_path / "train.py"
+    file.write_text(CLEAN)
+    loaded = modules_of(LINT, str(file), cache=tmp_path)
+    assert "tpulint.semantic" in loaded, "the file was not looked at"
+    before = modules_of("import sys; print(*sorted(sys.modules))", cache=tmp_path)
+    assert (loaded - before) & HEAVY == set()
+
+
+def test_file_without_an_anchor_is_not_parsed(tmp_path: Path) -> None:
+    file = tmp_path / "plain.py"
+    file.write_text("print('nothing to see')\n")
+    loaded = modules_of(LINT, str(file), cache=tmp_path)
+    assert "tpulint.semantic" not in loaded
+    assert "tpulint.declarative" not in loaded
+
+
+def test_command_line_check_loads_nothing_heavy(tmp_path: Path) -> None:
+    file = tmp_path / "train.py"
+    file.write_text(CLEAN)
+    code = """\
+import sys
+from tpulint.cli import main
+try:
+    main()
+except SystemExit as end:
+    assert end.code in (0, None), end.code
+print()
+print(*sorted(sys.modules))
+"""
+    loaded = modules_of(code, "check", "--isolated", "--no-cache", str(file), cache=tmp_path)
+    assert "tpulint.linter" in loaded
+    assert (
+        loaded & {"libcst", "yaml", "rich", "torch", "multiprocessing", "tpulint.fixer", "tpulint.card_parser"} == set()
+    )
+
+
+# ------------------------------------------------------------------------ rules and runtime
+
+
+def runtime_names() -> set[str]:
+    """``__all__`` of the runtime, read without importing torch."""
+    if not (RUNTIME / "__init__.py").exists():
+        return set()
+    for node in ast.parse((RUNTIME / "__init__.py").read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "__all__" for t in node.targets):
+            return set(ast.literal_eval(node.value))
+    raise AssertionError("tpulint_runtime has no __all__")
+
+
+def mentioned_names() -> Iterator[tuple[str, str]]:
+    """File and name of everything of the runtime that a card or a rule mentions."""
+    for path in sorted([*RULES.rglob("*.yaml"), *RULES.rglob("*.py")]):
+        text = path.read_text(encoding="utf-8")
+        for match in re.finditer(r"\btpulint_runtime\.(\w+)", text):
+            yield path.name, match[1]
+        for match in re.finditer(r"from tpulint_runtime import (?:\(([^)]*)\)|([^\n\"'`]*))", text):
+            yield from (
+                (path.name, item.split(" as ")[0].strip()) for item in (match[1] or match[2]).split(",") if item.strip()
+            )
+        for match in re.finditer(r"use\(\s*\"tpulint_runtime\",\s*\"(\w+)\"", text):
+            yield path.name, match[1]
+
+
+def test_rules_mention_only_what_the_runtime_has() -> None:
+    names = runtime_names()
+    assert [(file, name) for file, name in mentioned_names() if name not in names] == []

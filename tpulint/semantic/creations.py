@@ -1,0 +1,157 @@
+"""Which object an expression means: where it was created, through variables, attributes, parameters and returns."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from tpulint.semantic import torch_facts as facts
+from tpulint.semantic.definitions import Definitions
+from tpulint.semantic.flow import Flow
+from tpulint.semantic.names import Binding, Names
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
+
+_DEPTH = 12
+_MOST = 16
+_WRAPPERS = frozenset({
+    "torch.nn.DataParallel", "torch.nn.parallel.DistributedDataParallel", "torch.compile", "torch.jit.script",
+    "torch.nn.SyncBatchNorm.convert_sync_batchnorm",
+})  # fmt: skip
+"""Calls whose result holds the same parameters as their first argument."""
+
+
+class Creation(NamedTuple):
+    """One object of the program, or a part of one, by the place that created it."""
+
+    node: ast.AST
+    """The call that creates the object; the parameter or name behind which it cannot be followed."""
+    path: tuple[str, ...] = ()
+    """Attributes that lead to the part meant: ``model.encoder`` is part ``("encoder",)`` of the model."""
+    context: tuple[ast.Call, ...] = ()
+    """Calls of functions of this file through which the object came out: two calls give two objects."""
+    way: tuple[ast.Call, ...] = ()
+    """Method calls such as ``.to(device)`` that the object went through before it got here."""
+
+    def overlaps(self, other: Creation) -> bool:
+        """Whether one of the two may be the other or a part of it."""
+        return self.node is other.node and _agree(self.path, other.path) and _agree(self.context, other.context)
+
+
+def _agree(left: tuple[object, ...], right: tuple[object, ...]) -> bool:
+    return all(a is b or a == b for a, b in zip(left, right, strict=False))
+
+
+class Creations:
+    """Where the objects of one file are created. Work is bounded; past the bound an expression stands for itself."""
+
+    def __init__(self, tree: SyntaxTree, names: Names, flow: Flow, definitions: Definitions) -> None:
+        self._tree = tree
+        self._names = names
+        self._flow = flow
+        self._definitions = definitions
+
+    def of(self, node: ast.expr) -> list[Creation]:
+        """Objects that an expression may mean."""
+        return list(dict.fromkeys(self._of(node, 0)))[:_MOST]
+
+    def _of(self, node: ast.expr, depth: int) -> Iterator[Creation]:
+        if depth > _DEPTH:
+            yield Creation(node)
+        elif isinstance(node, ast.Name):
+            bindings = self._flow.reaching(node)
+            for binding in bindings:
+                yield from self._bound(binding, depth + 1)
+            if not bindings:
+                yield Creation(node)
+        elif isinstance(node, ast.Attribute):
+            bindings = self._flow.reaching_attribute(node)
+            for binding in bindings:
+                yield from self._bound(binding, depth + 1)
+            if not bindings:
+                for creation in self._of(node.value, depth + 1):
+                    yield creation._replace(path=(*creation.path, node.attr))
+        elif isinstance(node, ast.Subscript):
+            for creation in self._of(node.value, depth + 1):
+                yield creation._replace(path=(*creation.path, "[]"))
+        elif isinstance(node, ast.Call):
+            yield from self._created(node, depth)
+        elif isinstance(node, ast.IfExp):
+            yield from self._of(node.body, depth + 1)
+            yield from self._of(node.orelse, depth + 1)
+        elif isinstance(node, ast.BoolOp):
+            for value in node.values:
+                yield from self._of(value, depth + 1)
+        elif isinstance(node, ast.NamedExpr | ast.Await | ast.Starred):
+            yield from self._of(node.value, depth + 1)
+        elif not isinstance(node, ast.Constant):
+            yield Creation(node)
+
+    def _created(self, call: ast.Call, depth: int) -> Iterator[Creation]:
+        func = call.func
+        if isinstance(func, ast.Attribute) and func.attr in facts.MODULE_SELF_METHODS and self._names.qualified(func) is None:
+            if self._definitions.function_called(call) is None:
+                for creation in self._of(func.value, depth + 1):
+                    yield creation._replace(way=(*creation.way, call))
+                return
+        if self._names.qualified(func) in _WRAPPERS and call.args:
+            yield from self._of(call.args[0], depth + 1)
+            return
+        function = self._definitions.function_called(call)
+        if function is not None:
+            yield from self._returned(function, (), call, depth)
+            return
+        yield Creation(call)
+
+    def _bound(self, binding: Binding, depth: int) -> Iterator[Creation]:
+        if binding.kind == "parameter" and isinstance(binding.node, ast.arg):
+            yield from self._parameter(binding, binding.node, depth)
+        elif binding.kind in ("assign", "with") and binding.value is not None:
+            yield from self._part(binding.value, binding.path, depth)
+        elif binding.kind == "loop" and isinstance(binding.value, ast.Tuple | ast.List):
+            for item in binding.value.elts:
+                yield from self._part(item, binding.path, depth)
+        else:
+            yield Creation(binding.node)
+
+    def _part(self, node: ast.expr, path: tuple[int, ...], depth: int) -> Iterator[Creation]:
+        """Creations of one part of an unpacked expression."""
+        if not path:
+            yield from self._of(node, depth + 1)
+        elif isinstance(node, ast.Tuple | ast.List) and -len(node.elts) <= path[0] < len(node.elts):
+            yield from self._part(node.elts[path[0]], path[1:], depth + 1)
+        elif isinstance(node, ast.Call) and (function := self._definitions.function_called(node)) is not None:
+            yield from self._returned(function, path, node, depth)
+        else:
+            yield Creation(node, tuple(str(item) for item in path))
+
+    def _returned(self, function: FunctionNode, path: tuple[int, ...], call: ast.Call, depth: int) -> Iterator[Creation]:
+        found = False
+        for node in self._tree.inside(function, functions=False):
+            if isinstance(node, ast.Return) and node.value is not None and depth < _DEPTH - 2:
+                for creation in self._part(node.value, path, depth + 2):
+                    found = True
+                    inside = self._tree.encloses(function, creation.node)
+                    # What comes in through a parameter is the same object whoever calls.
+                    yield creation._replace(context=(call, *creation.context)) if inside else creation
+        if not found:
+            yield Creation(call, tuple(str(item) for item in path))
+
+    def _parameter(self, binding: Binding, argument: ast.arg, depth: int) -> Iterator[Creation]:
+        function = binding.statement
+        values: list[ast.expr] = []
+        if isinstance(function, FUNCTIONS) and depth < _DEPTH - 2:
+            owner = self._tree.class_of(function)
+            first = function.args.args[0].arg if function.args.args else ""
+            if owner is not None and argument.arg == first:
+                if function.name != "__init__":
+                    calls = self._definitions.calls_of(function)
+                    values = [call.func.value for call in calls if isinstance(call.func, ast.Attribute)]
+                    # `self.other()` inside the class says nothing about which object it is.
+                    values = [value for value in values if not (isinstance(value, ast.Name) and value.id == first)]
+            else:
+                values = self._definitions.arguments_for(function, binding.name)
+        for value in values:
+            yield from self._of(value, depth + 2)
+        if not values:
+            yield Creation(argument)

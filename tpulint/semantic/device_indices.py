@@ -1,0 +1,111 @@
+"""Numbers that stand for a device: ranks, GPU ids, ``LOCAL_RANK``."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from tpulint.semantic.names import Binding
+from tpulint.semantic.tree import FUNCTIONS
+
+if TYPE_CHECKING:
+    from tpulint.semantic import SemanticIndex
+    from tpulint.semantic.device_flow import DeviceFlow
+
+_DEPTH = 8
+_NUMBERS = frozenset({
+    "builtins.int", "builtins.len", "torch.distributed.get_rank", "torch.distributed.get_node_local_rank", "torch.cuda.current_device",
+    "torch.cuda.device_count", "torch.accelerator.current_device_index", "torch.accelerator.device_count",
+})  # fmt: skip
+
+
+class DeviceIndices:
+    """Which expressions of one file are certainly whole numbers."""
+
+    def __init__(self, index: SemanticIndex, flow: DeviceFlow) -> None:
+        self._index = index
+        self._device_flow = flow
+        self._memo: dict[ast.expr, bool] = {}
+
+    def is_number(self, node: ast.expr, depth: int = 0) -> bool:
+        """Whether all that the expression may hold are whole numbers; None beside them is allowed."""
+        found = self._memo.get(node)
+        if found is None:
+            if depth > _DEPTH:
+                return False
+            self._memo[node] = False
+            found = self._memo[node] = self._is_number(node, depth + 1)
+        return found
+
+    def _is_number(self, node: ast.expr, depth: int) -> bool:
+        if isinstance(node, ast.Constant):
+            return isinstance(node.value, int) and not isinstance(node.value, bool)
+        if isinstance(node, ast.Call):
+            return self._index.qualified_name(node.func) in _NUMBERS
+        if isinstance(node, ast.BinOp):
+            return isinstance(node.op, ast.Mod | ast.Add | ast.Sub | ast.FloorDiv) and self.is_number(node.left, depth) and (
+                isinstance(node.op, ast.Mod) or self.is_number(node.right, depth)
+            )
+        if isinstance(node, ast.IfExp):
+            return self._all([node.body, node.orelse], depth)
+        if isinstance(node, ast.Name):
+            bindings = self._index.flow.reaching(node)
+            return bool(bindings) and all(self._binding(binding, depth) for binding in bindings)
+        if isinstance(node, ast.Attribute):
+            return self._attribute(node, depth)
+        return False
+
+    def _all(self, values: list[ast.expr], depth: int) -> bool:
+        numbers = [value for value in values if not (isinstance(value, ast.Constant) and value.value is None)]
+        return bool(numbers) and all(self.is_number(value, depth) for value in numbers)
+
+    def _attribute(self, node: ast.Attribute, depth: int) -> bool:
+        own = self._index.flow.reaching_attribute(node)
+        if own:
+            return all(self._binding(binding, depth) for binding in own)
+        calls = self._device_flow.options.get(node.attr, [])
+        values = [value for value in self._device_flow.stores(node.attr) if not any(value in call.args or value in [k.value for k in call.keywords] for call in calls)]
+        if calls and not all(self._is_number_option(call) for call in calls):
+            return False
+        return bool(calls or values) and all(self._all([value], depth) or _is_none(value) for value in values)
+
+    def _is_number_option(self, call: ast.Call) -> bool:
+        return any(k.arg == "type" and isinstance(k.value, ast.Name) and k.value.id == "int" for k in call.keywords)
+
+    def _binding(self, binding: Binding, depth: int) -> bool:
+        if binding.kind == "parameter":
+            return self._parameter(binding, depth)
+        if binding.kind == "loop" and isinstance(binding.value, ast.Call) and not binding.path:
+            return self._index.qualified_name(binding.value.func) == "builtins.range"
+        if isinstance(binding.statement, ast.AnnAssign) and self._says_int(binding.statement.annotation):
+            return True
+        if binding.kind == "assign" and binding.value is not None and not binding.path:
+            return self._all([binding.value], depth)
+        return False
+
+    def _parameter(self, binding: Binding, depth: int) -> bool:
+        assert isinstance(binding.node, ast.arg)
+        if self._says_int(binding.node.annotation):
+            return True
+        if binding.node.annotation is not None or not isinstance(binding.statement, FUNCTIONS):
+            return False
+        function = binding.statement
+        for launch in self._index.launches.launches:
+            # What spawn and launch call gets its number as first argument.
+            if function in launch.functions and [*function.args.posonlyargs, *function.args.args][:1] == [binding.node]:
+                return True
+        passed = self._index.definitions.arguments_for(function, binding.name)
+        if binding.value is not None and not _is_none(binding.value):
+            passed = [*passed, binding.value]
+        return self._all(passed, depth + 1)
+
+    def _says_int(self, annotation: ast.expr | None) -> bool:
+        if isinstance(annotation, ast.BinOp):
+            return self._says_int(annotation.left) and _is_none(annotation.right)
+        if isinstance(annotation, ast.Subscript):
+            return (self._index.qualified_name(annotation.value) or "").endswith("Optional") and self._says_int(annotation.slice)
+        return annotation is not None and self._index.qualified_name(annotation) == "builtins.int"
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None

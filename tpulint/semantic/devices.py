@@ -1,0 +1,234 @@
+"""Device sites: every place of a file that names a CUDA device, asks for an accelerator or acquires one."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from enum import Enum
+from typing import TYPE_CHECKING, NamedTuple
+
+from tpulint.semantic.device_flow import DeviceFlow
+from tpulint.semantic.device_indices import DeviceIndices
+from tpulint.semantic.cuda_features import CudaFeatures
+
+if TYPE_CHECKING:
+    from tpulint.semantic import SemanticIndex
+
+_QUESTIONS = frozenset({"torch.cuda.is_available", "torch.accelerator.is_available", "torch.cuda.is_bf16_supported"})
+_COUNTS = frozenset({"torch.cuda.device_count", "torch.accelerator.device_count"})
+_ACCELERATOR = "torch.accelerator.current_accelerator"
+
+
+class Role(Enum):
+    """What a device site is."""
+
+    QUESTION = "asks whether there is a GPU"
+    NAME = "names a CUDA device"
+    ACQUISITION = "makes a device object"
+    COMPARISON = "compares a device with CUDA's name"
+    NUMBER = "gives the number of a device as the device"
+    GENERATOR = "makes a random generator on the device"
+
+
+class Site(NamedTuple):
+    """One place."""
+
+    node: ast.expr
+    """The expression to be rewritten."""
+    role: Role
+    answer: bool = True
+    """Of a question: what it answers on a machine with the accelerator."""
+    index: str = ""
+    """Of a name: the number behind ``cuda:``; "?" for a computed one."""
+    certain: bool = True
+
+
+class Devices:
+    """The device sites of one file, in order of position."""
+
+    def __init__(self, index: SemanticIndex) -> None:
+        self._index = index
+        self._tree = index.tree
+        self.flow = DeviceFlow(index)
+        self.indices = DeviceIndices(index, self.flow)
+        self.features = CudaFeatures(index)
+        sites = [*self._questions(), *self._names(), *self._acquisitions(), *self._numbers()]
+        self.sites = sorted((site for site in sites if self._stands_in_text(site.node)), key=lambda site: index.span(site.node))
+
+    def _stands_in_text(self, node: ast.expr) -> bool:
+        """Positions inside f-strings differ between Python versions, so nothing is rewritten there."""
+        return not any(isinstance(ancestor, ast.JoinedStr) for ancestor in self._tree.ancestors(node))
+
+    # ---------------------------------------------------------------- questions
+
+    def _questions(self) -> Iterator[Site]:
+        for call in self._tree.calls:
+            name = self._index.qualified_name(call.func)
+            if name in _QUESTIONS:
+                node: ast.expr = call
+                answer = True
+            elif name in _COUNTS:
+                counted = self._counted(call)
+                if counted is None:
+                    continue
+                node, answer = counted
+            else:
+                continue
+            if self.features.is_worth_folding(node):
+                yield Site(node, Role.QUESTION, answer)
+
+    def _counted(self, call: ast.Call) -> tuple[ast.expr, bool] | None:
+        """``device_count() > 0`` and its like ask the same question; other comparisons ask for more."""
+        parent = self._tree.parents[call]
+        if isinstance(parent, ast.Compare) and parent.left is call and len(parent.ops) == 1:
+            right = parent.comparators[0]
+            if isinstance(right, ast.Constant) and type(right.value) is int:
+                at_least_one = (type(parent.ops[0]), right.value) in ((ast.Gt, 0), (ast.GtE, 1), (ast.NotEq, 0))
+                none = (type(parent.ops[0]), right.value) in ((ast.Eq, 0), (ast.Lt, 1), (ast.LtE, 0))
+                if at_least_one or none:
+                    return parent, at_least_one
+            return None
+        truth = (
+            isinstance(parent, ast.If | ast.IfExp | ast.While) and parent.test is call
+            or isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not)
+        )
+        return (call, True) if truth else None
+
+    # ---------------------------------------------------------------- names
+
+    def _names(self) -> Iterator[Site]:
+        flow = self.flow
+        candidates: list[ast.expr] = [*self._tree.strings, *self._tree.fstrings]
+        for candidate in candidates:
+            node = self._whole_text(candidate)
+            number = flow.cuda_index(node)
+            if number is None:
+                continue
+            place = flow.place(node)
+            if place.kind == "comparison":
+                if self._compares_device(node, place.node) and not self.features.guards_cuda_only(place.node):
+                    yield Site(node, Role.COMPARISON, index=number, certain=False)
+            elif flow.is_device_place(place):
+                if self._in_generator(place.node):
+                    assert isinstance(place.node, ast.Call)
+                    yield Site(place.node, Role.GENERATOR, certain=False)
+                elif not self._is_device_call(place.node):
+                    yield Site(node, Role.NAME, index=number, certain=place.kind == "device" or self._has_torch_device_use(node))
+
+    def _whole_text(self, node: ast.expr) -> ast.expr:
+        """``"cuda:" + str(i)``, ``"cuda:%d" % i`` and ``"cuda:{}".format(i)`` as a whole."""
+        parent = self._tree.parents[node]
+        if isinstance(parent, ast.BinOp) and parent.left is node:
+            return parent
+        if isinstance(parent, ast.Attribute) and parent.attr == "format":
+            call = self._tree.parents[parent]
+            return call if isinstance(call, ast.Call) else node
+        return node
+
+    def _compares_device(self, node: ast.expr, comparison: ast.AST | None) -> bool:
+        """Whether the other side comes from a device site of this file."""
+        if isinstance(comparison, ast.Call):
+            func = comparison.func
+            return isinstance(func, ast.Attribute) and self.flow.derives(func.value)
+        if not isinstance(comparison, ast.Compare) or len(comparison.ops) != 1:
+            return False
+        if not isinstance(comparison.ops[0], ast.Eq | ast.NotEq | ast.In | ast.NotIn):
+            return False
+        sides = [comparison.left, comparison.comparators[0]]
+        other = next((side for side in sides if not self._tree.encloses(side, node)), None)
+        return other is not None and self.flow.derives(other)
+
+    def _is_device_call(self, node: ast.AST | None) -> bool:
+        return isinstance(node, ast.Call) and self._index.qualified_name(node.func) == "torch.device"
+
+    def _in_generator(self, node: ast.AST | None) -> bool:
+        return isinstance(node, ast.Call) and self._index.qualified_name(node.func) == "torch.Generator"
+
+    def _has_torch_device_use(self, node: ast.expr) -> bool:
+        """Whether the variable a name is put in is seen to be used as a device."""
+        place = self.flow.place(node)
+        return any(self.flow.is_device_place(self.flow.place(load)) for key in place.keys for load in self.flow.loads(key))
+
+    # ---------------------------------------------------------------- objects
+
+    def _acquisitions(self) -> Iterator[Site]:
+        for call in self._tree.calls:
+            name = self._index.qualified_name(call.func)
+            if name == _ACCELERATOR:
+                parent = self._tree.parents[call]
+                if isinstance(parent, ast.Attribute) and parent.attr == "type":
+                    yield Site(parent, Role.NAME, certain=True)
+                elif not self._is_map_location(call):
+                    yield Site(call, Role.ACQUISITION)
+            elif name == "torch.device" and not self._is_map_location(call):
+                argument = self.device_argument(call)
+                if argument is None:
+                    continue
+                number = self.flow.cuda_index(argument)
+                if number is not None:
+                    yield Site(call, Role.ACQUISITION, index=number or self._second(call))
+                elif self.indices.is_number(argument):
+                    yield Site(call, Role.ACQUISITION, index=_constant(argument))
+                else:
+                    # only names in branches; they are rewritten one by one
+                    for node in _branches(argument):
+                        number = self.flow.cuda_index(node)
+                        if number is not None:
+                            yield Site(node, Role.NAME, index=number)
+
+    def device_argument(self, call: ast.Call) -> ast.expr | None:
+        """What ``torch.device(...)`` is given as the device."""
+        if call.args:
+            return call.args[0] if not isinstance(call.args[0], ast.Starred) else None
+        return next((k.value for k in call.keywords if k.arg in ("type", "device")), None)
+
+    def _second(self, call: ast.Call) -> str:
+        """Index in ``torch.device("cuda", 1)``."""
+        given = [*call.args[1:2], *(k.value for k in call.keywords if k.arg == "index")]
+        return _constant(given[0]) if given else ""
+
+    def _is_map_location(self, node: ast.expr) -> bool:
+        """``torch.load`` cannot restore to an XLA device; another rule takes care of where it loads to."""
+        for ancestor in self._tree.ancestors(node):
+            if isinstance(ancestor, ast.keyword) and ancestor.arg == "map_location":
+                return True
+            if isinstance(ancestor, ast.Call) and self._index.qualified_name(ancestor.func) == "torch.load":
+                return True
+            if isinstance(ancestor, ast.stmt | ast.Lambda):
+                return False
+        return False
+
+    # ---------------------------------------------------------------- numbers
+
+    def _numbers(self) -> Iterator[Site]:
+        for call in self._tree.calls:
+            argument = self._moved_to(call)
+            if argument is not None and self.indices.is_number(argument):
+                yield Site(argument, Role.NUMBER, index=_constant(argument))
+
+    def _moved_to(self, call: ast.Call) -> ast.expr | None:
+        """The device argument of a call where torch takes a number for a device."""
+        func = call.func
+        name = self._index.qualified_name(func)
+        if isinstance(func, ast.Attribute) and func.attr == "to" and name is None:
+            given = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "device")]
+            return given[0] if given and not isinstance(given[0], ast.Starred) else None
+        if name is not None and name.startswith("torch.") and not name.startswith(("torch.cuda.", "torch.device", "torch.utils.")):
+            return next((k.value for k in call.keywords if k.arg == "device"), None)
+        return None
+
+
+def _branches(node: ast.expr) -> Iterator[ast.expr]:
+    """Expressions whose value the whole may have."""
+    if isinstance(node, ast.IfExp):
+        yield from _branches(node.body)
+        yield from _branches(node.orelse)
+    elif isinstance(node, ast.BoolOp):
+        for item in node.values:
+            yield from _branches(item)
+    else:
+        yield node
+
+
+def _constant(node: ast.expr) -> str:
+    return str(node.value) if isinstance(node, ast.Constant) else "?"
