@@ -1,4 +1,4 @@
-"""Runs the real command in a process of its own, as users do."""
+"""Runs the real command in a process of its own, as users do, with rules whose findings never change."""
 
 from __future__ import annotations
 
@@ -8,21 +8,29 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
+PLUGINS = Path(__file__).parent / "plugins"
+"""Holds the package ``acme_rules``; put on the path, so that tests in this process find it as well."""
+if str(PLUGINS) not in sys.path:
+    sys.path.append(str(PLUGINS))
+
+CONFIG = 'plugins = ["acme_rules"]\nselect = ["ACM"]\n'
+"""Configuration under which only rules of acme run."""
+
 SCRIPT = """\
-import torch
+import acme
 
-for x, y in loader:
-    loss = model(x).sum()
-    loss.backward()
-    optimizer.step()
-    torch.cuda.empty_cache()
-    torch.cuda.synchronize()
-print(torch.cuda.memory_allocated())
+for x in acme.data():
+    acme.drop()
+    acme.old(x)
+print(acme.keep())
 """
-"""Three findings of TPU010: one with a safe fix, one with an unsafe fix, one without a fix."""
+"""Three findings: ACM001 with a safe fix, ACM002 with an unsafe one, ACM003 without a fix."""
 
-FIXED = SCRIPT.replace("    torch.cuda.empty_cache()\n", "")
+FIXED = SCRIPT.replace("    acme.drop()\n", "")
 """What ``--fix`` makes of it."""
+
+UNSAFELY_FIXED = FIXED.replace("acme.old", "acme.new")
+"""What ``--fix --unsafe-fixes`` makes of it."""
 
 
 class Answer(NamedTuple):
@@ -35,12 +43,19 @@ class Answer(NamedTuple):
     """Standard output, byte for byte."""
 
 
-def tpulint(*args: str, cwd: Path, stdin: bytes = b"", **environment: str) -> Answer:
-    """Run ``tpulint`` in a folder."""
-    env = {key: value for key, value in os.environ.items() if not key.startswith(("TPULINT_", "GITHUB_", "NO_COLOR", "FORCE_"))}
-    env.setdefault("XDG_CACHE_HOME", str(cwd.parent / "user-cache"))
-    env.update(environment)
+def environment(home: Path, **wanted: str) -> dict[str, str]:
+    """Variables for the command: nothing of the user's that would change what it prints."""
+    foreign = ("TPULINT_", "GITHUB_", "NO_COLOR", "FORCE_COLOR")
+    env = {key: value for key, value in os.environ.items() if not key.startswith(foreign)}
+    env["PYTHONPATH"] = os.pathsep.join([str(PLUGINS), *filter(None, [env.get("PYTHONPATH")])])
+    env["XDG_CACHE_HOME"] = str(home)
+    return {**env, "PYTHONIOENCODING": "utf-8", **wanted}
+
+
+def tpulint(*args: str, cwd: Path, stdin: bytes = b"", **wanted: str) -> Answer:
+    """Run ``tpulint`` in a folder; ``wanted`` holds variables of the environment."""
     command = [sys.executable, "-P", "-m", "tpulint", *args]
+    env = environment(cwd.parent / "user-cache", **wanted)
     done = subprocess.run(command, cwd=cwd, input=stdin, capture_output=True, env=env, timeout=120, check=False)
     out, err = (text.decode("utf-8", "replace").replace("\r\n", "\n") for text in (done.stdout, done.stderr))
     assert "Traceback" not in err, err
@@ -52,29 +67,3 @@ def write(path: Path, text: str | bytes) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     return path
-
-
-def plugin(folder: Path, body: str) -> Path:
-    """A package ``acme_rules`` with one rule, ACM001, whose check has this body."""
-    card = """\
-code: ACM001
-name: acme-rule
-summary: "What acme looks for"
-status: stable
-since: NEXT
-severity: warning
-certainty: certain
-fix: {availability: none}
-anchors: [acme]
-why: Acme wants it. This is the second sentence.
-examples:
-  - bad: |
-      acme()
-"""
-    rules = folder / "acme_rules"
-    write(rules / "__init__.py", '"""Rules of acme."""\n')
-    write(rules / "device" / "__init__.py", '"""Devices."""\n')
-    write(rules / "device" / "acme_rule.yaml", card)
-    indented = "".join(f"    {line}\n" for line in body.strip().splitlines())
-    write(rules / "device" / "acme_rule.py", f"import os, signal, time\n\n\ndef check(ctx):\n{indented}    yield\n")
-    return folder

@@ -253,6 +253,16 @@ def test_versions_decide_whether_a_row_speaks(version: tuple[int, int], expected
     assert [(finding.message, finding.severity) for finding in result.findings] == expected
 
 
+@pytest.mark.parametrize("severity", ["info", "warning", "error"])
+def test_severity_of_a_row_comes_first(severity: str) -> None:
+    for mapping in (DELETE, STALE.replace("old\n", "old\n  severity: info\n", 1)):
+        row = mapping.replace("delete}", f"delete, severity: {severity}}}").replace(
+            "severity: info", f"severity: {severity}"
+        )
+        text = "import torch\nimport torch_xla\ntorch.cuda.empty_cache()\ntorch_xla.old()\n"
+        assert [finding.severity.label for finding in run(rule_of(row), text, fix=False).findings] == [severity]
+
+
 def test_no_fix_before_the_new_name_exists() -> None:
     text = "import torch\nimport torch_xla\ntorch.cuda.manual_seed(1)\n"
     assert fixed(RENAME, text, version=(2, 4)) == text
@@ -284,9 +294,11 @@ def test_only_listed_parameters_are_kept(before: str, after: str) -> None:
     assert fixed(STALE, f"import torch_xla\ntorch_xla.old{before}\n") == f"import torch_xla\ntorch_xla.new{after}\n"
 
 
-@pytest.mark.parametrize("arguments", ["(*given)", "(**given)"])
-def test_unknown_arguments_have_no_fix(arguments: str) -> None:
-    text = f"import torch_xla\ntorch_xla.old{arguments}\n"
+@pytest.mark.parametrize(
+    "call", ["torch_xla.old(*given)", "torch_xla.old(**given)", "(torch_xla.old)(devkind=1)", "torch_xla.old(1, 2, 3)"]
+)
+def test_arguments_that_cannot_be_sorted_out_have_no_fix(call: str) -> None:
+    text = f"import torch_xla\n{call}\n"
     assert fixed(STALE, text, unsafe=True) == text
     assert len(messages(STALE, text)) == 1
 
@@ -403,6 +415,14 @@ def test_moved_module(before: str, after: str) -> None:
     assert messages(MODULE, before, version=(2, 4)) == []
 
 
+def test_module_that_is_not_there_yet_has_no_fix() -> None:
+    text = "import torch_xla.experimental.xs as xs\nxs.Mesh()\n"
+    late = MODULE.replace("}", ", since: '2.6'}")
+    assert fixed(late, text, version=(2, 5)) == text
+    assert len(messages(late, text, version=(2, 5))) == 1
+    assert fixed(late, text, version=(2, 6)) != text
+
+
 # ------------------------------------------------------------------------ portable code
 
 
@@ -410,6 +430,7 @@ def test_portable_code_keeps_what_cuda_needs() -> None:
     guarded = "import torch\nif torch.cuda.is_available():\n    torch.cuda.empty_cache()\n"
     assert messages(DELETE, guarded, portable=True) == []
     assert len(messages(DELETE, guarded)) == 1
+    assert len(messages(DELETE, guarded.replace(":\n", ":\n    pass\nelse:\n"), portable=True)) == 1
     bare = "import torch\ntorch.cuda.empty_cache()\n"
     assert len(messages(DELETE, bare, portable=True)) == 1
     assert fixed(DELETE, bare, unsafe=True, portable=True) == bare

@@ -158,10 +158,10 @@ def test_ignored_files_are_those_git_ignores(tmp_path: Path, seed: int) -> None:
     while folders:
         folder = folders.pop()
         for entry in os.scandir(tmp_path / folder):
-            path = os.path.join(folder, entry.name)
-            if entry.name == ".git" or ignore_file.verdict(path, entry.name, entry.is_dir()):
+            found = os.path.join(folder, entry.name)
+            if entry.name == ".git" or ignore_file.verdict(found, entry.name, entry.is_dir()):
                 continue
-            (folders.append if entry.is_dir() else ours.add)(path)
+            (folders.append if entry.is_dir() else ours.add)(found)
     command = ["git", "-C", str(tmp_path), "-c", "core.excludesFile=", "ls-files", "-z", "-co", "--exclude-standard"]
     listed = subprocess.run(command, check=True, capture_output=True).stdout.decode()
     assert ours == set(filter(None, listed.split("\0"))), patterns
@@ -192,6 +192,12 @@ def test_missing_files_are_problems(project: Path) -> None:
     (project / ".#train.py").symlink_to("me@host.1234")
     assert problems("gone.py") == [("gone.py", "no such file or folder")]
     assert problems(".") == [("dangling.py", "symbolic link to nowhere")]
+
+
+def test_named_notebook_is_a_problem(project: Path) -> None:
+    tree(project, "nb.ipynb")
+    assert problems("nb.ipynb") == [("nb.ipynb", "notebooks are not supported")]
+    assert problems(".") == []
 
 
 def test_pipes_and_sockets_are_left_alone(project: Path) -> None:

@@ -101,9 +101,9 @@ def fixed(text: str, rule: Any) -> str:
 
 @st.composite
 def programs_with_imports(draw: st.DrawFn) -> str:
-    """Programs that import everything a fix may need, by the usual names, and keep all of it in use."""
+    """Programs that import everything a fix may need, by the usual names, and export all that they import."""
     text = draw(plain_programs())
-    missing = "".join(f"{line}\n" for line in IMPORTS.values() if line not in text)
+    missing = "".join(f"{line}\n" for line in IMPORTS.values() if line not in text.split("\n"))
     future = "from __future__ import annotations\n"
     before, found, after = text.partition(future)
     text = before + found + missing + after if found else missing + text
@@ -115,9 +115,7 @@ def programs_with_imports(draw: st.DrawFn) -> str:
             bound.append(node.id)
     # A name bound twice, or two names for one module: which one a fix writes is not what is compared here.
     assume(all(bound.count(local) == 1 for local in LOCAL_NAMES) and "xla" not in bound)
-    imported = [line.split()[-1].partition(".")[0] for line in text.split("\n") if line.startswith(("import", "from"))]
-    text += f"every_import = ({', '.join(name for name in imported if name != 'annotations')},)\n"
-    return draw(laid_out(text))
+    return draw(laid_out(f"{text}__all__ = {bound}\n"))
 
 
 @given(programs_with_imports())
@@ -151,34 +149,34 @@ def test_oracle_has_something_to_say() -> None:
 
 
 AWKWARD_NAMES = {
-    "only statement of a block": "if keep:\n    torch.cuda.empty_cache()  # note\n",
+    "only statement of a block": "if x:\n    torch.cuda.empty_cache()  # note\n",
     "two statements of one row": "x = 1; torch.cuda.empty_cache(); y = 2\n",
     "last of a row with semicolons": "x = 1; torch.cuda.empty_cache(); # note\n",
     "whole row": "torch.cuda.empty_cache(); torch.cuda.empty_cache()\nx = 1\n",
-    "one-line if": "if keep: torch.cuda.empty_cache()\nelse: torch.cuda.empty_cache() # note\n",
-    "one-line if with two": "if keep: torch.cuda.empty_cache(); x = 1\n",
-    "comments around": "if keep:\n    # above\n    torch.cuda.empty_cache()\n    # below\nx = 1\n",
-    "comments above each": "if keep:\n  # one\n  torch.cuda.empty_cache()\n  # two\n  torch.cuda.empty_cache()\n",
+    "one-line if": "if x: torch.cuda.empty_cache()\nelse: torch.cuda.empty_cache() # note\n",
+    "one-line if with two": "if x: torch.cuda.empty_cache(); x = 1\n",
+    "comments around": "if x:\n    # above\n    torch.cuda.empty_cache()\n    # below\nx = 1\n",
+    "comments above each": "if x:\n  # one\n  torch.cuda.empty_cache()\n  # two\n  torch.cuda.empty_cache()\n",
     "call over rows": "torch.cuda.set_device(  # note (\n    0,\n)\nx = 1\n",
     "parentheses": "((torch.cuda.manual_seed))(0); (torch . cuda\n . manual_seed(0))\n",
     "continuation": "torch. \\\n  cuda.manual_seed \\\n  (0)\n",
-    "aliases": "from torch import cuda as c\nfrom torch.cuda import seed, manual_seed as s\nc.manual_seed(0), s(0), c, s\n",
+    "aliases": "from torch import cuda as c\nfrom torch.cuda import manual_seed as s\nc.manual_seed(0); s(0)\n",
     "shadowed": "def f(torch):\n    torch.cuda.manual_seed(0)\n    torch.cuda.empty_cache()\n",
     "not called": "seed = torch.cuda.manual_seed\nlist(map(torch.cuda.manual_seed_all, [1]))\n",
     "value used": "x = torch.cuda.empty_cache()\n",
     "in a lambda": "x = lambda: torch.cuda.empty_cache()\ny = lambda: torch.cuda.manual_seed(0)\n",
     "nested": "torch.cuda.manual_seed(torch.cuda.manual_seed(xm.mark_step()))\n",
-    "decorator and docstring": '@keep\ndef f():\n    """torch.cuda.empty_cache()"""\n    torch.cuda.empty_cache()\n',
+    "decorator and docstring": '@x\ndef f():\n    """torch.cuda.empty_cache()"""\n    torch.cuda.empty_cache()\n',
     "flags": "torch.backends.cudnn.benchmark = True\ntorch.backends.cudnn.enabled = torch.backends.cudnn.fastest = 1\n",
     "flag among others": "x = torch.backends.cudnn.benchmark = True\n(torch.backends.cudnn.benchmark, y) = 1, 2\n",
     "non-ASCII before": "größe = '😀'; torch.cuda.manual_seed(0); ñ = xm.mark_step() # é\n",
     "try": "try: torch.cuda.empty_cache()\nexcept E: torch.cuda.empty_cache()\nfinally:\n\ttorch.cuda.empty_cache()\n",
     "class": "class A:\n  torch.cuda.empty_cache()\n  async def f(self): await x; torch.cuda.empty_cache()\n",
     "no newline at the end": "x = 1\ntorch.cuda.manual_seed(0)",
-    "windows": "if keep:\r\n    torch.cuda.empty_cache()\r\nelse:\r\n    x = 1; torch.cuda.empty_cache()\r\n",
+    "windows": "if x:\r\n    torch.cuda.empty_cache()\r\nelse:\r\n    x = 1; torch.cuda.empty_cache()\r\n",
     "star and keywords": "torch.cuda.manual_seed(*a, **{'seed': torch.cuda.manual_seed(0)})\n",
     "blank rows": "x = 1\n\n\ntorch.cuda.empty_cache()\n\n\ny = 2\n",
-    "match": "match keep:\n    case 1: torch.cuda.empty_cache()\n    case _:\n        torch.cuda.empty_cache()\n",
+    "match": "match x:\n    case 1: torch.cuda.empty_cache()\n    case _:\n        torch.cuda.empty_cache()\n",
     "f-string": "print(f'{torch.cuda.manual_seed(0)} é {torch.cuda.manual_seed(0)!r:>{torch.cuda.manual_seed(1)}}')\n",
 }
 
@@ -212,7 +210,7 @@ def headed(text: str, *head: str) -> str:
 
 @pytest.mark.parametrize("text", AWKWARD_NAMES.values(), ids=AWKWARD_NAMES.keys())
 def test_awkward_names_and_statements(text: str) -> None:
-    text = headed(text, *IMPORTS.values(), "import torch", "keep = (torch, torch_xla, xr, xm, xp)")
+    text = headed(text, *IMPORTS.values(), "import torch", f"__all__ = {[*LOCAL_NAMES, 'torch', 'c', 's']}")
     assert fixed(text, TableRule()) == rewritten(text, names_oracle)
 
 

@@ -31,7 +31,9 @@ def kept(text: str, *wanted: tuple[str, int], rows: dict[int, tuple[int, int]] |
     return [(one.code, source.row(one.span.start)) for one in left]
 
 
-def unused(text: str, *hidden: tuple[str, int], enabled: tuple[str, ...] = tuple(NAMES), known: tuple[str, ...] = ()) -> list[Finding]:
+def unused(
+    text: str, *hidden: tuple[str, int], enabled: tuple[str, ...] = tuple(NAMES), known: tuple[str, ...] = ()
+) -> list[Finding]:
     """The findings about suppressions once the ``hidden`` findings were offered to them."""
     source = SourceFile.from_text(text)
     suppressions = Suppressions.scan(source)

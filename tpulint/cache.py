@@ -45,7 +45,9 @@ class Cache:
     def __init__(self, folder: str, root: str, key: str) -> None:
         self._folder = folder
         self._inside = os.path.join(os.path.abspath(root), "")
-        self._path = os.path.join(folder, __version__, f"{_digest(key.encode(), self._inside.encode())}.json")
+        # Outside of the project the folder may be shared; inside, it may move together with the project.
+        owner = "" if os.path.abspath(folder).startswith(self._inside) else self._inside
+        self._path = os.path.join(folder, __version__, f"{_digest(key.encode(), os.fsencode(owner))}.json")
         self._files: dict[str, list[Any]] = {}
         self._changed = False
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from tpulint.check_output import report, say, tell_problems, write_changes
 from tpulint.config import ConfigError, Configuration
 from tpulint.config_file import load
-from tpulint.targets import Target
 
 if TYPE_CHECKING:
     from tpulint.catalog import Catalogue
@@ -104,24 +103,21 @@ def _run(configuration: Configuration, catalogue: Catalogue, quiet: bool) -> Out
 
 
 def _show_settings(configuration: Configuration, catalogue: Catalogue) -> None:
+    import json
+
     settings, wishes = configuration.settings, configuration.run
     origins = dict(configuration.origins)
     print(f"# Configuration: {wishes.config_file or 'none found, defaults are used'}")
     print(f"# Rules: {', '.join(rule.code for rule in catalogue.select(settings)) or 'none'}")
-    for name, value in {**wishes._asdict(), **settings._asdict()}.items():
+    fields: dict[str, object] = {**wishes._asdict(), **settings._asdict()}
+    fields["target"] = settings.target.name
+    fields["target-version"] = ".".join(map(str, settings.target.version))
+    for name, value in fields.items():
         if name in ("paths", "config_file"):
             continue
         key = name.replace("_", "-")
         origin = origins.get("rules" if key == "rule-options" else key)
-        print(f"{key} = {_as_toml(value)}{f'  # {origin}' if origin else ''}")
-
-
-def _as_toml(value: object) -> str:
-    import json
-
-    if isinstance(value, Target):
-        return json.dumps(value.label)
-    return json.dumps(value, ensure_ascii=False)
+        print(f"{key} = {json.dumps(value, ensure_ascii=False)}{f'  # {origin}' if origin else ''}")
 
 
 def _show_files(configuration: Configuration) -> int:

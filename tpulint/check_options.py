@@ -131,9 +131,7 @@ _OPTIONS: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
         envvar="TPULINT_CACHE_DIR",
         help="Where the cache lies.  [default: .tpulint_cache]",
     ),
-    _misc(
-        "-j", "--jobs", type=int, metavar="N", help="Number of processes.  [default: one per core]"
-    ),
+    _misc("-j", "--jobs", type=int, metavar="N", help="Number of processes.  [default: one per core]"),
     _misc(
         "--stdin-filename", metavar="FILE", default="", help="Name of the file that is read from standard input (`-`)."
     ),

@@ -126,14 +126,15 @@ def _look_up(
 
 def problem_of(row: MappingRow, target: Target, severity: Severity) -> tuple[str, Severity] | None:
     """What is wrong with the name on this target, and how bad it is; None when nothing is."""
-    own = Severity[row.severity.upper()] if row.severity else None
-    if row.removed_in or row.deprecated_in:
-        if row.removed_in and target.version >= parse_version(row.removed_in):
-            return row.effect or f"is gone since {target.name} {row.removed_in}", own or Severity.ERROR
-        if row.deprecated_in and target.version >= parse_version(row.deprecated_in):
-            return row.effect or f"is deprecated since {target.name} {row.deprecated_in}", own or Severity.WARNING
+    if row.removed_in and target.version >= parse_version(row.removed_in):
+        problem, severity = f"is gone since {target.name} {row.removed_in}", Severity.ERROR
+    elif row.deprecated_in and target.version >= parse_version(row.deprecated_in):
+        problem, severity = f"is deprecated since {target.name} {row.deprecated_in}", Severity.WARNING
+    elif row.removed_in or row.deprecated_in:
         return None
-    return row.effect or f"has no meaning on {target.name}", own or severity
+    else:
+        problem = f"has no meaning on {target.name}"
+    return row.effect or problem, Severity[row.severity.upper()] if row.severity else severity
 
 
 def message_of(row: MappingRow, problem: str) -> str:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from tpulint.comments import comment_spans
 from tpulint.fixes import FixBuilder
 from tpulint.imports import ImportTable, import_edit, unused_imports
-from tpulint.model import Applicability, Certainty, Edit, Finding, Fix, Scope, Span, Suite
+from tpulint.model import Applicability, Edit, Finding, Fix, Scope, Span, Suite
 from tpulint.semantic import SemanticIndex
 from tpulint.source import SourceFile
 
@@ -28,22 +28,6 @@ class FixedText(NamedTuple):
     findings: list[Finding]
     """What the last look at the text found."""
     rounds: int
-
-
-def lower_applicability(finding: Finding, source: SourceFile, comments: Sequence[Span]) -> Finding:
-    """Apply the laws that hold for every fix: ``likely`` is never safe, a fix that loses a comment is never safe."""
-    fix = finding.fix
-    if fix is None or fix.applicability is not Applicability.SAFE:
-        return finding
-    if finding.certainty is Certainty.LIKELY:
-        return finding._replace(fix=fix._replace(applicability=Applicability.UNSAFE, reason="What this line does is likely, not certain."))
-    for edit in fix.edits:
-        for comment in comments:
-            if edit.span.start <= comment.start and comment.end <= edit.span.end:
-                if source.text[comment.start : comment.end] not in edit.text:
-                    reason = "A comment beside the changed code would be lost."
-                    return finding._replace(fix=fix._replace(applicability=Applicability.UNSAFE, reason=reason))
-    return finding
 
 
 def select(findings: Iterable[Finding], required: Applicability) -> list[Finding]:
@@ -157,15 +141,16 @@ def _without_unused_imports(before: SemanticIndex, after: SemanticIndex) -> str 
     if not gone:
         return None
     builder = FixBuilder(after, ImportTable(after), "remove unused imports", Applicability.SAFE, "", Scope.MODULE)
+    comments = comment_spans(after.source.text)
     for statement, aliases in gone:
+        rows = range(after.source.row(after.span(statement).start), after.source.row(after.span(statement).end) + 1)
+        if any(after.source.row(comment.start) in rows for comment in comments):
+            continue  # comments survive; an import too many does no harm
         if len(aliases) == len(statement.names):
             builder.delete(statement)
             continue
         kept = [alias for alias in statement.names if alias not in aliases]
         first, last = after.span(statement.names[0]), after.span(statement.names[-1])
-        span = Span(first.start, last.end)
-        if comment_spans(after.source.text[span.start : span.end]):
-            continue
-        builder.replace(span, ", ".join(after.text(alias) for alias in kept))
+        builder.replace(Span(first.start, last.end), ", ".join(after.text(alias) for alias in kept))
     fix = builder.build()
     return apply(after, [fix]) if fix is not None else None

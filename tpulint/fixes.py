@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import ast
-import io
 import re
-import tokenize
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from tpulint.arguments import Piece, in_order, pieces
 from tpulint.model import Applicability, Edit, Fix, ImportNeed, Scope, Span, Suite
 
 if TYPE_CHECKING:
@@ -20,15 +19,6 @@ if TYPE_CHECKING:
 _ATOMS = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Constant, ast.List, ast.Dict, ast.Set, ast.ListComp,
           ast.DictComp, ast.SetComp, ast.JoinedStr)  # fmt: skip
 _SPACE = re.compile(r"[ \t\f]*")
-
-
-class Piece(NamedTuple):
-    """One argument of a call as it stands between the parentheses."""
-
-    span: Span
-    """The argument with its own parentheses, without the blanks around it."""
-    comma: int | None
-    """Offset of the comma behind it."""
 
 
 class FixBuilder:
@@ -97,6 +87,12 @@ class FixBuilder:
         from tpulint.folding import Folding
 
         return Folding(self, self._index, known)
+
+    def device(self, at: ast.AST) -> str:
+        """Text for the XLA device at a node: the variable that holds it; where there is none, one is defined."""
+        from tpulint.device_text import write_device
+
+        return write_device(self, self._index, at)
 
     def rename_callee(self, call: ast.Call, text: str) -> None:
         """Call something else with the same arguments."""
@@ -221,33 +217,57 @@ class FixBuilder:
         # a blank line stands behind the imports in nearly every file; where not, one is written
         self.insert(line_end, f"\n\n{text}" + ("" if not following or behind.replace("\r\n", "\n").count("\n") > 1 else "\n"))
 
+    def move_behind(self, statements: Sequence[ast.stmt], other: ast.stmt) -> None:
+        """Move whole statements, with the comments beside and right above them, behind another one of their block."""
+        source, lines = self._index.source, []
+        for statement in statements:
+            if self._shares_line(statement) or self._shares_line(other):
+                self.give_up()
+                return
+            start = self._line_start(self._index.tree.start(statement))
+            end = self._line_end(self._index.tree.end(statement))
+            above = self._comments_above(statement)
+            lines.append(source.text[above:end])
+            if above < start:
+                self.replace(Span(above, start), "")
+            self.delete(statement)
+        line_end = self._line_end(self._index.tree.end(other))
+        self._edits.append(Edit(Span(line_end, line_end), "".join(source.newline + line for line in lines)))
+
+    def _comments_above(self, statement: ast.stmt) -> int:
+        """Offset of the first of the comment lines right above a statement, indented like it."""
+        source, start = self._index.source, self._index.tree.start(statement)
+        row, indent = source.row(start), self.indent_of(statement)
+        while row > 1 and source.line(row - 1).startswith(indent + "#"):
+            row -= 1
+        return source.line_starts[row - 1]
+
     def delete_argument(self, call: ast.Call, argument: ast.keyword | ast.expr) -> None:
         """Take one argument out of a call, with its comma."""
         self.delete_arguments(call, [argument])
 
     def delete_arguments(self, call: ast.Call, arguments: Sequence[ast.keyword | ast.expr]) -> None:
         """Take arguments out of a call, with their commas."""
-        pieces = self.pieces(call)
-        items: list[ast.expr | ast.keyword] = sorted([*call.args, *call.keywords], key=_position)
-        gone = [any(item is argument for argument in arguments) for item in items]
-        if len(pieces) != len(items) or sum(gone) != len(arguments):
+        found = pieces(self._index, call)
+        gone = [any(item is argument for argument in arguments) for item in in_order(call)]
+        if sum(gone) != len(arguments):
             self.give_up()
             return
         first = 0
-        while first < len(pieces):
+        while first < len(found):
             if not gone[first]:
                 first += 1
                 continue
             last = first
-            while last + 1 < len(pieces) and gone[last + 1]:
+            while last + 1 < len(found) and gone[last + 1]:
                 last += 1
-            start, end = pieces[first].span.start, pieces[last].span.end
-            if last + 1 < len(pieces):
+            start, end = found[first].span.start, found[last].span.end
+            if last + 1 < len(found):
                 # up to the next argument, so that a comment behind the comma is seen (and lowers the fix)
-                end = pieces[last + 1].span.start
+                end = found[last + 1].span.start
             elif first:
-                start = pieces[first - 1].span.end
-            elif (comma := pieces[last].comma) is not None:
+                start = found[first - 1].span.end
+            elif (comma := found[last].comma) is not None:
                 end = comma + 1
             self.replace(Span(start, end), "")
             first = last + 1
@@ -261,18 +281,26 @@ class FixBuilder:
         if len(call.args) == 1 and isinstance(call.args[0], ast.GeneratorExp) and not call.keywords:
             self.give_up()
             return
-        pieces = self.pieces(call)
-        if not pieces:
+        found = self.pieces(call)
+        if not found:
             self.insert(self._index.tree.end(call) - 1, f"{keyword}={text}")
             return
-        last = pieces[-1].span
+        last = found[-1].span
+        source = self._index.source.text
         line_start = self._line_start(last.start)
-        own_line = not self._index.source.text[line_start : last.start].strip() and len(pieces) > 1
-        if own_line:
-            indent = self._index.source.text[line_start : last.start]
-            self.insert(last.end, f",\n{indent}{keyword}={text}")
-        else:
-            self.insert(last.end, f", {keyword}={text}")
+        own_line = not source[line_start : last.start].strip() and len(found) > 1
+        gap = f"\n{source[line_start : last.start]}" if own_line else " "
+        # The last code point of the last argument is rewritten with it: another fix that deletes that argument must clash.
+        tail = Span(last.end - 1, last.end)
+        written = next((edit for edit in self._edits if edit.span == tail), None)
+        if written is not None:
+            self._edits.remove(written)
+        before = source[tail.start : tail.end] if written is None else written.text
+        self.replace(tail, f"{before},{gap}{keyword}={text}")
+
+    def pieces(self, call: ast.Call) -> list[Piece]:
+        """The arguments of a call in order of position, as they stand in the text."""
+        return pieces(self._index, call)
 
     # ---------------------------------------------------------------- text
 
@@ -289,44 +317,6 @@ class FixBuilder:
         match = _SPACE.match(self._index.source.text, self._line_start(start))
         assert match is not None
         return match.group().lstrip("\f")
-
-    def pieces(self, call: ast.Call) -> list[Piece]:
-        """The arguments of a call in order of position, as they stand in the text."""
-        index = self._index
-        begin, end = index.tree.end(call.func), index.tree.end(call)
-        text = index.source.text[begin:end]
-        starts = [0, *(match.end() for match in re.finditer(r"\r\n|\r|\n", text))]
-        result: list[Piece] = []
-        depth, first, last = 0, -1, -1
-        try:
-            tokens = list(tokenize.generate_tokens(io.StringIO(re.sub(r"\r\n|\r", "\n", "(" + text + ")")).readline))
-        except (tokenize.TokenError, SyntaxError):
-            return []
-        for token in tokens:
-            if token.type in (tokenize.NL, tokenize.NEWLINE, tokenize.COMMENT, tokenize.ENDMARKER):
-                continue
-            row, column = token.start
-            offset = begin + starts[row - 1] + column - (1 if row == 1 else 0)
-            row, column = token.end
-            stop = begin + starts[row - 1] + column - (1 if row == 1 else 0)
-            if token.type == tokenize.OP and token.string in "([{":
-                depth += 1
-                if depth <= 2:
-                    continue
-            elif token.type == tokenize.OP and token.string in ")]}":
-                depth -= 1
-                if depth == 1:
-                    if first >= 0:
-                        result.append(Piece(Span(first, last), None))
-                    break
-            elif token.type == tokenize.OP and token.string == "," and depth == 2:
-                result.append(Piece(Span(first, last), offset))
-                first = -1
-                continue
-            if depth >= 2:
-                first = offset if first < 0 else first
-                last = stop
-        return result
 
     def _newlines(self, text: str) -> str:
         newline = self._index.source.newline
@@ -363,7 +353,3 @@ def _only_imports(statement: ast.stmt) -> bool:
 def _only_comment(text: str) -> bool:
     """Whether the rest of a line holds no code."""
     return re.match(r"[ \t\f]*(#.*)?$", text, re.DOTALL) is not None
-
-
-def _position(item: ast.expr | ast.keyword) -> tuple[int, int]:
-    return item.lineno, item.col_offset

@@ -95,7 +95,9 @@ class Folding:
         for span in merged:
             fix.replace(span, "")
         for span, text in dict.fromkeys(self._replacements):
-            if not self._drops(span) and not any(other != span and _within(span, other) for other, _ in self._replacements):
+            if not self._drops(span) and not any(
+                other != span and _within(span, other) for other, _ in self._replacements
+            ):
                 fix.replace(span, text)
         for statement in dict.fromkeys(self._deleted):
             span = self._index.span(statement)
@@ -123,17 +125,22 @@ class Folding:
             parent = self._index.parent(node)
             if (
                 isinstance(parent, ast.BoolOp)
-                or isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not)
-                or isinstance(parent, ast.IfExp) and parent.test is node
-                or isinstance(parent, ast.Call) and self._is_bool_of(parent, node)
-                or isinstance(parent, ast.Compare) and self._constant_beside(parent) is not None
+                or (isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not))
+                or (isinstance(parent, ast.IfExp) and parent.test is node)
+                or (isinstance(parent, ast.Call) and self._is_bool_of(parent, node))
+                or (isinstance(parent, ast.Compare) and self._constant_beside(parent) is not None)
             ):
                 node = parent
             else:
                 return node
 
     def _is_bool_of(self, call: ast.Call, node: ast.expr) -> bool:
-        return len(call.args) == 1 and call.args[0] is node and not call.keywords and self._index.qualified_name(call.func) == "builtins.bool"
+        return (
+            len(call.args) == 1
+            and call.args[0] is node
+            and not call.keywords
+            and self._index.qualified_name(call.func) == "builtins.bool"
+        )
 
     def _constant_beside(self, node: ast.Compare) -> bool | None:
         """The constant of ``x == True`` and its like."""
@@ -237,7 +244,7 @@ class Folding:
         parent = self._index.parent(root)
         if isinstance(parent, ast.If) and parent.test is root:
             self._fold_if(parent, value)
-        elif isinstance(parent, ast.Expr) or isinstance(parent, ast.Assert) and value:
+        elif isinstance(parent, ast.Expr) or (isinstance(parent, ast.Assert) and value):
             if isinstance(parent, ast.Assert) and parent.test is not root:
                 return  # the message
             self._deleted.append(parent)
@@ -290,6 +297,7 @@ class Folding:
             self._deleted.append(node)
             return
         self.kept.append(body)
+        self._drop_overwritten(node, body)
         first = self._index.tree.start(body[0])
         line_end = self._line_end(colon)
         if first < line_end:
@@ -306,8 +314,8 @@ class Folding:
     def _deletes_all(self, body: list[ast.stmt]) -> bool:
         return all(
             item in self._deleted
-            or isinstance(item, ast.Assert) and self._fold(item.test)
-            or isinstance(item, ast.If) and self._decided.get(item) is False and not item.orelse
+            or (isinstance(item, ast.Assert) and self._fold(item.test))
+            or (isinstance(item, ast.If) and self._decided.get(item) is False and not item.orelse)
             for item in body
         )
 
@@ -366,10 +374,33 @@ class Folding:
         behind = suite[next(i for i, item in enumerate(suite) if item is node) + 1 :]
         if not behind or len(behind) > _DEAD_LIMIT or not isinstance(body[-1], _JUMPS):
             return
-        if not all(isinstance(item, _DEAD) for item in behind) or any(isinstance(n, ast.Yield | ast.YieldFrom) for n in _nodes(behind)):
+        if not all(isinstance(item, _DEAD) for item in behind) or any(
+            isinstance(n, ast.Yield | ast.YieldFrom) for n in _nodes(behind)
+        ):
             return
         begin = self._line_end(self._index.tree.end(node))
         self._cuts.append(Span(begin, self._line_end(self._index.tree.end(behind[-1]))))
+
+    def _drop_overwritten(self, node: ast.If, body: list[ast.stmt]) -> None:
+        """``device = "cpu"`` in front of a branch that is now always taken and begins by setting it anew."""
+        suite = self._index.tree.suite_of(node)
+        at = next(i for i, item in enumerate(suite) if item is node)
+        before, first = suite[at - 1] if at else None, body[0]
+        if (
+            not isinstance(before, ast.Assign)
+            or not isinstance(first, ast.Assign)
+            or not isinstance(before.value, ast.Constant)
+        ):
+            return
+        old, new = before.targets, first.targets
+        if (
+            len(old) == len(new) == 1
+            and isinstance(old[0], ast.Name)
+            and isinstance(new[0], ast.Name)
+            and old[0].id == new[0].id
+        ):
+            if not any(isinstance(n, ast.Name) and n.id == old[0].id for n in ast.walk(first.value)):
+                self._deleted.append(before)
 
     # ---------------------------------------------------------------- text
 
@@ -405,7 +436,9 @@ class Folding:
         return source.line_starts[row - 1] + len(source.line(row))
 
     def _past_newline(self, offset: int) -> int:
-        return offset + (2 if self._text.startswith("\r\n", offset) else 1 if self._text[offset : offset + 1] in ("\n", "\r") else 0)
+        return offset + (
+            2 if self._text.startswith("\r\n", offset) else 1 if self._text[offset : offset + 1] in ("\n", "\r") else 0
+        )
 
 
 def _within(inner: Span, outer: Span) -> bool:

@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from tpulint.semantic import Scope, SemanticIndex
 
 
+_IMPORTED_FOR_EFFECT = frozenset({"torch_xla", "torch_xla.distributed.xla_backend"})
+"""Modules that make the device or the backend "xla" known; the name they bind may well have no use."""
+
+
 class ImportTable:
     """What a file imports already, and by which names."""
 
@@ -141,6 +145,8 @@ def unused_imports(before: SemanticIndex, after: SemanticIndex) -> list[tuple[as
         for alias in statement.names:
             local = alias.asname or alias.name.split(".", 1)[0]
             if alias.name == "*" or local in used_after or local not in used_before or local in exported:
+                continue
+            if alias.name in _IMPORTED_FOR_EFFECT and isinstance(statement, ast.Import):
                 continue
             gone.append(alias)
         if gone and not (isinstance(statement, ast.ImportFrom) and statement.module == "__future__"):

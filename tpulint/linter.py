@@ -89,17 +89,15 @@ def _check(index: SemanticIndex, source: SourceFile, settings: Settings, catalog
     for rule in rules:
         if matches_any(ignored, rule.code, rule.name):
             continue
-        context = FileContext(index, rule, settings.target, settings.options(rule.code), portable=settings.portable,
+        context = FileContext(index, rule, settings.target, rule.option_values(settings.options(rule.code).items()), portable=settings.portable,
                               runtime=settings.runtime)  # fmt: skip
         findings.extend(rule.check(context))
     if findings:
         guarded = index.cuda_only_spans()
         findings = [f for f in findings if not any(g.start <= f.span.start and f.span.end <= g.end for g in guarded)]
-        from tpulint.comments import comment_spans
-        from tpulint.fixer import lower_applicability
+        from tpulint.applicability import lower_applicability
 
-        comments = comment_spans(source.text)
-        findings = [_adjust(lower_applicability(finding, source, comments), settings) for finding in findings]
+        findings = [_adjust(lower_applicability(finding, source), settings) for finding in findings]
     if _SUPPRESSION_WORDS.search(source.text) and not settings.ignore_noqa:
         from tpulint.suppressions import Suppressions
 

@@ -36,6 +36,7 @@ class Worker:
 
     def __init__(self, process: _Forked | _Spawned) -> None:
         self._process = process
+        self._is_ending = False
 
     def work(self, share: Sequence[tuple[int, str]], done: Callable[[int, Any], None]) -> int:
         """Have some paths worked on; how many were finished before the process ended, if it did."""
@@ -52,6 +53,7 @@ class Worker:
 
     def end(self) -> int:
         """Let the process finish; its exit status."""
+        self._is_ending = True
         with suppress(OSError):
             self._process.requests.close()
         status = self._process.wait()
@@ -60,8 +62,9 @@ class Worker:
 
     def stop(self) -> None:
         """End the process in the middle of its work, though not in the middle of writing a file."""
-        with suppress(OSError):
-            self._process.terminate()
+        if not self._is_ending:
+            with suppress(OSError):
+                self._process.terminate()
 
 
 def run(work: Callable[[str], Any], paths: Sequence[str], jobs: int) -> Iterator[tuple[int, Any]]:
@@ -76,8 +79,11 @@ def run(work: Callable[[str], Any], paths: Sequence[str], jobs: int) -> Iterator
             if isinstance(result, BaseException):
                 raise result
             yield number, result
+    except BaseException:
+        crew.stop()
+        raise
     finally:
-        crew.dismiss()
+        crew.join()
 
 
 class _Crew:
@@ -89,26 +95,29 @@ class _Crew:
         self._waiting = deque(enumerate(paths))
         self._jobs = jobs
         self._deaths = 0
+        self._is_stopped = False
         self._workers = _start(work, jobs)
         self._threads = [threading.Thread(target=self._keep_busy, args=(place,), daemon=True) for place in range(jobs)]
         for thread in self._threads:
             thread.start()
 
-    def dismiss(self) -> None:
-        """Wait for the processes; when results are still to come, end them."""
-        if self._waiting or any(thread.is_alive() for thread in self._threads):
-            self._waiting.clear()
-            for worker in self._workers:
-                worker.stop()
+    def stop(self) -> None:
+        """End the processes although there is work left."""
+        self._is_stopped = True
+        for worker in self._workers:
+            worker.stop()
+
+    def join(self) -> None:
+        """Wait until all processes have ended."""
         for thread in self._threads:
             thread.join()
 
     def _keep_busy(self, place: int) -> None:
         try:
-            while share := _share(self._waiting, self._jobs):
+            while not self._is_stopped and (share := _share(self._waiting, self._jobs)):
                 worker = self._workers[place]
                 finished = worker.work(share, lambda number, result: self.results.put((number, result)))
-                if finished < len(share):
+                if finished < len(share) and not self._is_stopped:
                     self._replace(place, share[finished:])
             self._workers[place].end()
         except BaseException as error:

@@ -56,7 +56,7 @@ def fix_of(ctx: FileContext, node: ast.Attribute | ast.Name, where: ast.AST, row
     """The fix for a reference; None where the row offers none."""
     if row.action == "unsupported" or (row.since and ctx.target.version < parse_version(row.since)):
         return None
-    if not _stands_in_text(ctx, node) or _builds_device_name(ctx, node):
+    if _builds_device_name(ctx, node):
         return None
     parent = ctx.index.parent(node)
     call = parent if isinstance(parent, ast.Call) and parent.func is node else None
@@ -84,11 +84,6 @@ def fix_of(ctx: FileContext, node: ast.Attribute | ast.Name, where: ast.AST, row
 
 def _applicability(ctx: FileContext, row: MappingRow) -> Applicability:
     return Applicability[row.applicability.upper()] if row.applicability else ctx.rule.applicability
-
-
-def _stands_in_text(ctx: FileContext, node: ast.Attribute | ast.Name) -> bool:
-    """Whether the tree knows where the name stands; before Python 3.12 it may not, inside an f-string."""
-    return ctx.text(node).endswith(node.id if isinstance(node, ast.Name) else node.attr)
 
 
 def _builds_device_name(ctx: FileContext, node: ast.expr) -> bool:

@@ -28,12 +28,12 @@ class SourceFile:
 
     __slots__ = ("_line_starts", "bom", "encoding", "newline", "path", "text")
 
-    def __init__(self, text: str, path: str, encoding: str = "utf-8", bom: bool = False) -> None:
+    def __init__(self, text: str, path: str, encoding: str = "utf-8", bom: bool = False, newline: str = "") -> None:
         self.text = text
         self.path = path
         self.encoding = encoding
         self.bom = bom
-        self.newline = _dominant_newline(text)
+        self.newline = newline or _dominant_newline(text)
         self._line_starts: list[int] | None = None
 
     @classmethod
@@ -55,8 +55,14 @@ class SourceFile:
                 "(# -*- coding: latin-1 -*-) or save the file as UTF-8",
                 row,
             ) from None
+        except (UnicodeError, LookupError) as error:
+            raise UnreadableSource(f"not {encoding} text: {error}") from None
         source = cls(text, path, encoding, bom)
-        if source.render(text) != (codecs.BOM_UTF8 + data if bom else data):
+        try:
+            same = source.render(text) == (codecs.BOM_UTF8 + data if bom else data)
+        except UnicodeError:
+            same = False
+        if not same:
             raise UnreadableSource(f"text in {encoding} cannot be written back byte for byte")
         return source
 
@@ -66,8 +72,8 @@ class SourceFile:
         return cls(text, path)
 
     def with_text(self, text: str) -> SourceFile:
-        """The same file with another text."""
-        return SourceFile(text, self.path, self.encoding, self.bom)
+        """The same file with another text; its newline stays, whatever the edits did to the majority."""
+        return SourceFile(text, self.path, self.encoding, self.bom, self.newline)
 
     def render(self, text: str) -> bytes:
         """The bytes that hold ``text`` in this file's encoding.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from tpulint.model import Edit
@@ -65,16 +65,15 @@ def _changes(source: SourceFile, edits: Sequence[Edit]) -> list[Change]:
     group: list[Edit] = []
     for edit in [*edits, None]:
         if group and (edit is None or source.row(edit.span.start) > source.row(group[-1].span.end)):
-            change = _change(source, group)
-            if change.old or change.new:
-                changes.append(change)
+            changes.extend(_changes_of_lines(source, group))
             group = []
         if edit is not None:
             group.append(edit)
     return changes
 
 
-def _change(source: SourceFile, edits: Sequence[Edit]) -> Change:
+def _changes_of_lines(source: SourceFile, edits: Sequence[Edit]) -> Iterator[Change]:
+    """What edits of neighbouring lines change, without the lines they only touch."""
     first, last = source.row(edits[0].span.start), source.row(edits[-1].span.end)
     start = source.offset(first, 1)
     end = source.offset(last + 1, 1) if last < source.row_count else len(source.text)
@@ -85,12 +84,14 @@ def _change(source: SourceFile, edits: Sequence[Edit]) -> Change:
         at = edit.span.end
     parts.append(source.text[at:end])
     old, new = _split(source.text[start:end]), _split("".join(parts))
-    while old and new and old[0] == new[0]:
-        del old[0], new[0]
-        first += 1
-    while old and new and old[-1] == new[-1]:
-        del old[-1], new[-1]
-    return Change(first, tuple(old), tuple(new))
+    if not set(old) & set(new):
+        yield Change(first, tuple(old), tuple(new))
+        return
+    from difflib import SequenceMatcher
+
+    for tag, old_from, old_to, new_from, new_to in SequenceMatcher(None, old, new).get_opcodes():
+        if tag != "equal":
+            yield Change(first + old_from, tuple(old[old_from:old_to]), tuple(new[new_from:new_to]))
 
 
 def _split(text: str) -> list[str]:

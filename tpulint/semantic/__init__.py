@@ -19,14 +19,20 @@ from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, LoopNode, Synt
 from tpulint.source import SourceFile
 
 if TYPE_CHECKING:
+    from tpulint.semantic.batched_reads import BatchedReads
+    from tpulint.semantic.deferrals import Deferrals
     from tpulint.semantic.device_counts import DeviceCounts
     from tpulint.semantic.devices import Devices
     from tpulint.semantic.launches import Launches
+    from tpulint.semantic.loaders import Loaders
     from tpulint.semantic.mixed_precision import MixedPrecision
     from tpulint.semantic.moves import Moves
     from tpulint.semantic.parent_process import ParentProcess
+    from tpulint.semantic.ranks import Ranks
+    from tpulint.semantic.tensor_types import TensorTypes
     from tpulint.semantic.totals import Totals
     from tpulint.semantic.turns import Turns
+    from tpulint.semantic.xla_devices import XlaDevices
 
 __all__ = [
     "FUNCTIONS", "LOOPS", "Binding", "FunctionNode", "How", "Kind", "LoopNode", "Pace", "Read", "Scope", "SemanticIndex", "Side",
@@ -49,15 +55,21 @@ class SemanticIndex:
         self._kinds: Kinds | None = None
         self._regions: Regions | None = None
         self._launches: Launches | None = None
+        self._ranks: Ranks | None = None
         self._device_counts: DeviceCounts | None = None
         self._devices: Devices | None = None
         self._parent_process: ParentProcess | None = None
+        self._xla_devices: XlaDevices | None = None
+        self._tensor_types: TensorTypes | None = None
         self._mixed_precision: MixedPrecision | None = None
         self._moves: Moves | None = None
+        self._loaders: Loaders | None = None
         self._references: list[tuple[ast.expr, str]] | None = None
         self._reads: Reads | None = None
         self._turns: Turns | None = None
         self._totals: Totals | None = None
+        self._deferrals: Deferrals | None = None
+        self._batched_reads: BatchedReads | None = None
 
     @property
     def names(self) -> Names:
@@ -111,6 +123,24 @@ class SemanticIndex:
         return self._turns
 
     @property
+    def deferrals(self) -> Deferrals:
+        """Reads and the step boundary: what stands behind it, what can be moved there."""
+        if self._deferrals is None:
+            from tpulint.semantic.deferrals import Deferrals
+
+            self._deferrals = Deferrals(self)
+        return self._deferrals
+
+    @property
+    def batched_reads(self) -> BatchedReads:
+        """Reads of one turn that one transfer can serve."""
+        if self._batched_reads is None:
+            from tpulint.semantic.batched_reads import BatchedReads
+
+            self._batched_reads = BatchedReads(self)
+        return self._batched_reads
+
+    @property
     def totals(self) -> Totals:
         """Running totals kept on the host."""
         if self._totals is None:
@@ -127,6 +157,15 @@ class SemanticIndex:
 
             self._launches = Launches(self.tree, self.names, self.definitions)
         return self._launches
+
+    @property
+    def ranks(self) -> Ranks:
+        """Expressions that depend on the rank of the process."""
+        if self._ranks is None:
+            from tpulint.semantic.ranks import Ranks
+
+            self._ranks = Ranks(self)
+        return self._ranks
 
     @property
     def device_counts(self) -> DeviceCounts:
@@ -147,6 +186,15 @@ class SemanticIndex:
         return self._mixed_precision
 
     @property
+    def loaders(self) -> Loaders:
+        """Data loaders, and the loops they feed."""
+        if self._loaders is None:
+            from tpulint.semantic.loaders import Loaders
+
+            self._loaders = Loaders(self)
+        return self._loaders
+
+    @property
     def moves(self) -> Moves:
         """Modules moved to the device, and what happens before."""
         if self._moves is None:
@@ -163,6 +211,24 @@ class SemanticIndex:
 
             self._devices = Devices(self)
         return self._devices
+
+    @property
+    def xla_devices(self) -> XlaDevices:
+        """Variables that hold the XLA device."""
+        if self._xla_devices is None:
+            from tpulint.semantic.xla_devices import XlaDevices
+
+            self._xla_devices = XlaDevices(self)
+        return self._xla_devices
+
+    @property
+    def tensor_types(self) -> TensorTypes:
+        """Uses of CUDA's tensor classes."""
+        if self._tensor_types is None:
+            from tpulint.semantic.tensor_types import TensorTypes
+
+            self._tensor_types = TensorTypes(self)
+        return self._tensor_types
 
     @property
     def parent_process(self) -> ParentProcess:

@@ -14,6 +14,15 @@ if TYPE_CHECKING:
 _CUDA_ONLY_ARGUMENTS = frozenset({"fused", "pin_memory", "pin_memory_device"})
 _PRINTING = frozenset({"print", "info", "debug", "warning", "warn", "log", "write", "pprint", "error"})
 _MOVES = frozenset({"cuda", "to"})
+_PLACING = (
+    "torch.device",
+    ".set_default_device",
+    ".current_device",
+    ".current_accelerator",
+    "Tensor",
+    ".set_default_tensor_type",
+)
+"""Ends of names that choose a device."""
 
 
 class CudaFeatures:
@@ -32,6 +41,8 @@ class CudaFeatures:
         """
         root = self._root(question)
         parent = self._tree.parents[root]
+        if self.mentions_cuda_only(root):
+            return False  # another part of the condition asks what only CUDA can tell
         if isinstance(parent, ast.keyword):
             return self._is_wanted_argument(parent)
         if isinstance(parent, ast.Call) and root in parent.args:
@@ -41,13 +52,107 @@ class CudaFeatures:
         if isinstance(parent, ast.If) and parent.test is root and not parent.orelse:
             return not self._holds_only_cuda(parent.body)
         if isinstance(parent, ast.IfExp) and parent.test is root:
-            return not self.mentions_cuda_only(parent.body)
+            return not self._asks_cuda(parent.body)
+        if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name):
+            loads = self._loads(parent.targets[0])
+            return not loads or not all(self._is_shown(load) or self._opens_only_cuda(load) for load in loads)
         return True
+
+    def opens_runtime_calls(self, question: ast.expr) -> bool:
+        """Whether a question opens nothing but calls into the CUDA runtime, such as seeding or emptying its cache."""
+        root = self._root(question)
+        parent = self._tree.parents[root]
+        if not isinstance(parent, ast.If) or parent.test is not root or parent.orelse:
+            return False
+        return all(
+            isinstance(item, ast.Expr) and isinstance(item.value, ast.Call)
+            and (self._index.qualified_name(item.value.func) or "").startswith(("torch.cuda.", "torch.accelerator."))
+            for item in parent.body
+        )  # fmt: skip
+
+    def ends_program(self, question: ast.expr) -> bool:
+        """Whether the program ends where the answer is no: ``if not is_available(): raise``, ``assert is_available()``."""
+        root = self._root(question)
+        parent = self._tree.parents[root]
+        if isinstance(parent, ast.Assert):
+            return True
+        return isinstance(parent, ast.If) and parent.test is root and any(_leaves_program(item) for item in parent.body)
+
+    def _asks_cuda(self, node: ast.expr) -> bool:
+        """Whether an expression asks the CUDA runtime for something: what stands beside it is right without a GPU."""
+        if self.mentions_cuda_only(node):
+            return True
+        calls = [item for item in (node, *self._tree.inside(node)) if isinstance(item, ast.Call)]
+        names = [self._index.qualified_name(call.func) or "" for call in calls]
+        return any(
+            name.startswith(("torch.cuda.", "torch.accelerator.")) and not name.endswith(_PLACING) for name in names
+        )
+
+    def _loads(self, target: ast.Name) -> list[ast.Name]:
+        """Places that read a variable."""
+        names = self._index.names
+        home = names.find(target.id, names.scope_of(target))
+        return [
+            name for name in self._tree.names
+            if name.id == target.id and isinstance(name.ctx, ast.Load) and names.find(name.id, names.scope_of(name)) == home
+        ]  # fmt: skip
+
+    def _is_shown(self, node: ast.expr) -> bool:
+        """Whether a value is only turned into text."""
+        parent = self._tree.parents[node]
+        if isinstance(parent, ast.FormattedValue):
+            return True
+        return (
+            isinstance(parent, ast.Call)
+            and node in parent.args
+            and _last(parent) in (*_PRINTING, "str", "repr", "format")
+        )
+
+    def _opens_only_cuda(self, node: ast.expr) -> bool:
+        parent = self._tree.parents[node]
+        return (
+            isinstance(parent, ast.If)
+            and parent.test is node
+            and not parent.orelse
+            and self._holds_only_cuda(parent.body)
+        )
+
+    def opens_placement(self, test: ast.expr, depth: int = 0) -> bool:
+        """Whether a condition decides where something is put, itself or through one variable."""
+        root = self._root(test)
+        parent = self._tree.parents[root]
+        if isinstance(parent, ast.If) and parent.test is root:
+            return any(self._places(item) for item in (*parent.body, *parent.orelse))
+        if isinstance(parent, ast.IfExp) and parent.test is root:
+            return self._places(parent.body) or self._places(parent.orelse)
+        if (
+            isinstance(parent, ast.Assign)
+            and len(parent.targets) == 1
+            and isinstance(parent.targets[0], ast.Name)
+            and depth < 2
+        ):
+            return any(self.opens_placement(load, depth + 1) for load in self._loads(parent.targets[0]))
+        return False
+
+    def _places(self, code: ast.AST) -> bool:
+        """Whether code moves something, names a device or makes tensors of CUDA."""
+        for node in (code, *self._tree.inside(code)):
+            if (
+                isinstance(node, ast.Constant)
+                and isinstance(node.value, str)
+                and (node.value == "cuda" or node.value.startswith("cuda:"))
+            ):
+                return True
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _MOVES:
+                return True
+            if isinstance(node, ast.Attribute) and (self._index.qualified_name(node) or "").endswith(_PLACING):
+                return True
+        return False
 
     def _root(self, node: ast.expr) -> ast.expr:
         while True:
             parent = self._tree.parents[node]
-            if isinstance(parent, ast.BoolOp) or isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not):
+            if isinstance(parent, ast.BoolOp) or (isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not)):
                 node = parent
             else:
                 return node
@@ -75,20 +180,16 @@ class CudaFeatures:
         """Whether a branch uses what only CUDA has and moves nothing to the device."""
         if not any(self.mentions_cuda_only(statement) for statement in body):
             return False
-        for statement in body:
-            for node in (statement, *self._tree.inside(statement)):
-                if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith("cuda"):
-                    return False
-                if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _MOVES:
-                    return False
-                if isinstance(node, ast.Attribute) and self._index.qualified_name(node) in ("torch.device", "torch.set_default_device"):
-                    return False
-        return True
+        return not any(self._places(statement) for statement in body)
 
     def cuda_reports(self, body: list[ast.stmt]) -> Iterator[ast.stmt]:
         """Statements that only print or log what CUDA alone can tell."""
         for statement in body:
-            if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call) and _last(statement.value) in _PRINTING:
+            if (
+                isinstance(statement, ast.Expr)
+                and isinstance(statement.value, ast.Call)
+                and _last(statement.value) in _PRINTING
+            ):
                 if self.mentions_cuda_only(statement):
                     yield statement
 
@@ -98,6 +199,8 @@ class CudaFeatures:
             return False
         root = self._root(comparison)
         parent = self._tree.parents[root]
+        if self.mentions_cuda_only(root):
+            return True  # another part of the condition asks what only CUDA can tell
         if isinstance(parent, ast.If) and parent.test is root:
             return self._holds_only_cuda(parent.body)
         if isinstance(parent, ast.IfExp) and parent.test is root:
@@ -109,21 +212,29 @@ class CudaFeatures:
         parent = self._tree.parents[node]
         if isinstance(parent, ast.keyword):
             call = self._tree.parents[parent]
-            return parent.arg in _CUDA_ONLY_ARGUMENTS or isinstance(call, ast.Call) and _last(call) == "GradScaler"
+            return parent.arg in _CUDA_ONLY_ARGUMENTS or (isinstance(call, ast.Call) and _last(call) == "GradScaler")
         if isinstance(parent, ast.IfExp) and parent.test is node:
-            return any(isinstance(n, ast.keyword) and n.arg in _CUDA_ONLY_ARGUMENTS for n in self._tree.inside(parent.body))
-        if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name) and depth < 3:
+            return any(
+                isinstance(n, ast.keyword) and n.arg in _CUDA_ONLY_ARGUMENTS for n in self._tree.inside(parent.body)
+            )
+        if (
+            isinstance(parent, ast.Assign)
+            and len(parent.targets) == 1
+            and isinstance(parent.targets[0], ast.Name)
+            and depth < 3
+        ):
             target = parent.targets[0]
             if "fused" in target.id:
                 return True
-            home = self._index.names.find(target.id, self._index.names.scope_of(target))
-            loads = [
-                name for name in self._tree.names
-                if name.id == target.id and isinstance(name.ctx, ast.Load)
-                and self._index.names.find(name.id, self._index.names.scope_of(name)) == home
-            ]  # fmt: skip
+            loads = self._loads(target)
             return bool(loads) and all(self._feeds_cuda_only(load, depth + 1) for load in loads)
         return False
+
+
+def _leaves_program(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        return _last(statement.value) in ("exit", "_exit", "quit", "abort")
+    return isinstance(statement, ast.Raise)
 
 
 def _last(call: ast.Call) -> str:

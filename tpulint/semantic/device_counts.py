@@ -1,4 +1,4 @@
-"""Values that count the GPUs of the machine: where the number is taken and where it ends up."""
+"""Values that count the GPUs of the machine, or the processes started for them."""
 
 from __future__ import annotations
 
@@ -7,34 +7,59 @@ import ast
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.names import Names
-from tpulint.semantic.tree import SyntaxTree
+from tpulint.semantic.tree import FUNCTIONS, SyntaxTree
 
 COUNTERS = frozenset({"torch.cuda.device_count", "torch.accelerator.device_count"})
 _WRAPPERS = frozenset({"builtins.int", "builtins.max", "builtins.min"})
 _DEPTH = 8
+_MIRRORED: dict[type[ast.cmpop], type[ast.cmpop]] = {ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE}
 
 
 class DeviceCounts:
-    """Which expressions of one file hold the number of GPUs, or that number times the number of machines."""
+    """Which expressions of one file hold the number of GPUs."""
 
-    def __init__(self, tree: SyntaxTree, names: Names, flow: Flow, definitions: Definitions) -> None:
+    def __init__(
+        self, tree: SyntaxTree, names: Names, flow: Flow, definitions: Definitions, seed: ast.expr | None = None
+    ) -> None:
         self._tree = tree
         self._names = names
         self._flow = flow
         self._definitions = definitions
         self._memo: dict[ast.expr, bool] = {}
+        self._seed = seed if isinstance(seed, ast.Name | ast.Attribute) else None
+        """A variable that counts, wherever its value comes from."""
         self.calls = [call for call in tree.calls if names.qualified(call.func) in COUNTERS]
         """Calls that ask for the number."""
 
+    def with_seed(self, seed: ast.expr | None) -> DeviceCounts:
+        """The same, with one more variable that is known to hold the number."""
+        return DeviceCounts(self._tree, self._names, self._flow, self._definitions, seed)
+
     def is_count(self, node: ast.expr, depth: int = 0) -> bool:
         """Whether the expression may hold the number."""
-        if not self.calls or depth > _DEPTH:
+        if not (self.calls or self._seed) or depth > _DEPTH:
             return False
         found = self._memo.get(node)
         if found is None:
             self._memo[node] = False  # a number that depends on itself adds nothing
-            found = self._memo[node] = self._is_count(node, depth + 1)
+            found = self._memo[node] = self._is_seed(node) or self._is_count(node, depth + 1)
         return found
+
+    def is_multiple(self, node: ast.expr) -> bool:
+        """Whether the expression is the number times something else, such as the number of machines."""
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+            return any(self.is_count(side) or self.is_multiple(side) for side in (node.left, node.right))
+        if isinstance(node, ast.Attribute):
+            return any(self.is_multiple(store.value) for store in self.attribute_stores(node))
+        return False
+
+    def _is_seed(self, node: ast.expr) -> bool:
+        seed = self._seed
+        if isinstance(seed, ast.Name) and isinstance(node, ast.Name):
+            return seed.id == node.id and bool(set(self._flow.reaching(seed)) & set(self._names.bindings(node)))
+        if isinstance(seed, ast.Attribute) and isinstance(node, ast.Attribute):
+            return ast.dump(seed.value) == ast.dump(node.value) and seed.attr == node.attr
+        return False
 
     def _is_count(self, node: ast.expr, depth: int) -> bool:
         if isinstance(node, ast.Call):
@@ -43,24 +68,56 @@ class DeviceCounts:
             wrapper = self._names.qualified(node.func) in _WRAPPERS
             return wrapper and any(self.is_count(item, depth) for item in node.args)
         if isinstance(node, ast.Name):
-            for binding in self._flow.reaching(node):
-                if binding.kind == "assign" and not binding.path and binding.value is not None:
-                    if self.is_count(binding.value, depth):
-                        return True
-                elif binding.kind == "parameter" and isinstance(binding.statement, ast.FunctionDef):
-                    passed = self._definitions.arguments_for(binding.statement, binding.name)
-                    if any(self.is_count(item, depth) for item in passed):
-                        return True
-            return False
+            return any(self.is_count(value, depth) for value in self._values(node))
         if isinstance(node, ast.Attribute):
             return any(self.is_count(store.value, depth) for store in self.attribute_stores(node))
         if isinstance(node, ast.IfExp):
             return self.is_count(node.body, depth) or self.is_count(node.orelse, depth)
         if isinstance(node, ast.BoolOp):
             return any(self.is_count(item, depth) for item in node.values)
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
-            return self.is_count(node.left, depth) or self.is_count(node.right, depth)
         return False
+
+    def _values(self, node: ast.Name) -> list[ast.expr]:
+        values: list[ast.expr] = []
+        for binding in self._flow.reaching(node):
+            if binding.kind == "assign" and not binding.path and binding.value is not None:
+                values.append(binding.value)
+            elif binding.kind == "parameter" and isinstance(binding.statement, FUNCTIONS):
+                values.extend(self._definitions.arguments_for(binding.statement, binding.name))
+        return values
+
+    def is_zero(self, node: ast.expr, depth: int = 0) -> bool:
+        """Whether the expression is certainly the number of GPUs itself: 0 on a TPU machine."""
+        if node in self.calls:
+            return True
+        if depth > _DEPTH or not self.is_count(node):
+            return False
+        if isinstance(node, ast.Name):
+            bindings = self._names.bindings(node)
+            return len(bindings) == len(self._values(node)) == 1 and self.is_zero(self._values(node)[0], depth + 1)
+        if isinstance(node, ast.Attribute):
+            stores = self.attribute_stores(node)
+            return len(stores) == 1 and self.is_zero(stores[0].value, depth + 1)
+        return False
+
+    def answer(self, test: ast.expr) -> bool | None:
+        """What a comparison of the number says where there are several devices; None for anything else."""
+        if self.is_count(test) and not isinstance(test, ast.BoolOp | ast.IfExp):
+            return True
+        if not isinstance(test, ast.Compare) or len(test.ops) != 1:
+            return None
+        left, right, operator = test.left, test.comparators[0], type(test.ops[0])
+        if self.is_count(right):
+            left, right, operator = right, left, _MIRRORED.get(operator, operator)
+        if not self.is_count(left) or not isinstance(right, ast.Constant) or not isinstance(right.value, int):
+            return None
+        if operator in (ast.Gt, ast.GtE):
+            return True
+        if operator in (ast.Lt, ast.LtE):
+            return False
+        if right.value < 2 and operator in (ast.Eq, ast.NotEq):
+            return operator is ast.NotEq
+        return None
 
     def attribute_stores(self, node: ast.Attribute) -> list[ast.Assign]:
         """Assignments in the file to the same attribute of a variable of the same name: ``args.world_size = ...``."""
@@ -71,6 +128,6 @@ class DeviceCounts:
             if other.attr != node.attr or not isinstance(other.value, ast.Name) or other.value.id != node.value.id:
                 continue
             statement = self._tree.parents.get(other)
-            if isinstance(statement, ast.Assign) and statement.targets == [other]:
+            if isinstance(statement, ast.Assign) and len(statement.targets) == 1 and statement.targets[0] is other:
                 stores.append(statement)
         return stores

@@ -18,7 +18,14 @@ _CUDA_START = re.compile(r"cuda:(?:%[ds]|\{\d*\})?\Z")
 _DEVICE_WORD = re.compile(r"(?:\A|_)(?:devices?|dev)(?:\Z|_|\d)|Device")
 _OTHER_DEVICE_NAMES = frozenset({"device_map", "device_ids", "device_id", "device_count", "num_devices", "device_index", "n_devices",
                                  "pin_memory_device", "map_location", "device_mesh", "device_list"})  # fmt: skip
-_PRECISION_CALLS = ("autocast", "GradScaler", "custom_fwd", "custom_bwd", "is_autocast_enabled", "is_autocast_available")
+_PRECISION_CALLS = (
+    "autocast",
+    "GradScaler",
+    "custom_fwd",
+    "custom_bwd",
+    "is_autocast_enabled",
+    "is_autocast_available",
+)
 _OPTION_CALLS = frozenset({"add_argument", "option", "Option", "Argument", "argument", "DEFINE_string"})
 _DEVICE_FIRST = frozenset({"torch.device", "torch.set_default_device", "torch.Generator"})
 _LOOKUPS = {"get": 1, "pop": 1, "setdefault": 1, "getenv": 1}
@@ -30,7 +37,10 @@ Key = tuple[str, object, str]
 
 def says_device(name: str) -> bool:
     """Whether a name says that it holds a device."""
-    return name.lower() not in _OTHER_DEVICE_NAMES and _DEVICE_WORD.search(name if "Device" in name else name.lower()) is not None
+    return (
+        name.lower() not in _OTHER_DEVICE_NAMES
+        and _DEVICE_WORD.search(name if "Device" in name else name.lower()) is not None
+    )
 
 
 class Place(NamedTuple):
@@ -70,17 +80,37 @@ class DeviceFlow:
             match = _CUDA_TEXT.match(node.value) if isinstance(node.value, str) else None
             return (match.group(1) or "") if match else None
         if isinstance(node, ast.JoinedStr):
-            first = node.values[0] if node.values else None
-            if isinstance(first, ast.Constant) and first.value == "cuda:" and len(node.values) == 2:
-                return "?"
-            return None
+            return self._formatted_index(node)
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Mod):
             left = node.left
-            return "?" if isinstance(left, ast.Constant) and isinstance(left.value, str) and _CUDA_START.match(left.value) else None
+            return (
+                "?"
+                if isinstance(left, ast.Constant) and isinstance(left.value, str) and _CUDA_START.match(left.value)
+                else None
+            )
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "format":
             text = node.func.value
-            return "?" if isinstance(text, ast.Constant) and isinstance(text.value, str) and _CUDA_START.match(text.value) else None
+            return (
+                "?"
+                if isinstance(text, ast.Constant) and isinstance(text.value, str) and _CUDA_START.match(text.value)
+                else None
+            )
         return None
+
+    def _formatted_index(self, node: ast.JoinedStr) -> str | None:
+        """Index in ``f"cuda:{rank}"``, ``f"{accelerator}:{rank}"`` and ``f"{accelerator}:0"``."""
+        first, *rest = node.values or [None]
+        if (
+            isinstance(first, ast.FormattedValue)
+            and self.derives(first.value)
+            and rest
+            and isinstance(rest[0], ast.Constant)
+        ):
+            text = str(rest[0].value)
+            if text == ":" and len(rest) == 2:
+                return "?"
+            return text[1:] if re.fullmatch(r":\d+", text) and len(rest) == 1 else None
+        return "?" if isinstance(first, ast.Constant) and first.value == "cuda:" and len(rest) == 1 else None
 
     # ---------------------------------------------------------------- where a value goes
 
@@ -90,13 +120,20 @@ class DeviceFlow:
         parent = tree.parents[node]
         while True:
             if (
-                isinstance(parent, ast.IfExp) and parent.test is not node
+                (isinstance(parent, ast.IfExp) and parent.test is not node)
                 or isinstance(parent, ast.BoolOp)
-                or isinstance(parent, ast.Call) and self._answers_default(parent, node)
+                or (isinstance(parent, ast.Lambda) and parent.body is node)
+                or (isinstance(parent, ast.Call) and self.answers_default(parent, node))
             ):
                 node, parent = parent, tree.parents[parent]
             else:
                 break
+        if (
+            isinstance(parent, ast.keyword)
+            and parent.arg in ("default", "default_factory")
+            and self._is_field(tree.parents[parent])
+        ):
+            node, parent = parent.value, tree.parents[tree.parents[parent]]  # device: str = field(default="cuda")
         if isinstance(parent, ast.NamedExpr):
             return Place("variable", parent, self.keys_of(parent.target))
         if isinstance(parent, ast.Assign):
@@ -125,13 +162,18 @@ class DeviceFlow:
             return self._place_of_argument(parent, node)
         return NOWHERE
 
-    def _answers_default(self, call: ast.Call, node: ast.expr) -> bool:
+    def answers_default(self, call: ast.Call, node: ast.expr) -> bool:
         """Whether the call gives this argument back when it finds nothing: ``getattr(args, "device", "cuda")``."""
         if len(call.args) == 3 and call.args[2] is node:
             return self._names.qualified(call.func) == "builtins.getattr"
         func = call.func
         at = _LOOKUPS.get(func.attr) if isinstance(func, ast.Attribute) else None
         return at is not None and len(call.args) == at + 1 and call.args[at] is node
+
+    def _is_field(self, call: ast.AST) -> bool:
+        func = call.func if isinstance(call, ast.Call) else None
+        last = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
+        return last in ("field", "Field")
 
     def _place_in_sequence(self, sequence: ast.expr, node: ast.expr) -> Place:
         parent = self._tree.parents[sequence]
@@ -140,7 +182,11 @@ class DeviceFlow:
         if isinstance(parent, ast.keyword) and parent.arg == "choices":
             call = self._tree.parents[parent]
             return self._place_of_keyword(call, parent) if isinstance(call, ast.Call) else NOWHERE
-        if isinstance(sequence, ast.Tuple) and isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Tuple):
+        if (
+            isinstance(sequence, ast.Tuple)
+            and isinstance(parent, ast.Assign)
+            and isinstance(parent.targets[0], ast.Tuple)
+        ):
             targets = parent.targets[0].elts  # device, n = "cuda", 3
             if len(targets) == len(sequence.elts) and not any(isinstance(t, ast.Starred) for t in targets):
                 keys = self.keys_of(targets[sequence.elts.index(node)])
@@ -178,7 +224,12 @@ class DeviceFlow:
             return NOWHERE
         if name in _DEVICE_FIRST:
             return Place("device", call) if at == 0 else NOWHERE
-        if isinstance(func, ast.Attribute) and func.attr in ("to", "to_empty") and at == 0 and not (name or "").startswith("torch."):
+        if (
+            isinstance(func, ast.Attribute)
+            and func.attr in ("to", "to_empty")
+            and at == 0
+            and not (name or "").startswith("torch.")
+        ):
             return Place("device", call)
         if isinstance(func, ast.Attribute) and func.attr == "startswith" and at == 0:
             return Place("comparison", call)
@@ -229,7 +280,11 @@ class DeviceFlow:
             return (("name", found[0].node, node.id),) if found else ()
         if isinstance(node, ast.Attribute):
             return (("attribute", None, node.attr),)
-        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
+        if (
+            isinstance(node, ast.Subscript)
+            and isinstance(node.slice, ast.Constant)
+            and isinstance(node.slice.value, str)
+        ):
             return (("item", None, node.slice.value),)
         return ()
 
@@ -250,7 +305,11 @@ class DeviceFlow:
             self._stores = {}
             for node in self._tree.attributes:
                 statement = self._tree.parents[node]
-                if isinstance(node.ctx, ast.Store) and isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
+                if (
+                    isinstance(node.ctx, ast.Store)
+                    and isinstance(statement, ast.Assign | ast.AnnAssign)
+                    and statement.value is not None
+                ):
                     self._stores.setdefault(node.attr, []).append(statement.value)
             for owner in self._tree.classes:
                 for item in owner.body:
@@ -322,7 +381,11 @@ class DeviceFlow:
         if isinstance(node, ast.BoolOp):
             return any(self.derives(item, depth) for item in node.values)
         if isinstance(node, ast.Subscript):
-            if isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Attribute) and node.value.func.attr == "split":
+            if (
+                isinstance(node.value, ast.Call)
+                and isinstance(node.value.func, ast.Attribute)
+                and node.value.func.attr == "split"
+            ):
                 return self.derives(node.value.func.value, depth)  # device.split(":")[0]
             return False
         if isinstance(node, ast.Call):
@@ -330,7 +393,9 @@ class DeviceFlow:
         if isinstance(node, ast.Attribute):
             if node.attr == "type":
                 return self.derives(node.value, depth)
-            return any(self.derives(value, depth) for value in self.stores(node.attr)) if says_device(node.attr) else False
+            return (
+                any(self.derives(value, depth) for value in self.stores(node.attr)) if says_device(node.attr) else False
+            )
         if isinstance(node, ast.Name):
             return any(self._binding_derives(binding, depth) for binding in self._names.bindings(node))
         return False
@@ -344,11 +409,13 @@ class DeviceFlow:
         function = self._index.definitions.function_called(node)
         if function is not None:
             inside = self._tree.inside(function, functions=False)
-            return any(isinstance(n, ast.Return) and n.value is not None and self.derives(n.value, depth + 2) for n in inside)
+            return any(
+                isinstance(n, ast.Return) and n.value is not None and self.derives(n.value, depth + 2) for n in inside
+            )
         func = node.func
         if isinstance(func, ast.Attribute) and func.attr in ("lower", "strip"):
             return self.derives(func.value, depth)
-        return any(self._answers_default(node, item) and self.derives(item, depth) for item in node.args)
+        return any(self.answers_default(node, item) and self.derives(item, depth) for item in node.args)
 
     def _binding_derives(self, binding: Binding, depth: int) -> bool:
         if binding.kind == "assign" and binding.value is not None:

@@ -43,8 +43,10 @@ class DeviceIndices:
         if isinstance(node, ast.Call):
             return self._index.qualified_name(node.func) in _NUMBERS
         if isinstance(node, ast.BinOp):
-            return isinstance(node.op, ast.Mod | ast.Add | ast.Sub | ast.FloorDiv) and self.is_number(node.left, depth) and (
-                isinstance(node.op, ast.Mod) or self.is_number(node.right, depth)
+            return (
+                isinstance(node.op, ast.Mod | ast.Add | ast.Sub | ast.FloorDiv)
+                and self.is_number(node.left, depth)
+                and (isinstance(node.op, ast.Mod) or self.is_number(node.right, depth))
             )
         if isinstance(node, ast.IfExp):
             return self._all([node.body, node.orelse], depth)
@@ -63,11 +65,32 @@ class DeviceIndices:
         own = self._index.flow.reaching_attribute(node)
         if own:
             return all(self._binding(binding, depth) for binding in own)
+        if not isinstance(node.value, ast.Name):
+            return False
         calls = self._device_flow.options.get(node.attr, [])
-        values = [value for value in self._device_flow.stores(node.attr) if not any(value in call.args or value in [k.value for k in call.keywords] for call in calls)]
         if calls and not all(self._is_number_option(call) for call in calls):
             return False
-        return bool(calls or values) and all(self._all([value], depth) or _is_none(value) for value in values)
+        values = self._stores(node.value.id, node.attr)
+        return (
+            bool(calls or values)
+            and all(_is_none(value) or self.is_number(value, depth) for value in values)
+            and (bool(calls) or not all(_is_none(value) for value in values))
+        )
+
+    def _stores(self, owner: str, attribute: str) -> list[ast.expr]:
+        """Values given to ``owner.attribute`` in the file."""
+        tree = self._index.tree
+        values: list[ast.expr] = []
+        for node in tree.attributes:
+            if (
+                node.attr == attribute
+                and isinstance(node.ctx, ast.Store)
+                and isinstance(node.value, ast.Name)
+                and node.value.id == owner
+            ):
+                statement = tree.parents[node]
+                values.append(statement.value if isinstance(statement, ast.Assign) else node)
+        return values
 
     def _is_number_option(self, call: ast.Call) -> bool:
         return any(k.arg == "type" and isinstance(k.value, ast.Name) and k.value.id == "int" for k in call.keywords)
@@ -103,7 +126,9 @@ class DeviceIndices:
         if isinstance(annotation, ast.BinOp):
             return self._says_int(annotation.left) and _is_none(annotation.right)
         if isinstance(annotation, ast.Subscript):
-            return (self._index.qualified_name(annotation.value) or "").endswith("Optional") and self._says_int(annotation.slice)
+            return (self._index.qualified_name(annotation.value) or "").endswith("Optional") and self._says_int(
+                annotation.slice
+            )
         return annotation is not None and self._index.qualified_name(annotation) == "builtins.int"
 
 

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
-from tpulint.semantic.device_flow import DeviceFlow
-from tpulint.semantic.device_indices import DeviceIndices
 from tpulint.semantic.cuda_features import CudaFeatures
+from tpulint.semantic.device_flow import DeviceFlow, says_device
+from tpulint.semantic.device_indices import DeviceIndices
+from tpulint.semantic.guards import Guards
 
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
@@ -52,8 +53,21 @@ class Devices:
         self.flow = DeviceFlow(index)
         self.indices = DeviceIndices(index, self.flow)
         self.features = CudaFeatures(index)
-        sites = [*self._questions(), *self._names(), *self._acquisitions(), *self._numbers()]
-        self.sites = sorted((site for site in sites if self._stands_in_text(site.node)), key=lambda site: index.span(site.node))
+        guards = Guards(index.tree, index.names)
+        self._for_cuda = guards.cuda_only()
+        # In a file with several backends the question is what keeps CUDA's branch apart.
+        questions = [] if guards.knows_xla() else self._questions()
+        sites = [*questions, *self._names(), *self._acquisitions(), *self._numbers(), *self._generators()]
+        unique = {site.node: site for site in sites if self._counts(site.node)}
+        self.sites = sorted(unique.values(), key=lambda site: index.span(site.node))
+
+    def _counts(self, node: ast.expr) -> bool:
+        return self._stands_in_text(node) and not self.is_for_cuda(node)
+
+    def is_for_cuda(self, node: ast.AST) -> bool:
+        """Whether the node stands in a branch that runs on CUDA only, of a file that has a branch for XLA too."""
+        span = self._index.span(node)
+        return any(branch.start <= span.start and span.end <= branch.end for branch in self._for_cuda)
 
     def _stands_in_text(self, node: ast.expr) -> bool:
         """Positions inside f-strings differ between Python versions, so nothing is rewritten there."""
@@ -87,12 +101,28 @@ class Devices:
                 none = (type(parent.ops[0]), right.value) in ((ast.Eq, 0), (ast.Lt, 1), (ast.LtE, 0))
                 if at_least_one or none:
                     return parent, at_least_one
+            elif (
+                isinstance(parent.ops[0], ast.Gt | ast.GtE)
+                and not isinstance(right, ast.Constant)
+                and self._opens_device(parent)
+            ):
+                return parent, True
             return None
-        truth = (
-            isinstance(parent, ast.If | ast.IfExp | ast.While) and parent.test is call
-            or isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not)
+        truth = (isinstance(parent, ast.If | ast.IfExp | ast.While) and parent.test is call) or (
+            isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not)
         )
         return (call, True) if truth else None
+
+    def _opens_device(self, comparison: ast.Compare) -> bool:
+        """``if torch.cuda.device_count() > i: return torch.device(f"cuda:{i}")``"""
+        statement = self._tree.parents[comparison]
+        if not isinstance(statement, ast.If) or statement.test is not comparison or len(statement.body) != 1:
+            return False
+        value = getattr(statement.body[0], "value", None)
+        if not isinstance(value, ast.Call) or self._index.qualified_name(value.func) != "torch.device":
+            return False
+        argument = self.device_argument(value)
+        return argument is not None and self.flow.cuda_index(argument) is not None
 
     # ---------------------------------------------------------------- names
 
@@ -109,11 +139,13 @@ class Devices:
                 if self._compares_device(node, place.node) and not self.features.guards_cuda_only(place.node):
                     yield Site(node, Role.COMPARISON, index=number, certain=False)
             elif flow.is_device_place(place):
-                if self._in_generator(place.node):
-                    assert isinstance(place.node, ast.Call)
-                    yield Site(place.node, Role.GENERATOR, certain=False)
-                elif not self._is_device_call(place.node):
-                    yield Site(node, Role.NAME, index=number, certain=place.kind == "device" or self._has_torch_device_use(node))
+                if not self._is_call_to(place.node, "torch.device", "torch.Generator"):
+                    yield Site(
+                        node,
+                        Role.NAME,
+                        index=number,
+                        certain=place.kind == "device" or self._has_torch_device_use(node),
+                    )
 
     def _whole_text(self, node: ast.expr) -> ast.expr:
         """``"cuda:" + str(i)``, ``"cuda:%d" % i`` and ``"cuda:{}".format(i)`` as a whole."""
@@ -138,16 +170,15 @@ class Devices:
         other = next((side for side in sides if not self._tree.encloses(side, node)), None)
         return other is not None and self.flow.derives(other)
 
-    def _is_device_call(self, node: ast.AST | None) -> bool:
-        return isinstance(node, ast.Call) and self._index.qualified_name(node.func) == "torch.device"
-
-    def _in_generator(self, node: ast.AST | None) -> bool:
-        return isinstance(node, ast.Call) and self._index.qualified_name(node.func) == "torch.Generator"
+    def _is_call_to(self, node: ast.AST | None, *names: str) -> bool:
+        return isinstance(node, ast.Call) and self._index.qualified_name(node.func) in names
 
     def _has_torch_device_use(self, node: ast.expr) -> bool:
         """Whether the variable a name is put in is seen to be used as a device."""
         place = self.flow.place(node)
-        return any(self.flow.is_device_place(self.flow.place(load)) for key in place.keys for load in self.flow.loads(key))
+        return any(
+            self.flow.is_device_place(self.flow.place(load)) for key in place.keys for load in self.flow.loads(key)
+        )
 
     # ---------------------------------------------------------------- objects
 
@@ -175,6 +206,14 @@ class Devices:
                         number = self.flow.cuda_index(node)
                         if number is not None:
                             yield Site(node, Role.NAME, index=number)
+
+    def _generators(self) -> Iterator[Site]:
+        for call in self._tree.calls:
+            if self._index.qualified_name(call.func) != "torch.Generator":
+                continue
+            argument = self.device_argument(call)
+            if argument is not None and (self.flow.derives(argument) or self._index.xla_devices.is_device(argument)):
+                yield Site(call, Role.GENERATOR, certain=False)
 
     def device_argument(self, call: ast.Call) -> ast.expr | None:
         """What ``torch.device(...)`` is given as the device."""
@@ -204,7 +243,38 @@ class Devices:
         for call in self._tree.calls:
             argument = self._moved_to(call)
             if argument is not None and self.indices.is_number(argument):
-                yield Site(argument, Role.NUMBER, index=_constant(argument))
+                origin = self._device_number(argument)
+                yield Site(argument if origin is None else origin, Role.NUMBER, index=_constant(argument))
+
+    def _device_number(self, node: ast.expr) -> ast.expr | None:
+        """The value of a variable that is called a device and only used as one: ``device = rank % device_count()``."""
+        if not isinstance(node, ast.Name) or not says_device(node.id):
+            return None
+        bindings = self._index.names.bindings(node)
+        if len(bindings) != 1 or bindings[0].kind != "assign" or bindings[0].path or bindings[0].value is None:
+            return None
+        if (
+            isinstance(bindings[0].value, ast.Call)
+            and self._index.qualified_name(bindings[0].value.func) != "builtins.int"
+        ):
+            return None  # another rule rewrites torch.cuda.current_device()
+        loads = [load for key in self.flow.keys_of(node) for load in self.flow.loads(key)]
+        return bindings[0].value if all(self._takes_device(load) for load in loads) else None
+
+    def _takes_device(self, load: ast.expr) -> bool:
+        parent = self._tree.parents[load]
+        if isinstance(parent, ast.List) and isinstance(keyword := self._tree.parents[parent], ast.keyword):
+            return keyword.arg == "device_ids"
+        if (isinstance(parent, ast.keyword) and parent.arg == "output_device") or isinstance(
+            parent, ast.FormattedValue
+        ):
+            return True
+        if isinstance(parent, ast.Call) and self._index.qualified_name(parent.func) in (
+            "torch.cuda.set_device",
+            "builtins.print",
+        ):
+            return True
+        return self.flow.place(load).kind == "device"
 
     def _moved_to(self, call: ast.Call) -> ast.expr | None:
         """The device argument of a call where torch takes a number for a device."""
@@ -213,7 +283,11 @@ class Devices:
         if isinstance(func, ast.Attribute) and func.attr == "to" and name is None:
             given = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "device")]
             return given[0] if given and not isinstance(given[0], ast.Starred) else None
-        if name is not None and name.startswith("torch.") and not name.startswith(("torch.cuda.", "torch.device", "torch.utils.")):
+        if (
+            name is not None
+            and name.startswith("torch.")
+            and not name.startswith(("torch.cuda.", "torch.device", "torch.utils."))
+        ):
             return next((k.value for k in call.keywords if k.arg == "device"), None)
         return None
 

@@ -7,6 +7,8 @@ import ast
 from tpulint.semantic.names import Binding, Names
 from tpulint.semantic.tree import LOOPS, SyntaxTree
 
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
 
 class Flow:
     """Reaching definitions of one file, worked out per use, memoised."""
@@ -42,6 +44,8 @@ class Flow:
         if found is None:
             return []
         home, bindings = found
+        while isinstance(scope.node, _COMPREHENSIONS) and scope.node is not home.node and scope.parent is not None:
+            scope = scope.parent  # a comprehension runs where it stands
         if home.node is not scope.node:
             return [binding for binding in bindings if binding.kind != "delete"]
         here = (use.lineno, use.col_offset)

@@ -1,9 +1,9 @@
-"""Numbers of GPUs that a parent hands to the processes it starts."""
+"""Numbers of processes that a parent hands to those it starts."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from tpulint.semantic.tree import FunctionNode
@@ -13,10 +13,12 @@ if TYPE_CHECKING:
     from tpulint.semantic.launches import Launch
 
 _JOIN_GROUP = "torch.distributed.init_process_group"
+_SAYS_HOW_MANY = ("world_size", "num_replicas")
+"""Keywords whose value is the number of all processes."""
 
 
 class Handover(NamedTuple):
-    """One number of GPUs that launched functions get, as an argument or in a namespace such as ``args``."""
+    """One number of processes that launched functions get, as an argument or in a namespace such as ``args``."""
 
     item: ast.expr
     """What stands in the launch's ``args``."""
@@ -25,29 +27,172 @@ class Handover(NamedTuple):
     attribute: str = ""
     """Attribute of the item that holds the number; empty when the item is the number."""
 
-    @property
-    def is_whole(self) -> bool:
-        """Whether the item is the number and nothing else."""
-        return not self.attribute
+
+class Passage(NamedTuple):
+    """A parameter that takes the number to the launch, and what its callers pass for it."""
+
+    function: FunctionNode
+    parameter: ast.arg
+    arguments: tuple[tuple[ast.Call, ast.expr | ast.keyword], ...]
 
 
-def handovers(index: SemanticIndex, launch: Launch) -> list[Handover] | None:
-    """All numbers of GPUs handed over by a launch; None when it cannot be told where one arrives."""
-    counts = index.device_counts
-    passed = launch.passed
-    if passed is None:
-        return None
-    found: list[Handover] = []
-    for at, item in enumerate(passed):
-        attributes = [""] if counts.is_count(item) else _counted_attributes(index, item)
-        if not attributes:
-            continue
-        parameters = [(function, _parameter(function, at)) for function in launch.functions]
-        known = tuple((function, parameter) for function, parameter in parameters if parameter is not None)
-        if not known or len(known) < len(parameters):
-            return None
-        found.extend(Handover(item, known, attribute) for attribute in attributes)
-    return found
+class Handovers:
+    """What one launch hands over, and what of its file is left without a use when it no longer does."""
+
+    def __init__(self, index: SemanticIndex, launch: Launch) -> None:
+        self._index = index
+        self._launch = launch
+        # However many processes are asked for, that many there are.
+        self._counts = index.device_counts.with_seed(launch.arguments.get("nprocs"))
+        self.known = launch.passed is not None and bool(launch.functions)
+        """Whether it can be told where each number arrives."""
+        self.items = self._find() if self.known else []
+        self.answers = self._conditions()
+        """Comparisons of the number that decide an ``if`` or ``assert`` of the parent, and what they say.
+
+        A machine with several devices is assumed: with a single one, a launch does what its other branch does.
+        """
+
+    def _find(self) -> list[Handover]:
+        found: list[Handover] = []
+        for at, item in enumerate(self._launch.passed or ()):
+            attributes = [""] if self._counts.is_count(item) else self._counted_attributes(item)
+            if not attributes:
+                continue
+            parameters = [(function, _parameter(function, at)) for function in self._launch.functions]
+            known = tuple((function, parameter) for function, parameter in parameters if parameter is not None)
+            self.known = self.known and len(known) == len(parameters)
+            found.extend(Handover(item, known, attribute) for attribute in attributes)
+        return found
+
+    def _counted_attributes(self, item: ast.expr) -> list[str]:
+        """Attributes of a namespace that hold the number."""
+        if not isinstance(item, ast.Name):
+            return []
+        return list(dict.fromkeys(
+            node.attr for node in self._index.tree.attributes
+            if isinstance(node.value, ast.Name) and node.value.id == item.id
+            and (self._counts.is_count(node) or (self._counts.is_multiple(node) and self._says_how_many(node.attr)))
+        ))  # fmt: skip
+
+    def _says_how_many(self, attribute: str) -> bool:
+        """Whether an attribute is passed where the number of all processes belongs."""
+        parents = [self._index.parent(load) for load in _attribute_loads(self._index, attribute)]
+        return any(isinstance(parent, ast.keyword) and parent.arg in _SAYS_HOW_MANY for parent in parents)
+
+    def is_needed(self, handover: Handover, function: FunctionNode, parameter: ast.arg) -> bool:
+        """Whether a launched function uses the number for more than joining the process group."""
+        if not handover.attribute:
+            scope = self._index.names.scope_of(parameter)
+            loads: Sequence[ast.expr] = self._index.names.loads(parameter.arg, scope)
+        else:
+            loads = [node for node in _attribute_loads(self._index, handover.attribute) if self._is_launched(node)]
+        return any(not self._joins_group(load) for load in loads)
+
+    def _is_launched(self, node: ast.AST) -> bool:
+        return self._index.launches.launch_of(node) is not None
+
+    def _joins_group(self, load: ast.expr) -> bool:
+        keyword = self._index.parent(load)
+        call = self._index.parent(keyword) if isinstance(keyword, ast.keyword) else None
+        if not isinstance(keyword, ast.keyword) or keyword.arg != "world_size":
+            return False
+        return isinstance(call, ast.Call) and self._index.qualified_name(call.func) == _JOIN_GROUP
+
+    def is_only_use(self, handover: Handover, drops: Callable[[ast.AST], bool]) -> bool:
+        """Whether nothing but the launch uses the functions, once what ``drops`` tells is gone."""
+        for function, _ in handover.parameters:
+            loads = self._index.names.loads(function.name, self._index.names.scope_of(function))
+            if sum(not drops(load) for load in loads) != 1:
+                return False
+        return True
+
+    # ---------------------------------------------------------------- the parent
+
+    def _conditions(self) -> dict[ast.expr, bool]:
+        found: dict[ast.expr, bool] = {}
+        for statement in self._index.tree.parents:
+            if isinstance(statement, ast.If | ast.Assert) and not self._is_launched(statement):
+                for node in _operands(statement.test):
+                    answer = self._counts.answer(node)
+                    if answer is not None:
+                        found[node] = answer
+        return found
+
+    def unread(
+        self, gone: Sequence[ast.AST], drops: Callable[[ast.AST], bool]
+    ) -> tuple[list[ast.Assign], list[Passage]]:
+        """What the parent no longer needs the number for, once these nodes, and what ``drops`` tells, are gone."""
+        statements: list[ast.Assign] = []
+        passages: list[Passage] = []
+        outer = list(gone)
+        size = -1
+        while len(outer) > size:
+            size = len(outer)
+            for statement in self._assignments():
+                if statement not in statements and self._are_gone(self._loads(statement), outer, drops):
+                    statements.append(statement)
+                    outer.append(statement)
+            for passage in self._passages():
+                loads = self._index.names.loads(passage.parameter.arg, self._index.names.scope_of(passage.parameter))
+                if passage not in passages and self._are_gone(loads, outer, drops):
+                    passages.append(passage)
+                    outer.extend(argument for _, argument in passage.arguments)
+        return statements, passages
+
+    def _are_gone(self, loads: Sequence[ast.expr], outer: Sequence[ast.AST], drops: Callable[[ast.AST], bool]) -> bool:
+        return bool(loads) and all(drops(load) or self._lies_in(load, outer) for load in loads)
+
+    def _passages(self) -> list[Passage]:
+        """Parameters of the parent's functions that bring the number on its way to the launch."""
+        function = self._index.function_of(self._launch.call)
+        if function is None or self._index.tree.class_of(function) is not None:
+            return []
+        calls = self._index.definitions.calls_of(function)
+        if len(self._index.names.loads(function.name, self._index.names.scope_of(function))) != len(calls):
+            return []
+        found = []
+        for at, parameter in enumerate(function.args.args):
+            arguments: list[tuple[ast.Call, ast.expr | ast.keyword]] = []
+            for call in calls:
+                keywords = [keyword for keyword in call.keywords if keyword.arg == parameter.arg]
+                if keywords or at < len(call.args):
+                    arguments.append((call, keywords[0] if keywords else call.args[at]))
+            values = [item.value if isinstance(item, ast.keyword) else item for _, item in arguments]
+            if len(arguments) == len(calls) and all(self._counts.is_count(value) for value in values):
+                found.append(Passage(function, parameter, tuple(arguments)))
+        return found
+
+    def _lies_in(self, node: ast.AST, outer: Sequence[ast.AST]) -> bool:
+        return any(self._index.tree.encloses(other, node) for other in outer)
+
+    def _assignments(self) -> list[ast.Assign]:
+        """Assignments ``n = torch.cuda.device_count()``, and of that number to other names, in the parent."""
+        index = self._index
+        nodes: list[ast.Name | ast.Attribute] = [*index.tree.names, *index.tree.attributes]
+        statements = [index.parent(node) for node in nodes if isinstance(node.ctx, ast.Store)]
+        return [
+            statement for statement in statements
+            if isinstance(statement, ast.Assign) and len(statement.targets) == 1
+            and self._is_plain(statement.value) and not self._is_launched(statement)
+        ]  # fmt: skip
+
+    def _is_plain(self, value: ast.expr) -> bool:
+        """Whether the number is read off without doing anything else that matters."""
+        plain = value in self._index.device_counts.calls or isinstance(value, ast.Name | ast.Attribute)
+        return plain and self._index.device_counts.is_count(value)
+
+    def _loads(self, statement: ast.Assign) -> Sequence[ast.expr]:
+        index, target = self._index, statement.targets[0]
+        if isinstance(target, ast.Name):
+            found = index.names.find(target.id, index.names.scope_of(target))
+            if found is None or len(found[1]) != 1:
+                return []
+            return index.names.loads(target.id, found[0])
+        if not isinstance(target, ast.Attribute) or len(index.device_counts.attribute_stores(target)) != 1:
+            return []
+        # Launched processes get their own number; only reads in the parent count.
+        return [node for node in _attribute_loads(index, target.attr) if not self._is_launched(node)]
 
 
 def _parameter(function: FunctionNode, position: int) -> ast.arg | None:
@@ -55,86 +200,14 @@ def _parameter(function: FunctionNode, position: int) -> ast.arg | None:
     return parameters[position + 1] if position + 1 < len(parameters) else None
 
 
-def _counted_attributes(index: SemanticIndex, item: ast.expr) -> list[str]:
-    """Attributes of a namespace that the file sets to a number of GPUs."""
-    if not isinstance(item, ast.Name):
-        return []
-    return list(dict.fromkeys(
-        node.attr for node in index.tree.attributes
-        if isinstance(node.ctx, ast.Store) and isinstance(node.value, ast.Name) and node.value.id == item.id
-        and index.device_counts.is_count(node)
-    ))  # fmt: skip
-
-
-def is_needed(index: SemanticIndex, handover: Handover, function: FunctionNode, parameter: ast.arg) -> bool:
-    """Whether a launched function uses the number for more than joining the process group."""
-    if handover.is_whole:
-        scope = index.names.scope_of(parameter)
-        loads: Sequence[ast.expr] = index.names.loads(parameter.arg, scope)
-    else:
-        loads = [node for node in _attribute_loads(index, handover.attribute) if index.launches.launch_of(node) is not None]
-    return any(not _joins_group(index, load) for load in loads)
-
-
-def _joins_group(index: SemanticIndex, load: ast.expr) -> bool:
-    keyword = index.parent(load)
-    call = index.parent(keyword) if isinstance(keyword, ast.keyword) else None
-    if not isinstance(keyword, ast.keyword) or keyword.arg != "world_size":
-        return False
-    return isinstance(call, ast.Call) and index.qualified_name(call.func) == _JOIN_GROUP
-
-
-def unread_counts(index: SemanticIndex, gone: Sequence[ast.AST]) -> list[ast.stmt]:
-    """Assignments of a number of GPUs that nothing reads any more once these nodes are gone."""
-    unread: list[ast.stmt] = []
-    grown = True
-    while grown:
-        grown = False
-        for statement in _count_assignments(index):
-            if statement in unread:
-                continue
-            loads = _loads(index, statement)
-            if loads and all(any(index.tree.encloses(outer, load) for outer in (*gone, *unread)) for load in loads):
-                unread.append(statement)
-                grown = True
-    return unread
-
-
-def _count_assignments(index: SemanticIndex) -> list[ast.Assign]:
-    """Assignments ``n = torch.cuda.device_count()``, and of that number to other names, outside of launched functions."""
-    nodes: list[ast.Name | ast.Attribute] = [*index.tree.names, *index.tree.attributes]
-    statements = [index.parent(node) for node in nodes if isinstance(node.ctx, ast.Store)]
-    return [
-        statement for statement in statements
-        if isinstance(statement, ast.Assign) and len(statement.targets) == 1
-        and _is_plain(index, statement.value) and index.launches.launch_of(statement) is None
-    ]  # fmt: skip
-
-
-def _is_plain(index: SemanticIndex, value: ast.expr) -> bool:
-    """Whether a count is read off without doing anything else that matters."""
-    plain = value in index.device_counts.calls or isinstance(value, ast.Name | ast.Attribute)
-    return plain and index.device_counts.is_count(value)
-
-
-def _loads(index: SemanticIndex, statement: ast.Assign) -> Sequence[ast.expr]:
-    target = statement.targets[0]
-    if isinstance(target, ast.Name):
-        found = index.names.find(target.id, index.names.scope_of(target))
-        if found is None or len(found[1]) != 1:
-            return []
-        return index.names.loads(target.id, found[0])
-    assert isinstance(target, ast.Attribute)
-    if len(index.device_counts.attribute_stores(target)) != 1:
-        return []
-    # Launched processes get their own number; only reads in the parent count.
-    return [node for node in _attribute_loads(index, target.attr) if index.launches.launch_of(node) is None]
+def _operands(test: ast.expr) -> list[ast.expr]:
+    """The parts that ``and``, ``or`` and ``not`` join."""
+    if isinstance(test, ast.BoolOp):
+        return [part for value in test.values for part in _operands(value)]
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return _operands(test.operand)
+    return [test]
 
 
 def _attribute_loads(index: SemanticIndex, attribute: str) -> list[ast.Attribute]:
     return [node for node in index.tree.attributes if node.attr == attribute and isinstance(node.ctx, ast.Load)]
-
-
-def is_read_once(index: SemanticIndex, function: FunctionNode) -> bool:
-    """Whether the launch is all that the function is there for."""
-    return len(index.names.loads(function.name, index.names.scope_of(function))) == 1

@@ -18,7 +18,7 @@ _CALL_DEPTH = 4
 
 
 class Move(NamedTuple):
-    """One call that puts a module on the device."""
+    """One call that puts a module on the device, or what may be one."""
 
     call: ast.Call
     module: ast.expr
@@ -46,7 +46,7 @@ class Moves:
             if not isinstance(func, ast.Attribute) or func.attr not in ("to", "cuda", "xla"):
                 continue
             certain = self.to_device(call)
-            if certain is not None and self._kinds.value(func.value).kind is Kind.MODULE:
+            if certain is not None and self._kinds.value(func.value).kind in (Kind.MODULE, Kind.UNKNOWN):
                 yield Move(call, func.value, certain, tuple(self.creations.of(func.value)))
 
     # ---------------------------------------------------------------- where a move goes
@@ -72,6 +72,9 @@ class Moves:
         if isinstance(node, ast.IfExp):
             branches = (self.is_device(node.body, depth + 1), self.is_device(node.orelse, depth + 1))
             return None if branches == (None, None) else any(branches)
+        text = _beginning(node)
+        if text:
+            return None if text.startswith(("cpu", "meta")) else True
         if isinstance(node, ast.Call):
             name = self._names.qualified(node.func)
             if name == "torch.device" and node.args:
@@ -84,6 +87,14 @@ class Moves:
                 return None if all(item is None for item in known) else any(known)
         # a module takes no number or text but that of a device
         return self._kinds.value(node).kind in (Kind.DEVICE, Kind.HOST)
+
+    @property
+    def has_device(self) -> bool:
+        """Whether anything in the file is put on a device, or torch_xla is used."""
+        if any(self.to_device(call) is not None for call in self._tree.calls):
+            return True
+        return any(binding.kind == "import" and (self._names.qualified_binding(binding) or "").split(".", 1)[0] == "torch_xla"
+                   for bindings in self._names.module.bindings.values() for binding in bindings)  # fmt: skip
 
     def _is_dtype(self, node: ast.expr) -> bool:
         name = self._names.qualified(node)
@@ -145,3 +156,16 @@ class Moves:
                 return False
             child = ancestor
         return False
+
+
+def _beginning(node: ast.expr) -> str:
+    """The text that a string put together from parts begins with: ``f"cuda:{rank}"``, ``"cuda:%d" % rank``."""
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, str) else ""
+    if isinstance(node, ast.JoinedStr):
+        return _beginning(node.values[0]) if node.values else ""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Mod):
+        return _beginning(node.left)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "format":
+        return _beginning(node.func.value)
+    return ""

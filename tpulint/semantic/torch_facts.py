@@ -159,5 +159,6 @@ CUDA_ONLY_NAMES = (
     "torch.cuda.cudart", "torch.cuda.initial_seed", "torch.cuda.Event", "torch.cuda.Stream", "torch.cuda.ExternalStream",
     "torch.cuda.current_stream", "torch.cuda.default_stream", "torch.cuda.set_stream", "torch.cuda.CUDAGraph", "torch.cuda.graph",
     "torch.cuda.graphs", "torch.cuda.make_graphed_callables", "torch.cuda.nccl", "torch.cuda.comm", "torch.cuda.get_arch_list",
+    "torch.version.cuda", "torch.nn.DataParallel", "torch.nn.parallel.data_parallel",
 )  # fmt: skip
-"""Functions of ``torch.cuda`` that raise without a CUDA driver and have no counterpart on an XLA device."""
+"""What has no counterpart on an XLA device: it raises without a CUDA driver, or shares work among GPUs."""

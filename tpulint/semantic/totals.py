@@ -38,6 +38,8 @@ class Total(NamedTuple):
     """Literals that set the variable back to 0 inside the loop."""
     uses: tuple[ast.Name, ...]
     """Places inside the loop that need the number."""
+    is_used_behind: bool
+    """Whether the number is needed outside of the loop."""
     is_count: bool
     """Whether only whole numbers are added."""
 
@@ -106,7 +108,7 @@ class Totals:
         if not all(self._is_number(read) for read in reads):
             return None
         counts = all(self._adds_integer(statement, {read.node for read in reads}) for statement in additions)
-        total = Total(loop, target, tuple(additions), tuple(reads), None, None, (), (), counts)
+        total = Total(loop, target, tuple(additions), tuple(reads), None, None, (), (), True, counts)
         if isinstance(target, ast.Name):
             own = self._as_own_variable(total, target)
             if own is not None:
@@ -171,11 +173,13 @@ class Totals:
         if isinstance(node, ast.Name):
             bindings = index.flow.reaching(node)
             return bool(bindings) and all(
-                b.kind == "assign" and b.value is not None and not b.path and self.is_integer(b.value, depth + 1)
+                b.kind in ("assign", "augment") and b.value is not None and not b.path and self.is_integer(b.value, depth + 1)
                 for b in bindings
             )  # fmt: skip
         if isinstance(node, ast.Call):
             name = index.qualified_name(node.func)
+            if any(k.arg == "dtype" and index.qualified_name(k.value) in ("torch.long", "torch.int64") for k in node.keywords):
+                return True
             if name is not None:
                 if name in _INTEGER_FUNCTIONS:
                     return True
@@ -214,6 +218,7 @@ class Totals:
             assert element is not None
             resets.append(element)
         uses: list[ast.Name] = []
+        used_behind = False
         loop_span, start_end = index.span(loop), index.span(start.statement).end
         for name in index.tree.names:
             if name.id != target.id or not isinstance(name.ctx, ast.Load):
@@ -226,6 +231,7 @@ class Totals:
             at = index.span(name).start
             if start_end <= at < loop_span.start:
                 return None
+            used_behind = used_behind or not loop_span.start <= at < loop_span.end
             if not loop_span.start <= at < loop_span.end or any(index.tree.encloses(s, name) for s in total.additions):
                 continue
             if not any(index.tree.encloses(item, name) for item in loop.body) or not self._may_read(name):
@@ -235,7 +241,7 @@ class Totals:
         shared = isinstance(start.statement, ast.Assign) and len(start.statement.targets) > 1
         return total._replace(
             start=None if shared else element, start_statement=start.statement, resets=tuple(resets),
-            uses=tuple(sorted(uses, key=index.span)),
+            uses=tuple(sorted(uses, key=index.span)), is_used_behind=used_behind,
         )  # fmt: skip
 
     def _start(self, loop: LoopNode, bindings: list[Binding]) -> Binding | None:

@@ -125,7 +125,9 @@ class Turns:
             return Work.READ
         work = Work.HOST
         for node in (statement, *self._tree.inside(statement, functions=False)):
-            if isinstance(node, ast.Break | ast.Continue | ast.Return | ast.Raise | ast.Yield | ast.YieldFrom | ast.Await):
+            if isinstance(node, ast.Break | ast.Continue | ast.Raise | ast.Yield | ast.YieldFrom | ast.Await):
+                return Work.READ
+            if isinstance(node, ast.Return) and depth == 0:
                 return Work.READ
             if isinstance(node, ast.Call):
                 work = max(work, self._call(node, depth))
@@ -181,11 +183,4 @@ class Turns:
     def _body(self, function: FunctionNode, depth: int) -> Work:
         if depth >= _DEPTH:
             return Work.READ
-        work = Work.HOST
-        for statement in function.body:
-            if isinstance(statement, ast.Return):
-                if self._reads.inside(statement):
-                    return Work.READ
-                continue
-            work = max(work, self.work(statement, depth + 1))
-        return work
+        return max((self.work(statement, depth + 1) for statement in function.body), default=Work.HOST)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tpulint.context import FileContext, FixBuilder
-from tpulint.model import Applicability, Certainty, Finding, Fix, Scope
+from tpulint.model import Applicability, Certainty, Finding, Fix, Scope, Severity
 from tpulint.semantic.devices import Devices, Role, Site
 
 if TYPE_CHECKING:
@@ -27,14 +27,24 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     fix = _choose_xla(ctx, devices) if len(numbers) < 2 else None
     for site in sites:
         certainty = Certainty.CERTAIN if site.certain else Certainty.LIKELY
-        yield ctx.finding(site.node, _message(ctx, site), fix, certainty=certainty, help="" if len(numbers) < 2 else _MODEL_PARALLEL)
+        idle = site.role is Role.QUESTION and devices.features.opens_runtime_calls(site.node)
+        severity = Severity.WARNING if idle else None
+        message = _message(ctx, site, "so what it guards never runs" if idle else _SILENT)
+        yield ctx.finding(
+            site.node,
+            message,
+            fix,
+            severity=severity,
+            certainty=certainty,
+            help="" if len(numbers) < 2 else _MODEL_PARALLEL,
+        )
 
 
-def _message(ctx: FileContext, site: Site) -> str:
+def _message(ctx: FileContext, site: Site, consequence: str) -> str:
     text = " ".join(ctx.text(site.node).split())
     text = f"`{text}`" if len(text) <= 60 else f"`{text[:57]}...`"
     if site.role is Role.QUESTION:
-        return f"{text} answers for GPUs only, {_SILENT}"
+        return f"{text} answers for GPUs only, {consequence}"
     if "accelerator" in text:
         return f"{text} never answers with the XLA device, {_SILENT}"
     if site.role is Role.COMPARISON:
@@ -48,7 +58,8 @@ def _message(ctx: FileContext, site: Site) -> str:
 
 def _choose_xla(ctx: FileContext, devices: Devices) -> Fix | None:
     fix = ctx.fix("Choose the XLA device", Applicability.SAFE, _REASON, Scope.MODULE)
-    folding = fix.fold({site.node: site.answer for site in devices.sites if site.role is Role.QUESTION})
+    answers = {site.node: site.answer for site in devices.sites if site.role is Role.QUESTION}
+    folding = fix.fold({**answers, **_answered_flags(ctx, devices, answers)})
     for site in devices.sites:
         node = site.node
         if site.role is Role.QUESTION or folding.drops(node):
@@ -70,6 +81,26 @@ def _choose_xla(ctx: FileContext, devices: Devices) -> Fix | None:
     fix.use("torch_xla")
     _lower(ctx, fix, devices, bool(reports))
     return fix.build()
+
+
+def _answered_flags(ctx: FileContext, devices: Devices, answers: dict[ast.expr, bool]) -> dict[ast.expr, bool]:
+    """Flags that hold nothing but the answer, where they choose the device: ``"cuda" if use_cuda else "cpu"``."""
+    flags: dict[ast.expr, bool] = {}
+    for site in devices.sites:
+        for ancestor in ctx.index.tree.ancestors(site.node):
+            if isinstance(ancestor, ast.IfExp) and isinstance(ancestor.test, ast.Name):
+                bindings = ctx.index.names.bindings(ancestor.test)
+                if (
+                    len(bindings) == 1
+                    and bindings[0].kind == "assign"
+                    and bindings[0].value in answers
+                    and not bindings[0].path
+                ):
+                    assert bindings[0].value is not None
+                    flags[ancestor.test] = answers[bindings[0].value]
+            elif not isinstance(ancestor, ast.IfExp):
+                break
+    return flags
 
 
 def _device_call(ctx: FileContext, folding: Folding, node: ast.expr) -> ast.Call | None:
@@ -103,16 +134,26 @@ def _is_compared_as_object(ctx: FileContext, node: ast.expr) -> bool:
     parent = ctx.index.parent(node)
     if not isinstance(parent, ast.Compare) or not isinstance(parent.ops[0], ast.Eq | ast.NotEq):
         return False
-    return any(isinstance(s, ast.Call) and ctx.index.qualified_name(s.func) == "builtins.str" for s in (parent.left, *parent.comparators))
+    return any(
+        isinstance(s, ast.Call) and ctx.index.qualified_name(s.func) == "builtins.str"
+        for s in (parent.left, *parent.comparators)
+    )
 
 
 def _lower(ctx: FileContext, fix: FixBuilder, devices: Devices, drops_reports: bool) -> None:
     roles = {site.role for site in devices.sites}
     if Role.COMPARISON in roles:
-        fix.lower(Applicability.UNSAFE, "Comparisons with the name of the device change as well, and with them what they guard.")
+        fix.lower(
+            Applicability.UNSAFE,
+            "Comparisons with the name of the device change as well, and with them what they guard.",
+        )
     elif not all(site.certain for site in devices.sites):
         fix.lower(Applicability.UNSAFE, "Not every value that names the device is seen to be used as one.")
+    elif any(site.role is Role.QUESTION and devices.features.ends_program(site.node) for site in devices.sites):
+        fix.lower(Applicability.UNSAFE, "A check that ends the program without a GPU is left out.")
     elif drops_reports:
         fix.lower(Applicability.UNSAFE, "Messages about the GPU are left out.")
-    elif any(ctx.index.method_calls("cuda")) or ctx.index.mentions(r"\btorch\.cuda\.(?!is_available|is_bf16_supported)"):
+    elif any(ctx.index.method_calls("cuda")) or ctx.index.mentions(
+        r"\btorch\.cuda\.(?!is_available|is_bf16_supported)"
+    ):
         fix.lower(Applicability.UNSAFE, "Code that was skipped without a GPU now runs, and it calls into CUDA.")

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope
 from tpulint.semantic import FunctionNode
-from tpulint.semantic.handovers import Handover, handovers, is_needed, is_read_once, unread_counts
+from tpulint.semantic.handovers import Handovers
 from tpulint.semantic.launches import SPAWN, Launch
+
+if TYPE_CHECKING:
+    from tpulint.folding import Folding
 
 _GPU_WORDS = r"nccl|torch\.cuda|\.cuda\(|[\"']cuda|device_ids"
 _NONE_START = (
@@ -52,34 +56,42 @@ def _fix(ctx: FileContext, launch: Launch, *, per_gpu: bool) -> FixBuilder:
         next((keyword for keyword in call.keywords if keyword.value is arguments[name]), arguments[name])
         for name in ("nprocs", "join", "daemon") if name in arguments
     ]  # fmt: skip
-    handed = handovers(ctx.index, launch)
-    if handed is None or not launch.functions:
-        fix.give_up()  # a process may be told that there are 0 GPUs
+    handed = Handovers(ctx.index, launch)
+    folding = fix.fold(handed.answers)
+    if not handed.known or folding.drops(call):
+        fix.give_up()  # a process may be told that there are 0 GPUs, or the launch is what happens with one device
         return fix
-    if any(not item.is_whole for item in handed):
+    if handed.answers:
+        fix.lower(Applicability.UNSAFE, "Conditions on the number of GPUs are taken to be met.")
+    if any(item.attribute for item in handed.items):
         fix.lower(Applicability.UNSAFE, "The number of processes is set anew in a namespace that other code may fill.")
-    _hand_over(ctx, fix, launch, handed, gone)
-    fix.delete_arguments(call, [item for item in (*call.args, *call.keywords) if item in gone])
-    for statement in unread_counts(ctx.index, gone):
-        assert isinstance(statement, ast.stmt)
-        fix.delete(statement)
+    _hand_over(ctx, fix, launch, handed, gone, folding)
+    own: list[ast.expr | ast.keyword] = [*call.args, *call.keywords]
+    fix.delete_arguments(call, [item for item in own if item in gone])
+    statements, passages = handed.unread([*gone, *handed.answers], folding.drops)
+    for statement in statements:
+        folding.delete(statement)
+    for passage in passages:
+        fix.delete_parameter(passage.function, passage.parameter)
+        for caller, argument in passage.arguments:
+            fix.delete_arguments(caller, [argument])
+    folding.write()
     return fix
 
 
 def _hand_over(
-    ctx: FileContext, fix: FixBuilder, launch: Launch, handed: list[Handover], gone: list[ast.AST]
+    ctx: FileContext, fix: FixBuilder, launch: Launch, handed: Handovers, gone: list[ast.AST], folding: Folding
 ) -> None:
     """Let the launched functions ask for the number of processes: in the parent, that would start the runtime."""
-    index = ctx.index
     lines: dict[FunctionNode, list[str]] = {}
     dropped: list[ast.expr] = []
-    for item in handed:
-        if item.is_whole and all(is_read_once(index, function) for function, _ in item.parameters):
+    for item in handed.items:
+        if not item.attribute and handed.is_only_use(item, folding.drops):
             dropped.append(item.item)
             for function, parameter in item.parameters:
                 fix.delete_parameter(function, parameter)
         for function, parameter in item.parameters:
-            if is_needed(index, item, function, parameter):
+            if handed.is_needed(item, function, parameter):
                 target = parameter.arg + (f".{item.attribute}" if item.attribute else "")
                 xr = fix.use("torch_xla.runtime", alias="xr", at=function.body[0])
                 lines.setdefault(function, []).append(f"{target} = {xr}.world_size()")
@@ -87,10 +99,10 @@ def _hand_over(
         fix.insert_at_start(function, "\n".join(assignments))
     if not dropped:
         return
-    tuple_ = launch.arguments["args"]
+    passed = launch.arguments["args"]
     kept = [ctx.text(item) for item in launch.passed or () if item not in dropped]
     if kept:
         gone.extend(dropped)
-        fix.replace(tuple_, f"({', '.join(kept)}{',' if len(kept) == 1 else ''})")
+        fix.replace(passed, f"({', '.join(kept)}{',' if len(kept) == 1 else ''})")
     else:
-        gone.append(next((keyword for keyword in launch.call.keywords if keyword.value is tuple_), tuple_))
+        gone.append(next((keyword for keyword in launch.call.keywords if keyword.value is passed), passed))

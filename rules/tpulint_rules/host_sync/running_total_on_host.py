@@ -29,7 +29,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             move_to_device(fix, index, total, before, lines)
         if before:
             fix.insert_before(loop, "\n".join(before))
-        fix.insert_after(loop, "\n".join(lines))
+        if lines:
+            fix.insert_after(loop, "\n".join(lines))
         where = "step" if severity is Severity.ERROR else "evaluation batch"
         for total in totals:
             for read in total.reads:
@@ -61,7 +62,8 @@ def move_to_device(fix: FixBuilder, index: SemanticIndex, total: Total, before: 
         else:
             before.append(f"{target} = {zero}")
         started_as_float = isinstance(total.start, ast.Constant) and isinstance(total.start.value, float)
-        after.append(f"{target} = float({target})" if total.is_count and started_as_float else f"{target} = {target}.item()")
+        if total.is_used_behind:
+            after.append(f"{target} = float({target})" if total.is_count and started_as_float else f"{target} = {target}.item()")
     for reset in total.resets:
         fix.replace(reset, zero)
     for use in total.uses:

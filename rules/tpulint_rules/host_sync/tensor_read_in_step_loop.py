@@ -1,13 +1,81 @@
-"""Placeholder."""
+"""Reading a value of the device in every step, in front of the step boundary."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tpulint.context import FileContext
-from tpulint.model import Finding
+from tpulint.context import FileContext, FixBuilder
+from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
+from tpulint.semantic import How, LoopNode, Pace, Read, StepLoop, Use
+
+MOVED = "What is shown is shown after the update of the step, and a clock read beside it reads later."
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
-    """Nothing yet."""
-    yield from ()
+    """Reads by ``.item()``, ``.cpu()``, ``float()`` and the like."""
+    yield from step_reads(ctx, (How.COPY, How.CAST))
+
+
+def step_reads(ctx: FileContext, hows: tuple[How, ...]) -> Iterator[Finding]:
+    """Reads of these sorts that a step or an evaluation batch cannot afford; totals and branches have rules of their own."""
+    index = ctx.index
+    for loop in index.step_loops:
+        taken = {read.node for total in index.totals.of(loop.node) for read in total.reads}
+        for read in index.deferrals.reads_of(loop):
+            if read.how not in hows or read.use is Use.BRANCH or read.node in taken:
+                continue
+            pace = index.pace_of(read.node)
+            if pace not in (Pace.STEP, Pace.LOG_INTERVAL) or index.deferrals.is_behind_boundary(read.node, loop):
+                if pace is not Pace.STEP or loop.boundaries:
+                    continue
+            yield _finding(ctx, read, loop, pace)
+    for node in index.regions.evaluation_loops:
+        yield from _evaluation_reads(ctx, node, hows)
+
+
+def _finding(ctx: FileContext, read: Read, loop: StepLoop, pace: Pace) -> Finding:
+    severity = Severity.ERROR if pace is Pace.STEP else Severity.WARNING
+    often = "in every step" if pace is Pace.STEP else "in front of the step boundary, so that the step is run twice"
+    message = f"`{short(ctx.text(read.tensor))}` is {read.how.value} {often}: the host waits for the device"
+    certainty = Certainty.CERTAIN if read.certain else Certainty.LIKELY
+    return ctx.finding(read.node, message, _moved(ctx, read, loop), severity=severity, certainty=certainty)
+
+
+def _moved(ctx: FileContext, read: Read, loop: StepLoop) -> FixBuilder | None:
+    """The statement of the read behind the boundary, if there is one and nothing in between minds."""
+    index = ctx.index
+    boundary = index.deferrals.boundary_statement(loop)
+    if boundary is None:
+        return None
+    statement = index.statement_of(read.node)
+    suite = index.tree.suite_of(boundary)
+    while statement not in suite:
+        parent = index.parent(statement)
+        if parent is None or parent is loop.node or not hasattr(parent, "lineno"):
+            return None
+        statement = index.statement_of(parent)
+    if suite.index(statement) > suite.index(boundary):
+        return None
+    moved = index.deferrals.movable_with(statement, boundary)
+    if moved is None:
+        return None
+    fix = ctx.fix("Move behind the step boundary", Applicability.UNSAFE, MOVED, Scope.EXPRESSION)
+    fix.move_behind(moved, boundary)
+    return fix
+
+
+def _evaluation_reads(ctx: FileContext, node: LoopNode, hows: tuple[How, ...]) -> Iterator[Finding]:
+    index = ctx.index
+    taken = {read.node for total in index.totals.of(node) for read in total.reads}
+    for read in index.reads.inside(node):
+        if read.how in hows and read.use is not Use.BRANCH and read.node not in taken and index.regions.gate_of(read.node) is None:
+            if index.pace_of(read.node) is Pace.EVALUATION:
+                message = f"`{short(ctx.text(read.tensor))}` is {read.how.value} in every evaluation batch: the host waits for the device"
+                certainty = Certainty.CERTAIN if read.certain else Certainty.LIKELY
+                yield ctx.finding(read.node, message, severity=Severity.WARNING, certainty=certainty)
+
+
+def short(text: str) -> str:
+    """A text in one line, shortened for a message."""
+    line = " ".join(text.split())
+    return line if len(line) <= 60 else line[:57] + "..."

@@ -24,14 +24,12 @@ def take_out(ctx: FileContext, fix: FixBuilder, scalers: list[Scaler]) -> None:
                 plain[call] = _plain_call(ctx, fix, call, call.func.attr)
             else:
                 gone.append(ctx.index.statement_of(call))
-    twins = _twins(ctx, plain, gone)
-    folding = fix.fold(twins) if twins else None
+    folding = fix.fold(_twins(ctx, plain, gone))
     for call, text in plain.items():
-        if folding is None or not folding.drops(call):
-            fix.replace(call, text)
+        folding.replace(call, text)
     for statement in _with_emptied_blocks(ctx, gone):
-        if folding is None or not folding.drops(statement):
-            fix.delete(statement)
+        folding.delete(statement)
+    folding.write()
 
 
 def _plain_call(ctx: FileContext, fix: FixBuilder, call: ast.Call, method: str) -> str:

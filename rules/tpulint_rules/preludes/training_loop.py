@@ -21,3 +21,5 @@ for epoch in range(2):
         optimizer.step()
         # example
         torch_xla.sync()
+        if step % 100 == 0:
+            print(f"epoch {epoch}, step {step}")

@@ -6,9 +6,10 @@ import ast
 from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
-from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
+from tpulint.model import Applicability, Certainty, Finding, Scope, Severity, Span
 from tpulint.semantic import FUNCTIONS, Kind
-from tpulint.semantic.moves import SWAP_FLAG, Move
+from tpulint.semantic.moves import Move
+from tpulint_rules.step._kept_parameters import keep_parameters
 from tpulint.semantic.creations import Creation
 
 
@@ -41,13 +42,13 @@ def _finding(ctx: FileContext, optimizer: ast.AST, move: Move, certainty: Certai
         message = (f"`{optimizer.arg}` is built before `{module}` moves to the device here: on XLA a move makes new "
                    "parameters, and the optimizer keeps the old ones, so that the model never trains")  # fmt: skip
         severity = Severity.WARNING
-        related = ()
+        related: tuple[tuple[Span, str], ...] = ()
     else:
         message = (f"`{module}` moves to the device after its optimizer was built: on XLA a move makes new parameters, and "
                    "the optimizer keeps the old ones, so that the model never trains")  # fmt: skip
         severity = Severity.ERROR
         related = ((ctx.index.span(optimizer), "the optimizer is built here"),)
-    fix = _reordered(ctx, optimizer, move) or _flagged(ctx)
+    fix = _reordered(ctx, optimizer, move) or keep_parameters(ctx)
     return ctx.finding(move.call, message, fix, severity=severity, certainty=certainty, related=related)
 
 
@@ -181,16 +182,3 @@ def _reordered(ctx: FileContext, optimizer: ast.AST, move: Move) -> FixBuilder |
 
 def _mentions(ctx: FileContext, statement: ast.stmt, text: str) -> bool:
     return any(isinstance(node, ast.Name | ast.Attribute) and ctx.text(node) == text for node in ctx.index.tree.inside(statement))
-
-
-def _flagged(ctx: FileContext) -> FixBuilder:
-    """The flag of torch that makes a move keep the parameter objects.
-
-    Not of module scope: what wide fixes unfold may let the move be put in front of the optimizer.
-    """
-    fix = ctx.fix("Make moves keep the parameters", Applicability.UNSAFE,
-                  "The flag is for the whole process; with it a model cannot change its device between forward and backward, "
-                  "and `load_state_dict` fails on recurrent layers.", Scope.STATEMENT)  # fmt: skip
-    torch = fix.use("torch")
-    fix.insert_below_imports(f"{torch}{SWAP_FLAG.removeprefix('torch')}(True)")
-    return fix

@@ -1,0 +1,110 @@
+"""A checkpoint cannot be loaded straight onto an XLA device, nor onto a GPU that is not there."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tpulint.context import FileContext, FixBuilder
+from tpulint.model import Applicability, Certainty, Finding, Severity
+from tpulint.semantic import Kind
+
+_LOADERS = {"torch.load": 1, "torch.hub.load_state_dict_from_url": 2}
+"""Functions that load, with the position of ``map_location``."""
+
+
+def check(ctx: FileContext) -> Iterator[Finding]:
+    for call in ctx.index.calls_to(*_LOADERS):
+        name = ctx.index.qualified_name(call.func) or ""
+        if any(isinstance(item, ast.Starred) for item in call.args) or any(item.arg is None for item in call.keywords):
+            continue
+        place = next((item.value for item in call.keywords if item.arg == "map_location"), None)
+        if place is None and len(call.args) > _LOADERS[name]:
+            place = call.args[_LOADERS[name]]
+        if place is None:
+            if ctx.index.moves.has_device and _is_only_state(ctx, call):
+                fix = ctx.fix('Load with `map_location="cpu"`', Applicability.SAFE, "`load_state_dict` copies the values to where the parameters are.")
+                fix.set_argument(call, "map_location", '"cpu"')
+                message = f"`{name}` fails on a file that was saved on a GPU where there is none; load it to the host"
+                yield ctx.finding(call, message, fix, severity=Severity.INFO)
+            continue
+        certain = _goes_to_device(ctx, place)
+        if certain is None:
+            continue
+        message = f"`{name}` cannot put tensors on an XLA device, nor on a GPU that is not there; load them to the host"
+        certainty = Certainty.CERTAIN if certain else Certainty.LIKELY
+        yield ctx.finding(place, message, _loaded_to_host(ctx, call, place), certainty=certainty)
+
+
+def _goes_to_device(ctx: FileContext, place: ast.expr) -> bool | None:
+    """Whether a ``map_location`` means the device; None when it does not, or that is not known."""
+    if isinstance(place, ast.Dict):
+        found = [_goes_to_device(ctx, value) for value in place.values]
+        return any(found) if any(item is not None for item in found) else None
+    if isinstance(place, ast.Lambda):
+        return True if any(_is_cuda(node) for node in ctx.index.tree.inside(place.body)) or _is_cuda(place.body) else None
+    if isinstance(place, ast.Name):
+        # a dictionary or lambda made beforehand
+        bindings = ctx.index.flow.reaching(place)
+        for binding in bindings:
+            if binding.kind == "assign" and isinstance(binding.value, ast.Dict | ast.Lambda):
+                return _goes_to_device(ctx, binding.value)
+    certain = ctx.index.moves.is_device(place)
+    if certain is False:
+        # what tensors are moved to elsewhere in the file is a device
+        text = ctx.text(place)
+        moved = (call for call, _ in ctx.index.method_calls("to", "cuda") if call.args)
+        return True if any(ctx.text(call.args[0]) == text for call in moved) else None
+    return certain
+
+
+def _is_cuda(node: ast.AST) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == "cuda"
+
+
+def _loaded_to_host(ctx: FileContext, call: ast.Call, place: ast.expr) -> FixBuilder:
+    fix = ctx.fix('Load with `map_location="cpu"`', Applicability.SAFE, "`load_state_dict` copies the values to where the parameters are.")
+    fix.replace(place, '"cpu"')
+    if _is_only_state(ctx, call):
+        return fix
+    fix.lower(Applicability.UNSAFE, "Tensors of the file that are used as they are must be moved to the device.")
+    target = _variable(ctx, call)
+    if target is not None and isinstance(place, ast.Name | ast.Attribute | ast.Constant) and ctx.index.kind(call) is not Kind.HOST:
+        bindings = [b for b in ctx.index.names.bindings(target) if b.value is call]
+        if bindings and ctx.index.kinds.binding_value(bindings[0]).kind is Kind.MODULE and not _is_moved(ctx, call):
+            device = '"xla"' if isinstance(place, ast.Constant) else ctx.text(place)
+            fix.append(call, f".to({device})")
+    return fix
+
+
+def _variable(ctx: FileContext, call: ast.Call) -> ast.Name | None:
+    statement = ctx.index.parent(call)
+    if isinstance(statement, ast.Assign) and len(statement.targets) == 1 and isinstance(statement.targets[0], ast.Name):
+        return statement.targets[0]
+    return None
+
+
+def _is_moved(ctx: FileContext, call: ast.Call) -> bool:
+    return any(creation.node is call for move in ctx.index.moves.moves for creation in move.creations)
+
+
+def _is_only_state(ctx: FileContext, call: ast.Call) -> bool:
+    """Whether everything that is loaded goes into ``load_state_dict``, which copies it to the device."""
+    if _goes_into_state(ctx, call):
+        return True
+    target = _variable(ctx, call)
+    if target is None:
+        return False
+    uses = [node for node in ctx.index.tree.names if node.id == target.id and isinstance(node.ctx, ast.Load)]
+    uses = [node for node in uses if any(binding.value is call for binding in ctx.index.flow.reaching(node))]
+    return bool(uses) and all(_goes_into_state(ctx, node) for node in uses)
+
+
+def _goes_into_state(ctx: FileContext, node: ast.expr) -> bool:
+    parent = ctx.index.parent(node)
+    while isinstance(parent, ast.Subscript) and parent.value is node:
+        node, parent = parent, ctx.index.parent(parent)
+    if not isinstance(parent, ast.Call) or node not in parent.args[:1]:
+        return False
+    is_assigned = any(item.arg == "assign" for item in parent.keywords)
+    return isinstance(parent.func, ast.Attribute) and parent.func.attr == "load_state_dict" and not is_assigned

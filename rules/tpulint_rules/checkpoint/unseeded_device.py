@@ -1,0 +1,37 @@
+"""``torch.manual_seed`` does not reach the random numbers of an XLA device."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tpulint.context import FileContext
+from tpulint.model import Applicability, Finding, Scope, Severity
+
+_SEEDS_DEVICE = ("torch_xla.manual_seed", "torch_xla.core.xla_model.set_rng_state", "torch.cuda.manual_seed",
+                 "torch.cuda.manual_seed_all", "accelerate.utils.set_seed", "accelerate.utils.random.set_seed")  # fmt: skip
+"""What seeds the device, or is rewritten to what does."""
+
+_RANDOM = r"[Dd]ropout|rand(n|int|perm)?(_like)?\(|\.(normal|uniform|bernoulli|exponential)_\(|multinomial|bernoulli\("
+_SIMPLE = (ast.Constant, ast.Name, ast.Attribute, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop, ast.expr_context)
+
+
+def check(ctx: FileContext) -> Iterator[Finding]:
+    if not ctx.index.moves.has_device or next(ctx.index.references(*_SEEDS_DEVICE), None) is not None:
+        return
+    severity = Severity.WARNING if ctx.index.mentions(_RANDOM) else Severity.INFO
+    for call in ctx.index.calls_to("torch.manual_seed"):
+        statement = ctx.index.statement_of(call)
+        values = [*call.args, *(item.value for item in call.keywords)]
+        if not isinstance(statement, ast.Expr) or statement.value is not call or len(values) != 1:
+            continue
+        message = "`torch.manual_seed` does not seed an XLA device: random numbers drawn there, dropout among them, ignore it"
+        if ctx.index.launches and ctx.index.launches.launch_of(call) is None:
+            advice = "Call `torch_xla.manual_seed` in the launched function: it starts the runtime, which must not happen before the launch"
+            yield ctx.finding(call, message, severity=severity, help=advice)
+            continue
+        fix = ctx.fix("Seed the device too", Applicability.SAFE, "Random numbers of the host stay as they are.", Scope.STATEMENT)
+        if not all(isinstance(node, _SIMPLE) for node in (values[0], *ctx.index.tree.inside(values[0]))):
+            fix.give_up()  # written twice, the seed may come out different
+        fix.insert_after(statement, f"{fix.use('torch_xla', at=call)}.manual_seed({ctx.text(values[0])})")
+        yield ctx.finding(call, message, fix, severity=severity)

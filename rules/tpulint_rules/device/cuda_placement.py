@@ -1,0 +1,101 @@
+"""``.cuda()``: moving to a device that a TPU machine does not have."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tpulint.context import FileContext, FixBuilder
+from tpulint.model import Applicability, Certainty, Finding, Span
+from tpulint.semantic import Kind
+from tpulint.semantic.device_flow import says_device
+
+_KNOWN = (Kind.TENSOR, Kind.MODULE)
+_NEVER = (Kind.NUMPY, Kind.DEVICE, Kind.LOADER, Kind.OPTIMIZER, Kind.SCHEDULER)
+_KEPT = frozenset({"non_blocking", "memory_format", "device"})
+
+
+def check(ctx: FileContext) -> Iterator[Finding]:
+    calls = [
+        (call, receiver)
+        for call, receiver in ctx.index.method_calls("cuda")
+        if _moves(ctx, receiver) and not ctx.index.devices.is_for_cuda(call)
+    ]
+    several = len({number for call, _ in calls if (number := _number(call)) is not None}) > 1
+    for call, receiver in calls:
+        value = ctx.index.value(receiver)
+        certain = value.kind in _KNOWN and value.certain
+        fix = None if several else _move_to_xla(ctx, call)
+        message = f"`{_short(ctx, receiver)}.cuda()` fails on a TPU machine, where no CUDA device exists"
+        help = "Parts on different GPUs must share the one XLA device of a process" if several else ""
+        yield ctx.finding(call, message, fix, certainty=Certainty.CERTAIN if certain else Certainty.LIKELY, help=help)
+
+
+def _moves(ctx: FileContext, receiver: ast.expr) -> bool:
+    """Whether ``receiver.cuda()`` is torch's own method, not one of a class of this file."""
+    index = ctx.index
+    if index.kind(receiver) in _NEVER:
+        return False
+    owner = None
+    if isinstance(receiver, ast.Name):
+        owner = index.definitions.class_of_variable(receiver)
+        function = index.function_of(receiver)
+        if owner is None and function is not None and function.args.args and function.args.args[0].arg == receiver.id:
+            owner = index.tree.class_of(function)
+    elif isinstance(receiver, ast.Call):
+        if isinstance(receiver.func, ast.Name) and receiver.func.id == "super":
+            return False
+        owner = index.definitions.class_called(receiver)
+    return owner is None or index.definitions.method(owner, "cuda") is None
+
+
+def _number(call: ast.Call) -> int | None:
+    given = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "device")]
+    if given and isinstance(given[0], ast.Constant) and type(given[0].value) is int:
+        return given[0].value
+    return None
+
+
+def _move_to_xla(ctx: FileContext, call: ast.Call) -> FixBuilder | None:
+    assert isinstance(call.func, ast.Attribute)
+    known = all(keyword.arg in _KEPT for keyword in call.keywords)
+    if (
+        not known
+        or len(call.args) > 2
+        or any(isinstance(item, ast.Starred) for item in call.args)
+        or _in_fstring(ctx, call)
+    ):
+        return None
+    fix = ctx.fix(
+        "Move to the XLA device", Applicability.SAFE, "`.to(device)` moves tensors and modules as `.cuda()` does."
+    )
+    if ctx.index.devices.sites:
+        fix.lower(Applicability.UNSAFE, "Other places of the file still choose a GPU or the CPU.")
+    end = ctx.index.span(call.func).end
+    fix.replace(Span(end - len("cuda"), end), "to")
+    given = next((k.value for k in call.keywords if k.arg == "device"), call.args[0] if call.args else None)
+    if given is None:
+        text = fix.device(call)
+        pieces = fix.pieces(call)
+        if pieces:
+            fix.insert(pieces[0].span.start, f"{text}, ")
+        else:
+            fix.insert(ctx.index.span(call).end - 1, text)
+    elif not ctx.index.xla_devices.is_device(given):
+        named = given.attr if isinstance(given, ast.Attribute) else given.id if isinstance(given, ast.Name) else ""
+        if says_device(named) and not ctx.index.devices.indices.is_number(given):
+            fix.lower(Applicability.UNSAFE, f"`{named}` is taken for a device by its name.")
+        else:
+            fix.replace(given, fix.device(call))
+    if len(call.args) == 2:
+        fix.insert(ctx.index.span(call.args[1]).start, "non_blocking=")
+    return fix
+
+
+def _in_fstring(ctx: FileContext, node: ast.AST) -> bool:
+    return any(isinstance(ancestor, ast.JoinedStr) for ancestor in ctx.index.tree.ancestors(node))
+
+
+def _short(ctx: FileContext, node: ast.expr) -> str:
+    text = " ".join(ctx.text(node).split())
+    return text if len(text) <= 40 else f"{text[:37]}..."

@@ -1,0 +1,47 @@
+"""``tensor.is_cuda``: false for every tensor on an XLA device."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tpulint.context import FileContext
+from tpulint.model import Applicability, Certainty, Finding, Span
+from tpulint.semantic import Kind
+
+_BINDS_TIGHTER = (ast.Compare, ast.BinOp)
+
+
+def check(ctx: FileContext) -> Iterator[Finding]:
+    index = ctx.index
+    for node in index.tree.attributes:
+        if node.attr != "is_cuda" or not isinstance(node.ctx, ast.Load) or index.qualified_name(node) is not None:
+            continue
+        if any(isinstance(ancestor, ast.JoinedStr) for ancestor in index.tree.ancestors(node)):
+            continue
+        if isinstance(index.parent(node), ast.Call) or index.devices.is_for_cuda(node) or _knows_others(ctx, node):
+            continue
+        # What else it may guard, such as kernels written for CUDA, is rightly left out.
+        if not index.devices.features.opens_placement(node) or index.devices.features.guards_cuda_only(node):
+            continue
+        certain = index.kind(node.value) is Kind.TENSOR
+        fix = ctx.fix(
+            "Ask for the XLA device",
+            Applicability.UNSAFE,
+            "What the test guards now runs for tensors on the XLA device.",
+        )
+        end = index.span(node).end
+        fix.replace(Span(end - len("is_cuda"), end), 'device.type == "xla"')
+        parent = index.parent(node)
+        if isinstance(parent, _BINDS_TIGHTER):
+            start = index.span(node).start
+            fix.insert(start, "(")
+            fix.insert(end, ")")
+        message = f"`{ctx.text(node)}` is false for a tensor on an XLA device"
+        yield ctx.finding(node, message, fix, certainty=Certainty.CERTAIN if certain else Certainty.LIKELY)
+
+
+def _knows_others(ctx: FileContext, node: ast.Attribute) -> bool:
+    """Whether the condition asks for XLA as well: ``x.is_cuda or x.device.type == "xla"``."""
+    statement = ctx.text(ctx.index.statement_of(node)).split("\n", 1)[0]
+    return "xla" in statement

@@ -1,0 +1,118 @@
+"""``torch.cuda.FloatTensor`` and its like: tensor classes that put what they make on a GPU."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tpulint.context import FileContext, FixBuilder
+from tpulint.model import Applicability, Finding, Fix, Scope, Span
+from tpulint.semantic.tensor_types import TypeUse
+from tpulint.semantic.torch_facts import CUDA_TENSOR_TYPES
+
+_REASON = "The class of the host is used and its tensors are moved, which gives the same values on the XLA device."
+_DEFAULT = "Only tensors made without `device=` follow the default device; a shuffling DataLoader then draws its order on the host."
+
+
+def check(ctx: FileContext) -> Iterator[Finding]:
+    uses = [use for use in ctx.index.tensor_types.uses if not ctx.index.devices.is_for_cuda(use.node)]
+    if not uses:
+        return
+    fix = _change_types(ctx, uses)
+    for use in uses:
+        help = "Test `tensor.device.type` and `tensor.dtype` instead of the class" if use.unknown else ""
+        yield ctx.finding(
+            use.node, f"`torch.cuda.{use.name}` makes tensors on a GPU, which a TPU machine lacks", fix, help=help
+        )
+
+
+def _change_types(ctx: FileContext, uses: list[TypeUse]) -> Fix | None:
+    """One fix for the file: a class that several variables share must not be changed in half of them."""
+    # Narrower than the choice of the device, so that its result, and the device's variable, are there already.
+    fix = ctx.fix("Make tensors on the host and move them", Applicability.UNSAFE, _REASON, Scope.LOOP)
+    if any(use.unknown for use in uses) or any(
+        _is_dynamic(ctx, use) and not _device_is_known(ctx, use) for use in uses
+    ):
+        fix.give_up()
+    for use in uses:
+        if use.choice is not None:
+            other = use.choice.orelse if use.choice.body is use.node else use.choice.body
+            fix.replace(use.choice, ctx.text(other))
+        elif use.variable is not None or use.constructions:
+            fix.replace(use.node, f"{fix.use('torch', at=use.node)}.{use.name}")
+        for call in use.constructions:
+            fix.append(ctx.index.tensor_types.filled(call), f".to({_device(ctx, fix, use, call)})")
+        for call in use.conversions:
+            _convert(ctx, fix, use, call)
+        for call in use.settings:
+            _set_default(ctx, fix, use, call)
+    return fix.build()
+
+
+def _is_dynamic(ctx: FileContext, use: TypeUse) -> bool:
+    """Whether a flag that the user sets chooses between the GPU and the host."""
+    if use.choice is None:
+        return False
+    test = use.choice.test
+    if _partner(ctx, use) is not None:
+        return False
+    if isinstance(test, ast.Name):
+        bindings = ctx.index.names.bindings(test)
+        return not (
+            len(bindings) == 1 and isinstance(bindings[0].value, ast.Constant) and bindings[0].value.value is True
+        )
+    return True
+
+
+def _partner(ctx: FileContext, use: TypeUse) -> str | None:
+    """The tensor beside which new ones are put: x in ``torch.cuda.FloatTensor if x.is_cuda else torch.FloatTensor``."""
+    test = use.choice.test if use.choice is not None else None
+    if (
+        isinstance(test, ast.Compare)
+        and isinstance(test.left, ast.Attribute)
+        and isinstance(test.left.value, ast.Attribute)
+    ):
+        asked = test.left.value.value if (test.left.attr, test.left.value.attr) == ("type", "device") else None
+    else:
+        asked = test.value if isinstance(test, ast.Attribute) and test.attr == "is_cuda" else None
+    if not isinstance(asked, ast.Name) or len(ctx.index.names.bindings(asked)) != 1:
+        return None
+    return asked.id
+
+
+def _device(ctx: FileContext, fix: FixBuilder, use: TypeUse, call: ast.Call) -> str:
+    partner = _partner(ctx, use)
+    if (
+        partner is not None
+        and use.choice is not None
+        and ctx.index.function_of(use.choice) is ctx.index.function_of(call)
+    ):
+        return f"{partner}.device"
+    return fix.device(call)
+
+
+def _device_is_known(ctx: FileContext, use: TypeUse) -> bool:
+    """Whether a variable holds the device that the flag chooses."""
+    return all(ctx.index.xla_devices.variable_at(call) is not None for call in (*use.constructions, *use.conversions))
+
+
+def _convert(ctx: FileContext, fix: FixBuilder, use: TypeUse, call: ast.Call) -> None:
+    """``x.type(Tensor)`` also moves a tensor that is elsewhere: say device and dtype."""
+    assert isinstance(call.func, ast.Attribute)
+    if not use.only:
+        fix.give_up()
+        return
+    end = ctx.index.span(call.func).end
+    fix.replace(Span(end - len("type"), end), "to")
+    fix.replace(
+        call.args[0], f"{_device(ctx, fix, use, call)}, {fix.use('torch', at=call)}.{CUDA_TENSOR_TYPES[use.name]}"
+    )
+
+
+def _set_default(ctx: FileContext, fix: FixBuilder, use: TypeUse, call: ast.Call) -> None:
+    if use.name != "FloatTensor" or use.variable is not None or use.choice is not None:
+        fix.give_up()
+        return
+    fix.lower(Applicability.UNSAFE, _DEFAULT)
+    fix.replace(call, f'{fix.use("torch", at=call)}.set_default_device("xla")')
+    fix.use("torch_xla")

@@ -1,0 +1,78 @@
+"""Page-locked memory: it needs a GPU driver."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tpulint.context import FileContext, FixBuilder
+from tpulint.model import Applicability, Certainty, Finding, Scope, Span
+from tpulint.semantic import Kind
+
+_REASON = "Host memory is not page-locked on a TPU machine; the copy to the device works without."
+
+
+def check(ctx: FileContext) -> Iterator[Finding]:
+    yield from _method_calls(ctx)
+    yield from _factory_arguments(ctx)
+
+
+def _method_calls(ctx: FileContext) -> Iterator[Finding]:
+    own_methods = any(function.name == "pin_memory" for function in ctx.index.tree.functions)
+    for call, receiver in ctx.index.method_calls("pin_memory"):
+        certain = ctx.index.kind(receiver) is Kind.TENSOR
+        if not certain and own_methods:
+            continue  # the receiver may be a batch class of this file
+        if _inside_own_method(ctx, call) or any(
+            isinstance(ancestor, ast.JoinedStr) for ancestor in ctx.index.tree.ancestors(call)
+        ):
+            continue
+        fix = ctx.fix("Leave out `.pin_memory()`", Applicability.SAFE, _REASON)
+        _take_out(ctx, fix, call, receiver)
+        message = "`.pin_memory()` fails on a TPU machine: it page-locks memory for a GPU"
+        yield ctx.finding(call, message, fix, certainty=Certainty.CERTAIN if certain else Certainty.LIKELY)
+
+
+def _inside_own_method(ctx: FileContext, call: ast.Call) -> bool:
+    """A batch's own ``pin_memory`` is called by a DataLoader that pins, which it does not do without a GPU."""
+    function = ctx.index.function_of(call)
+    return function is not None and function.name == "pin_memory"
+
+
+def _take_out(ctx: FileContext, fix: FixBuilder, call: ast.Call, receiver: ast.expr) -> None:
+    statement = ctx.index.parent(call)
+    if isinstance(statement, ast.Expr):
+        fix.scope = Scope.STATEMENT
+        fix.delete(statement)
+    elif isinstance(statement, ast.Assign) and [ctx.text(target) for target in statement.targets] == [
+        ctx.text(receiver)
+    ]:
+        fix.scope = Scope.STATEMENT
+        fix.delete(statement)  # x = x.pin_memory()
+    else:
+        end = _end_with_parentheses(ctx, receiver, call)
+        fix.replace(Span(end, ctx.index.span(call).end), "")
+
+
+def _end_with_parentheses(ctx: FileContext, receiver: ast.expr, call: ast.Call) -> int:
+    end = ctx.index.span(receiver).end
+    dot = ctx.source.text.rindex(".", end, ctx.index.span(call.func).end)
+    return end + len(ctx.source.text[end:dot].rstrip())
+
+
+def _factory_arguments(ctx: FileContext) -> Iterator[Finding]:
+    for call in ctx.index.calls:
+        name = ctx.index.qualified_name(call.func)
+        if name is None or not name.startswith("torch.") or name.count(".") != 1:
+            continue
+        for keyword in call.keywords:
+            if keyword.arg == "pin_memory" and not (
+                isinstance(keyword.value, ast.Constant) and keyword.value.value is False
+            ):
+                certain = isinstance(keyword.value, ast.Constant)
+                fix = ctx.fix("Leave out `pin_memory`", Applicability.SAFE, _REASON)
+                fix.delete_argument(call, keyword)
+                yield ctx.finding(
+                    keyword, f"`pin_memory=True` of `{name}` fails on a TPU machine: it page-locks memory for a GPU", fix,
+                    certainty=Certainty.CERTAIN if certain else Certainty.LIKELY,
+                )  # fmt: skip

@@ -1,0 +1,116 @@
+"""nn.DataParallel, which finds no GPUs to share a batch out to."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tpulint.context import FileContext, FixBuilder
+from tpulint.model import Applicability, Finding, Scope, Span
+
+_MESSAGE = "`DataParallel` uses one chip of a TPU machine and says nothing; `torch_xla.launch` uses all"
+_QUESTIONS = frozenset({
+    "builtins.len", "builtins.isinstance", "torch.cuda.is_available", "torch.cuda.device_count",
+    "torch.accelerator.device_count", "torch.accelerator.is_available",
+})  # fmt: skip
+
+
+def check(ctx: FileContext) -> Iterator[Finding]:
+    for call in ctx.index.calls_to("torch.nn.DataParallel"):
+        yield ctx.finding(call.func, _MESSAGE, _fix(ctx, call))
+
+
+def _fix(ctx: FileContext, call: ast.Call) -> FixBuilder | None:
+    wrapped = next((keyword.value for keyword in call.keywords if keyword.arg == "module"), None)
+    wrapped = call.args[0] if call.args else wrapped
+    if wrapped is None or isinstance(wrapped, ast.Starred):
+        return None
+    guard = _guard(ctx, call)
+    if guard is not None:
+        reason = "The condition asks for several GPUs; it does not hold on a TPU machine."
+        fix = ctx.fix("Remove what never runs", Applicability.SAFE, reason, Scope.STATEMENT)
+        fix.fold({guard: False}).write()
+        return fix
+    reason = "Keys of the state_dict lose the prefix `module.`: checkpoints written before do not load."
+    fix = ctx.fix("Use the model itself", Applicability.UNSAFE, reason, Scope.STATEMENT)
+    statement = ctx.index.statement_of(call)
+    target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
+    if not _unwrap_uses(ctx, fix, call, target):
+        return None
+    if isinstance(statement, ast.Assign) and statement.value is call and target is not None and _same(target, wrapped):
+        fix.delete(_emptied(ctx, statement))
+        return fix
+    outer, inner = ctx.index.span(call), ctx.index.span(wrapped)
+    atom = isinstance(wrapped, ast.Name | ast.Attribute | ast.Call | ast.Subscript)
+    fix.replace(Span(outer.start, inner.start), "" if atom else "(")
+    fix.replace(Span(inner.end, outer.end), "" if atom else ")")
+    return fix
+
+
+def _emptied(ctx: FileContext, statement: ast.stmt) -> ast.stmt:
+    """The statement, or the ``if`` that is there for nothing else."""
+    holder = ctx.index.parent(statement)
+    if not isinstance(holder, ast.If) or holder.body != [statement] or holder.orelse:
+        return statement
+    calls = [node for node in ast.walk(holder.test) if isinstance(node, ast.Call)]
+    asks_only = all(ctx.index.qualified_name(node.func) in _QUESTIONS for node in calls)
+    is_elif = ctx.source.text.startswith("elif", ctx.index.span(holder).start)
+    return holder if asks_only and not is_elif else statement
+
+
+def _guard(ctx: FileContext, call: ast.Call) -> ast.expr | None:
+    """The condition around the call that never holds without GPUs, when the call is what it is there for."""
+    counts = ctx.index.device_counts
+    child: ast.AST = call
+    for ancestor in ctx.index.tree.ancestors(call):
+        if isinstance(ancestor, ast.If) and child in ancestor.body:
+            parts = ancestor.test.values if isinstance(ancestor.test, ast.BoolOp) else [ancestor.test]
+            if isinstance(ancestor.test, ast.BoolOp) and isinstance(ancestor.test.op, ast.Or):
+                return None
+            for part in parts:
+                sides = [part.left, *part.comparators] if isinstance(part, ast.Compare) else [part]
+                if counts.answer(part) is True and any(counts.is_zero(side) for side in sides):
+                    return part if _is_small(ancestor) else None
+        if isinstance(ancestor, ast.FunctionDef | ast.AsyncFunctionDef):
+            return None
+        child = ancestor
+    return None
+
+
+def _is_small(condition: ast.If) -> bool:
+    """Whether the branch holds assignments and calls only: nothing that a port should start instead."""
+    return all(isinstance(statement, ast.Assign | ast.Expr) for statement in condition.body)
+
+
+def _unwrap_uses(ctx: FileContext, fix: FixBuilder, call: ast.Call, target: ast.expr | None) -> bool:
+    """Write ``model`` for ``model.module``; false when some ``.module`` may mean another object."""
+    uses = [node for node in ctx.index.tree.attributes if node.attr == "module" and isinstance(node.ctx, ast.Load)]
+    uses = [node for node in uses if ctx.index.qualified_name(node) is None]
+    if not uses:
+        return True
+    conditional = any(isinstance(ancestor, ast.If | ast.Try | ast.IfExp) for ancestor in ctx.index.tree.ancestors(call))
+    for use in uses:
+        if _asks_first(ctx, use):
+            continue
+        if conditional or target is None or not _same(target, use.value):
+            return False
+        fix.replace(use, ctx.text(use.value))
+    return True
+
+
+def _asks_first(ctx: FileContext, use: ast.Attribute) -> bool:
+    """Whether a condition looks at the wrapper before: ``m.module if isinstance(m, nn.DataParallel) else m``."""
+    for ancestor in ctx.index.tree.ancestors(use):
+        if isinstance(ancestor, ast.If | ast.IfExp):
+            test = ctx.text(ancestor.test)
+            if "DataParallel" in test or "hasattr" in test or ctx.index.device_counts.answer(ancestor.test) is True:
+                return True
+    return False
+
+
+def _same(left: ast.expr, right: ast.expr) -> bool:
+    if isinstance(left, ast.Name) and isinstance(right, ast.Name):
+        return left.id == right.id
+    if isinstance(left, ast.Attribute) and isinstance(right, ast.Attribute):
+        return left.attr == right.attr and _same(left.value, right.value)
+    return False

@@ -1,0 +1,114 @@
+"""The number of GPUs where 0, the answer on a TPU machine, does harm."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tpulint.context import FileContext, FixBuilder
+from tpulint.model import Applicability, Finding, Scope, Severity
+from tpulint.semantic.launches import SPAWN
+
+_DIVISIONS = (ast.Div, ast.FloorDiv, ast.Mod)
+_STARTERS = ("torch.nn.DataParallel", SPAWN)
+_ENDS = frozenset({"sys.exit", "builtins.exit", "builtins.quit", "os._exit"})
+_NOT_CHECKED = "The number of devices is no longer checked."
+
+
+def check(ctx: FileContext) -> Iterator[Finding]:
+    counts = ctx.index.device_counts
+    if not counts.calls:
+        return
+    for node in ctx.index.tree.parents:
+        if isinstance(node, ast.BinOp) and isinstance(node.op, _DIVISIONS) and counts.is_zero(node.right):
+            message = f"`{ctx.text(node.right)}` is 0 on a TPU machine: ZeroDivisionError"
+            yield ctx.finding(node.right, message, _count_fix(ctx, node.right), severity=Severity.ERROR)
+        elif isinstance(node, ast.keyword) and node.arg == "num_workers" and _is_product(ctx, node.value):
+            message = "there are no GPUs to count on a TPU machine: the loader gets 0 workers and blocks every step"
+            yield ctx.finding(node.value, message, severity=Severity.WARNING)
+        elif isinstance(node, ast.Compare) and len(node.ops) == 1:
+            yield from _comparison(ctx, node)
+
+
+def _is_product(ctx: FileContext, node: ast.expr) -> bool:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        return _is_product(ctx, node.left) or _is_product(ctx, node.right)
+    return ctx.index.device_counts.is_zero(node)
+
+
+def _comparison(ctx: FileContext, node: ast.Compare) -> Iterator[Finding]:
+    """A demand for GPUs: an assertion, a way out of the script, the answer of a function, a branch."""
+    wants_many = _wants_many(ctx, node)
+    if wants_many is None or any(launch.launcher == SPAWN for launch in ctx.index.launches.launches):
+        return  # started processes and the conditions around them belong together
+    holder = _holder(ctx, node)
+    if isinstance(holder, ast.Assert) and wants_many:
+        message = "this asks for GPUs, and a TPU machine has none: the assertion fails"
+    elif isinstance(holder, ast.If) and not wants_many and _ends_here(ctx, holder.body[-1]):
+        message = "this asks for GPUs, and a TPU machine has none: the script ends here"
+    elif isinstance(holder, ast.Return) and wants_many:
+        message = "this asks for GPUs, and a TPU machine has none: the answer is always no"
+    else:
+        if isinstance(holder, ast.If) and wants_many and not _starts_many(ctx, holder):
+            message = "this asks for GPUs, and a TPU machine has none: the branch is never taken"
+            yield ctx.finding(node, message, severity=Severity.WARNING)
+        return
+    fix = ctx.fix("Do not ask for GPUs", Applicability.UNSAFE, _NOT_CHECKED, Scope.STATEMENT)
+    fix.fold({node: wants_many}).write()
+    yield ctx.finding(node, message, fix, severity=Severity.ERROR)
+
+
+def _wants_many(ctx: FileContext, node: ast.Compare) -> bool | None:
+    """Whether the comparison holds where there are enough GPUs; None when it is about something else."""
+    left, right, operator = node.left, node.comparators[0], node.ops[0]
+    if ctx.index.device_counts.is_zero(left):
+        more, fewer = isinstance(operator, ast.Gt | ast.GtE), isinstance(operator, ast.Lt | ast.LtE)
+    elif ctx.index.device_counts.is_zero(right):
+        more, fewer = isinstance(operator, ast.Lt | ast.LtE), isinstance(operator, ast.Gt | ast.GtE)
+    else:
+        return None
+    if not more and not fewer:
+        return ctx.index.device_counts.answer(node)
+    return more
+
+
+def _holder(ctx: FileContext, node: ast.expr) -> ast.AST | None:
+    """The statement whose test (or value, of a return) the comparison is part of."""
+    child: ast.AST = node
+    parent = ctx.index.parent(node)
+    while isinstance(parent, ast.BoolOp):
+        child, parent = parent, ctx.index.parent(parent)
+    if isinstance(parent, ast.If | ast.Assert):
+        return parent if parent.test is child else None
+    return parent
+
+
+def _ends_here(ctx: FileContext, statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.Raise | ast.Return):
+        return True
+    value = statement.value if isinstance(statement, ast.Expr) else None
+    return isinstance(value, ast.Call) and ctx.index.qualified_name(value.func) in _ENDS
+
+
+def _starts_many(ctx: FileContext, condition: ast.If) -> bool:
+    """Whether a rule of its own speaks about what the branch does."""
+    return any(ctx.index.tree.encloses(condition, call) for call in ctx.index.calls_to(*_STARTERS))
+
+
+def _count_fix(ctx: FileContext, node: ast.expr) -> FixBuilder | None:
+    """``xr.local_device_count()``, where the process has its device already."""
+    launch = ctx.index.launches.launch_of(node)
+    if not isinstance(node, ast.Call) or not ((launch is not None and launch.is_xla) or _is_behind_join(ctx, node)):
+        return None
+    reason = "It counts the XLA devices of this machine, and starts the XLA runtime if nothing has so far."
+    fix = ctx.fix("Count XLA devices", Applicability.UNSAFE, reason)
+    fix.replace(node, f"{fix.use('torch_xla.runtime', alias='xr', at=node)}.local_device_count()")
+    return fix
+
+
+def _is_behind_join(ctx: FileContext, node: ast.expr) -> bool:
+    function = ctx.index.function_of(node)
+    return any(
+        ctx.index.function_of(call) is function and ctx.index.span(call).end <= ctx.index.span(node).start
+        for call in ctx.index.calls_to("torch.distributed.init_process_group")
+    )

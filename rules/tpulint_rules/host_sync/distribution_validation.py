@@ -1,0 +1,37 @@
+"""Distributions check their arguments by reading them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tpulint.context import FileContext
+from tpulint.model import Applicability, Finding
+from tpulint.semantic import Pace
+
+_PREFIX = "torch.distributions"
+_NOT_DISTRIBUTIONS = ("kl", "transforms", "constraints", "utils", "constraint_registry")
+
+
+def check(ctx: FileContext) -> Iterator[Finding]:
+    if not ctx.index.moves.has_device or ctx.index.mentions(r"set_default_validate_args"):
+        return
+    for node, name in ctx.index.references(_PREFIX):
+        parts = name.removeprefix(_PREFIX + ".").split(".")
+        if parts[0] in _NOT_DISTRIBUTIONS or not parts[-1][:1].isupper() or parts[-1].endswith("Transform"):
+            continue
+        call = ctx.index.parent(node)
+        if not isinstance(call, ast.Call) or call.func is not node or not _per_step(ctx, call):
+            continue
+        if any(item.arg in ("validate_args", None) for item in call.keywords) or any(isinstance(item, ast.Starred) for item in call.args):
+            continue
+        fix = ctx.fix("Do not check the arguments", Applicability.UNSAFE, "Wrong arguments are no longer reported.")
+        fix.set_argument(call, "validate_args", "False")
+        yield ctx.finding(call, f"`{parts[-1]}` reads its arguments from the device to check them, in every step", fix)
+
+
+def _per_step(ctx: FileContext, call: ast.Call) -> bool:
+    if ctx.index.pace_of(call) is Pace.STEP:
+        return True
+    owner, function = ctx.index.tree.class_of(call), ctx.index.function_of(call)
+    return owner is not None and function is not None and function.name == "forward" and ctx.index.definitions.is_module_class(owner)

@@ -1,0 +1,74 @@
+"""``torch.compile`` has no backend that trains on an XLA device."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tpulint.context import FileContext, FixBuilder
+from tpulint.model import Applicability, Finding, Scope
+from tpulint.semantic import FUNCTIONS, Kind
+
+_XLA_BACKENDS = ("openxla", "openxla_eval", "eager", "aot_eager")
+
+
+def check(ctx: FileContext) -> Iterator[Finding]:
+    if not ctx.index.kinds.mentions_device:
+        return
+    for node, name in ctx.index.references("torch.compile"):
+        if name != "torch.compile":
+            continue
+        call = ctx.index.parent(node)
+        is_called = isinstance(call, ast.Call) and call.func is node
+        where = call if is_called and isinstance(call, ast.Call) else node
+        if isinstance(where, ast.Call) and not _compiles(where):
+            continue
+        message = "`torch.compile` with its default backend fails on an XLA device, where the step is compiled as it is"
+        yield ctx.finding(where, message, _plain(ctx, where))
+    for call, receiver in ctx.index.method_calls("compile"):
+        statement = ctx.index.parent(call)
+        if ctx.index.kind(receiver) is Kind.MODULE and isinstance(statement, ast.Expr) and _compiles(call):
+            fix = ctx.fix("Leave the module as it is", Applicability.SAFE, "It computes the same, and XLA compiles it.", Scope.STATEMENT)
+            fix.delete(statement)
+            yield ctx.finding(call, f"`{ctx.text(call.func)}` with its default backend fails on an XLA device", fix)
+
+
+def _compiles(call: ast.Call) -> bool:
+    """Whether a call asks for a backend that XLA has not."""
+    for item in call.keywords:
+        if item.arg is None or item.arg == "disable" and not (isinstance(item.value, ast.Constant) and item.value.value is False):
+            return False
+        if item.arg == "backend" and (not isinstance(item.value, ast.Constant) or item.value.value in _XLA_BACKENDS):
+            return False
+    return not any(isinstance(item, ast.Starred) for item in call.args)
+
+
+def _plain(ctx: FileContext, where: ast.expr) -> FixBuilder | None:
+    """What is compiled, left as it is."""
+    index = ctx.index
+    if any(node.attr == "_orig_mod" for node in index.tree.attributes):
+        return None  # the module inside the compiled one is asked for by name
+    fix = ctx.fix("Leave it as it is", Applicability.SAFE, "It computes the same, and XLA compiles it.", Scope.STATEMENT)
+    holder = index.parent(where)
+    if isinstance(holder, FUNCTIONS) and where in holder.decorator_list:
+        start = index.span(where).start
+        line = index.source.line_starts[index.source.row(start) - 1]
+        following = [item for item in holder.decorator_list if item.lineno > where.lineno]
+        below = following[0].lineno if following else holder.lineno
+        end = index.source.line_starts[below - 1]
+        if below > (where.end_lineno or where.lineno):
+            fix.replace(type(index.span(where))(line, end), "")
+            return fix
+        return None
+    if not isinstance(where, ast.Call):
+        return None
+    compiled = where.args[0] if where.args else next((item.value for item in where.keywords if item.arg == "model"), None)
+    if compiled is None:
+        return None
+    if isinstance(holder, ast.Assign) and len(holder.targets) == 1 and ctx.text(holder.targets[0]) == ctx.text(compiled):
+        fix.delete(holder)
+    elif isinstance(holder, ast.Expr):
+        fix.delete(holder)
+    else:
+        fix.replace(where, fix.text(compiled))
+    return fix

@@ -1,0 +1,62 @@
+"""``torch.utils.checkpoint`` asks torch for a module of the device type, and there is none for XLA."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tpulint.context import FileContext, FixBuilder
+from tpulint.model import Applicability, Finding, Scope, Span
+
+_OLD, _NEW = "torch.utils.checkpoint", "torch_xla.utils.checkpoint"
+_TAKEN = ("use_reentrant", "preserve_rng_state")
+
+
+def check(ctx: FileContext) -> Iterator[Finding]:
+    used = list(ctx.index.references(f"{_OLD}.checkpoint", f"{_OLD}.checkpoint_sequential"))
+    if not used:
+        return
+    fix = ctx.fix(f"Use `{_NEW}`", Applicability.SAFE, "It stores and recomputes the same.", Scope.MODULE)
+    plain = [node for node, name in used if name == f"{_OLD}.checkpoint"]
+    imports = _imports(ctx, plain)
+    for span in imports:
+        fix.replace(span, _NEW)
+    for node in plain:
+        if not imports:
+            fix.replace(node, f"{fix.use(_NEW, at=node)}.checkpoint")
+        _adapt_arguments(ctx, fix, node)
+    group = fix.build()
+    for node, name in used:
+        message = f"`{name}` raises on an XLA device, with and without `use_reentrant`"
+        if name.endswith("_sequential"):
+            yield ctx.finding(node, message, help=f"Call `{_NEW}.checkpoint` for each segment")
+        else:
+            yield ctx.finding(node, f"{message}; use the function of `{_NEW}`", group)
+
+
+def _adapt_arguments(ctx: FileContext, fix: FixBuilder, node: ast.expr) -> None:
+    call = ctx.index.parent(node)
+    if not isinstance(call, ast.Call) or call.func is not node:
+        return
+    for item in call.keywords:
+        if item.arg == "use_reentrant" and not (isinstance(item.value, ast.Constant) and item.value.value is True):
+            fix.lower(Applicability.UNSAFE, "It is always reentrant: an input of the function must require a gradient.")
+            fix.delete_argument(call, item)
+        elif item.arg in ("determinism_check", "context_fn", "debug", "early_stop"):
+            fix.give_up()
+
+
+def _imports(ctx: FileContext, nodes: list[ast.expr]) -> list[Span]:
+    """Where ``from torch.utils.checkpoint import checkpoint`` names the module, if the function only comes from there."""
+    spans: list[Span] = []
+    for node in nodes:
+        if not isinstance(node, ast.Name):
+            return []
+        for binding in ctx.index.names.bindings(node):
+            statement = binding.statement
+            if not isinstance(statement, ast.ImportFrom) or [alias.name for alias in statement.names] != ["checkpoint"]:
+                return []
+            start = ctx.index.span(statement).start
+            at = ctx.source.text.find(_OLD, start)
+            spans.append(Span(at, at + len(_OLD)))
+    return list(dict.fromkeys(spans))

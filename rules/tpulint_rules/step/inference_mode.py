@@ -1,0 +1,32 @@
+"""``torch.inference_mode`` makes tensors that XLA cannot take views of."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tpulint.context import FileContext
+from tpulint.model import Applicability, Finding
+
+
+def check(ctx: FileContext) -> Iterator[Finding]:
+    for node, name in ctx.index.references("torch.inference_mode"):
+        if name != "torch.inference_mode" or not (ctx.index.moves.has_device or _in_module(ctx, node)):
+            continue
+        call = ctx.index.parent(node)
+        message = "`torch.inference_mode` raises on an XLA device as soon as an operation returns a view, as `Linear` does; use `torch.no_grad`"
+        fix = ctx.fix("Replace with `torch.no_grad`", Applicability.SAFE, "No gradients are recorded in either.")
+        if isinstance(call, ast.Call) and call.func is node:
+            values = [*call.args, *(item.value for item in call.keywords)]
+            if any(isinstance(value, ast.Constant) and value.value is False for value in values):
+                continue  # the plain mode
+            if not all(isinstance(value, ast.Constant) and value.value is True for value in values):
+                fix.give_up()
+            fix.delete_arguments(call, [*call.args, *call.keywords])
+        fix.replace(node, f"{fix.use('torch', at=node)}.no_grad")
+        yield ctx.finding(node, message, fix)
+
+
+def _in_module(ctx: FileContext, node: ast.AST) -> bool:
+    owner = ctx.index.tree.class_of(node)
+    return owner is not None and ctx.index.definitions.is_module_class(owner)

@@ -1,0 +1,83 @@
+"""Two layers that share a parameter stop sharing it when the model moves to an XLA device."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tpulint.context import FileContext
+from tpulint.model import Finding
+from tpulint.semantic import FUNCTIONS
+from tpulint_rules.step._kept_parameters import keep_parameters
+
+_PARAMETERS = frozenset({"weight", "bias"})
+
+
+def check(ctx: FileContext) -> Iterator[Finding]:
+    if ctx.index.moves.keeps_parameters:
+        return
+    for target in ctx.index.tree.attributes:
+        if target.attr not in _PARAMETERS or not isinstance(target.ctx, ast.Store):
+            continue
+        statement = ctx.index.parent(target)
+        if not isinstance(statement, ast.Assign) or target not in statement.targets:
+            continue
+        source = _parameter(ctx, statement.value)
+        if source is None or not (_in_init(ctx, target, source) or _before_move(ctx, target, source)):
+            continue
+        message = (f"`{ctx.text(target)}` is tied to `{ctx.text(source)}` only until the model moves to an XLA device: "
+                   "the move makes new parameters, and the two train apart")  # fmt: skip
+        yield ctx.finding(statement, message, keep_parameters(ctx))
+
+
+def _parameter(ctx: FileContext, value: ast.expr, depth: int = 0) -> ast.Attribute | None:
+    """The parameter of another layer that an expression means: ``self.encoder.weight``, or a variable that holds it."""
+    if isinstance(value, ast.Attribute) and value.attr in _PARAMETERS:
+        return value
+    if isinstance(value, ast.Name) and depth == 0:
+        bindings = ctx.index.flow.reaching(value)
+        if len(bindings) == 1 and bindings[0].kind == "assign" and bindings[0].value is not None and not bindings[0].path:
+            return _parameter(ctx, bindings[0].value, 1)
+    return None
+
+
+def _in_init(ctx: FileContext, target: ast.Attribute, source: ast.Attribute) -> bool:
+    """Whether a module ties parts of itself while it is made."""
+    owner = ctx.index.tree.class_of(target)
+    function = ctx.index.function_of(target)
+    if owner is None or function is None or not ctx.index.definitions.is_module_class(owner) or not function.args.args:
+        return False
+    own = function.args.args[0].arg
+    for node in (target, source):
+        layer = node.value
+        root = _root(layer)
+        # `self.weight = ...` gives a parameter to this module itself; a tie has a layer on both sides
+        if not isinstance(layer, ast.Attribute | ast.Subscript) or root is None or root.id != own:
+            return False
+    return function.name == "__init__" or any(
+        isinstance(caller := ctx.index.function_of(call), FUNCTIONS) and caller.name == "__init__"
+        for call in ctx.index.definitions.calls_of(function)
+    )
+
+
+def _before_move(ctx: FileContext, target: ast.Attribute, source: ast.Attribute) -> bool:
+    """Whether a script ties parts of modules that move later on."""
+    moves = ctx.index.moves
+    if _root(target) is None or _root(source) is None or ctx.text(target) == ctx.text(source):
+        return False
+    found = moves.creations.of(target.value)
+    for move in moves.moves:
+        shared = any(creation.overlaps(other) for creation in move.creations for other in found)
+        if shared and moves.precedes(target, move.call) is True:
+            return not any(moves.to_device(call) is not None for creation in found for call in creation.way) and not any(
+                other is not move and moves.precedes(other.call, target) is not False
+                and any(creation.overlaps(part) for creation in other.creations for part in found)
+                for other in moves.moves
+            )  # fmt: skip
+    return False
+
+
+def _root(node: ast.expr) -> ast.Name | None:
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+    return node if isinstance(node, ast.Name) else None

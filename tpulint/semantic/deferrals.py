@@ -1,0 +1,164 @@
+"""Reads and the step boundary: which reads stand behind it, and which statements can be moved there."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from tpulint.semantic.kinds import Kind
+from tpulint.semantic.reads import Read
+from tpulint.semantic.regions import StepLoop
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode
+
+if TYPE_CHECKING:
+    from tpulint.semantic import SemanticIndex
+
+_DEPTH = 3
+
+
+class Deferrals:
+    """Order of reads and boundaries in the turns of step loops."""
+
+    def __init__(self, index: SemanticIndex) -> None:
+        self._index = index
+
+    # ---------------------------------------------------------------- where reads stand
+
+    def reads_of(self, loop: StepLoop) -> list[Read]:
+        """Host reads in the turns of a step loop, those in functions it calls included, in order of position."""
+        index = self._index
+        found = [read for holder in (loop.node, *loop.functions) for read in index.reads.inside(holder)]
+        mine = {read.node: read for read in found if index.step_loop_of(read.node) is loop}
+        return sorted(mine.values(), key=lambda read: index.span(read.node))
+
+    def is_behind_boundary(self, node: ast.AST, loop: StepLoop, depth: int = 0) -> bool:
+        """Whether a node runs behind the step boundary of its turn; in a loop without one, behind where it belongs."""
+        tree = self._index.tree
+        places = [] if loop.boundaries else self._index.turns.boundary_places(loop)
+        child = tree.statement_of(node)
+        while True:
+            suite = tree.suite_of(child)
+            at = suite.index(child)
+            for statement in reversed(suite[:at]):
+                if statement in places or loop.boundaries and self._sets_boundary(statement, loop):
+                    return True
+                if self._trains(statement, loop):
+                    break
+            holder = tree.parents[child]
+            while isinstance(holder, ast.ExceptHandler | ast.match_case):
+                holder = tree.parents[holder]
+            if holder is loop.node or isinstance(holder, ast.Module):
+                return False
+            if isinstance(holder, FUNCTIONS):
+                return depth < _DEPTH and self._calls_are_behind(holder, loop, depth)
+            if not isinstance(holder, ast.stmt):
+                return False
+            child = holder
+
+    def _calls_are_behind(self, function: FunctionNode, loop: StepLoop, depth: int) -> bool:
+        calls = [call for call in self._index.definitions.calls_of(function) if self._index.step_loop_of(call) is loop]
+        return bool(calls) and all(self.is_behind_boundary(call, loop, depth + 1) for call in calls)
+
+    def _sets_boundary(self, statement: ast.stmt, loop: StepLoop) -> bool:
+        tree = self._index.tree
+        if any(tree.encloses(statement, boundary) for boundary in loop.boundaries):
+            return True
+        for node in (statement, *tree.inside(statement, functions=False)):
+            if isinstance(node, ast.Call):
+                function = self._index.definitions.function_called(node)
+                if function is not None and self._index.regions.boundaries_in(function):
+                    return True
+        return False
+
+    def _trains(self, statement: ast.stmt, loop: StepLoop) -> bool:
+        events = (*loop.backwards, *loop.updates, *loop.manual_updates)
+        return any(self._index.tree.encloses(statement, event) for event in events)
+
+    def boundary_statement(self, loop: StepLoop) -> ast.Expr | None:
+        """The one statement ``torch_xla.sync()`` that ends every turn, where the loop has exactly that."""
+        found = [self._index.statement_of(boundary) for boundary in loop.boundaries]
+        if len(found) != 1 or not isinstance(found[0], ast.Expr):
+            return None
+        holder = self._index.parent(found[0])
+        return found[0] if holder is loop.node or isinstance(holder, FUNCTIONS) else None
+
+    # ---------------------------------------------------------------- what can be moved
+
+    def movable_with(self, statement: ast.stmt, boundary: ast.stmt) -> list[ast.stmt] | None:
+        """The statements that have to move behind the boundary together with this one, in order; None when they cannot."""
+        tree = self._index.tree
+        if tree.parents[statement] is not tree.parents[boundary]:
+            return None
+        suite = tree.suite_of(boundary)
+        if statement not in suite:
+            return None
+        between = suite[suite.index(statement) + 1 : suite.index(boundary)]
+        moved = [statement]
+        for other in between:
+            if self._reads_names(other) & self._binds(moved) or self._is_output(other):
+                moved.append(other)
+        stays = [other for other in between if other not in moved]
+        if not all(self._is_movable(item) for item in moved):
+            return None
+        if self._binds(moved) & (self._binds(stays) | {name for item in stays for name in self._reads_names(item)}):
+            return None
+        needed = {name for item in moved for name in self._reads_names(item)}
+        if needed & (self._binds(stays) | self._mutates(stays)):
+            return None
+        return moved
+
+    def _is_output(self, statement: ast.stmt) -> bool:
+        nodes = (statement, *self._index.tree.inside(statement, functions=False))
+        return any(isinstance(node, ast.Call) and self._index.reads.is_output(node) for node in nodes)
+
+    def _is_movable(self, statement: ast.stmt) -> bool:
+        """Whether running a statement a little later only changes when its effect is seen."""
+        nodes = (statement, *self._index.tree.inside(statement, functions=False))
+        if any(isinstance(node, ast.Attribute) and node.attr == "grad" for node in nodes):
+            return False  # gradients may be cleared in between
+        if isinstance(statement, ast.If):
+            inner = (*statement.body, *statement.orelse)
+            return not self._index.reads.inside(statement.test) and all(self._is_movable(item) for item in inner)
+        if isinstance(statement, ast.Expr | ast.Assign | ast.AugAssign | ast.AnnAssign):
+            return not any(isinstance(node, ast.Yield | ast.YieldFrom | ast.Await) for node in nodes)
+        return False
+
+    def _reads_names(self, statement: ast.stmt) -> set[str]:
+        nodes = self._index.tree.inside(statement, functions=True)
+        names = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+        if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
+            names.add(statement.target.id)
+        return names
+
+    def _binds(self, statements: list[ast.stmt]) -> set[str]:
+        result: set[str] = set()
+        for statement in statements:
+            for node in self._index.tree.inside(statement, functions=True):
+                if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+                    result.add(node.id)
+        return result
+
+    def _mutates(self, statements: list[ast.stmt]) -> set[str]:
+        """Names of objects that these statements may change: receivers and arguments of calls, targets of stores."""
+        index = self._index
+        result: set[str] = set()
+        for statement in statements:
+            for node in index.tree.inside(statement, functions=False):
+                if isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load):
+                    result |= _root(node)
+                if not isinstance(node, ast.Call):
+                    continue
+                if isinstance(node.func, ast.Attribute) and index.qualified_name(node.func) is None:
+                    receiver = index.value(node.func.value)
+                    if receiver.kind is not Kind.TENSOR or node.func.attr.endswith("_"):
+                        result |= _root(node.func.value)
+                if index.regions.updates_in(index.statement_of(node)):
+                    # An update changes every module, wherever it is mentioned.
+                    result |= {name.id for name in index.tree.names if index.kind(name) is Kind.MODULE}
+        return result
+
+
+def _root(node: ast.expr) -> set[str]:
+    while isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return {node.id} if isinstance(node, ast.Name) else set()

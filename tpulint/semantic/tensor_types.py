@@ -1,0 +1,137 @@
+"""Tensor classes of CUDA (``torch.cuda.FloatTensor``), which say dtype and device in one, and what is done with them."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from tpulint.semantic.device_flow import Key
+from tpulint.semantic.torch_facts import CUDA_TENSOR_TYPES
+
+if TYPE_CHECKING:
+    from tpulint.semantic import SemanticIndex
+
+_INITIALISERS = frozenset({"fill_", "zero_", "normal_", "uniform_", "random_", "bernoulli_", "exponential_", "copy_"})
+
+
+class TypeUse:
+    """One reference to a CUDA tensor class, with the variable it goes into and what is done with that."""
+
+    __slots__ = ("choice", "constructions", "conversions", "name", "node", "only", "settings", "unknown", "variable")
+
+    def __init__(self, node: ast.expr, name: str) -> None:
+        self.node = node
+        """The reference, or the text that names the class."""
+        self.name = name
+        """``FloatTensor``."""
+        self.variable: Key | None = None
+        self.choice: ast.IfExp | None = None
+        """The condition between this class and the host's class of the same name."""
+        self.constructions: list[ast.Call] = []
+        """Calls of the class or variable."""
+        self.conversions: list[ast.Call] = []
+        """``x.type(...)``"""
+        self.settings: list[ast.Call] = []
+        """``torch.set_default_tensor_type(...)``"""
+        self.unknown: list[ast.expr] = []
+        """Uses that cannot be followed."""
+        self.only = True
+        """Whether the variable never holds a class of another dtype."""
+
+
+class TensorTypes:
+    """The CUDA tensor classes of one file."""
+
+    def __init__(self, index: SemanticIndex) -> None:
+        self._index = index
+        self._tree = index.tree
+        references: list[tuple[ast.expr, str]] = []
+        for node, name in index.references("torch.cuda"):
+            head, _, last = name.rpartition(".")
+            if head == "torch.cuda" and last in CUDA_TENSOR_TYPES and not self._is_variable(node):
+                references.append((node, last))
+        for text in index.tree.strings:
+            if text.value.startswith("torch.cuda.") and text.value[11:] in CUDA_TENSOR_TYPES:  # type: ignore[union-attr, arg-type]
+                references.append((text, text.value[11:]))  # type: ignore[index, arg-type]
+        self.uses = [self._use(node, name) for node, name in references]
+
+    def _is_variable(self, node: ast.expr) -> bool:
+        """Whether a name is a variable that holds the class; what it is used for is found from its assignment."""
+        return isinstance(node, ast.Name) and any(
+            binding.kind == "assign" for binding in self._index.names.bindings(node)
+        )
+
+    def _use(self, node: ast.expr, name: str) -> TypeUse:
+        use = TypeUse(node, name)
+        whole = node
+        parent = self._tree.parents[node]
+        if isinstance(parent, ast.IfExp) and parent.test is not node:
+            other = parent.orelse if parent.body is node else parent.body
+            if self._host_class(other) == name:
+                use.choice = parent
+                whole, parent = parent, self._tree.parents[parent]
+            else:
+                use.unknown.append(node)
+                return use
+        if isinstance(parent, ast.Assign) and len(parent.targets) == 1:
+            keys = self._index.devices.flow.keys_of(parent.targets[0])
+            if keys and keys[0][0] == "name":
+                use.variable = keys[0]
+                use.only = self._holds_only(keys[0], name)
+                for load in self._index.devices.flow.loads(keys[0]):
+                    self._sort(use, load)
+                return use
+        self._sort(use, whole)
+        return use
+
+    def _host_class(self, node: ast.expr) -> str | None:
+        name = self._index.qualified_name(node) or ""
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            name = node.value
+        head, _, last = name.rpartition(".")
+        if head in ("torch", "torch.cuda") and last in CUDA_TENSOR_TYPES:
+            return last
+        return "FloatTensor" if name == "torch.Tensor" else None
+
+    def _holds_only(self, key: Key, name: str) -> bool:
+        for node in self._tree.names:
+            if node.id != key[2] or isinstance(node.ctx, ast.Load) or self._index.devices.flow.keys_of(node) != (key,):
+                continue
+            statement = self._tree.parents[node]
+            if not isinstance(statement, ast.Assign):
+                return False
+            value = statement.value
+            branches = [value.body, value.orelse] if isinstance(value, ast.IfExp) else [value]
+            if any(self._host_class(branch) != name for branch in branches):
+                return False
+        return True
+
+    def _sort(self, use: TypeUse, node: ast.expr) -> None:
+        """Put one occurrence of the class where it belongs."""
+        parent = self._tree.parents[node]
+        if isinstance(parent, ast.Call) and parent.func is node:
+            use.constructions.append(parent)
+        elif (
+            isinstance(parent, ast.Call)
+            and parent.args[:1] == [node]
+            and isinstance(parent.func, ast.Attribute)
+            and parent.func.attr == "type"
+        ):
+            use.conversions.append(parent)
+        elif (
+            isinstance(parent, ast.Call) and self._index.qualified_name(parent.func) == "torch.set_default_tensor_type"
+        ):
+            use.settings.append(parent)
+        else:
+            use.unknown.append(node)
+
+    def filled(self, call: ast.Call) -> ast.Call:
+        """The construction with the calls that fill it in place: ``Tensor(n, 1).fill_(1.0)``."""
+        while True:
+            attribute = self._tree.parents[call]
+            if not isinstance(attribute, ast.Attribute) or attribute.attr not in _INITIALISERS:
+                return call
+            outer = self._tree.parents[attribute]
+            if not isinstance(outer, ast.Call) or outer.func is not attribute:
+                return call
+            call = outer
