@@ -12,7 +12,9 @@ def lower_applicability(finding: Finding, source: SourceFile) -> Finding:
     if fix is None or fix.applicability is not Applicability.SAFE:
         return finding
     if finding.certainty is Certainty.LIKELY:
-        return finding._replace(fix=fix._replace(applicability=Applicability.UNSAFE, reason="What this code does is likely, not certain."))
+        return finding._replace(
+            fix=fix._replace(applicability=Applicability.UNSAFE, reason="What this code does is likely, not certain.")
+        )
     for edit in fix.edits:
         # Tokenizing a file costs as much as parsing it: only a replaced span with a "#" in it can hold a comment.
         if "#" in source.text[edit.span.start : edit.span.end]:
@@ -20,7 +22,9 @@ def lower_applicability(finding: Finding, source: SourceFile) -> Finding:
 
             for comment in comment_spans(source.text):
                 inside = edit.span.start <= comment.start and comment.end <= edit.span.end
-                if inside and source.text[comment.start : comment.end] not in edit.text:
+                text = source.text[comment.start : comment.end]
+                # a moved statement takes its comment along, into another edit
+                if inside and not any(text in other.text for other in fix.edits):
                     reason = "A comment beside the changed code would be lost."
                     return finding._replace(fix=fix._replace(applicability=Applicability.UNSAFE, reason=reason))
     return finding

@@ -101,19 +101,22 @@ def import_edit(index: SemanticIndex, needs: Iterable[ImportNeed]) -> Edit | Non
     source = index.source
     body = index.tree.module.body
     anchor: ast.stmt | None = None
-    torch_anchor: ast.stmt | None = None
+    torch_import: ast.stmt | None = None
+    torch_from: ast.stmt | None = None
     for number, statement in enumerate(body):
         if isinstance(statement, ast.Import | ast.ImportFrom):
             anchor = statement
             modules = [a.name for a in statement.names] if isinstance(statement, ast.Import) else [statement.module or ""]
             if any(module.split(".", 1)[0] in ("torch", "torch_xla") for module in modules):
-                if torch_anchor is None or isinstance(statement, ast.Import) == isinstance(torch_anchor, ast.Import):
-                    torch_anchor = statement
+                if isinstance(statement, ast.Import):
+                    torch_import = statement
+                else:
+                    torch_from = statement
         elif number == 0 and isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
             anchor = statement
         elif anchor is not None or number > 0:
             break
-    anchor = torch_anchor or anchor
+    anchor = torch_import or torch_from or anchor
     newline = source.newline
     if anchor is None:
         at = index.tree.start(body[0]) if body else 0

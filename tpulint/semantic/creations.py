@@ -89,7 +89,11 @@ class Creations:
 
     def _created(self, call: ast.Call, depth: int) -> Iterator[Creation]:
         func = call.func
-        if isinstance(func, ast.Attribute) and func.attr in facts.MODULE_SELF_METHODS and self._names.qualified(func) is None:
+        if (
+            isinstance(func, ast.Attribute)
+            and func.attr in facts.MODULE_SELF_METHODS
+            and self._names.qualified(func) is None
+        ):
             if self._definitions.function_called(call) is None:
                 for creation in self._of(func.value, depth + 1):
                     yield creation._replace(way=(*creation.way, call))
@@ -125,7 +129,9 @@ class Creations:
         else:
             yield Creation(node, tuple(str(item) for item in path))
 
-    def _returned(self, function: FunctionNode, path: tuple[int, ...], call: ast.Call, depth: int) -> Iterator[Creation]:
+    def _returned(
+        self, function: FunctionNode, path: tuple[int, ...], call: ast.Call, depth: int
+    ) -> Iterator[Creation]:
         found = False
         for node in self._tree.inside(function, functions=False):
             if isinstance(node, ast.Return) and node.value is not None and depth < _DEPTH - 2:

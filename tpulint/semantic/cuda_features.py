@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
-from tpulint.semantic.torch_facts import CUDA_ONLY_NAMES
+from tpulint.semantic.torch_facts import CUDA_ACTIONS, CUDA_ONLY_NAMES, CUDA_REPORTS
 
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
@@ -32,6 +32,8 @@ class CudaFeatures:
         self._index = index
         self._tree = index.tree
         self._cuda_only = frozenset(node for node, _ in index.references(*CUDA_ONLY_NAMES))
+        self._reports = self._cuda_only | {node for node, _ in index.references(*CUDA_REPORTS)}
+        self._actions = frozenset(node for node, _ in index.references(*CUDA_ACTIONS))
 
     def is_worth_folding(self, question: ast.expr) -> bool:
         """Whether a false answer on a TPU machine does harm.
@@ -49,7 +51,7 @@ class CudaFeatures:
             return self._belongs_to_file(parent)
         if isinstance(parent, ast.FormattedValue | ast.List | ast.Tuple | ast.Set):
             return False
-        if isinstance(parent, ast.If) and parent.test is root and not parent.orelse:
+        if isinstance(parent, ast.If) and parent.test is root and not any(self._places(item) for item in parent.orelse):
             return not self._holds_only_cuda(parent.body)
         if isinstance(parent, ast.IfExp) and parent.test is root:
             return not self._asks_cuda(parent.body)
@@ -113,7 +115,7 @@ class CudaFeatures:
         return (
             isinstance(parent, ast.If)
             and parent.test is node
-            and not parent.orelse
+            and not any(self._places(item) for item in parent.orelse)
             and self._holds_only_cuda(parent.body)
         )
 
@@ -174,13 +176,16 @@ class CudaFeatures:
 
     def mentions_cuda_only(self, node: ast.AST) -> bool:
         """Whether code uses what only CUDA has."""
-        return bool(self._cuda_only) and any(item in self._cuda_only for item in (node, *self._tree.inside(node)))
+        return self._mentions(node, self._cuda_only)
+
+    def _mentions(self, code: ast.AST, names: Collection[ast.AST]) -> bool:
+        return bool(names) and any(item in names for item in (code, *self._tree.inside(code)))
 
     def _holds_only_cuda(self, body: list[ast.stmt]) -> bool:
-        """Whether a branch uses what only CUDA has and moves nothing to the device."""
-        if not any(self.mentions_cuda_only(statement) for statement in body):
+        """Whether a branch tells about GPUs or uses what only CUDA has, and neither places nor does anything else."""
+        if not any(self._mentions(statement, self._reports) for statement in body):
             return False
-        return not any(self._places(statement) for statement in body)
+        return not any(self._places(statement) or self._mentions(statement, self._actions) for statement in body)
 
     def cuda_reports(self, body: list[ast.stmt]) -> Iterator[ast.stmt]:
         """Statements that only print or log what CUDA alone can tell."""

@@ -15,7 +15,7 @@ from tpulint.semantic.names import Binding, Names
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 
 _DEPTH = 14
-_DEVICE_WORDS = re.compile(r"cuda|device|xla|accelerat|fabric|lightning|\.to\(")
+_DEVICE_WORDS = re.compile(r"cuda|device|\bxla|torch_xla|accelerat|fabric|lightning|\.to\(")
 
 
 class Kind(Enum):

@@ -6,7 +6,6 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
     from tpulint.semantic.names import Binding
@@ -87,7 +86,9 @@ class Loaders:
                 if node in self._loaders:
                     yield self._loaders[node]
                 else:
-                    waiting.extend((item, depth + 1) for item in node.args if not isinstance(item, ast.Starred | ast.Constant))
+                    waiting.extend(
+                        (item, depth + 1) for item in node.args if not isinstance(item, ast.Starred | ast.Constant)
+                    )
 
     # ---------------------------------------------------------------- arguments
 
@@ -142,7 +143,9 @@ class Loaders:
             result.extend(part)
         return result
 
-    def _changes(self, name: ast.Name, bindings: tuple[Binding, ...], depth: int) -> Iterator[list[tuple[str, ast.expr]] | None]:
+    def _changes(
+        self, name: ast.Name, bindings: tuple[Binding, ...], depth: int
+    ) -> Iterator[list[tuple[str, ast.expr]] | None]:
         """What ``d.update(...)`` and ``d["key"] = ...`` add to a dictionary."""
         index = self._index
         scope = bindings[0].scope
@@ -176,7 +179,9 @@ class Loaders:
         arguments = loader.arguments or {}
         sizes = [self.number(value) for value in arguments.get("batch_size", ())]
         counts = [self._sample_count(value) for value in arguments.get("dataset", ())]
-        return bool(sizes and counts) and all(size and count and count % size == 0 for size in sizes for count in counts)
+        return bool(sizes and counts) and all(
+            size and count and count % size == 0 for size in sizes for count in counts
+        )
 
     def number(self, node: ast.expr, depth: int = 0) -> int | None:
         """The whole number an expression always has; None when it is not known."""
@@ -193,7 +198,12 @@ class Loaders:
             return None
         if isinstance(node, ast.Name) and depth < _DEPTH:
             bindings = self._index.names.bindings(node)
-            if len(bindings) == 1 and bindings[0].kind == "assign" and not bindings[0].path and bindings[0].value is not None:
+            if (
+                len(bindings) == 1
+                and bindings[0].kind == "assign"
+                and not bindings[0].path
+                and bindings[0].value is not None
+            ):
                 return self.number(bindings[0].value, depth + 1)
         return None
 
@@ -214,10 +224,11 @@ class Loaders:
                 return self.number(first.elts[0]) if first.elts else None
             return self.number(first)
         if name in _KNOWN_SIZES:
-            train = next((item.value for item in node.keywords if item.arg == "train"), node.args[1] if len(node.args) > 1 else None)
+            train = next(
+                (item.value for item in node.keywords if item.arg == "train"),
+                node.args[1] if len(node.args) > 1 else None,
+            )
             if train is None:
                 return _KNOWN_SIZES[name][0]
             return _KNOWN_SIZES[name][0 if train.value else 1] if isinstance(train, ast.Constant) else None
         return None
-
-

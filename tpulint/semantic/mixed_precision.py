@@ -77,13 +77,19 @@ class MixedPrecision:
             return Scaler(call, (), (), closed=False)
         if isinstance(target, ast.Name):
             bindings = self._names.bindings(target)
-            mentions: list[ast.expr] = [node for node in self._tree.names if node.id == target.id and self._means(node, bindings)]
+            mentions: list[ast.expr] = [
+                node for node in self._tree.names if node.id == target.id and self._means(node, bindings)
+            ]
             closed = not self._is_declared_elsewhere(target.id)
         else:
             owner = self._tree.class_of(target)
             bindings = self._names.attributes.get(owner, {}).get(target.attr, []) if owner is not None else []
             # Any `.scaler` of the file may be this one: the type of what stands before the dot is not known.
-            mentions = [node for node in self._tree.attributes if node.attr == target.attr and self._names.qualified(node) is None]
+            mentions = [
+                node
+                for node in self._tree.attributes
+                if node.attr == target.attr and self._names.qualified(node) is None
+            ]
             closed = bool(bindings)
         statements = []
         for binding in bindings:
@@ -154,7 +160,11 @@ class MixedPrecision:
         if not isinstance(method, ast.Attribute) or not isinstance(call, ast.Call) or call.func is not method:
             return None
         needed = _UNWRAPPED.get(method.attr)
-        if needed is None or len(call.args) < needed or any(isinstance(item, ast.Starred) for item in call.args[:needed]):
+        if (
+            needed is None
+            or len(call.args) < needed
+            or any(isinstance(item, ast.Starred) for item in call.args[:needed])
+        ):
             return None
         if method.attr == "scale" and (len(call.args) > 1 or call.keywords):
             return None

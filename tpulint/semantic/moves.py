@@ -6,11 +6,11 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from tpulint.semantic.creations import Creation, Creations
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.kinds import Kind, Kinds
 from tpulint.semantic.names import Names
-from tpulint.semantic.creations import Creation, Creations
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 
 SWAP_FLAG = "torch.__future__.set_swap_module_params_on_conversion"
@@ -58,7 +58,9 @@ class Moves:
             return None
         if func.attr != "to":
             return True
-        place = next((item.value for item in call.keywords if item.arg == "device"), call.args[0] if call.args else None)
+        place = next(
+            (item.value for item in call.keywords if item.arg == "device"), call.args[0] if call.args else None
+        )
         if place is None or isinstance(place, ast.Starred) or self._is_dtype(place):
             return None
         return self.is_device(place)
@@ -79,10 +81,14 @@ class Moves:
             name = self._names.qualified(node.func)
             if name == "torch.device" and node.args:
                 return self.is_device(node.args[0], depth + 1)
-            return True if name is not None and name.startswith(("torch_xla.", "torch.accelerator.")) else False
+            return bool(name is not None and name.startswith(("torch_xla.", "torch.accelerator.")))
         if isinstance(node, ast.Name) and depth < 4:
             bindings = self._flow.reaching(node)
-            known = [self.is_device(b.value, depth + 1) for b in bindings if b.kind == "assign" and b.value is not None and not b.path]
+            known = [
+                self.is_device(b.value, depth + 1)
+                for b in bindings
+                if b.kind == "assign" and b.value is not None and not b.path
+            ]
             if bindings and len(known) == len(bindings):
                 return None if all(item is None for item in known) else any(known)
         # a module takes no number or text but that of a device

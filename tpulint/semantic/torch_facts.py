@@ -101,6 +101,18 @@ TORCH_FACTORIES = frozenset({
 })  # fmt: skip
 """``torch.<name>`` that makes a tensor on the host unless ``device=`` says otherwise."""
 
+TENSOR_METHODS = frozenset({
+    "abs", "add", "all", "amax", "amin", "any", "argmax", "argmin", "argsort", "bmm", "bool", "chunk", "clamp", "clamp_", "clone",
+    "contiguous", "cos", "cumsum", "detach", "detach_", "div", "dot", "double", "einsum", "eq", "exp", "expand", "expand_as", "fill_",
+    "flatten", "float", "gather", "ge", "gt", "half", "index_select", "int", "le", "log", "log_softmax", "logsumexp", "long", "lt",
+    "masked_fill", "masked_fill_", "matmul", "max", "mean", "median", "min", "mm", "mul", "mul_", "narrow", "ne", "neg", "norm",
+    "normal_", "permute", "pow", "prod", "relu", "repeat", "reshape", "roll", "round", "rsqrt", "scatter", "scatter_", "select",
+    "sigmoid", "sign", "sin", "softmax", "split", "sqrt", "square", "squeeze", "std", "sub", "sub_", "sum", "tanh", "topk",
+    "transpose", "tril", "triu", "type", "type_as", "unbind", "unflatten", "unfold", "uniform_", "unsqueeze", "var", "view",
+    "view_as", "where", "zero_", "bfloat16", "t", "requires_grad_", "to",
+})  # fmt: skip
+"""Tensor methods that only record work, whatever the side of the tensor."""
+
 TENSOR_HOST_METHODS = frozenset({
     "item", "tolist", "size", "dim", "ndimension", "numel", "nelement", "element_size", "stride", "data_ptr", "is_contiguous",
     "get_device", "storage_offset", "is_floating_point", "is_complex", "requires_grad_hook", "has_names", "is_pinned", "is_shared",
@@ -159,6 +171,18 @@ CUDA_ONLY_NAMES = (
     "torch.cuda.cudart", "torch.cuda.initial_seed", "torch.cuda.Event", "torch.cuda.Stream", "torch.cuda.ExternalStream",
     "torch.cuda.current_stream", "torch.cuda.default_stream", "torch.cuda.set_stream", "torch.cuda.CUDAGraph", "torch.cuda.graph",
     "torch.cuda.graphs", "torch.cuda.make_graphed_callables", "torch.cuda.nccl", "torch.cuda.comm", "torch.cuda.get_arch_list",
-    "torch.version.cuda", "torch.nn.DataParallel", "torch.nn.parallel.data_parallel",
+    "torch.version.cuda", "torch.cuda.get_rng_state_all", "torch.cuda.set_rng_state_all", "torch.nn.DataParallel", "torch.nn.parallel.data_parallel",
 )  # fmt: skip
 """What has no counterpart on an XLA device: it raises without a CUDA driver, or shares work among GPUs."""
+
+CUDA_REPORTS = (
+    "torch.cuda.get_device_name", "torch.cuda.device_count", "torch.cuda.memory_allocated", "torch.cuda.max_memory_allocated",
+    "torch.cuda.memory_reserved", "torch.cuda.max_memory_reserved", "torch.cuda.memory_stats", "torch.accelerator.device_count",
+)  # fmt: skip
+"""Functions that only tell something about GPUs."""
+
+CUDA_ACTIONS = (
+    "torch.cuda.manual_seed", "torch.cuda.manual_seed_all", "torch.cuda.synchronize", "torch.cuda.empty_cache", "torch.cuda.set_device",
+    "torch.accelerator.synchronize", "torch.accelerator.set_device_index",
+)  # fmt: skip
+"""Functions that do what an XLA device has a counterpart for, or needs none."""

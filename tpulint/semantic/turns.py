@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from enum import IntEnum
 
+from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.kinds import Kind, Kinds
 from tpulint.semantic.names import Names
@@ -162,6 +163,8 @@ class Turns:
                 return Work.DEVICE if call.func.attr in ("update", "forward") else Work.READ
             if Kind.MODULE in arguments and call.func.attr.startswith("update"):
                 return Work.DEVICE  # an exponential moving average of the weights
+            if call.func.attr in facts.TENSOR_METHODS and not isinstance(self._tree.parents[call], ast.Expr):
+                return Work.DEVICE
             if call.func.attr in ("zero_grad", "step"):
                 return Work.DEVICE
             if call.func.attr in _HARMLESS_METHODS:

@@ -23,7 +23,11 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             place = call.args[_LOADERS[name]]
         if place is None:
             if ctx.index.moves.has_device and _is_only_state(ctx, call):
-                fix = ctx.fix('Load with `map_location="cpu"`', Applicability.SAFE, "`load_state_dict` copies the values to where the parameters are.")
+                fix = ctx.fix(
+                    'Load with `map_location="cpu"`',
+                    Applicability.SAFE,
+                    "`load_state_dict` copies the values to where the parameters are.",
+                )
                 fix.set_argument(call, "map_location", '"cpu"')
                 message = f"`{name}` fails on a file that was saved on a GPU where there is none; load it to the host"
                 yield ctx.finding(call, message, fix, severity=Severity.INFO)
@@ -42,7 +46,9 @@ def _goes_to_device(ctx: FileContext, place: ast.expr) -> bool | None:
         found = [_goes_to_device(ctx, value) for value in place.values]
         return any(found) if any(item is not None for item in found) else None
     if isinstance(place, ast.Lambda):
-        return True if any(_is_cuda(node) for node in ctx.index.tree.inside(place.body)) or _is_cuda(place.body) else None
+        return (
+            True if any(_is_cuda(node) for node in ctx.index.tree.inside(place.body)) or _is_cuda(place.body) else None
+        )
     if isinstance(place, ast.Name):
         # a dictionary or lambda made beforehand
         bindings = ctx.index.flow.reaching(place)
@@ -63,13 +69,21 @@ def _is_cuda(node: ast.AST) -> bool:
 
 
 def _loaded_to_host(ctx: FileContext, call: ast.Call, place: ast.expr) -> FixBuilder:
-    fix = ctx.fix('Load with `map_location="cpu"`', Applicability.SAFE, "`load_state_dict` copies the values to where the parameters are.")
+    fix = ctx.fix(
+        'Load with `map_location="cpu"`',
+        Applicability.SAFE,
+        "`load_state_dict` copies the values to where the parameters are.",
+    )
     fix.replace(place, '"cpu"')
     if _is_only_state(ctx, call):
         return fix
     fix.lower(Applicability.UNSAFE, "Tensors of the file that are used as they are must be moved to the device.")
     target = _variable(ctx, call)
-    if target is not None and isinstance(place, ast.Name | ast.Attribute | ast.Constant) and ctx.index.kind(call) is not Kind.HOST:
+    if (
+        target is not None
+        and isinstance(place, ast.Name | ast.Attribute | ast.Constant)
+        and ctx.index.kind(call) is not Kind.HOST
+    ):
         bindings = [b for b in ctx.index.names.bindings(target) if b.value is call]
         if bindings and ctx.index.kinds.binding_value(bindings[0]).kind is Kind.MODULE and not _is_moved(ctx, call):
             device = '"xla"' if isinstance(place, ast.Constant) else ctx.text(place)
@@ -104,6 +118,8 @@ def _goes_into_state(ctx: FileContext, node: ast.expr) -> bool:
     parent = ctx.index.parent(node)
     while isinstance(parent, ast.Subscript) and parent.value is node:
         node, parent = parent, ctx.index.parent(parent)
+    if isinstance(parent, ast.Delete):
+        return True
     if not isinstance(parent, ast.Call) or node not in parent.args[:1]:
         return False
     is_assigned = any(item.arg == "assign" for item in parent.keywords)

@@ -21,17 +21,26 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         if saved is None or isinstance(saved, ast.Starred):
             continue
         if _is_module(ctx, saved):
-            message = "`torch.save` of a whole model ties the file to this device and to torch_xla; save its `state_dict()`"
-            yield ctx.finding(call, message, help="Save `model.state_dict()` with `xm.save` and load it with `load_state_dict`")
+            message = (
+                "`torch.save` of a whole model ties the file to this device and to torch_xla; save its `state_dict()`"
+            )
+            yield ctx.finding(
+                call, message, help="Save `model.state_dict()` with `xm.save` and load it with `load_state_dict`"
+            )
         elif _holds_state(ctx, saved, 0):
-            fix = ctx.fix("Save with `xm.save`", Applicability.SAFE, "It writes the same values, as tensors of the host.")
+            fix = ctx.fix(
+                "Save with `xm.save`", Applicability.SAFE, "It writes the same values, as tensors of the host."
+            )
             fix.rename_callee(call, f"{fix.use(_XM, alias='xm', at=call)}.save")
             if len(call.args) + len(call.keywords) != 2 or any(item.arg not in ("obj", "f") for item in call.keywords):
                 fix.give_up()
             for item in call.keywords:
                 fix.replace(item, f"{'data' if item.arg == 'obj' else 'file_or_path'}={ctx.text(item.value)}")
             if next(ctx.index.references(*_DISTRIBUTED), None) is not None:
-                fix.lower(Applicability.UNSAFE, "`xm.save` writes in one process of each host only, and all of them should call it.")
+                fix.lower(
+                    Applicability.UNSAFE,
+                    "`xm.save` writes in one process of each host only, and all of them should call it.",
+                )
             message = ("`torch.save` fetches tensors from an XLA device one by one, and the file cannot be loaded without "
                        "torch_xla; `xm.save` fetches them at once and writes tensors of the host")  # fmt: skip
             yield ctx.finding(call, message, fix)
@@ -60,5 +69,8 @@ def _holds_state(ctx: FileContext, node: ast.expr, depth: int) -> bool:
         return _holds_state(ctx, node.body, depth + 1) or _holds_state(ctx, node.orelse, depth + 1)
     if isinstance(node, ast.Name):
         bindings = ctx.index.flow.reaching(node)
-        return any(b.kind == "assign" and not b.path and b.value is not None and _holds_state(ctx, b.value, depth + 1) for b in bindings)
+        return any(
+            b.kind == "assign" and not b.path and b.value is not None and _holds_state(ctx, b.value, depth + 1)
+            for b in bindings
+        )
     return False

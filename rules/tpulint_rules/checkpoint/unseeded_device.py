@@ -25,12 +25,16 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         values = [*call.args, *(item.value for item in call.keywords)]
         if not isinstance(statement, ast.Expr) or statement.value is not call or len(values) != 1:
             continue
-        message = "`torch.manual_seed` does not seed an XLA device: random numbers drawn there, dropout among them, ignore it"
+        message = (
+            "`torch.manual_seed` does not seed an XLA device: random numbers drawn there, dropout among them, ignore it"
+        )
         if ctx.index.launches and ctx.index.launches.launch_of(call) is None:
             advice = "Call `torch_xla.manual_seed` in the launched function: it starts the runtime, which must not happen before the launch"
             yield ctx.finding(call, message, severity=severity, help=advice)
             continue
-        fix = ctx.fix("Seed the device too", Applicability.SAFE, "Random numbers of the host stay as they are.", Scope.STATEMENT)
+        fix = ctx.fix(
+            "Seed the device too", Applicability.SAFE, "Random numbers of the host stay as they are.", Scope.STATEMENT
+        )
         if not all(isinstance(node, _SIMPLE) for node in (values[0], *ctx.index.tree.inside(values[0]))):
             fix.give_up()  # written twice, the seed may come out different
         fix.insert_after(statement, f"{fix.use('torch_xla', at=call)}.manual_seed({ctx.text(values[0])})")

@@ -20,7 +20,11 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             advice = "Without shuffling the same samples would always be left out: pad the last batch, or choose a batch size that divides the data"
             yield ctx.finding(loader.call, message, help=advice)
             continue
-        fix = ctx.fix("Leave out the partial batch", Applicability.UNSAFE, "Up to `batch_size - 1` samples take no part in each epoch.")
+        fix = ctx.fix(
+            "Leave out the partial batch",
+            Applicability.UNSAFE,
+            "Up to `batch_size - 1` samples take no part in each epoch.",
+        )
         fix.set_argument(loader.call, "drop_last", "True")
         yield ctx.finding(loader.call, message, fix)
 
@@ -40,7 +44,9 @@ def _may_be_partial(ctx: FileContext, loader: Loader) -> bool:
 def _is_shuffled(loader: Loader) -> bool:
     arguments = loader.arguments or {}
     shuffle = arguments.get("shuffle", [])
-    return _is_given(arguments.get("sampler")) or any(not isinstance(v, ast.Constant) or v.value is True for v in shuffle)
+    return _is_given(arguments.get("sampler")) or any(
+        not isinstance(v, ast.Constant) or v.value is True for v in shuffle
+    )
 
 
 def _is_given(values: list[ast.expr] | None) -> bool:

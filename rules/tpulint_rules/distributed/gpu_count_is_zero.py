@@ -20,7 +20,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     if not counts.calls:
         return
     for node in ctx.index.tree.parents:
-        if isinstance(node, ast.BinOp) and isinstance(node.op, _DIVISIONS) and counts.is_zero(node.right):
+        if isinstance(node, ast.BinOp) and _divides(node) and counts.is_zero(node.right):
             message = f"`{ctx.text(node.right)}` is 0 on a TPU machine: ZeroDivisionError"
             yield ctx.finding(node.right, message, _count_fix(ctx, node.right), severity=Severity.ERROR)
         elif isinstance(node, ast.keyword) and node.arg == "num_workers" and _is_product(ctx, node.value):
@@ -28,6 +28,11 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             yield ctx.finding(node.value, message, severity=Severity.WARNING)
         elif isinstance(node, ast.Compare) and len(node.ops) == 1:
             yield from _comparison(ctx, node)
+
+
+def _divides(node: ast.BinOp) -> bool:
+    text = isinstance(node.left, ast.JoinedStr) or (isinstance(node.left, ast.Constant) and isinstance(node.left.value, str))
+    return isinstance(node.op, _DIVISIONS) and not text  # "%d GPUs" % n is no division
 
 
 def _is_product(ctx: FileContext, node: ast.expr) -> bool:

@@ -23,6 +23,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         statement = ctx.index.parent(call)
         fix = None
         if isinstance(statement, ast.Expr):
-            fix = ctx.fix("Switch it off", Applicability.UNSAFE, "NaN in gradients is no longer reported.", Scope.STATEMENT)
+            fix = ctx.fix(
+                "Switch it off", Applicability.UNSAFE, "NaN in gradients is no longer reported.", Scope.STATEMENT
+            )
             fix.delete(statement)
         yield ctx.finding(call, message, fix, help="Put it behind a flag for debugging")

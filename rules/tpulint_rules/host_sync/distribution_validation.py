@@ -23,7 +23,9 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         call = ctx.index.parent(node)
         if not isinstance(call, ast.Call) or call.func is not node or not _per_step(ctx, call):
             continue
-        if any(item.arg in ("validate_args", None) for item in call.keywords) or any(isinstance(item, ast.Starred) for item in call.args):
+        if any(item.arg in ("validate_args", None) for item in call.keywords) or any(
+            isinstance(item, ast.Starred) for item in call.args
+        ):
             continue
         fix = ctx.fix("Do not check the arguments", Applicability.UNSAFE, "Wrong arguments are no longer reported.")
         fix.set_argument(call, "validate_args", "False")
@@ -34,4 +36,9 @@ def _per_step(ctx: FileContext, call: ast.Call) -> bool:
     if ctx.index.pace_of(call) is Pace.STEP:
         return True
     owner, function = ctx.index.tree.class_of(call), ctx.index.function_of(call)
-    return owner is not None and function is not None and function.name == "forward" and ctx.index.definitions.is_module_class(owner)
+    return (
+        owner is not None
+        and function is not None
+        and function.name == "forward"
+        and ctx.index.definitions.is_module_class(owner)
+    )

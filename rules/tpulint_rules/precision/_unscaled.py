@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from tpulint.context import FileContext, FixBuilder
+from tpulint.semantic.blocks import acts, is_elif, with_emptied_blocks
 from tpulint.semantic.mixed_precision import Scaler
 
 
@@ -27,7 +28,7 @@ def take_out(ctx: FileContext, fix: FixBuilder, scalers: list[Scaler]) -> None:
     folding = fix.fold(_twins(ctx, plain, gone))
     for call, text in plain.items():
         folding.replace(call, text)
-    for statement in _with_emptied_blocks(ctx, gone):
+    for statement in with_emptied_blocks(ctx.index, gone):
         folding.delete(statement)
     folding.write()
 
@@ -42,28 +43,22 @@ def _plain_call(ctx: FileContext, fix: FixBuilder, call: ast.Call, method: str) 
     return f"{fix.text(call.args[0])}.step({arguments})"
 
 
-def _with_emptied_blocks(ctx: FileContext, gone: list[ast.stmt]) -> list[ast.stmt]:
-    """The statements to delete, an ``if`` in place of its contents where nothing else is in it."""
-    result = list(dict.fromkeys(gone))
-    for statement in result:
-        holder = ctx.index.parent(statement)
-        if not isinstance(holder, ast.If) or holder in result or _is_elif(ctx, holder) or _acts(ctx, holder.test):
-            continue
-        contents = [*holder.body, *holder.orelse]
-        if all(item in result for item in contents):
-            return _with_emptied_blocks(ctx, [*(item for item in result if item not in contents), holder])
-    return result
-
-
 # -------------------------------------------------------------------- branches that become the same
 
 
 def _twins(ctx: FileContext, plain: dict[ast.Call, str], gone: list[ast.stmt]) -> dict[ast.expr, bool]:
     """Conditions between a branch with the scaler and one that does the same without it, with the branch to keep."""
     found: dict[ast.expr, bool] = {}
-    holders = [ancestor for call in plain for ancestor in ctx.index.tree.ancestors(call) if isinstance(ancestor, ast.If)]
+    holders = [
+        ancestor for call in plain for ancestor in ctx.index.tree.ancestors(call) if isinstance(ancestor, ast.If)
+    ]
     for holder in dict.fromkeys(holders):
-        if not holder.orelse or _is_elif(ctx, holder) or isinstance(holder.orelse[0], ast.If) or _acts(ctx, holder.test):
+        if (
+            not holder.orelse
+            or is_elif(ctx.index, holder)
+            or isinstance(holder.orelse[0], ast.If)
+            or acts(ctx.index, holder.test)
+        ):
             continue
         if not _same_blocks(holder.body, holder.orelse, plain, gone):
             continue
@@ -95,13 +90,3 @@ def _same(one: object, two: object, plain: dict[ast.Call, str], gone: list[ast.s
 
 def _encloses(ctx: FileContext, outer: ast.AST, inner: ast.AST) -> bool:
     return ctx.index.tree.encloses(outer, inner)
-
-
-def _is_elif(ctx: FileContext, node: ast.If) -> bool:
-    outer = ctx.index.parent(node)
-    return isinstance(outer, ast.If) and outer.orelse == [node]
-
-
-def _acts(ctx: FileContext, test: ast.expr) -> bool:
-    """Whether a condition does more than look at values."""
-    return any(isinstance(node, ast.Call | ast.NamedExpr | ast.Await) for node in (test, *ctx.index.tree.inside(test)))

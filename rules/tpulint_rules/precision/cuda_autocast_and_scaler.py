@@ -15,19 +15,31 @@ _BFLOAT16 = "torch.bfloat16"
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
-    found = [(autocast, *problem) for autocast in ctx.index.mixed_precision.autocasts if (problem := _problem(ctx, autocast))]
+    found = [
+        (autocast, *problem) for autocast in ctx.index.mixed_precision.autocasts if (problem := _problem(ctx, autocast))
+    ]
     scalers = [scaler for scaler in ctx.index.mixed_precision.scalers if not _is_off(scaler.call)]
     if not found and not scalers:
         return
     # What belongs together changes together: bfloat16 needs no scaler, and a scaler is no use without float16.
-    fix = ctx.fix("Use bfloat16 autocast of the XLA device", Applicability.SAFE, "The computation stays in bfloat16.", Scope.MODULE)
+    fix = ctx.fix(
+        "Use bfloat16 autocast of the XLA device",
+        Applicability.SAFE,
+        "The computation stays in bfloat16.",
+        Scope.MODULE,
+    )
     fixed = [_retarget(ctx, fix, autocast) for autocast, *_ in found]
     if scalers:
         fix.title = "Use bfloat16 autocast without gradient scaling" if any(fixed) else "Leave out the gradient scaler"
-        fix.lower(Applicability.UNSAFE, "Gradients are no longer scaled: right for bfloat16, whose range is that of float32.")
+        fix.lower(
+            Applicability.UNSAFE, "Gradients are no longer scaled: right for bfloat16, whose range is that of float32."
+        )
     take_out(ctx, fix, scalers)
     if any(certainty is Certainty.LIKELY for *_, certainty in found):
-        fix.lower(Applicability.UNSAFE, "Where a device type is a variable, it is likely, not certain, that it means the device.")
+        fix.lower(
+            Applicability.UNSAFE,
+            "Where a device type is a variable, it is likely, not certain, that it means the device.",
+        )
     group = fix.build()
     for (autocast, message, severity, certainty), is_fixed in zip(found, fixed, strict=True):
         yield ctx.finding(autocast.call, message, group if is_fixed else None, severity=severity, certainty=certainty)
@@ -52,7 +64,11 @@ def _problem(ctx: FileContext, autocast: Autocast) -> tuple[str, Severity, Certa
             return f"{name} does not switch off the autocast of an XLA device", Severity.WARNING, Certainty.CERTAIN
         if dtype == _BFLOAT16:
             return f"{name} with bfloat16 raises where there is no GPU", Severity.ERROR, Certainty.CERTAIN
-        return f"{name} has no effect on an XLA device, which then computes in float32", Severity.WARNING, Certainty.CERTAIN
+        return (
+            f"{name} has no effect on an XLA device, which then computes in float32",
+            Severity.WARNING,
+            Certainty.CERTAIN,
+        )
     if device is None or dtype not in _FLOAT16 or _is_text(device, "cpu"):
         return None
     certainty = Certainty.CERTAIN if _is_text(device, "xla") else Certainty.LIKELY
@@ -65,7 +81,9 @@ def _retarget(ctx: FileContext, fix: FixBuilder, autocast: Autocast) -> bool:
     if arguments is None:
         return False
     if _dtype(ctx, arguments.get("dtype")) != _BFLOAT16:
-        fix.lower(Applicability.UNSAFE, "What was computed in float16 is computed in bfloat16: more range, fewer digits.")
+        fix.lower(
+            Applicability.UNSAFE, "What was computed in float16 is computed in bfloat16: more range, fewer digits."
+        )
     torch = fix.use("torch", at=autocast.call)
     dtype = arguments.get("dtype")
     added = "" if dtype is not None or _is_off(autocast.call) else f"dtype={torch}.bfloat16"
@@ -89,7 +107,7 @@ def _retarget(ctx: FileContext, fix: FixBuilder, autocast: Autocast) -> bool:
 def _name_arguments(ctx: FileContext, fix: FixBuilder, autocast: Autocast, first: str) -> None:
     """Put the new first arguments in front and turn those passed by position into keywords: their order differs."""
     call = autocast.call
-    behind = [item for item in (*autocast.positional, *call.keywords)]
+    behind = [*autocast.positional, *call.keywords]
     if not behind and autocast.callee is call.func:
         fix.replace(Span(ctx.index.span(call.func).end, ctx.index.span(call).end), f"({first})")
         return
@@ -99,7 +117,10 @@ def _name_arguments(ctx: FileContext, fix: FixBuilder, autocast: Autocast, first
     spans = {piece.span.end: piece.span.start for piece in fix.pieces(call)}
     for number, name in enumerate(("enabled", "dtype", "cache_enabled")[: len(autocast.positional)]):
         end = ctx.index.span(autocast.positional[number]).end
-        start = next((start for stop, start in sorted(spans.items()) if stop >= end), ctx.index.span(autocast.positional[number]).start)
+        start = next(
+            (start for stop, start in sorted(spans.items()) if stop >= end),
+            ctx.index.span(autocast.positional[number]).start,
+        )
         fix.insert(start, f"{first}, {name}=" if number == 0 else f"{name}=")
     if not autocast.positional:
         fix.insert(ctx.index.span(call.keywords[0]).start, f"{first}, ")
@@ -114,4 +135,7 @@ def _is_text(node: ast.expr | None, text: str) -> bool:
 
 
 def _is_off(call: ast.Call) -> bool:
-    return any(item.arg == "enabled" and isinstance(item.value, ast.Constant) and item.value.value is False for item in call.keywords)
+    return any(
+        item.arg == "enabled" and isinstance(item.value, ast.Constant) and item.value.value is False
+        for item in call.keywords
+    )

@@ -16,7 +16,9 @@ _REASON = "bfloat16 has more range and fewer digits than float16."
 def check(ctx: FileContext) -> Iterator[Finding]:
     if not ctx.index.kinds.mentions_device:
         return
-    autocasts = {value for autocast in ctx.index.mixed_precision.autocasts for value in (autocast.arguments or {}).values()}
+    autocasts = {
+        value for autocast in ctx.index.mixed_precision.autocasts for value in (autocast.arguments or {}).values()
+    }
     for call, receiver in ctx.index.method_calls("half"):
         kind = ctx.index.value(receiver)
         if call.args or call.keywords or kind.kind not in (Kind.TENSOR, Kind.MODULE):
@@ -25,7 +27,9 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         end = ctx.index.span(call.func).end
         fix.replace(Span(end - len("half"), end), "bfloat16")
         certainty = Certainty.CERTAIN if kind.certain else Certainty.LIKELY
-        yield ctx.finding(call, "`.half()` computes in float16, for which a TPU has no units; use bfloat16", fix, certainty=certainty)
+        yield ctx.finding(
+            call, "`.half()` computes in float16, for which a TPU has no units; use bfloat16", fix, certainty=certainty
+        )
     for node, name in ctx.index.references(*_FLOAT16):
         if name not in _FLOAT16 or node in autocasts or not _sets_dtype(ctx, node):
             continue

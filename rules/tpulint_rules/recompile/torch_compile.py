@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Finding, Scope
 from tpulint.semantic import FUNCTIONS, Kind
+from tpulint.semantic.blocks import with_emptied_blocks
 
 _XLA_BACKENDS = ("openxla", "openxla_eval", "eager", "aot_eager")
 
@@ -28,15 +29,22 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     for call, receiver in ctx.index.method_calls("compile"):
         statement = ctx.index.parent(call)
         if ctx.index.kind(receiver) is Kind.MODULE and isinstance(statement, ast.Expr) and _compiles(call):
-            fix = ctx.fix("Leave the module as it is", Applicability.SAFE, "It computes the same, and XLA compiles it.", Scope.STATEMENT)
-            fix.delete(statement)
+            fix = ctx.fix(
+                "Leave the module as it is",
+                Applicability.SAFE,
+                "It computes the same, and XLA compiles it.",
+                Scope.STATEMENT,
+            )
+            _delete(ctx, fix, statement)
             yield ctx.finding(call, f"`{ctx.text(call.func)}` with its default backend fails on an XLA device", fix)
 
 
 def _compiles(call: ast.Call) -> bool:
     """Whether a call asks for a backend that XLA has not."""
     for item in call.keywords:
-        if item.arg is None or item.arg == "disable" and not (isinstance(item.value, ast.Constant) and item.value.value is False):
+        if item.arg is None or (
+            item.arg == "disable" and not (isinstance(item.value, ast.Constant) and item.value.value is False)
+        ):
             return False
         if item.arg == "backend" and (not isinstance(item.value, ast.Constant) or item.value.value in _XLA_BACKENDS):
             return False
@@ -48,7 +56,9 @@ def _plain(ctx: FileContext, where: ast.expr) -> FixBuilder | None:
     index = ctx.index
     if any(node.attr == "_orig_mod" for node in index.tree.attributes):
         return None  # the module inside the compiled one is asked for by name
-    fix = ctx.fix("Leave it as it is", Applicability.SAFE, "It computes the same, and XLA compiles it.", Scope.STATEMENT)
+    fix = ctx.fix(
+        "Leave it as it is", Applicability.SAFE, "It computes the same, and XLA compiles it.", Scope.STATEMENT
+    )
     holder = index.parent(where)
     if isinstance(holder, FUNCTIONS) and where in holder.decorator_list:
         start = index.span(where).start
@@ -62,13 +72,23 @@ def _plain(ctx: FileContext, where: ast.expr) -> FixBuilder | None:
         return None
     if not isinstance(where, ast.Call):
         return None
-    compiled = where.args[0] if where.args else next((item.value for item in where.keywords if item.arg == "model"), None)
+    compiled = (
+        where.args[0] if where.args else next((item.value for item in where.keywords if item.arg == "model"), None)
+    )
     if compiled is None:
         return None
-    if isinstance(holder, ast.Assign) and len(holder.targets) == 1 and ctx.text(holder.targets[0]) == ctx.text(compiled):
-        fix.delete(holder)
-    elif isinstance(holder, ast.Expr):
-        fix.delete(holder)
+    if (
+        isinstance(holder, ast.Assign)
+        and len(holder.targets) == 1
+        and ctx.text(holder.targets[0]) == ctx.text(compiled)
+    ) or isinstance(holder, ast.Expr):
+        _delete(ctx, fix, holder)
     else:
         fix.replace(where, fix.text(compiled))
     return fix
+
+
+def _delete(ctx: FileContext, fix: FixBuilder, statement: ast.stmt) -> None:
+    """Remove a statement, with the ``if`` that holds nothing else."""
+    for gone in with_emptied_blocks(ctx.index, [statement]):
+        fix.delete(gone)

@@ -21,8 +21,16 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         value = items[0].value if isinstance(items[0], ast.keyword) else items[0]
         if not (isinstance(value, ast.Constant) and value.value is False):
             continue
-        fix = ctx.fix("Let gradients be None", Applicability.SAFE, "`backward` then writes the gradients instead of adding to zeros.")
+        fix = ctx.fix(
+            "Let gradients be None",
+            Applicability.SAFE,
+            "`backward` then writes the gradients instead of adding to zeros.",
+        )
         fix.delete_argument(call, items[0])
         if any(node.attr == "grad" and isinstance(node.ctx, ast.Load) for node in ctx.index.tree.attributes):
             fix.lower(Applicability.UNSAFE, "Code that reads `.grad` finds None where it found zeros.")
-        yield ctx.finding(items[0], "`set_to_none=False` makes the step compile once more: its gradients become inputs of the graph", fix)
+        yield ctx.finding(
+            items[0],
+            "`set_to_none=False` makes the step compile once more: its gradients become inputs of the graph",
+            fix,
+        )

@@ -19,13 +19,20 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     edits = [call for call in ctx.index.calls if _edits_gradients(ctx, call)]
     for step in steps:
         function = ctx.index.function_of(step)
-        before = [call for call in edits if ctx.index.function_of(call) is function and ctx.index.moves.precedes(call, step)]
+        before = [
+            call for call in edits if ctx.index.function_of(call) is function and ctx.index.moves.precedes(call, step)
+        ]
         before = [call for call in before if not _reduced_between(ctx, call, step)]
         if not before:
             continue
         message = (f"gradients changed before `xm.optimizer_step` lose their all-reduce: `{ctx.text(before[0].func)}` edits a "
                    "detached view, and every replica then trains on its own batches only")  # fmt: skip
-        yield ctx.finding(step, message, _reduced_first(ctx, before, step), related=((ctx.index.span(before[0]), "the gradients are changed here"),))
+        yield ctx.finding(
+            step,
+            message,
+            _reduced_first(ctx, before, step),
+            related=((ctx.index.span(before[0]), "the gradients are changed here"),),
+        )
 
 
 def _edits_gradients(ctx: FileContext, call: ast.Call) -> bool:
@@ -48,7 +55,9 @@ def _reduced_between(ctx: FileContext, edit: ast.Call, step: ast.Call) -> bool:
     for call in ctx.index.calls_to(f"{_XM}.reduce_gradients", f"{_XM}.optimizer_step"):
         at = ctx.index.span(call).start
         is_reduction = ctx.index.qualified_name(call.func) == f"{_XM}.reduce_gradients"
-        if (is_reduction and at < start and ctx.index.function_of(call) is ctx.index.function_of(edit)) or start < at < end:
+        if (
+            is_reduction and at < start and ctx.index.function_of(call) is ctx.index.function_of(edit)
+        ) or start < at < end:
             return True
     return False
 
@@ -64,7 +73,12 @@ def _reduced_first(ctx: FileContext, before: list[ast.Call], step: ast.Call) -> 
         return None
     if any(item.arg not in ("barrier", "pin_layout", "groups") for item in step.keywords):
         return None
-    fix = ctx.fix("Average the gradients first", Applicability.SAFE, "Every replica then clips and applies the same average.", Scope.STATEMENT)
+    fix = ctx.fix(
+        "Average the gradients first",
+        Applicability.SAFE,
+        "Every replica then clips and applies the same average.",
+        Scope.STATEMENT,
+    )
     xm = fix.use(_XM, alias="xm", at=step)
     optimizer = fix.text(step.args[0])
     options = "".join(f", {item.arg}={ctx.text(item.value)}" for item in step.keywords if item is not barrier)

@@ -17,6 +17,10 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             continue
         if ctx.index.kind(call) is not Kind.OPTIMIZER or not ctx.index.kinds.mentions_device:
             continue
-        fix = ctx.fix("Remove `fused=True`", Applicability.SAFE, "It chooses between implementations of the same update.")
+        fix = ctx.fix(
+            "Remove `fused=True`", Applicability.SAFE, "It chooses between implementations of the same update."
+        )
         fix.delete_argument(call, item)
-        yield ctx.finding(item, "`fused=True` raises for parameters on an XLA device; the whole step is fused there anyway", fix)
+        yield ctx.finding(
+            item, "`fused=True` raises for parameters on an XLA device; the whole step is fused there anyway", fix
+        )

@@ -8,16 +8,18 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope, Severity, Span
 from tpulint.semantic import FUNCTIONS, Kind
+from tpulint.semantic.creations import Creation
 from tpulint.semantic.moves import Move
 from tpulint_rules.step._kept_parameters import keep_parameters
-from tpulint.semantic.creations import Creation
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
     moves = ctx.index.moves
     if not moves.moves or moves.keeps_parameters:
         return
-    optimizers = [(call, _parameters_of(ctx, call)) for call in ctx.index.calls if ctx.index.kind(call) is Kind.OPTIMIZER]
+    optimizers = [
+        (call, _parameters_of(ctx, call)) for call in ctx.index.calls if ctx.index.kind(call) is Kind.OPTIMIZER
+    ]
     told: list[Move] = []
     for optimizer, modules in optimizers:
         for module in modules:
@@ -25,7 +27,9 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             if _is_on_device(ctx, optimizer, creations):
                 continue
             for move in moves.moves:
-                shared = [creation for creation in move.creations if any(creation.overlaps(other) for other in creations)]
+                shared = [
+                    creation for creation in move.creations if any(creation.overlaps(other) for other in creations)
+                ]
                 if not shared or move in told or moves.precedes(optimizer, move.call) is not True:
                     continue
                 told.append(move)
@@ -102,7 +106,10 @@ def _is_on_device(ctx: FileContext, optimizer: ast.Call, creations: list[Creatio
             if any(ctx.index.kind(item) is Kind.DEVICE for item in arguments):
                 return True
         for move in moves.moves:
-            if any(creation.overlaps(other) for other in move.creations) and moves.precedes(move.call, optimizer) is not False:
+            if (
+                any(creation.overlaps(other) for other in move.creations)
+                and moves.precedes(move.call, optimizer) is not False
+            ):
                 return True
     return ctx.index.mentions(r"set_default_(device|tensor_type)|with torch\.device\(")
 
@@ -124,7 +131,9 @@ def _passed_beside(ctx: FileContext, move: Move) -> ast.arg | None:
 def _is_optimizer(ctx: FileContext, argument: ast.arg) -> bool:
     kinds, names = ctx.index.kinds, ctx.index.names
     for bindings in (names.scope_of(argument).bindings.get(argument.arg, ()),):
-        if any(binding.node is argument and kinds.binding_value(binding).kind is Kind.OPTIMIZER for binding in bindings):
+        if any(
+            binding.node is argument and kinds.binding_value(binding).kind is Kind.OPTIMIZER for binding in bindings
+        ):
             return True
     # `self.optimizer = optimizer`: how the attribute is used tells
     for node in ctx.index.tree.attributes:
@@ -132,7 +141,12 @@ def _is_optimizer(ctx: FileContext, argument: ast.arg) -> bool:
         if isinstance(statement, ast.Assign) and node in statement.targets and isinstance(statement.value, ast.Name):
             found = names.bindings(statement.value)
             if any(binding.node is argument for binding in found):
-                values = [kinds.binding_value(b) for owner in names.attributes.values() for b in owner.get(node.attr, ()) if b.node is node]
+                values = [
+                    kinds.binding_value(b)
+                    for owner in names.attributes.values()
+                    for b in owner.get(node.attr, ())
+                    if b.node is node
+                ]
                 if any(value.kind is Kind.OPTIMIZER for value in values):
                     return True
     return False
@@ -147,11 +161,19 @@ def _reordered(ctx: FileContext, optimizer: ast.AST, move: Move) -> FixBuilder |
     if isinstance(optimizer, ast.arg):
         return None
     above, below = tree.statement_of(optimizer), tree.statement_of(move.call)
-    if above is below or tree.suite_of(above) is not tree.suite_of(below) or not isinstance(above, ast.Assign | ast.AnnAssign):
+    if (
+        above is below
+        or tree.suite_of(above) is not tree.suite_of(below)
+        or not isinstance(above, ast.Assign | ast.AnnAssign)
+    ):
         return None
     if isinstance(below, ast.Expr):
         moved: ast.expr | None = below.value
-    elif isinstance(below, ast.Assign) and len(below.targets) == 1 and ctx.text(below.targets[0]) == ctx.text(move.module):
+    elif (
+        isinstance(below, ast.Assign)
+        and len(below.targets) == 1
+        and ctx.text(below.targets[0]) == ctx.text(move.module)
+    ):
         moved = below.value
     else:
         return None
@@ -181,4 +203,7 @@ def _reordered(ctx: FileContext, optimizer: ast.AST, move: Move) -> FixBuilder |
 
 
 def _mentions(ctx: FileContext, statement: ast.stmt, text: str) -> bool:
-    return any(isinstance(node, ast.Name | ast.Attribute) and ctx.text(node) == text for node in ctx.index.tree.inside(statement))
+    return any(
+        isinstance(node, ast.Name | ast.Attribute) and ctx.text(node) == text
+        for node in ctx.index.tree.inside(statement)
+    )

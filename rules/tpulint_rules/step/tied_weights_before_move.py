@@ -36,7 +36,12 @@ def _parameter(ctx: FileContext, value: ast.expr, depth: int = 0) -> ast.Attribu
         return value
     if isinstance(value, ast.Name) and depth == 0:
         bindings = ctx.index.flow.reaching(value)
-        if len(bindings) == 1 and bindings[0].kind == "assign" and bindings[0].value is not None and not bindings[0].path:
+        if (
+            len(bindings) == 1
+            and bindings[0].kind == "assign"
+            and bindings[0].value is not None
+            and not bindings[0].path
+        ):
             return _parameter(ctx, bindings[0].value, 1)
     return None
 

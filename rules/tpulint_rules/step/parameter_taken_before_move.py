@@ -1,0 +1,77 @@
+"""What holds on to a parameter before its model moves holds on to the wrong one."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tpulint.context import FileContext
+from tpulint.model import Finding
+from tpulint.semantic.moves import Move
+
+_HOOKS = ("register_hook", "register_post_accumulate_grad_hook")
+_PARAMETERS = ("weight", "bias")
+
+
+def check(ctx: FileContext) -> Iterator[Finding]:
+    if not ctx.index.moves.moves:
+        return
+    advice = "Do it behind the move to the device"
+    for call, receiver in ctx.index.method_calls(*_HOOKS):
+        module = _module_of(ctx, receiver)
+        if module is not None and (move := _later_move(ctx, module, call)) is not None:
+            yield ctx.finding(call, f"this hook never runs: `{ctx.text(move.module)}` gets new parameters when it moves to an XLA device",
+                              help=advice, related=((ctx.index.span(move.call), "the move"),))  # fmt: skip
+    if ctx.index.moves.keeps_parameters:
+        return
+    for node in ctx.index.tree.attributes:
+        statement = ctx.index.parent(node)
+        if node.attr not in _PARAMETERS or not isinstance(statement, ast.Assign) or statement.value is not node:
+            continue
+        target = statement.targets[0]
+        if len(statement.targets) != 1 or not isinstance(target, ast.Name):
+            continue
+        move = _later_move(ctx, node.value, statement)
+        if move is not None and _is_read_behind(ctx, target, move):
+            yield ctx.finding(statement, f"`{target.id}` stays on the host: `{ctx.text(move.module)}` gets new parameters when it moves to an XLA device",
+                              help=advice, related=((ctx.index.span(move.call), "the move"),))  # fmt: skip
+
+
+def _module_of(ctx: FileContext, receiver: ast.expr) -> ast.expr | None:
+    """The module whose parameter an expression is: ``model.fc.weight``, or ``p`` of ``for p in model.parameters()``."""
+    if isinstance(receiver, ast.Attribute) and receiver.attr in _PARAMETERS:
+        return receiver.value
+    if isinstance(receiver, ast.Name):
+        for binding in ctx.index.flow.reaching(receiver):
+            if (
+                binding.kind == "loop"
+                and isinstance(binding.value, ast.Call)
+                and isinstance(binding.value.func, ast.Attribute)
+            ):
+                if binding.value.func.attr in ("parameters", "named_parameters"):
+                    return binding.value.func.value
+    return None
+
+
+def _later_move(ctx: FileContext, module: ast.expr, node: ast.AST) -> Move | None:
+    moves = ctx.index.moves
+    found = moves.creations.of(module)
+    if any(moves.to_device(call) is not None for creation in found for call in creation.way):
+        return None
+    later: Move | None = None
+    for move in moves.moves:
+        if not move.certain or not any(creation.overlaps(other) for creation in move.creations for other in found):
+            continue
+        order = moves.precedes(node, move.call)
+        if order is not True:
+            return None  # it has moved before, or may have
+        later = later or move
+    return later
+
+
+def _is_read_behind(ctx: FileContext, target: ast.Name, move: Move) -> bool:
+    return any(
+        node.id == target.id and isinstance(node.ctx, ast.Load) and ctx.index.moves.precedes(move.call, node)
+        and any(binding.node is target for binding in ctx.index.flow.reaching(node))
+        for node in ctx.index.tree.names
+    )  # fmt: skip

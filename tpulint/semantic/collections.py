@@ -1,0 +1,132 @@
+"""Lists of numbers read from the device: ``losses.append(loss.item())``."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, NamedTuple
+
+from tpulint.semantic.names import Binding
+from tpulint.semantic.reads import Read, Use
+from tpulint.semantic.regions import Pace
+from tpulint.semantic.totals import is_arithmetic
+from tpulint.semantic.tree import LoopNode
+
+if TYPE_CHECKING:
+    from tpulint.semantic import SemanticIndex
+
+
+class Collection(NamedTuple):
+    """A list that a loop fills with numbers."""
+
+    loop: LoopNode
+    target: ast.expr
+    """The list, as written in the first append."""
+    appends: tuple[ast.Call, ...]
+    reads: tuple[Read, ...]
+    is_new: bool
+    """Whether the list is made empty right in front of the loop, so that it can hold tensors itself meanwhile."""
+
+
+class Collections:
+    """Finds them in step loops and evaluation loops."""
+
+    def __init__(self, index: SemanticIndex) -> None:
+        self._index = index
+
+    def is_append(self, node: ast.AST) -> bool:
+        """Whether a node is what a statement ``xs.append(node)`` appends, or part of it."""
+        statement = self._index.statement_of(node)
+        return _appended(statement) is not None
+
+    def of(self, loop: LoopNode) -> list[Collection]:
+        """Lists that can be filled with tensors and turned into numbers behind the loop."""
+        index = self._index
+        groups: dict[str, list[ast.Call]] = {}
+        for node in index.tree.inside(loop, functions=False):
+            call = _appended(node)
+            if call is None or index.tree.loop_of(node) is not loop:
+                continue
+            reads = index.reads.inside(call.args[0])
+            if reads and all(read.use is Use.LIST for read in reads):
+                assert isinstance(call.func, ast.Attribute)
+                groups.setdefault(index.text(call.func.value), []).append(call)
+        result = []
+        for appends in groups.values():
+            collection = self._collection(loop, sorted(appends, key=index.span))
+            if collection is not None:
+                result.append(collection)
+        return sorted(result, key=lambda item: index.span(item.target))
+
+    def _collection(self, loop: LoopNode, appends: list[ast.Call]) -> Collection | None:
+        index = self._index
+        reads = [read for call in appends for read in index.reads.inside(call.args[0])]
+        nodes = {read.node for read in reads}
+        if not all(index.totals.is_number(read) and index.batched_reads.is_number(read.tensor) for read in reads):
+            return None
+        if not all(is_arithmetic(index, call.args[0], nodes) for call in appends):
+            return None
+        func = appends[0].func
+        assert isinstance(func, ast.Attribute)
+        target = func.value
+        root = target
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        if not isinstance(root, ast.Name):
+            return None
+        last = target.attr if isinstance(target, ast.Attribute) else root.id
+        receivers = {call.func.value for call in appends if isinstance(call.func, ast.Attribute)}
+        for region in (loop, *index.regions.functions_in(loop)):
+            for node in index.tree.inside(region, functions=True):
+                if isinstance(node, ast.Return) and region is loop:
+                    return None
+                if node in receivers:
+                    continue
+                if isinstance(node, ast.Name) and node.id == last or isinstance(node, ast.Attribute) and node.attr == last:
+                    return None
+        return Collection(loop, target, tuple(appends), tuple(reads), isinstance(target, ast.Name) and self._is_new(loop, target))
+
+    def _is_new(self, loop: LoopNode, target: ast.Name) -> bool:
+        """Whether the variable is bound to ``[]`` in front of the loop, and nothing happens to it in between."""
+        index = self._index
+        found = index.names.find(target.id, index.names.scope_of(target))
+        if found is None or found[0] is not index.names.scope_of(loop):
+            return False
+        begin = index.span(loop).start
+        before: list[Binding] = [b for b in found[1] if index.span(b.node).start < begin]
+        if not before or before[-1].kind != "assign" or not _is_empty_list(before[-1]):
+            return False
+        start = before[-1]
+        outer = index.tree.loop_of(loop)
+        if not index.flow.dominates(start, loop) or outer is not None and not index.tree.encloses(outer, start.statement):
+            return False
+        end = index.span(start.statement).end
+        for name in index.tree.names:
+            if name.id == target.id:
+                home = index.names.find(name.id, index.names.scope_of(name))
+                if home is not None and home[0] is found[0]:
+                    if end <= index.span(name).start < begin or index.function_of(name) is not index.function_of(loop):
+                        return False
+        return True
+
+
+def _appended(node: ast.AST) -> ast.Call | None:
+    """The call of a statement ``xs.append(x)``."""
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Attribute):
+        call = node.value
+        if node.value.func.attr == "append" and len(call.args) == 1 and not call.keywords and not isinstance(call.args[0], ast.Starred):
+            return call
+    return None
+
+
+def _is_empty_list(binding: Binding) -> bool:
+    value = binding.value
+    if binding.path or not isinstance(binding.statement, ast.Assign | ast.AnnAssign):
+        return False
+    if isinstance(binding.statement, ast.Assign) and len(binding.statement.targets) > 1:
+        return False
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
+        return value.func.id == "list" and not value.args
+    return isinstance(value, ast.List) and not value.elts
+
+
+__all__ = ["Collection", "Collections"]
