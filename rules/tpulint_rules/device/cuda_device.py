@@ -21,7 +21,7 @@ _MODEL_PARALLEL = "The file uses several GPUs by number: one process drives one 
 def check(ctx: FileContext) -> Iterator[Finding]:
     devices = ctx.index.devices
     sites = devices.sites
-    if not sites or not any(name.split(".")[0] == "torch" for _, name in ctx.index.references("torch")):
+    if not sites or not ctx.index.mentions(r"(?m)^\s*(?:import|from)\s+torch\b"):
         return
     numbers = {site.index for site in sites if site.role is not Role.COMPARISON and site.index.isdigit()}
     fix = _choose_xla(ctx, devices) if len(numbers) < 2 else None

@@ -43,5 +43,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
 
 def _knows_others(ctx: FileContext, node: ast.Attribute) -> bool:
     """Whether the condition asks for XLA as well: ``x.is_cuda or x.device.type == "xla"``."""
-    statement = ctx.text(ctx.index.statement_of(node)).split("\n", 1)[0]
-    return "xla" in statement
+    condition: ast.AST = node
+    while isinstance(parent := ctx.index.parent(condition), ast.BoolOp):
+        condition = parent
+    return "xla" in ctx.text(condition)

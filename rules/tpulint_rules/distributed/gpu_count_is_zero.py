@@ -31,7 +31,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
 
 
 def _divides(node: ast.BinOp) -> bool:
-    text = isinstance(node.left, ast.JoinedStr) or (isinstance(node.left, ast.Constant) and isinstance(node.left.value, str))
+    left = node.left
+    text = isinstance(left, ast.JoinedStr) or (isinstance(left, ast.Constant) and isinstance(left.value, str))
     return isinstance(node.op, _DIVISIONS) and not text  # "%d GPUs" % n is no division
 
 

@@ -1,0 +1,46 @@
+"""``dist.barrier()``, for which the backend ``xla`` does nothing."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tpulint.context import FileContext, FixBuilder
+from tpulint.model import Applicability, Finding, Severity
+from tpulint.semantic import Pace
+from tpulint.semantic.origins import origins
+
+_BACKENDS = ("nccl", "xla")
+
+
+def check(ctx: FileContext) -> Iterator[Finding]:
+    barriers = list(ctx.index.calls_to("torch.distributed.barrier"))
+    if not barriers or not _joins_xla_group(ctx):
+        return
+    for call in barriers:
+        if any(keyword.arg == "group" for keyword in call.keywords) or call.args:
+            continue
+        per_step = ctx.index.pace_of(call) in (Pace.STEP, Pace.EVALUATION)
+        message = "`barrier` does nothing with the backend `xla`: no process waits for another"
+        yield ctx.finding(call, message, None if per_step else _fix(ctx, call), severity=Severity.WARNING)
+
+
+def _joins_xla_group(ctx: FileContext) -> bool:
+    """Whether the file joins a process group that is of XLA, or will be when NCCL is replaced."""
+    for call in ctx.index.calls_to("torch.distributed.init_process_group"):
+        backend = next((keyword.value for keyword in call.keywords if keyword.arg == "backend"), None)
+        backend = call.args[0] if call.args else backend
+        found = origins(ctx.index, backend) if backend is not None else []
+        if any(isinstance(origin.node, ast.Constant) and origin.node.value in _BACKENDS for origin in found):
+            return True
+    return False
+
+
+def _fix(ctx: FileContext, call: ast.Call) -> FixBuilder | None:
+    statement = ctx.index.statement_of(call)
+    if not isinstance(statement, ast.Expr) or statement.value is not call:
+        return None
+    reason = "A rendezvous runs a small program on the device and reads its result: processes wait, and it costs more."
+    fix = ctx.fix("Wait with `xm.rendezvous`", Applicability.UNSAFE, reason)
+    fix.replace(call, f'{fix.use("torch_xla.core.xla_model", alias="xm", at=call)}.rendezvous("barrier")')
+    return fix
