@@ -21,6 +21,8 @@ from tpulint.source import SourceFile
 if TYPE_CHECKING:
     from tpulint.semantic.batched_reads import BatchedReads
     from tpulint.semantic.deferrals import Deferrals
+    from tpulint.semantic.filled_lists import FilledLists
+    from tpulint.semantic.held_values import HeldValues
     from tpulint.semantic.device_counts import DeviceCounts
     from tpulint.semantic.devices import Devices
     from tpulint.semantic.launches import Launches
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from tpulint.semantic.mixed_precision import MixedPrecision
     from tpulint.semantic.moves import Moves
     from tpulint.semantic.parent_process import ParentProcess
+    from tpulint.semantic.process_groups import ProcessGroups
     from tpulint.semantic.ranks import Ranks
     from tpulint.semantic.tensor_types import TensorTypes
     from tpulint.semantic.totals import Totals
@@ -48,6 +51,7 @@ class SemanticIndex:
 
     def __init__(self, source: SourceFile, module: ast.Module) -> None:
         self.source = source
+        self._mentions: dict[str, bool] = {}
         self.tree = SyntaxTree(source, module)
         self._names: Names | None = None
         self._flow: Flow | None = None
@@ -55,6 +59,7 @@ class SemanticIndex:
         self._kinds: Kinds | None = None
         self._regions: Regions | None = None
         self._launches: Launches | None = None
+        self._process_groups: ProcessGroups | None = None
         self._ranks: Ranks | None = None
         self._device_counts: DeviceCounts | None = None
         self._devices: Devices | None = None
@@ -70,6 +75,8 @@ class SemanticIndex:
         self._totals: Totals | None = None
         self._deferrals: Deferrals | None = None
         self._batched_reads: BatchedReads | None = None
+        self._filled_lists: FilledLists | None = None
+        self._held_values: HeldValues | None = None
 
     @property
     def names(self) -> Names:
@@ -141,6 +148,24 @@ class SemanticIndex:
         return self._batched_reads
 
     @property
+    def filled_lists(self) -> FilledLists:
+        """Lists of numbers read from the device."""
+        if self._filled_lists is None:
+            from tpulint.semantic.filled_lists import FilledLists
+
+            self._filled_lists = FilledLists(self)
+        return self._filled_lists
+
+    @property
+    def held_values(self) -> HeldValues:
+        """Numbers read early in a turn and needed late."""
+        if self._held_values is None:
+            from tpulint.semantic.held_values import HeldValues
+
+            self._held_values = HeldValues(self)
+        return self._held_values
+
+    @property
     def totals(self) -> Totals:
         """Running totals kept on the host."""
         if self._totals is None:
@@ -157,6 +182,15 @@ class SemanticIndex:
 
             self._launches = Launches(self.tree, self.names, self.definitions)
         return self._launches
+
+    @property
+    def process_groups(self) -> ProcessGroups:
+        """Process groups the file joins."""
+        if self._process_groups is None:
+            from tpulint.semantic.process_groups import ProcessGroups
+
+            self._process_groups = ProcessGroups(self)
+        return self._process_groups
 
     @property
     def ranks(self) -> Ranks:
@@ -374,4 +408,7 @@ class SemanticIndex:
 
     def mentions(self, pattern: str) -> bool:
         """Whether a regular expression occurs anywhere in the text: a cheap first question."""
-        return re.search(pattern, self.source.text) is not None
+        found = self._mentions.get(pattern)
+        if found is None:
+            found = self._mentions[pattern] = re.search(pattern, self.source.text) is not None
+        return found

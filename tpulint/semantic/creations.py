@@ -14,10 +14,15 @@ from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 
 _DEPTH = 12
 _MOST = 16
-_WRAPPERS = frozenset({
-    "torch.nn.DataParallel", "torch.nn.parallel.DistributedDataParallel", "torch.compile", "torch.jit.script",
-    "torch.nn.SyncBatchNorm.convert_sync_batchnorm",
-})  # fmt: skip
+_WRAPPERS = frozenset(
+    {
+        "torch.nn.DataParallel",
+        "torch.nn.parallel.DistributedDataParallel",
+        "torch.compile",
+        "torch.jit.script",
+        "torch.nn.SyncBatchNorm.convert_sync_batchnorm",
+    }
+)
 """Calls whose result holds the same parameters as their first argument."""
 
 
@@ -89,15 +94,12 @@ class Creations:
 
     def _created(self, call: ast.Call, depth: int) -> Iterator[Creation]:
         func = call.func
-        if (
-            isinstance(func, ast.Attribute)
-            and func.attr in facts.MODULE_SELF_METHODS
-            and self._names.qualified(func) is None
-        ):
-            if self._definitions.function_called(call) is None:
-                for creation in self._of(func.value, depth + 1):
-                    yield creation._replace(way=(*creation.way, call))
-                return
+        is_self = isinstance(func, ast.Attribute) and func.attr in facts.MODULE_SELF_METHODS
+        if is_self and self._names.qualified(func) is None and self._definitions.function_called(call) is None:
+            assert isinstance(func, ast.Attribute)
+            for creation in self._of(func.value, depth + 1):
+                yield creation._replace(way=(*creation.way, call))
+            return
         if self._names.qualified(func) in _WRAPPERS and call.args:
             yield from self._of(call.args[0], depth + 1)
             return

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import ast
+from bisect import bisect_left
 
 from tpulint.semantic.names import Binding, Names
 from tpulint.semantic.tree import LOOPS, SyntaxTree
 
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+_NEARBY = 48
+"""How many bindings on either side of a use are looked at: a bound on work for generated code."""
 
 
 class Flow:
@@ -49,15 +54,17 @@ class Flow:
         if home.node is not scope.node:
             return [binding for binding in bindings if binding.kind != "delete"]
         here = (use.lineno, use.col_offset)
-        before: list[Binding] = []
-        after: list[Binding] = []
-        for binding in bindings:
-            if binding.kind == "delete":
-                continue
-            (before if self._precedes(binding, use, here) else after).append(binding)
+        # Bindings stand in order of position; only those near the use are looked at.
+        middle = bisect_left(bindings, here, key=_position)
+        after = [binding for binding in bindings[middle : middle + _NEARBY] if binding.kind != "delete"]
         result: list[Binding] = []
         dominating: Binding | None = None
-        for binding in reversed(before):
+        for binding in reversed(bindings[max(0, middle - _NEARBY) : middle]):
+            if binding.kind == "delete":
+                continue
+            if not self._precedes(binding, use, here):
+                after.append(binding)
+                continue
             result.append(binding)
             if binding.kind != "augment" and self.dominates(binding, use):
                 dominating = binding
@@ -66,7 +73,7 @@ class Flow:
             # What a loop binds below the use reaches it in the next iteration, unless bound anew above it.
             child: ast.AST = use
             for ancestor in self._tree.ancestors(use):
-                if isinstance(ancestor, LOOPS) and child in ancestor.body:
+                if isinstance(ancestor, LOOPS) and self._tree.in_body(ancestor, child):
                     if dominating is not None and self._tree.encloses(ancestor, dominating.node):
                         break
                     result.extend(b for b in after if b not in result and self._tree.encloses(ancestor, b.node))
@@ -80,9 +87,7 @@ class Flow:
         if binding.kind in ("loop", "with", "handler"):
             if isinstance(statement, ast.comprehension):
                 return True
-            body = getattr(statement, "body", [])
-            inside = any(self._tree.encloses(item, use) for item in body if _holds(item, use))
-            return inside or _end(statement) <= here
+            return self._in_body(statement, use) or _end(statement) <= here
         return _end(statement) <= here
 
     def dominates(self, binding: Binding, use: ast.AST) -> bool:
@@ -93,21 +98,26 @@ class Flow:
         if isinstance(statement, ast.comprehension):
             return True
         if binding.kind in ("loop", "handler"):
-            return any(self._tree.encloses(item, use) for item in statement.body if _holds(item, use))  # type: ignore[attr-defined]
+            return self._in_body(statement, use)
         if binding.kind == "match":
             return False
         holder = self._tree.parents.get(statement)
-        if holder is None or not self._tree.encloses(holder, use):
+        if holder is None:
             return False
         # Same suite, not the other branch of the same statement.
         assert isinstance(statement, ast.stmt)
-        suite = self._tree.suite_of(statement)
-        return any(_holds(item, use) and self._tree.encloses(item, use) for item in suite)
+        child = self._tree.child_towards(holder, use)
+        return isinstance(child, ast.stmt) and self._tree.suite_of(child) is self._tree.suite_of(statement)
+
+    def _in_body(self, statement: ast.AST, use: ast.AST) -> bool:
+        child = self._tree.child_towards(statement, use)
+        return child is not None and self._tree.in_body(statement, child)
 
 
 def _end(node: ast.AST) -> tuple[int, int]:
     return node.end_lineno, node.end_col_offset  # type: ignore[attr-defined]
 
 
-def _holds(statement: ast.AST, use: ast.AST) -> bool:
-    return bool(statement.lineno <= use.lineno <= statement.end_lineno)  # type: ignore[attr-defined]
+def _position(binding: Binding) -> tuple[int, int]:
+    node = binding.node
+    return node.lineno, node.col_offset  # type: ignore[attr-defined]

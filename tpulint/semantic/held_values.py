@@ -90,7 +90,7 @@ class HeldValues:
         if index.deferrals.is_behind_boundary(use, loop):
             return True
         statement = index.statement_of(use)
-        return index.totals.is_addition(statement) or index.collections.is_append(use)
+        return index.totals.is_addition(statement) or index.filled_lists.is_append(use)
 
 
 __all__ = ["HeldValue", "HeldValues"]

@@ -42,6 +42,12 @@ class Launch:
         return self.launcher != SPAWN
 
     @property
+    def starts_processes(self) -> bool:
+        """Whether torch_xla starts a process for each chip, not one call in this process."""
+        alone = self.arguments.get("nprocs") or self.arguments.get("debug_single_process")
+        return self.is_xla and not (isinstance(alone, ast.Constant) and alone.value)
+
+    @property
     def passed(self) -> list[ast.expr] | None:
         """What each process gets behind its index; None when it cannot be read off."""
         given = self.arguments.get("args")
@@ -171,7 +177,7 @@ class Launches:
             if isinstance(ancestor, FUNCTIONS):
                 break
             if isinstance(ancestor, ast.If):
-                if child in ancestor.body:
+                if self._tree.in_body(ancestor, child):
                     others.update(ancestor.orelse)
                 elif child in ancestor.orelse:
                     others.update(ancestor.body)

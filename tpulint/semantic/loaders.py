@@ -11,15 +11,26 @@ if TYPE_CHECKING:
     from tpulint.semantic.names import Binding
 
 LOADER = "torch.utils.data.DataLoader"
-_PARAMETERS = ("dataset", "batch_size", "shuffle", "sampler", "batch_sampler", "num_workers", "collate_fn", "pin_memory",
-               "drop_last")  # fmt: skip
+_PARAMETERS = (
+    "dataset",
+    "batch_size",
+    "shuffle",
+    "sampler",
+    "batch_sampler",
+    "num_workers",
+    "collate_fn",
+    "pin_memory",
+    "drop_last",
+)
 _DEPTH = 6
 _TENSOR_FACTORIES = frozenset(f"torch.{name}" for name in ("randn", "rand", "zeros", "ones", "empty"))
 _KNOWN_SIZES = {
-    "torchvision.datasets.MNIST": (60_000, 10_000), "torchvision.datasets.FashionMNIST": (60_000, 10_000),
-    "torchvision.datasets.KMNIST": (60_000, 10_000), "torchvision.datasets.CIFAR10": (50_000, 10_000),
+    "torchvision.datasets.MNIST": (60_000, 10_000),
+    "torchvision.datasets.FashionMNIST": (60_000, 10_000),
+    "torchvision.datasets.KMNIST": (60_000, 10_000),
+    "torchvision.datasets.CIFAR10": (50_000, 10_000),
     "torchvision.datasets.CIFAR100": (50_000, 10_000),
-}  # fmt: skip
+}
 """Numbers of samples for training and for testing."""
 
 

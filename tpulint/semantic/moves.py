@@ -99,8 +99,11 @@ class Moves:
         """Whether anything in the file is put on a device, or torch_xla is used."""
         if any(self.to_device(call) is not None for call in self._tree.calls):
             return True
-        return any(binding.kind == "import" and (self._names.qualified_binding(binding) or "").split(".", 1)[0] == "torch_xla"
-                   for bindings in self._names.module.bindings.values() for binding in bindings)  # fmt: skip
+        return any(
+            binding.kind == "import" and (self._names.qualified_binding(binding) or "").split(".", 1)[0] == "torch_xla"
+            for bindings in self._names.module.bindings.values()
+            for binding in bindings
+        )
 
     def _is_dtype(self, node: ast.expr) -> bool:
         name = self._names.qualified(node)
@@ -114,11 +117,13 @@ class Moves:
     @property
     def keeps_parameters(self) -> bool:
         """Whether the file makes moves keep the parameter objects, by the flag of torch for it."""
-        for call in self._tree.calls:
-            if self._names.qualified(call.func) == SWAP_FLAG and call.args:
-                if isinstance(call.args[0], ast.Constant) and call.args[0].value is True:
-                    return True
-        return False
+        return any(
+            self._names.qualified(call.func) == SWAP_FLAG
+            and len(call.args) == 1
+            and isinstance(call.args[0], ast.Constant)
+            and call.args[0].value is True
+            for call in self._tree.calls
+        )
 
     def precedes(self, first: ast.AST, second: ast.AST) -> bool | None:
         """Whether ``first`` runs before ``second``, as far as calls in this file tell; None when they do not."""
@@ -131,9 +136,9 @@ class Moves:
                     return None if self._exclude(other, node) else self._tree.start(other) < self._tree.start(node)
         one, two = self._tree.function_of(first), self._tree.function_of(second)
         owner = self._tree.class_of(first)
-        if owner is not None and owner is self._tree.class_of(second) and one is not None and two is not None:
-            if (one.name == "__init__") != (two.name == "__init__"):
-                return one.name == "__init__"
+        same_class = owner is not None and owner is self._tree.class_of(second)
+        if same_class and one is not None and two is not None and (one.name == "__init__") != (two.name == "__init__"):
+            return one.name == "__init__"
         return None
 
     def _places(self, node: ast.AST) -> Iterator[tuple[FunctionNode | None, ast.AST]]:

@@ -57,6 +57,7 @@ class Names:
         self._tree = tree
         self._scopes: dict[ast.AST, Scope] = {}
         self._qualified: dict[ast.AST, str | None] = {}
+        self._variables: dict[tuple[ast.AST, str], str | None] = {}
         self.module = self._make_scope(tree.module, None)
         self.has_star_import = False
         self.nameable: set[str] = set()
@@ -82,10 +83,10 @@ class Names:
                 if isinstance(ancestor, ast.Lambda) and child in (ancestor.args,) and not isinstance(node, ast.arg):
                     child = ancestor
                     continue
-                if isinstance(ancestor, FUNCTIONS) and child not in ancestor.body and not isinstance(node, ast.arg):
+                if isinstance(ancestor, FUNCTIONS) and not self._tree.in_body(ancestor, child) and not isinstance(node, ast.arg):
                     child = ancestor
                     continue
-                if isinstance(ancestor, ast.ClassDef) and child not in ancestor.body:
+                if isinstance(ancestor, ast.ClassDef) and not self._tree.in_body(ancestor, child):
                     child = ancestor
                     continue
                 return self._scope_at(ancestor)
@@ -286,8 +287,12 @@ class Names:
             if node.id in _BUILTINS:
                 return f"builtins.{node.id}"
             return None
-        names = {self.qualified_binding(binding) for binding in found[1]} - {""}
-        return names.pop() if len(names) == 1 else None
+        variable = (found[0].node, node.id)
+        if variable not in self._variables:
+            self._variables[variable] = None  # a cycle of aliases is unknown
+            names = {self.qualified_binding(binding) for binding in found[1]} - {""}
+            self._variables[variable] = names.pop() if len(names) == 1 else None
+        return self._variables[variable]
 
     def qualified_binding(self, binding: Binding) -> str | None:
         """Dotted name a binding gives; "" when it says nothing (``x = None`` beside an import in try/except)."""

@@ -38,7 +38,7 @@ class ParentProcess:
         """The function whose call runs the node; defaults and decorators run where the function is defined."""
         child = node
         for ancestor in self._tree.ancestors(node):
-            if isinstance(ancestor, FUNCTIONS) and child in ancestor.body:
+            if isinstance(ancestor, FUNCTIONS) and self._tree.in_body(ancestor, child):
                 return ancestor
             child = ancestor
         return None

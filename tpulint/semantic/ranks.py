@@ -25,6 +25,8 @@ RANK_VARIABLES = {
 }
 """Variables that torchrun sets, and the function of torch_xla.runtime that gives the same number."""
 
+_GETTERS = ("os.getenv", "os.environ.get")
+
 
 class Ranks:
     """Which expressions of one file depend on the rank of the process."""
@@ -42,6 +44,11 @@ class Ranks:
                 self._is_rank(node) for node in (test, *self._index.tree.inside(test)) if isinstance(node, ast.expr)
             )
         return found
+
+    def is_made_from_rank(self, node: ast.expr) -> bool:
+        """Whether the rank is part of how a value is made: a slice of the data for each process."""
+        made_of = [origin.node for origin in origins(self._index, node)]
+        return any(self.depends_on_rank(part) for part in made_of)
 
     def _is_rank(self, node: ast.expr) -> bool:
         if isinstance(node, ast.Call):
@@ -95,6 +102,6 @@ def environment_variable(index: SemanticIndex, node: ast.expr) -> str | None:
     key: ast.expr | None = None
     if isinstance(node, ast.Subscript) and index.qualified_name(node.value) == "os.environ":
         key = node.slice
-    elif isinstance(node, ast.Call) and index.qualified_name(node.func) in ("os.getenv", "os.environ.get") and node.args:
+    elif isinstance(node, ast.Call) and node.args and index.qualified_name(node.func) in _GETTERS:
         key = node.args[0]
     return key.value if isinstance(key, ast.Constant) and isinstance(key.value, str) else None

@@ -96,7 +96,7 @@ class Regions:
         """The innermost loop body or function that runs the node; None for the module."""
         child = node
         for ancestor in self._tree.ancestors(node):
-            if isinstance(ancestor, LOOPS) and child in ancestor.body:
+            if isinstance(ancestor, LOOPS) and self._tree.in_body(ancestor, child):
                 return ancestor
             if isinstance(ancestor, (*FUNCTIONS, ast.Lambda)):
                 return ancestor
@@ -337,7 +337,7 @@ class Regions:
     def _under_no_grad(self, node: ast.AST) -> bool:
         child = node
         for ancestor in self._tree.ancestors(node):
-            if isinstance(ancestor, ast.With | ast.AsyncWith) and child in ancestor.body:
+            if isinstance(ancestor, ast.With | ast.AsyncWith) and self._tree.in_body(ancestor, child):
                 for item in ancestor.items:
                     target = item.context_expr.func if isinstance(item.context_expr, ast.Call) else item.context_expr
                     if self._names.qualified(target) in facts.NO_GRAD_CONTEXTS:
@@ -408,7 +408,7 @@ class Regions:
         """The step loop in whose turns the node runs, directly or in a function called per step."""
         child = node
         for ancestor in self._tree.ancestors(node):
-            if isinstance(ancestor, LOOPS) and child in ancestor.body and ancestor in self._by_loop:
+            if isinstance(ancestor, LOOPS) and self._tree.in_body(ancestor, child) and ancestor in self._by_loop:
                 return self._by_loop[ancestor]
             if isinstance(ancestor, FUNCTIONS):
                 return self._per_step.get(ancestor)
@@ -419,7 +419,7 @@ class Regions:
         """The evaluation loop in whose turns the node runs."""
         child = node
         for ancestor in self._tree.ancestors(node):
-            if isinstance(ancestor, LOOPS) and child in ancestor.body and ancestor in self.evaluation_loops:
+            if isinstance(ancestor, LOOPS) and self._tree.in_body(ancestor, child) and ancestor in self.evaluation_loops:
                 return ancestor
             if isinstance(ancestor, FUNCTIONS):
                 return self._per_evaluation.get(ancestor)
@@ -432,7 +432,7 @@ class Regions:
         for ancestor in self._tree.ancestors(node):
             if isinstance(ancestor, (*LOOPS, *FUNCTIONS)):
                 return None
-            if isinstance(ancestor, ast.If) and child in ancestor.body and self._is_interval(ancestor.test):
+            if isinstance(ancestor, ast.If) and self._tree.in_body(ancestor, child) and self._is_interval(ancestor.test):
                 return ancestor
             child = ancestor
         return None
@@ -474,7 +474,7 @@ class Regions:
         """How often the node runs: the nearest loop around it decides, then the caller of its function."""
         child = node
         for ancestor in self._tree.ancestors(node):
-            if isinstance(ancestor, LOOPS) and child in ancestor.body:
+            if isinstance(ancestor, LOOPS) and self._tree.in_body(ancestor, child):
                 if ancestor in self.evaluation_loops:
                     return Pace.EVALUATION
                 if ancestor in self._by_loop:

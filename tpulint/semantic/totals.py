@@ -102,10 +102,10 @@ class Totals:
         for statement in additions:
             assert isinstance(statement, ast.AugAssign | ast.Assign)
             found = index.reads.inside(statement)
-            if not self._is_arithmetic(statement.value, {read.node for read in found}, target):
+            if not is_arithmetic(index, statement.value, {read.node for read in found}):
                 return None
             reads.extend(found)
-        if not all(self._is_number(read) for read in reads):
+        if not all(self.is_number(read) for read in reads):
             return None
         counts = all(self._adds_integer(statement, {read.node for read in reads}) for statement in additions)
         total = Total(loop, target, tuple(additions), tuple(reads), None, None, (), (), True, counts)
@@ -115,7 +115,12 @@ class Totals:
                 return own
         return total if self._is_unused_inside(total) else None
 
-    def _is_number(self, read: Read) -> bool:
+    def is_addition(self, statement: ast.stmt) -> bool:
+        """Whether a statement adds to a variable."""
+        return _target(statement) is not None
+
+    def is_number(self, read: Read) -> bool:
+        """Whether a read gives a number that the tensor itself can stand in for."""
         if not read.scalar:
             return False
         if read.how is How.CAST and isinstance(read.node, ast.Call):
@@ -124,16 +129,6 @@ class Totals:
                 return self.is_integer(read.tensor)
             return name == "builtins.float"
         return True
-
-    def _is_arithmetic(self, node: ast.expr, reads: set[ast.expr], target: ast.expr) -> bool:
-        """Whether an expression is sums, products and quotients of reads and of host values."""
-        if node in reads:
-            return True
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub | ast.Mult | ast.Div):
-            return self._is_arithmetic(node.left, reads, target) and self._is_arithmetic(node.right, reads, target)
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-            return self._is_arithmetic(node.operand, reads, target)
-        return not self._index.reads.inside(node)
 
     def _adds_integer(self, statement: ast.stmt, reads: set[ast.expr]) -> bool:
         assert isinstance(statement, ast.AugAssign | ast.Assign)
@@ -287,6 +282,17 @@ class Totals:
                 if isinstance(node, ast.Return) and region is total.loop:
                     return False
         return not isinstance(total.target, ast.Subscript) or _is_plain(total.target)
+
+
+def is_arithmetic(index: SemanticIndex, node: ast.expr, reads: set[ast.expr]) -> bool:
+    """Whether an expression is sums, products and quotients of these reads and of host values."""
+    if node in reads:
+        return True
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub | ast.Mult | ast.Div):
+        return is_arithmetic(index, node.left, reads) and is_arithmetic(index, node.right, reads)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return is_arithmetic(index, node.operand, reads)
+    return not index.reads.inside(node)
 
 
 def _target(node: ast.AST) -> ast.expr | None:

@@ -62,6 +62,7 @@ class SyntaxTree:
         self.classes: list[ast.ClassDef] = []
         self.loops: list[LoopNode] = []
         self.fstrings: list[ast.JoinedStr] = []
+        self._suites: dict[ast.AST, list[ast.stmt]] = {}
         self._walk()
 
     def _walk(self) -> None:
@@ -134,12 +135,32 @@ class SyntaxTree:
 
     def suite_of(self, statement: ast.stmt) -> list[ast.stmt]:
         """The list of statements that holds this one."""
+        found = self._suites.get(statement)
+        if found is not None:
+            return found
         holder = self.parents[statement]
         for field in ("body", "orelse", "finalbody", "handlers", "cases"):
             block = getattr(holder, field, None)
-            if isinstance(block, list) and any(item is statement for item in block):
-                return block
+            if isinstance(block, list):
+                for item in block:
+                    self._suites[item] = block
+        found = self._suites.get(statement)
+        if found is not None:
+            return found
         raise ValueError("statement without a suite")
+
+    def in_body(self, holder: ast.AST, child: ast.AST) -> bool:
+        """Whether a direct child of a statement or definition stands in its ``body`` (not in its header or ``else``)."""
+        return isinstance(child, ast.stmt) and self.suite_of(child) is getattr(holder, "body", None)
+
+    def child_towards(self, holder: ast.AST, node: ast.AST) -> ast.AST | None:
+        """The direct child of ``holder`` that encloses the node; None when the node lies elsewhere."""
+        child = node
+        for ancestor in self.ancestors(node):
+            if ancestor is holder:
+                return child
+            child = ancestor
+        return None
 
     def function_of(self, node: ast.AST) -> FunctionNode | None:
         """The innermost function around a node (not the node itself)."""
@@ -161,7 +182,7 @@ class SyntaxTree:
         for ancestor in self.ancestors(node):
             if isinstance(ancestor, (*FUNCTIONS, ast.Lambda, ast.ClassDef)):
                 return None
-            if isinstance(ancestor, LOOPS) and child in ancestor.body:
+            if isinstance(ancestor, LOOPS) and self.in_body(ancestor, child):
                 return ancestor
             child = ancestor
         return None

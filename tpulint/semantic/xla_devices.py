@@ -25,6 +25,7 @@ class XlaDevices:
         self._tree = index.tree
         self._names = index.names
         self._memo: dict[ast.expr, bool] = {}
+        self._variables: dict[tuple[ast.AST, str], bool] = {}
 
     # ---------------------------------------------------------------- values
 
@@ -120,15 +121,23 @@ class XlaDevices:
         found = self._names.find(name, self._names.scope_of(node))
         if found is None or found[0] is not scope:
             return False
+        if not self._is_device_variable(scope, name, bindings):
+            return False
         values = [binding for binding in bindings if binding.kind != "delete"]
-        if not values or not any(self._binding_gives_device(binding) for binding in values):
-            return False
-        if not all(self._is_some_device(binding) for binding in values):
-            return False
         if scope.is_module and not at_home:
             # A function runs after the module's own statements, as far as these are not behind a condition.
             return self._always_bound(values, self._tree.module)
         return self._bound_before(values, node)
+
+    def _is_device_variable(self, scope: Scope, name: str, bindings: list[Binding]) -> bool:
+        """Whether a variable holds the XLA device on one way, and some device on every way."""
+        variable = (scope.node, name)
+        if variable not in self._variables:
+            values = [binding for binding in bindings if binding.kind != "delete"]
+            self._variables[variable] = any(self._binding_gives_device(binding) for binding in values) and all(
+                self._is_some_device(binding) for binding in values
+            )
+        return self._variables[variable]
 
     def _is_some_device(self, binding: Binding) -> bool:
         """Whether a binding gives a device of any kind: the XLA device on one way, the CPU on another."""

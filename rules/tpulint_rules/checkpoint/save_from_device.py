@@ -41,8 +41,10 @@ def check(ctx: FileContext) -> Iterator[Finding]:
                     Applicability.UNSAFE,
                     "`xm.save` writes in one process of each host only, and all of them should call it.",
                 )
-            message = ("`torch.save` fetches tensors from an XLA device one by one, and the file cannot be loaded without "
-                       "torch_xla; `xm.save` fetches them at once and writes tensors of the host")  # fmt: skip
+            message = (
+                "`torch.save` fetches tensors from an XLA device one by one, and the file cannot be loaded without "
+                "torch_xla; `xm.save` fetches them at once and writes tensors of the host"
+            )
             yield ctx.finding(call, message, fix)
 
 
@@ -58,9 +60,13 @@ def _holds_state(ctx: FileContext, node: ast.expr, depth: int) -> bool:
         func = node.func
         if not isinstance(func, ast.Attribute) or func.attr != "state_dict":
             name = ctx.index.qualified_name(func)
+            if name in ("copy.deepcopy", "copy.copy"):
+                return any(_holds_state(ctx, item, depth + 1) for item in node.args[:1])
             return name == "builtins.dict" and any(_holds_state(ctx, item.value, depth + 1) for item in node.keywords)
-        return not any(isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and part.func.attr == "cpu"
-                       for part in ctx.index.tree.inside(node))  # fmt: skip
+        return not any(
+            isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and part.func.attr == "cpu"
+            for part in ctx.index.tree.inside(node)
+        )
     if isinstance(node, ast.Dict):
         return any(_holds_state(ctx, value, depth + 1) for value in node.values)
     if isinstance(node, ast.List | ast.Tuple):

@@ -8,8 +8,14 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding, Scope, Severity
 
-_SEEDS_DEVICE = ("torch_xla.manual_seed", "torch_xla.core.xla_model.set_rng_state", "torch.cuda.manual_seed",
-                 "torch.cuda.manual_seed_all", "accelerate.utils.set_seed", "accelerate.utils.random.set_seed")  # fmt: skip
+_SEEDS_DEVICE = (
+    "torch_xla.manual_seed",
+    "torch_xla.core.xla_model.set_rng_state",
+    "torch.cuda.manual_seed",
+    "torch.cuda.manual_seed_all",
+    "accelerate.utils.set_seed",
+    "accelerate.utils.random.set_seed",
+)
 """What seeds the device, or is rewritten to what does."""
 
 _RANDOM = r"[Dd]ropout|rand(n|int|perm)?(_like)?\(|\.(normal|uniform|bernoulli|exponential)_\(|multinomial|bernoulli\("
@@ -29,7 +35,10 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             "`torch.manual_seed` does not seed an XLA device: random numbers drawn there, dropout among them, ignore it"
         )
         if ctx.index.launches and ctx.index.launches.launch_of(call) is None:
-            advice = "Call `torch_xla.manual_seed` in the launched function: it starts the runtime, which must not happen before the launch"
+            advice = (
+                "Call `torch_xla.manual_seed` in the launched function: "
+                "it starts the runtime, which must not happen before the launch"
+            )
             yield ctx.finding(call, message, severity=severity, help=advice)
             continue
         fix = ctx.fix(

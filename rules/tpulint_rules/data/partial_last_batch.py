@@ -14,10 +14,15 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     for loader in ctx.index.loaders.all:
         if not loader.feeds or loader.feeds_evaluation or not _may_be_partial(ctx, loader):
             continue
-        message = ("the last batch of each epoch may be smaller, and the training step is compiled again for its shape; "
-                   "`drop_last=True` leaves up to `batch_size - 1` samples out of each epoch")  # fmt: skip
+        message = (
+            "the last batch of each epoch may be smaller, and the training step is compiled again for its shape; "
+            "`drop_last=True` leaves up to `batch_size - 1` samples out of each epoch"
+        )
         if not _is_shuffled(loader):
-            advice = "Without shuffling the same samples would always be left out: pad the last batch, or choose a batch size that divides the data"
+            advice = (
+                "Without shuffling the same samples would always be left out: "
+                "pad the last batch, or choose a batch size that divides the data"
+            )
             yield ctx.finding(loader.call, message, help=advice)
             continue
         fix = ctx.fix(

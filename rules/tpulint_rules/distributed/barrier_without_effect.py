@@ -8,14 +8,11 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Finding, Severity
 from tpulint.semantic import Pace
-from tpulint.semantic.origins import origins
-
-_BACKENDS = ("nccl", "xla")
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
     barriers = list(ctx.index.calls_to("torch.distributed.barrier"))
-    if not barriers or not _joins_xla_group(ctx):
+    if not barriers or not ctx.index.process_groups.on_device:
         return
     for call in barriers:
         if any(keyword.arg == "group" for keyword in call.keywords) or call.args:
@@ -23,17 +20,6 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         per_step = ctx.index.pace_of(call) in (Pace.STEP, Pace.EVALUATION)
         message = "`barrier` does nothing with the backend `xla`: no process waits for another"
         yield ctx.finding(call, message, None if per_step else _fix(ctx, call), severity=Severity.WARNING)
-
-
-def _joins_xla_group(ctx: FileContext) -> bool:
-    """Whether the file joins a process group that is of XLA, or will be when NCCL is replaced."""
-    for call in ctx.index.calls_to("torch.distributed.init_process_group"):
-        backend = next((keyword.value for keyword in call.keywords if keyword.arg == "backend"), None)
-        backend = call.args[0] if call.args else backend
-        found = origins(ctx.index, backend) if backend is not None else []
-        if any(isinstance(origin.node, ast.Constant) and origin.node.value in _BACKENDS for origin in found):
-            return True
-    return False
 
 
 def _fix(ctx: FileContext, call: ast.Call) -> FixBuilder | None:

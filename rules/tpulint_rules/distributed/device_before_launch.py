@@ -28,11 +28,8 @@ _START_THE_RUNTIME = _DEVICES | {
 def check(ctx: FileContext) -> Iterator[Finding]:
     told: set[ast.AST] = set()
     for launch in ctx.index.launches.launches:
-        if not launch.is_xla:
+        if not launch.starts_processes:
             continue
-        single = launch.arguments.get("nprocs") or launch.arguments.get("debug_single_process")
-        if isinstance(single, ast.Constant) and single.value:
-            continue  # no process is started
         for node in ctx.index.launches.before(launch):
             if not isinstance(node, ast.Call) or node in told:
                 continue

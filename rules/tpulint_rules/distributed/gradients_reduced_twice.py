@@ -18,7 +18,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         statement = tree.statement_of(step)
         for reduction in reductions:
             earlier = tree.statement_of(reduction)
-            if not _first(step) or ast.dump(step.args[0]) != ast.dump(reduction.args[0] if _first(reduction) else reduction):
+            if not _of_same_optimizer(step, reduction):
                 continue
             suite = tree.suite_of(statement)
             if any(item is earlier for item in suite) and suite.index(earlier) < suite.index(statement):
@@ -28,8 +28,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
                 break
 
 
-def _first(call: ast.Call) -> bool:
-    return bool(call.args) and not isinstance(call.args[0], ast.Starred)
+def _of_same_optimizer(step: ast.Call, reduction: ast.Call) -> bool:
+    return bool(step.args and reduction.args) and ast.dump(step.args[0]) == ast.dump(reduction.args[0])
 
 
 def _fix(ctx: FileContext, step: ast.Call) -> FixBuilder | None:

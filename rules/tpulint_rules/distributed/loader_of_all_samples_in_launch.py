@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding
 from tpulint.semantic import LOOPS
-from tpulint.semantic.launches import Launch
 from tpulint.semantic.loaders import Loader
 
 # Whatever gives each process a part of its own.
@@ -18,24 +17,19 @@ _DIVIDING = ("sampler", "batch_sampler")
 
 def check(ctx: FileContext) -> Iterator[Finding]:
     index = ctx.index
-    if not any(_uses_many(launch) for launch in index.launches.launches) or index.mentions(_DIVIDES):
+    if not any(launch.starts_processes for launch in index.launches.launches) or index.mentions(_DIVIDES):
         return
     for loader in index.loaders.all:
         launch = index.launches.launch_of(loader.call)
-        if not loader.feeds or launch is None or not _uses_many(launch) or loader.arguments is None:
+        if not loader.feeds or launch is None or not launch.starts_processes or loader.arguments is None:
             continue
         datasets = loader.arguments.get("dataset", [])
         if not datasets or any(name in loader.arguments for name in _DIVIDING):
             continue
-        if any(index.ranks.depends_on_rank(dataset) for dataset in datasets):
+        if any(index.ranks.is_made_from_rank(dataset) for dataset in datasets):
             continue
         message = "every process trains on all samples: `torch_xla.launch` and `MpDeviceLoader` do not share them out"
         yield ctx.finding(loader.call, message, _fix(ctx, loader), certainty=Certainty.LIKELY)
-
-
-def _uses_many(launch: Launch) -> bool:
-    single = launch.arguments.get("nprocs") or launch.arguments.get("debug_single_process")
-    return launch.is_xla and not (isinstance(single, ast.Constant) and single.value)
 
 
 def _fix(ctx: FileContext, loader: Loader) -> FixBuilder | None:
@@ -70,8 +64,9 @@ def _set_epochs(ctx: FileContext, fix: FixBuilder, call: ast.Call) -> None:
         return
     for loop in ctx.index.step_loops:
         outer = next((node for node in ctx.index.tree.ancestors(loop.node) if isinstance(node, LOOPS)), None)
-        counted = isinstance(outer, ast.For) and isinstance(outer.target, ast.Name) and isinstance(outer.iter, ast.Call)
-        if isinstance(outer, ast.For) and counted and ctx.index.function_of(outer) is ctx.index.function_of(call):
-            if ctx.index.qualified_name(outer.iter.func) == "builtins.range":  # type: ignore[attr-defined]
-                fix.insert_before(outer.body[0], f"{target.id}.sampler.set_epoch({ctx.text(outer.target)})")
-                return
+        if not isinstance(outer, ast.For) or ctx.index.function_of(outer) is not ctx.index.function_of(call):
+            continue
+        counter = ctx.index.qualified_name(outer.iter.func) if isinstance(outer.iter, ast.Call) else None
+        if counter == "builtins.range" and isinstance(outer.target, ast.Name):
+            fix.insert_before(outer.body[0], f"{target.id}.sampler.set_epoch({outer.target.id})")
+            return

@@ -3,70 +3,39 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope
 from tpulint.semantic.origins import origins, written_at
+from tpulint.semantic.process_groups import Join
 
-_INIT = "torch.distributed.init_process_group"
-_PARAMETERS = (
-    "backend", "init_method", "timeout", "world_size", "rank", "store", "group_name", "pg_options", "device_id",
-)  # fmt: skip
 _FROM_THE_RUNTIME = ("world_size", "rank", "device_id")
 _FOR_GPUS = r"torch\.cuda|\.cuda\(|[\"']cuda|device_ids"
-_NCCL = re.compile(r"\bnccl\b", re.IGNORECASE)
-_NCCL_NAMES = frozenset({
-    "torch.distributed.Backend.NCCL", "torch.distributed.get_default_backend_for_device",
-    "torch.distributed.distributed_c10d.get_default_backend_for_device",
-})  # fmt: skip
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
-    index = ctx.index
-    for call in index.calls_to(_INIT):
-        given = _given(call)
-        if given is None:
-            continue
-        backend = given.get("backend")
-        if backend is None or (isinstance(backend, ast.Constant) and backend.value is None):
-            if "store" not in given and index.mentions(_FOR_GPUS) and not index.mentions(r"gloo|xla_backend"):
+    index, groups = ctx.index, ctx.index.process_groups
+    for join in groups.joins:
+        if join.backend is None:
+            if "store" not in join.given and index.mentions(_FOR_GPUS) and not index.mentions(r"gloo|xla_backend"):
                 message = "a process group without a backend serves GPUs with NCCL and CPUs with gloo, no XLA device"
-                yield ctx.finding(call, message, _fix(ctx, call, given), certainty=Certainty.LIKELY)
-            continue
-        found = origins(index, backend)
-        if not any(_is_nccl(ctx, origin.node) for origin in found):
-            continue
-        certainty = Certainty.LIKELY if any(origin.by_user for origin in found) else Certainty.CERTAIN
-        message = "the NCCL backend needs GPUs: `init_process_group` raises on a TPU machine; use the backend `xla`"
-        yield ctx.finding(call, message, _fix(ctx, call, given), certainty=certainty)
+                yield ctx.finding(join.call, message, _fix(ctx, join), certainty=Certainty.LIKELY)
+        elif any(groups.is_nccl(origin.node) for origin in join.backends):
+            certainty = Certainty.LIKELY if any(origin.by_user for origin in join.backends) else Certainty.CERTAIN
+            message = "the NCCL backend needs GPUs: `init_process_group` raises on a TPU machine; use the backend `xla`"
+            yield ctx.finding(join.call, message, _fix(ctx, join), certainty=certainty)
     for call in index.calls_to("torch.distributed.new_group"):
         for keyword in call.keywords:
-            if keyword.arg == "backend" and any(_is_nccl(ctx, origin.node) for origin in origins(index, keyword.value)):
+            if keyword.arg == "backend" and any(groups.is_nccl(o.node) for o in origins(index, keyword.value)):
                 reason = "Without it, the group has the backend of the process group it is part of."
                 fix = ctx.fix("Leave the backend to the process group", Applicability.UNSAFE, reason)
                 fix.delete_argument(call, keyword)
                 yield ctx.finding(keyword, "the NCCL backend needs GPUs: `new_group` raises on a TPU machine", fix)
 
 
-def _given(call: ast.Call) -> dict[str, ast.expr] | None:
-    """Arguments by parameter; None when they cannot be read off."""
-    if any(isinstance(item, ast.Starred) for item in call.args) or any(item.arg is None for item in call.keywords):
-        return None
-    given = dict(zip(_PARAMETERS, call.args, strict=False))
-    given.update({item.arg: item.value for item in call.keywords if item.arg is not None})
-    return given
-
-
-def _is_nccl(ctx: FileContext, node: ast.expr) -> bool:
-    if isinstance(node, ast.Constant):
-        return isinstance(node.value, str) and _NCCL.search(node.value) is not None
-    target = node.func if isinstance(node, ast.Call) else node
-    return ctx.index.qualified_name(target) in _NCCL_NAMES
-
-
-def _fix(ctx: FileContext, call: ast.Call, given: dict[str, ast.expr]) -> FixBuilder:
+def _fix(ctx: FileContext, join: Join) -> FixBuilder:
+    call, given = join.call, join.given
     reason = "The backend takes rank and number of processes from the XLA runtime, under launch and torchrun alike."
     fix = ctx.fix("Use the backend `xla`", Applicability.SAFE, reason, Scope.STATEMENT)
     if "store" in given or "pg_options" in given:
@@ -77,7 +46,7 @@ def _fix(ctx: FileContext, call: ast.Call, given: dict[str, ast.expr]) -> FixBui
     items.update({item.arg: item for item in call.keywords if item.arg is not None})
     gone = [items[name] for name in _FROM_THE_RUNTIME if name in items]
     added = []
-    if (backend := given.get("backend")) is not None:
+    if (backend := join.backend) is not None:
         _write_backend(ctx, fix, backend)
     else:
         added.append('backend="xla"')

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope
-from tpulint.semantic.launches import Launch
 
 _XM = "torch_xla.core.xla_model"
 # Whatever averages gradients or parameters, in this file or by what it wraps the model in.
@@ -19,22 +18,17 @@ _REDUCES = (
 
 def check(ctx: FileContext) -> Iterator[Finding]:
     index = ctx.index
-    if not any(_trains_on_many(launch) for launch in index.launches.launches) or index.mentions(_REDUCES):
+    if not any(launch.starts_processes for launch in index.launches.launches) or index.mentions(_REDUCES):
         return
     for loop in index.step_loops:
         for call in loop.updates:
             launch = index.launches.launch_of(call)
-            if launch is None or not _trains_on_many(launch) or not isinstance(call.func, ast.Attribute):
+            if launch is None or not launch.starts_processes or not isinstance(call.func, ast.Attribute):
                 continue
             value = index.value(call.func.value)
             certainty = Certainty.CERTAIN if value.certain else Certainty.LIKELY
             message = "each process updates with its own gradients: the copies of the model drift apart"
             yield ctx.finding(call, message, _fix(ctx, call), certainty=certainty)
-
-
-def _trains_on_many(launch: Launch) -> bool:
-    single = launch.arguments.get("nprocs") or launch.arguments.get("debug_single_process")
-    return launch.is_xla and not (isinstance(single, ast.Constant) and single.value)
 
 
 def _fix(ctx: FileContext, call: ast.Call) -> FixBuilder | None:

@@ -23,8 +23,10 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             continue
         if _is_tied_again(ctx, move):
             continue
-        message = (f"moving `{_short(ctx, move.module)}` to an XLA device unties its input and output embeddings, which then "
-                   "train apart; call `tie_weights()` behind it")  # fmt: skip
+        message = (
+            f"moving `{_short(ctx, move.module)}` to an XLA device unties its input and output embeddings, which then "
+            "train apart; call `tie_weights()` behind it"
+        )
         yield ctx.finding(move.call, message, _tied_again(ctx, move), certainty=Certainty.LIKELY)
 
 

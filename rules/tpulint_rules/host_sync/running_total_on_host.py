@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
-from tpulint.semantic import LoopNode, Read, SemanticIndex
+from tpulint.semantic import LoopNode, SemanticIndex
 from tpulint.semantic.totals import Total
+from tpulint_rules.host_sync.device_values import device_text, keep_on_device, short
 
 REASON = "The total is summed in float32 on the device, where it was a float64 on the host."
 
@@ -35,7 +36,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         for total in totals:
             for read in total.reads:
                 yield ctx.finding(
-                    read.node, f"`{_short(ctx.text(read.node))}` makes the host wait for the device in every {where}, to add to "
+                    read.node, f"`{short(ctx.text(read.node))}` makes the host wait for the device in every {where}, to add to "
                     f"`{ctx.text(total.target)}`", fix, severity=severity,
                     certainty=Certainty.CERTAIN if read.certain else Certainty.LIKELY,
                 )  # fmt: skip
@@ -72,22 +73,6 @@ def move_to_device(fix: FixBuilder, index: SemanticIndex, total: Total, before: 
         keep_on_device(fix, index, read)
 
 
-def keep_on_device(fix: FixBuilder, index: SemanticIndex, read: Read) -> None:
-    """Write the tensor where its value was read."""
-    text = index.text(read.tensor)
-    free = index.totals.is_integer(read.tensor) or not index.regions.records_gradient(read.node)
-    suffix = "" if free or text.endswith((".detach()", ".data")) else ".detach()"
-    if isinstance(read.node, ast.Call) and isinstance(read.node.func, ast.Attribute):
-        fix.replace_tail(read.node, read.tensor, suffix)
-    else:
-        fix.replace(read.node, fix.text(read.tensor) + suffix)
-
-
-def device_text(fix: FixBuilder, index: SemanticIndex, loop: LoopNode) -> str:
-    """How the device is written in front of a loop: as in the loop, where that is possible."""
-    return index.totals.device_text(loop) or f"{fix.use('torch_xla', at=loop)}.device()"
-
-
 def _identifier(target: ast.expr) -> str:
     if isinstance(target, ast.Attribute):
         return target.attr
@@ -96,9 +81,3 @@ def _identifier(target: ast.expr) -> str:
             return str(target.slice.value)
         return _identifier(target.value)
     return target.id if isinstance(target, ast.Name) else "total"
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= 60 else line[:57] + "..."
-

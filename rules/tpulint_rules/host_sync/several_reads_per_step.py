@@ -9,7 +9,7 @@ from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope
 from tpulint.semantic import SemanticIndex
 from tpulint.semantic.batched_reads import ReadGroup
-from tpulint_rules.host_sync.tensor_read_in_step_loop import short
+from tpulint_rules.host_sync.device_values import short
 
 REASON = "The numbers are stacked as one dtype, and a tensor that was printed whole is printed as a number."
 

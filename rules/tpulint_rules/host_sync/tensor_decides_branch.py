@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Certainty, Finding, Severity
 from tpulint.semantic import Pace, Use
-from tpulint_rules.host_sync.tensor_read_in_step_loop import short
+from tpulint_rules.host_sync.device_values import short
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:

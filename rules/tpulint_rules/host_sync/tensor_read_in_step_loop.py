@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
-from tpulint.semantic import How, LoopNode, Pace, Read, StepLoop, Use
+from tpulint.semantic import How, LoopNode, Pace, Read, SemanticIndex, StepLoop, Use
+from tpulint.semantic.held_values import HeldValue
+from tpulint_rules.host_sync.device_values import keep_on_device, short
 
+HELD = "The arithmetic is done in float32 on the device, where it was done in float64 on the host."
 MOVED = "What is shown is shown after the update of the step, and a clock read beside it reads later."
 
 
@@ -20,25 +24,43 @@ def step_reads(ctx: FileContext, hows: tuple[How, ...]) -> Iterator[Finding]:
     """Reads of these sorts that a step or an evaluation batch cannot afford; totals and branches have rules of their own."""
     index = ctx.index
     for loop in index.step_loops:
-        taken = {read.node for total in index.totals.of(loop.node) for read in total.reads}
+        taken = reads_kept_elsewhere(index, loop.node)
         for read in index.deferrals.reads_of(loop):
             if read.how not in hows or read.use is Use.BRANCH or read.node in taken:
                 continue
             pace = index.pace_of(read.node)
+            held = index.held_values.of(read, loop) if pace is Pace.STEP else None
             if pace not in (Pace.STEP, Pace.LOG_INTERVAL) or index.deferrals.is_behind_boundary(read.node, loop):
-                if pace is not Pace.STEP or loop.boundaries:
+                if held is None and (pace is not Pace.STEP or loop.boundaries):
                     continue
-            yield _finding(ctx, read, loop, pace)
+            yield _finding(ctx, read, loop, pace, held)
     for node in index.regions.evaluation_loops:
         yield from _evaluation_reads(ctx, node, hows)
 
 
-def _finding(ctx: FileContext, read: Read, loop: StepLoop, pace: Pace) -> Finding:
+def reads_kept_elsewhere(index: SemanticIndex, loop: LoopNode) -> set[ast.expr]:
+    """Reads that the rules for totals and lists speak about."""
+    groups = [*index.totals.of(loop), *index.filled_lists.of(loop)]
+    return {read.node for group in groups for read in group.reads}
+
+
+def _finding(ctx: FileContext, read: Read, loop: StepLoop, pace: Pace, held: HeldValue | None) -> Finding:
     severity = Severity.ERROR if pace is Pace.STEP else Severity.WARNING
     often = "in every step" if pace is Pace.STEP else "in front of the step boundary, so that the step is run twice"
     message = f"`{short(ctx.text(read.tensor))}` is {read.how.value} {often}: the host waits for the device"
     certainty = Certainty.CERTAIN if read.certain else Certainty.LIKELY
-    return ctx.finding(read.node, message, _moved(ctx, read, loop), severity=severity, certainty=certainty)
+    fix = _held(ctx, held) if held is not None else _moved(ctx, read, loop)
+    return ctx.finding(read.node, message, fix, severity=severity, certainty=certainty)
+
+
+def _held(ctx: FileContext, held: HeldValue) -> FixBuilder:
+    """The variable holding the tensor, and the read where the number is needed."""
+    fix = ctx.fix("Keep the tensor and read it where the number is needed", Applicability.UNSAFE, HELD, Scope.LOOP)
+    for read in held.reads:
+        keep_on_device(fix, ctx.index, read)
+    for use in held.uses:
+        fix.append(use, ".item()")
+    return fix
 
 
 def _moved(ctx: FileContext, read: Read, loop: StepLoop) -> FixBuilder | None:
@@ -66,7 +88,7 @@ def _moved(ctx: FileContext, read: Read, loop: StepLoop) -> FixBuilder | None:
 
 def _evaluation_reads(ctx: FileContext, node: LoopNode, hows: tuple[How, ...]) -> Iterator[Finding]:
     index = ctx.index
-    taken = {read.node for total in index.totals.of(node) for read in total.reads}
+    taken = reads_kept_elsewhere(index, node)
     for read in index.reads.inside(node):
         if read.how in hows and read.use is not Use.BRANCH and read.node not in taken and index.regions.gate_of(read.node) is None:
             if index.pace_of(read.node) is Pace.EVALUATION:
@@ -74,8 +96,3 @@ def _evaluation_reads(ctx: FileContext, node: LoopNode, hows: tuple[How, ...]) -
                 certainty = Certainty.CERTAIN if read.certain else Certainty.LIKELY
                 yield ctx.finding(read.node, message, severity=Severity.WARNING, certainty=certainty)
 
-
-def short(text: str) -> str:
-    """A text in one line, shortened for a message."""
-    line = " ".join(text.split())
-    return line if len(line) <= 60 else line[:57] + "..."

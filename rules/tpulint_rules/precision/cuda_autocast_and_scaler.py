@@ -15,6 +15,7 @@ _BFLOAT16 = "torch.bfloat16"
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
+    yield from _handed_on(ctx)
     found = [
         (autocast, *problem) for autocast in ctx.index.mixed_precision.autocasts if (problem := _problem(ctx, autocast))
     ]
@@ -44,7 +45,9 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     for (autocast, message, severity, certainty), is_fixed in zip(found, fixed, strict=True):
         yield ctx.finding(autocast.call, message, group if is_fixed else None, severity=severity, certainty=certainty)
     for scaler in scalers:
-        message = "`GradScaler` stays enabled on an XLA device and reads the gradients back in every step; bfloat16 needs none"
+        message = (
+            "`GradScaler` stays enabled on an XLA device and waits for it in every step; bfloat16 needs no scaling"
+        )
         yield ctx.finding(scaler.call, message, group)
 
 
@@ -73,6 +76,18 @@ def _problem(ctx: FileContext, autocast: Autocast) -> tuple[str, Severity, Certa
         return None
     certainty = Certainty.CERTAIN if _is_text(device, "xla") else Certainty.LIKELY
     return f"{name} computes in float16, for which a TPU has no units; use bfloat16", Severity.WARNING, certainty
+
+
+def _handed_on(ctx: FileContext) -> Iterator[Finding]:
+    """Places that pass on ``torch.cuda.amp.autocast`` itself, to be called somewhere else."""
+    called = {autocast.callee for autocast in ctx.index.mixed_precision.autocasts}
+    for node, name in ctx.index.references("torch.cuda.amp.autocast"):
+        parent = ctx.index.parent(node)
+        is_alias = isinstance(parent, ast.Assign) and all(isinstance(target, ast.Name) for target in parent.targets)
+        if name == "torch.cuda.amp.autocast" and node not in called and not is_alias:
+            message = f"`{name}` has no effect on an XLA device, which then computes in float32"
+            advice = 'Pass `functools.partial(torch.autocast, "xla", dtype=torch.bfloat16)`'
+            yield ctx.finding(node, message, help=advice)
 
 
 def _retarget(ctx: FileContext, fix: FixBuilder, autocast: Autocast) -> bool:

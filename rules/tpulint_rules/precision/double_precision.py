@@ -44,6 +44,9 @@ def _on_device(ctx: FileContext, node: ast.expr) -> bool:
             item.arg == "device" and ctx.index.moves.is_device(item.value) is not None for item in call.keywords
         )
     return (
-        isinstance(parent, ast.Call) and isinstance(parent.func, ast.Attribute) and parent.func.attr == "to"
-        and (value := ctx.index.value(parent.func.value)).kind in (Kind.TENSOR, Kind.MODULE) and value.side is not Side.HOST
-    )  # fmt: skip
+        isinstance(parent, ast.Call)
+        and isinstance(parent.func, ast.Attribute)
+        and parent.func.attr == "to"
+        and (value := ctx.index.value(parent.func.value)).kind in (Kind.TENSOR, Kind.MODULE)
+        and value.side is not Side.HOST
+    )

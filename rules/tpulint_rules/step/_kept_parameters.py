@@ -19,8 +19,12 @@ def keep_parameters(ctx: FileContext) -> FixBuilder | None:
         return None  # its tensors hold on to the graph, and the move fails
     if next(index.references(*_HOLDS_WEAK_REFERENCES), None) is not None and index.mentions(r"\bload_state_dict\b"):
         return None
-    fix = ctx.fix("Make moves keep the parameters", Applicability.UNSAFE,
-                  "The flag is for the whole process; with it a model cannot change its device between forward and backward, "
-                  "and `load_state_dict` fails on recurrent layers.", Scope.STATEMENT)  # fmt: skip
+    fix = ctx.fix(
+        "Make moves keep the parameters",
+        Applicability.UNSAFE,
+        "The flag is for the whole process; with it a model cannot change its device between forward and backward, "
+        "and `load_state_dict` fails on recurrent layers.",
+        Scope.STATEMENT,
+    )
     fix.insert_below_imports(f"{fix.use('torch')}{SWAP_FLAG.removeprefix('torch')}(True)")
     return fix

@@ -47,7 +47,7 @@ def _adapt_arguments(ctx: FileContext, fix: FixBuilder, node: ast.expr) -> None:
 
 
 def _imports(ctx: FileContext, nodes: list[ast.expr]) -> list[Span]:
-    """Where ``from torch.utils.checkpoint import checkpoint`` names the module, if the function only comes from there."""
+    """Where ``from torch.utils.checkpoint import checkpoint`` names the module, if nothing else brings it in."""
     spans: list[Span] = []
     for node in nodes:
         if not isinstance(node, ast.Name):

@@ -25,8 +25,10 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         before = [call for call in before if not _reduced_between(ctx, call, step)]
         if not before:
             continue
-        message = (f"gradients changed before `xm.optimizer_step` lose their all-reduce: `{ctx.text(before[0].func)}` edits a "
-                   "detached view, and every replica then trains on its own batches only")  # fmt: skip
+        message = (
+            f"gradients changed before `xm.optimizer_step` lose their all-reduce: `{ctx.text(before[0].func)}` edits a "
+            "detached view, and every replica then trains on its own batches only"
+        )
         yield ctx.finding(
             step,
             message,
@@ -36,7 +38,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
 
 
 def _edits_gradients(ctx: FileContext, call: ast.Call) -> bool:
-    """``clip_grad_norm_(...)``, which torch_xla replaces, and in-place methods of ``p.grad.data`` or ``p.grad.detach()``."""
+    """``clip_grad_norm_``, which torch_xla replaces, and in-place methods of ``p.grad.data`` or ``p.grad.detach()``."""
     if ctx.index.qualified_name(call.func) == "torch.nn.utils.clip_grad_norm_":
         return True
     if not isinstance(call.func, ast.Attribute) or call.func.attr not in _IN_PLACE:
@@ -44,9 +46,11 @@ def _edits_gradients(ctx: FileContext, call: ast.Call) -> bool:
     receiver = call.func.value
     if isinstance(receiver, ast.Call) and isinstance(receiver.func, ast.Attribute) and receiver.func.attr == "detach":
         receiver = receiver.func
-    return isinstance(receiver, ast.Attribute) and receiver.attr in ("data", "detach") and (
-        isinstance(receiver.value, ast.Attribute) and receiver.value.attr == "grad"
-    )  # fmt: skip
+    return (
+        isinstance(receiver, ast.Attribute)
+        and receiver.attr in ("data", "detach")
+        and (isinstance(receiver.value, ast.Attribute) and receiver.value.attr == "grad")
+    )
 
 
 def _reduced_between(ctx: FileContext, edit: ast.Call, step: ast.Call) -> bool:

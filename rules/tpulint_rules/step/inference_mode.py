@@ -14,7 +14,10 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         if name != "torch.inference_mode" or not (ctx.index.moves.has_device or _in_module(ctx, node)):
             continue
         call = ctx.index.parent(node)
-        message = "`torch.inference_mode` raises on an XLA device as soon as an operation returns a view, as `Linear` does; use `torch.no_grad`"
+        message = (
+            "`torch.inference_mode` raises on an XLA device as soon as an operation returns a view, as `Linear` does; "
+            "use `torch.no_grad`"
+        )
         fix = ctx.fix("Replace with `torch.no_grad`", Applicability.SAFE, "No gradients are recorded in either.")
         if isinstance(call, ast.Call) and call.func is node:
             values = [*call.args, *(item.value for item in call.keywords)]

@@ -12,6 +12,8 @@ from tpulint.semantic.creations import Creation
 from tpulint.semantic.moves import Move
 from tpulint_rules.step._kept_parameters import keep_parameters
 
+_GIVES_PARAMETERS = ("parameters", "named_parameters")
+
 
 def check(ctx: FileContext) -> Iterator[Finding]:
     moves = ctx.index.moves
@@ -43,13 +45,17 @@ def check(ctx: FileContext) -> Iterator[Finding]:
 def _finding(ctx: FileContext, optimizer: ast.AST, move: Move, certainty: Certainty) -> Finding:
     module = ctx.text(move.module)
     if isinstance(optimizer, ast.arg):
-        message = (f"`{optimizer.arg}` is built before `{module}` moves to the device here: on XLA a move makes new "
-                   "parameters, and the optimizer keeps the old ones, so that the model never trains")  # fmt: skip
+        message = (
+            f"`{optimizer.arg}` is built before `{module}` moves to the device here: on XLA a move makes new "
+            "parameters, and the optimizer keeps the old ones, so that the model never trains"
+        )
         severity = Severity.WARNING
         related: tuple[tuple[Span, str], ...] = ()
     else:
-        message = (f"`{module}` moves to the device after its optimizer was built: on XLA a move makes new parameters, and "
-                   "the optimizer keeps the old ones, so that the model never trains")  # fmt: skip
+        message = (
+            f"`{module}` moves to the device after its optimizer was built: on XLA a move makes new parameters, and "
+            "the optimizer keeps the old ones, so that the model never trains"
+        )
         severity = Severity.ERROR
         related = ((ctx.index.span(optimizer), "the optimizer is built here"),)
     fix = _reordered(ctx, optimizer, move) or keep_parameters(ctx)
@@ -70,6 +76,13 @@ def _parameters_of(ctx: FileContext, optimizer: ast.Call) -> list[ast.expr]:
             continue
         seen.add(root)
         for node in (root, *ctx.index.tree.inside(root)):
+            if (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Attribute)
+                and node.func.attr in _GIVES_PARAMETERS
+            ):
+                found.append(node.func.value)
+                continue
             if not isinstance(node, ast.Name | ast.Attribute) or not isinstance(node.ctx, ast.Load):
                 continue
             if ctx.index.kind(node) is Kind.MODULE:
@@ -115,7 +128,7 @@ def _is_on_device(ctx: FileContext, optimizer: ast.Call, creations: list[Creatio
 
 
 def _passed_beside(ctx: FileContext, move: Move) -> ast.arg | None:
-    """The optimizer that comes in through the same parameter list as the model that is moved, from callers elsewhere."""
+    """The optimizer that comes in through the same parameter list as the model that is moved."""
     function = ctx.index.function_of(move.call)
     if function is None or ctx.index.definitions.calls_of(function):
         return None
@@ -156,7 +169,7 @@ def _is_optimizer(ctx: FileContext, argument: ast.arg) -> bool:
 
 
 def _reordered(ctx: FileContext, optimizer: ast.AST, move: Move) -> FixBuilder | None:
-    """The statement that moves the model put in front of the one that builds the optimizer; None if that is not proved."""
+    """The model moved in front of the statement that builds the optimizer; None where that is not proved."""
     tree = ctx.index.tree
     if isinstance(optimizer, ast.arg):
         return None
@@ -181,13 +194,21 @@ def _reordered(ctx: FileContext, optimizer: ast.AST, move: Move) -> FixBuilder |
         return None
     suite = tree.suite_of(above)
     between = suite[suite.index(above) + 1 : suite.index(below)]
-    words = {node.id for node in (below, *tree.inside(below)) if isinstance(node, ast.Name)}
+    needed = {ctx.text(node) for node in tree.inside(below) if isinstance(node, ast.Name | ast.Attribute)}
     for statement in (above, *between):
         for node in tree.inside(statement):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in words:
+            if (
+                isinstance(node, ast.Name | ast.Attribute)
+                and isinstance(node.ctx, ast.Store)
+                and ctx.text(node) in needed
+            ):
                 return None
-    fix = ctx.fix(f"Move `{ctx.text(move.module)}` before its optimizer is built", Applicability.SAFE,
-                  "The optimizer then gets the parameters that are trained.", Scope.STATEMENT)  # fmt: skip
+    fix = ctx.fix(
+        f"Move `{ctx.text(move.module)}` before its optimizer is built",
+        Applicability.SAFE,
+        "The optimizer then gets the parameters that are trained.",
+        Scope.STATEMENT,
+    )
     module = ctx.text(move.module)
     if any(_mentions(ctx, statement, module) for statement in between):
         fix.lower(Applicability.UNSAFE, "Statements in between then see the model on the device.")

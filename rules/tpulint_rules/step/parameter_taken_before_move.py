@@ -20,8 +20,12 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     for call, receiver in ctx.index.method_calls(*_HOOKS):
         module = _module_of(ctx, receiver)
         if module is not None and (move := _later_move(ctx, module, call)) is not None:
-            yield ctx.finding(call, f"this hook never runs: `{ctx.text(move.module)}` gets new parameters when it moves to an XLA device",
-                              help=advice, related=((ctx.index.span(move.call), "the move"),))  # fmt: skip
+            yield ctx.finding(
+                call,
+                f"this hook never runs: {_moved(ctx, move)}",
+                help=advice,
+                related=((ctx.index.span(move.call), "the move"),),
+            )
     if ctx.index.moves.keeps_parameters:
         return
     for node in ctx.index.tree.attributes:
@@ -33,8 +37,16 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             continue
         move = _later_move(ctx, node.value, statement)
         if move is not None and _is_read_behind(ctx, target, move):
-            yield ctx.finding(statement, f"`{target.id}` stays on the host: `{ctx.text(move.module)}` gets new parameters when it moves to an XLA device",
-                              help=advice, related=((ctx.index.span(move.call), "the move"),))  # fmt: skip
+            yield ctx.finding(
+                statement,
+                f"`{target.id}` stays on the host: {_moved(ctx, move)}",
+                help=advice,
+                related=((ctx.index.span(move.call), "the move"),),
+            )
+
+
+def _moved(ctx: FileContext, move: Move) -> str:
+    return f"`{ctx.text(move.module)}` gets new parameters when it moves to an XLA device"
 
 
 def _module_of(ctx: FileContext, receiver: ast.expr) -> ast.expr | None:
@@ -43,13 +55,9 @@ def _module_of(ctx: FileContext, receiver: ast.expr) -> ast.expr | None:
         return receiver.value
     if isinstance(receiver, ast.Name):
         for binding in ctx.index.flow.reaching(receiver):
-            if (
-                binding.kind == "loop"
-                and isinstance(binding.value, ast.Call)
-                and isinstance(binding.value.func, ast.Attribute)
-            ):
-                if binding.value.func.attr in ("parameters", "named_parameters"):
-                    return binding.value.func.value
+            value = binding.value
+            if binding.kind == "loop" and isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+                return value.func.value if value.func.attr in ("parameters", "named_parameters") else None
     return None
 
 
@@ -71,7 +79,9 @@ def _later_move(ctx: FileContext, module: ast.expr, node: ast.AST) -> Move | Non
 
 def _is_read_behind(ctx: FileContext, target: ast.Name, move: Move) -> bool:
     return any(
-        node.id == target.id and isinstance(node.ctx, ast.Load) and ctx.index.moves.precedes(move.call, node)
+        node.id == target.id
+        and isinstance(node.ctx, ast.Load)
+        and ctx.index.moves.precedes(move.call, node)
         and any(binding.node is target for binding in ctx.index.flow.reaching(node))
         for node in ctx.index.tree.names
-    )  # fmt: skip
+    )

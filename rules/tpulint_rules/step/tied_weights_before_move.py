@@ -25,8 +25,10 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         source = _parameter(ctx, statement.value)
         if source is None or not (_in_init(ctx, target, source) or _before_move(ctx, target, source)):
             continue
-        message = (f"`{ctx.text(target)}` is tied to `{ctx.text(source)}` only until the model moves to an XLA device: "
-                   "the move makes new parameters, and the two train apart")  # fmt: skip
+        message = (
+            f"`{ctx.text(target)}` is tied to `{ctx.text(source)}` only until the model moves to an XLA device: "
+            "the move makes new parameters, and the two train apart"
+        )
         yield ctx.finding(statement, message, keep_parameters(ctx))
 
 
@@ -74,11 +76,14 @@ def _before_move(ctx: FileContext, target: ast.Attribute, source: ast.Attribute)
     for move in moves.moves:
         shared = any(creation.overlaps(other) for creation in move.creations for other in found)
         if shared and moves.precedes(target, move.call) is True:
-            return not any(moves.to_device(call) is not None for creation in found for call in creation.way) and not any(
-                other is not move and moves.precedes(other.call, target) is not False
+            return not any(
+                moves.to_device(call) is not None for creation in found for call in creation.way
+            ) and not any(
+                other is not move
+                and moves.precedes(other.call, target) is not False
                 and any(creation.overlaps(part) for creation in other.creations for part in found)
                 for other in moves.moves
-            )  # fmt: skip
+            )
     return False
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 
 
-class Collection(NamedTuple):
+class FilledList(NamedTuple):
     """A list that a loop fills with numbers."""
 
     loop: LoopNode
@@ -27,7 +27,7 @@ class Collection(NamedTuple):
     """Whether the list is made empty right in front of the loop, so that it can hold tensors itself meanwhile."""
 
 
-class Collections:
+class FilledLists:
     """Finds them in step loops and evaluation loops."""
 
     def __init__(self, index: SemanticIndex) -> None:
@@ -38,7 +38,7 @@ class Collections:
         statement = self._index.statement_of(node)
         return _appended(statement) is not None
 
-    def of(self, loop: LoopNode) -> list[Collection]:
+    def of(self, loop: LoopNode) -> list[FilledList]:
         """Lists that can be filled with tensors and turned into numbers behind the loop."""
         index = self._index
         groups: dict[str, list[ast.Call]] = {}
@@ -52,16 +52,16 @@ class Collections:
                 groups.setdefault(index.text(call.func.value), []).append(call)
         result = []
         for appends in groups.values():
-            collection = self._collection(loop, sorted(appends, key=index.span))
-            if collection is not None:
-                result.append(collection)
+            filled = self._filled(loop, sorted(appends, key=index.span))
+            if filled is not None:
+                result.append(filled)
         return sorted(result, key=lambda item: index.span(item.target))
 
-    def _collection(self, loop: LoopNode, appends: list[ast.Call]) -> Collection | None:
+    def _filled(self, loop: LoopNode, appends: list[ast.Call]) -> FilledList | None:
         index = self._index
         reads = [read for call in appends for read in index.reads.inside(call.args[0])]
         nodes = {read.node for read in reads}
-        if not all(index.totals.is_number(read) and index.batched_reads.is_number(read.tensor) for read in reads):
+        if not all(index.totals.is_number(read) for read in reads):
             return None
         if not all(is_arithmetic(index, call.args[0], nodes) for call in appends):
             return None
@@ -83,7 +83,7 @@ class Collections:
                     continue
                 if isinstance(node, ast.Name) and node.id == last or isinstance(node, ast.Attribute) and node.attr == last:
                     return None
-        return Collection(loop, target, tuple(appends), tuple(reads), isinstance(target, ast.Name) and self._is_new(loop, target))
+        return FilledList(loop, target, tuple(appends), tuple(reads), isinstance(target, ast.Name) and self._is_new(loop, target))
 
     def _is_new(self, loop: LoopNode, target: ast.Name) -> bool:
         """Whether the variable is bound to ``[]`` in front of the loop, and nothing happens to it in between."""
@@ -129,4 +129,4 @@ def _is_empty_list(binding: Binding) -> bool:
     return isinstance(value, ast.List) and not value.elts
 
 
-__all__ = ["Collection", "Collections"]
+__all__ = ["FilledList", "FilledLists"]

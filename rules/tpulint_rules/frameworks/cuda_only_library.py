@@ -1,0 +1,55 @@
+"""Imports of libraries that are made of CUDA kernels."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tpulint.context import FileContext
+from tpulint.model import Finding, Severity
+
+_ATTENTION = "`torch.nn.functional.scaled_dot_product_attention` does the same on XLA"
+_OPTIMIZERS = "the optimizers of torch.optim run on XLA"
+_PLAIN = "write it with operations of torch, which XLA fuses"
+_LIBRARIES = {
+    "flash_attn": _ATTENTION, "xformers": _ATTENTION, "flash_attn_interface": _ATTENTION,
+    "bitsandbytes": _OPTIMIZERS, "apex": _OPTIMIZERS, "amp_C": _OPTIMIZERS,
+    "deepspeed": "shard with `torch_xla.distributed.fsdp` or SPMD",
+    "horovod": "average gradients with `xm.optimizer_step` or DistributedDataParallel",
+    "transformer_engine": "bfloat16 is what XLA computes fast",
+    "triton": _PLAIN, "cupy": _PLAIN, "pycuda": _PLAIN, "tinycudann": _PLAIN, "mamba_ssm": _PLAIN, "causal_conv1d": _PLAIN,
+    "spconv": "sparse convolutions have no XLA kernels", "MinkowskiEngine": "sparse convolutions have no XLA kernels",
+    "torchsparse": "sparse convolutions have no XLA kernels", "numba.cuda": _PLAIN,
+    "pynvml": "`torch_xla.core.xla_model.get_memory_info` tells the memory in use",
+    "py3nvml": "`torch_xla.core.xla_model.get_memory_info` tells the memory in use",
+    "nvidia_smi": "`torch_xla.core.xla_model.get_memory_info` tells the memory in use",
+    "GPUtil": "`torch_xla.core.xla_model.get_memory_info` tells the memory in use",
+    "nvidia.dali": "load with torch.utils.data", "tensorrt": "XLA compiles models itself", "torch_tensorrt": "XLA compiles models itself",
+}  # fmt: skip
+
+
+def check(ctx: FileContext) -> Iterator[Finding]:
+    for node in ctx.index.tree.binders:
+        if isinstance(node, ast.Import):
+            modules = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            modules = [node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)]
+        else:
+            continue
+        found = next((name for module in modules if (name := _library(module)) is not None), None)
+        if found is None or _may_fail(ctx, node):
+            continue
+        always = isinstance(ctx.index.parent(node), ast.Module)
+        message = f"`{found}` is made of CUDA kernels: it does not work on a TPU machine; {_LIBRARIES[found]}"
+        yield ctx.finding(node, message, severity=Severity.ERROR if always else Severity.WARNING)
+
+
+def _library(module: str) -> str | None:
+    """The library that a module belongs to."""
+    parts = module.split(".")
+    return next((name for name in (".".join(parts[:2]), parts[0]) if name in _LIBRARIES), None)
+
+
+def _may_fail(ctx: FileContext, node: ast.stmt) -> bool:
+    """Whether the file goes on without the library."""
+    return any(isinstance(ancestor, ast.Try) for ancestor in ctx.index.tree.ancestors(node))

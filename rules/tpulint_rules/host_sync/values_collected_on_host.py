@@ -1,0 +1,59 @@
+"""Appending a value read from the device to a list, in every step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tpulint.context import FileContext, FixBuilder
+from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
+from tpulint.semantic import LoopNode, SemanticIndex
+from tpulint.semantic.filled_lists import FilledList
+from tpulint_rules.host_sync.device_values import keep_on_device, short
+
+REASON = "Until the end of the loop the list holds tensors, and what is added to the values is added in float32."
+CHUNK = 64
+"""Tensors stacked at a time: compiling one stack of thousands takes minutes."""
+
+
+def check(ctx: FileContext) -> Iterator[Finding]:
+    """Every append of a device value to a list that can be filled with tensors."""
+    index = ctx.index
+    loops: list[tuple[LoopNode, Severity]] = [(loop.node, Severity.ERROR) for loop in index.step_loops]
+    loops += [(node, Severity.WARNING) for node in index.regions.evaluation_loops]
+    for loop, severity in loops:
+        lists = index.filled_lists.of(loop)
+        if not lists:
+            continue
+        fix = ctx.fix("Collect tensors and read them behind the loop", Applicability.UNSAFE, REASON, Scope.LOOP)
+        before: list[str] = []
+        after: list[str] = []
+        for filled in lists:
+            collect_on_device(fix, index, filled, before, after)
+        if before:
+            fix.insert_before(loop, "\n".join(before))
+        fix.insert_after(loop, "\n".join(after))
+        where = "step" if severity is Severity.ERROR else "evaluation batch"
+        for filled in lists:
+            for read in filled.reads:
+                yield ctx.finding(
+                    read.node, f"`{short(ctx.text(read.node))}` makes the host wait for the device in every {where}, to append to "
+                    f"`{ctx.text(filled.target)}`", fix, severity=severity,
+                    certainty=Certainty.CERTAIN if read.certain else Certainty.LIKELY,
+                )  # fmt: skip
+
+
+def collect_on_device(fix: FixBuilder, index: SemanticIndex, filled: FilledList, before: list[str], after: list[str]) -> None:
+    """Edits for one list; lines to put in front of the loop and behind it are added to ``before`` and ``after``."""
+    torch = fix.use("torch", at=filled.loop)
+    target = index.text(filled.target)
+    name = target
+    if not filled.is_new:
+        name = index.names.fresh(f"step_{target.rpartition('.')[2]}", filled.loop)
+        before.append(f"{name} = []")
+        for call in filled.appends:
+            fix.replace(call.func, f"{name}.append")
+    for read in filled.reads:
+        keep_on_device(fix, index, read, "" if index.batched_reads.is_scalar(read.tensor) else ".reshape(())")
+    at, value = index.names.fresh("at", filled.loop), index.names.fresh("value", filled.loop)
+    numbers = f"{value} for {at} in range(0, len({name}), {CHUNK}) for {value} in {torch}.stack({name}[{at} : {at} + {CHUNK}]).tolist()"
+    after.append(f"{target} = [{numbers}]" if filled.is_new else f"{target}.extend({numbers})")

@@ -1,0 +1,631 @@
+"""The device family as a whole: rules that build on each other, folding, and places that must be left alone."""
+
+from __future__ import annotations
+
+import ast
+from textwrap import dedent
+
+import pytest
+
+from tpulint.catalog import load
+from tpulint.config import Settings
+from tpulint.linter import lint
+from tpulint.model import FileResult
+from tpulint.source import SourceFile
+
+CATALOGUE = load()
+FAMILY = ("TPU001", "TPU002", "TPU003", "TPU004", "TPU005", "TPU006")
+
+
+def port(text: str, *, unsafe: bool = True, select: tuple[str, ...] = FAMILY) -> FileResult:
+    settings = Settings(select=select, preview=True, fix=True, unsafe_fixes=unsafe)
+    result = lint(SourceFile.from_text(text), settings, CATALOGUE)
+    assert result.error == ""
+    ast.parse(result.text)
+    again = lint(SourceFile.from_text(result.text), settings, CATALOGUE)
+    assert again.text == result.text, "a second run changes the text"
+    return result
+
+
+def becomes(before: str, after: str) -> None:
+    result = port(dedent(before).lstrip("\n"))
+    assert result.text == dedent(after).lstrip("\n")
+    assert result.findings == ()
+
+
+def stays(text: str) -> None:
+    text = dedent(text).lstrip("\n")
+    assert port(text).text == text
+
+
+# -------------------------------------------------------------------- the rules together
+
+
+def test_flag_guards_calls_and_classes() -> None:
+    """The flag is answered first; then the classes are replaced, with the variable that `.cuda()` uses too."""
+    becomes(
+        """
+        import torch
+        import torch.nn as nn
+
+        cuda = True if torch.cuda.is_available() else False
+        generator = nn.Linear(4, 4)
+        if cuda:
+            generator.cuda()
+        Tensor = torch.cuda.FloatTensor if cuda else torch.FloatTensor
+
+        for imgs in [torch.randn(2, 4)]:
+            valid = Tensor(imgs.size(0), 1).fill_(1.0)
+            output = generator(imgs.type(Tensor))
+        """,
+        """
+        import torch
+        import torch.nn as nn
+        import torch_xla
+
+        device = torch_xla.device()
+
+        cuda = True
+        generator = nn.Linear(4, 4)
+        if cuda:
+            generator.to(device)
+        Tensor = torch.FloatTensor
+
+        for imgs in [torch.randn(2, 4)]:
+            valid = Tensor(imgs.size(0), 1).fill_(1.0).to(device)
+            output = generator(imgs.to(device, torch.float32))
+        """,
+    )
+
+
+def test_pinned_copy_behind_a_comparison() -> None:
+    becomes(
+        """
+        import torch
+
+        device = 'cuda'
+
+        def get_batch(x):
+            if 'cuda' in device:
+                # pin, so that the copy runs beside the computation
+                x = torch.as_tensor(x).pin_memory().to(device, non_blocking=True)
+            else:
+                x = torch.as_tensor(x).to(device)
+            return x
+        """,
+        """
+        import torch
+        import torch_xla
+
+        device = 'xla'
+
+        def get_batch(x):
+            if 'xla' in device:
+                # pin, so that the copy runs beside the computation
+                x = torch.as_tensor(x).to(device, non_blocking=True)
+            else:
+                x = torch.as_tensor(x).to(device)
+            return x
+        """,
+    )
+
+
+def test_classes_beside_a_tensor_that_knows_its_device() -> None:
+    becomes(
+        """
+        import torch
+
+        def noise(mu):
+            Tensor = torch.cuda.FloatTensor if mu.is_cuda else torch.FloatTensor
+            return Tensor(3).normal_()
+
+        device = torch.device("cuda")
+        noise(torch.ones(3, device=device))
+        """,
+        """
+        import torch
+        import torch_xla
+
+        def noise(mu):
+            Tensor = torch.FloatTensor
+            return Tensor(3).normal_().to(mu.device)
+
+        device = torch_xla.device()
+        noise(torch.ones(3, device=device))
+        """,
+    )
+
+
+def test_flag_of_the_user_keeps_the_class_of_the_host() -> None:
+    """Without a device that follows the flag, tensors must not be moved: the models may have stayed on the host."""
+    text = """
+        import torch
+
+        def sample(opt):
+            Tensor = torch.cuda.FloatTensor if opt.cuda else torch.FloatTensor
+            return Tensor(3)
+        """
+    result = port(dedent(text))
+    assert result.text == dedent(text)
+    assert [finding.code for finding in result.findings] == ["TPU003"]
+
+
+@pytest.mark.parametrize("codes", [FAMILY, FAMILY[::-1]])
+def test_order_of_the_rules_does_not_matter(codes: tuple[str, ...]) -> None:
+    text = dedent(
+        """
+        import torch
+
+        use_cuda = torch.cuda.is_available()
+        x = torch.ones(3).pin_memory()
+        if use_cuda:
+            torch.accelerator.synchronize()
+            x = x.cuda()
+        """
+    )
+    assert port(text, select=codes).text == port(text).text
+
+
+def test_safe_fixes_do_not_leave_half_a_port() -> None:
+    """The choice of the device needs `--unsafe-fixes` here, so `.cuda()` must wait for it."""
+    text = dedent(
+        """
+        import torch
+
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+        model = torch.nn.Linear(2, 2).cuda()
+        x = torch.ones(3, 2).to(device)
+        """
+    ).lstrip("\n")
+    assert port(text, unsafe=False).text == text
+    assert "cuda" not in port(text).text
+
+
+# -------------------------------------------------------------------- where the device may be touched
+
+
+def test_parent_of_processes_only_names_the_device() -> None:
+    becomes(
+        """
+        import torch
+        import torch.multiprocessing as mp
+
+        DEVICE = torch.device("cuda:0" if torch.cuda.is_available() else "cpu")
+
+        class Worker:
+            def __init__(self, model, rank: int):
+                self.model = model.cuda(rank)
+
+        def run(rank, model):
+            return Worker(model, rank).model(torch.ones(2).to(DEVICE))
+
+        def start(model, device=torch.device("cuda")):
+            mp.spawn(run, args=(model,), nprocs=4)
+        """,
+        """
+        import torch
+        import torch.multiprocessing as mp
+        import torch_xla
+
+        DEVICE = torch.device("xla")
+
+        class Worker:
+            def __init__(self, model, rank: int):
+                self.model = model.to(DEVICE)
+
+        def run(rank, model):
+            return Worker(model, rank).model(torch.ones(2).to(DEVICE))
+
+        def start(model, device=torch.device("xla")):
+            mp.spawn(run, args=(model,), nprocs=4)
+        """,
+    )
+
+
+def test_module_without_a_script_does_not_take_the_device_when_imported() -> None:
+    becomes(
+        """
+        import torch
+
+        def zeros(n):
+            return torch.zeros(n).cuda()
+        """,
+        """
+        import torch
+        import torch_xla
+
+        def zeros(n):
+            return torch.zeros(n).to(torch_xla.device())
+        """,
+    )
+
+
+def test_variable_of_another_function_is_not_used() -> None:
+    becomes(
+        """
+        import torch
+
+        def first():
+            device = torch.device("cuda")
+            return torch.ones(2, device=device)
+
+        def second(device_name):
+            return torch.ones(2).cuda()
+        """,
+        """
+        import torch
+        import torch_xla
+
+        def first():
+            device = torch_xla.device()
+            return torch.ones(2, device=device)
+
+        def second(device_name):
+            return torch.ones(2).to(torch_xla.device())
+        """,
+    )
+
+
+def test_variable_bound_later_is_not_used() -> None:
+    becomes(
+        """
+        import torch
+
+        x = torch.ones(2).cuda()
+        device = torch.device("cuda")
+        y = torch.ones(2).cuda()
+        """,
+        """
+        import torch
+        import torch_xla
+
+        x = torch.ones(2).to(torch_xla.device())
+        device = torch_xla.device()
+        y = torch.ones(2).to(device)
+        """,
+    )
+
+
+def test_taken_name_is_not_overwritten() -> None:
+    becomes(
+        """
+        import torch
+
+        device = "a phone"
+        print(device)
+        for x in [torch.ones(2)]:
+            y = torch.ones(2).cuda()
+        """,
+        """
+        import torch
+        import torch_xla
+
+        device = "a phone"
+        print(device)
+        for x in [torch.ones(2)]:
+            y = torch.ones(2).to(torch_xla.device())
+        """,
+    )
+
+
+# -------------------------------------------------------------------- numbers as devices
+
+
+def test_number_that_is_only_used_as_a_device() -> None:
+    becomes(
+        """
+        import torch
+        import torch.distributed as dist
+
+        def main(args):
+            rank = dist.get_rank()
+            device = rank % torch.cuda.device_count()
+            model = torch.nn.Linear(2, 2).to(device)
+            y = torch.zeros(3, device=device)
+            if rank == 0:
+                print(f"rank {rank} on {device}")
+        """,
+        """
+        import torch
+        import torch.distributed as dist
+        import torch_xla
+
+        def main(args):
+            rank = dist.get_rank()
+            device = torch_xla.device()
+            model = torch.nn.Linear(2, 2).to(device)
+            y = torch.zeros(3, device=device)
+            if rank == 0:
+                print(f"rank {rank} on {device}")
+        """,
+    )
+
+
+def test_number_of_an_option() -> None:
+    becomes(
+        """
+        import argparse
+        import torch
+
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--gpu", type=int, default=0)
+        args = parser.parse_args()
+        x = torch.ones(2).to(args.gpu)
+        device = torch.device(f"cuda:{args.gpu}" if args.gpu >= 0 and torch.cuda.is_available() else "cpu")
+        """,
+        """
+        import argparse
+        import torch
+        import torch_xla
+
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--gpu", type=int, default=0)
+        args = parser.parse_args()
+        x = torch.ones(2).to(torch_xla.device())
+        device = torch.device("xla" if args.gpu >= 0 else "cpu")
+        """,
+    )
+
+
+def test_attribute_of_unknown_value_is_no_number() -> None:
+    """A class that sets `self.device = None` says nothing about the `device` of tensors."""
+    stays(
+        """
+        import torch
+
+        class Layer:
+            rank: int = 0
+
+            def __init__(self):
+                self.device = None
+                self.dtype = None
+
+            def update(self, keys, index):
+                self.dtype, self.device = keys.dtype, keys.device
+                return index.to(self.device), keys.to(self.dtype), index.to(keys.device)
+        """
+    )
+
+
+def test_accelerator_with_a_number_behind_it() -> None:
+    becomes(
+        """
+        import torch
+
+        def setup(rank):
+            acc = torch.accelerator.current_accelerator()
+            return torch.device(f"{acc}:{rank}")
+        """,
+        """
+        import torch_xla
+
+        def setup(rank):
+            acc = torch_xla.device()
+            return torch_xla.device()
+        """,
+    )
+
+
+# -------------------------------------------------------------------- comparisons
+
+
+def test_comparison_with_a_device_of_unknown_origin_stays() -> None:
+    stays(
+        """
+        import torch
+
+        def configure(model, device_type, batch):
+            fused = device_type == "cuda"
+            if batch.device.type == "cuda":
+                batch = batch.half()
+            return torch.optim.AdamW(model.parameters(), fused=fused)
+        """
+    )
+
+
+def test_comparison_that_opens_what_only_cuda_has_stays() -> None:
+    becomes(
+        """
+        import torch
+
+        device = torch.device("cuda")
+        model = torch.nn.Linear(2, 2).to(device)
+        optimizer = torch.optim.AdamW(model.parameters(), fused=device.type == "cuda")
+        if device.type == "cuda":
+            model = torch.nn.DataParallel(model)
+        if device.type == "cuda":
+            print(torch.cuda.get_device_properties(device))
+        """,
+        """
+        import torch
+        import torch_xla
+
+        device = torch_xla.device()
+        model = torch.nn.Linear(2, 2).to(device)
+        optimizer = torch.optim.AdamW(model.parameters(), fused=device.type == "cuda")
+        if device.type == "cuda":
+            model = torch.nn.DataParallel(model)
+        if device.type == "cuda":
+            print(torch.cuda.get_device_properties(device))
+        """,
+    )
+
+
+def test_text_of_a_device_object_has_its_number() -> None:
+    becomes(
+        """
+        import torch
+
+        device = torch.device("cuda")
+        if str(device) == "cuda":
+            x = torch.ones(2, device=device)
+        if str(device).startswith("cuda"):
+            x = torch.ones(2, device=device)
+        """,
+        """
+        import torch
+        import torch_xla
+
+        device = torch_xla.device()
+        if str(device) == "xla:0":
+            x = torch.ones(2, device=device)
+        if str(device).startswith("xla"):
+            x = torch.ones(2, device=device)
+        """,
+    )
+
+
+# -------------------------------------------------------------------- folding
+
+FOLDED = {
+    "operands": ("x = a and torch.cuda.is_available() and b\n", "x = a and b\n"),
+    "leading operand": ("x = torch.cuda.is_available() and a\n", "x = a\n"),
+    "negated": ("x = not torch.cuda.is_available() or a\n", "x = a\n"),
+    "decided": ("x = a or torch.cuda.is_available()\n", "x = True\n"),
+    "compared": ("x = torch.cuda.is_available() == False\n", "x = False\n"),
+    "count": ("x = 4 if torch.cuda.device_count() > 0 else 1\n", "x = 4\n"),
+    "parentheses": ("x = ((a) if (torch.cuda.is_available()) else (b))\n", "x = ((a))\n"),
+    "several lines": ("x = (a and\n     torch.cuda.is_available()\n     and b)\n", "x = (a\n     and b)\n"),
+    "comment in a condition": ("x = (a and  # kept? no\n     torch.cuda.is_available())\n", "x = (a)\n"),
+    "self assignment": ("args.cuda = args.cuda and torch.cuda.is_available()\nx = 1\n", "x = 1\n"),
+    "header comment": ("if torch.cuda.is_available():  # fast\n    x = 1\n", "# fast\nx = 1\n"),
+    "trailing comment": (
+        "if torch.cuda.is_available():\n    x = 1  # one\n    # more\n\n# after\ny = 2\n",
+        "x = 1  # one\n# more\n\n# after\ny = 2\n",
+    ),
+    "string over lines": (
+        'if torch.cuda.is_available():\n    x = """a\n    b"""\n    y = (1,\n  2)\n',
+        'x = """a\n    b"""\ny = (1,\n2)\n',
+    ),
+    "nested": (
+        "if a:\n    if torch.cuda.is_available():\n        if torch.cuda.is_available():\n            x = 1\n        y = 2\n",
+        "if a:\n    x = 1\n    y = 2\n",
+    ),
+    "elif": (
+        "if a:\n    x = 1\nelif torch.cuda.is_available():\n    x = 2\nelif b:\n    x = 3\nelse:\n    x = 4\n",
+        "if a:\n    x = 1\nelse:\n    x = 2\n",
+    ),
+    "elif not": (
+        "if a:\n    x = 1\nelif not torch.cuda.is_available():\n    x = 2\nelse:\n    x = 4\n",
+        "if a:\n    x = 1\nelse:\n    x = 4\n",
+    ),
+    "last elif not": ("if a:\n    x = 1\nelif not torch.cuda.is_available():\n    x = 2\n", "if a:\n    x = 1\n"),
+    "if not, elif": (
+        "if not torch.cuda.is_available():\n    x = 1\nelif a:\n    x = 2\nelse:\n    x = 3\n",
+        "if a:\n    x = 2\nelse:\n    x = 3\n",
+    ),
+    "if not, else": ("if not torch.cuda.is_available():\n    x = 1\nelse:\n    x = 2\n    y = 3\n", "x = 2\ny = 3\n"),
+    "one line": ("if torch.cuda.is_available(): x = 1; y = 2\nelse: x = 3\n", "x = 1; y = 2\n"),
+    "only statement": ("def f():\n    if not torch.cuda.is_available():\n        raise OSError\n", "def f():\n    pass\n"),
+    "dead code": (
+        "def f():\n    if torch.cuda.is_available():\n        return 1\n    return 2\n",
+        "def f():\n    return 1\n",
+    ),
+    "nothing left inside": (
+        "if torch.cuda.is_available():\n    assert torch.cuda.is_available()\nx = 1\n",
+        "x = 1\n",
+    ),
+    "tabs": ("if a:\n\tif torch.cuda.is_available():\n\t\tx = 1\n\telse:\n\t\tx = 2\n", "if a:\n\tx = 1\n"),
+}
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"], ids=["unix", "windows"])
+@pytest.mark.parametrize("name", FOLDED)
+def test_folding(name: str, newline: str) -> None:
+    before, after = FOLDED[name]
+    prefix = "import torch\nimport torch_xla.runtime\na, b = torch.ones(1), 2\n"
+    expected = "import torch\nimport torch_xla.runtime\nimport torch_xla\na, b = torch.ones(1), 2\n" + after
+    result = port((prefix + before).replace("\n", newline))
+    assert result.text == expected.replace("\n", newline) or result.text == (prefix + after).replace("\n", newline)
+
+
+def test_overwritten_default_goes_with_its_guard() -> None:
+    becomes(
+        """
+        import torch
+
+        device = "cpu"
+        if torch.cuda.is_available():
+            device = "cuda"
+        x = torch.ones(2, device=device)
+        """,
+        """
+        import torch
+        import torch_xla
+
+        device = "xla"
+        x = torch.ones(2, device=device)
+        """,
+    )
+
+
+def test_generator_function_stays_one() -> None:
+    """The statement behind the branch cannot be reached, but it makes the function a generator."""
+    becomes(
+        """
+        import torch
+
+        def batches():
+            if torch.cuda.is_available():
+                return torch.ones(2, device="cuda")
+            yield torch.ones(2)
+        """,
+        """
+        import torch
+        import torch_xla
+
+        def batches():
+            return torch.ones(2, device="xla")
+            yield torch.ones(2)
+        """,
+    )
+
+
+# -------------------------------------------------------------------- left alone
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'import torch\nfrom jobs import Queue\nqueue = Queue("cuda")\nqueue.run(name="cuda:0")\n',
+        'import torch\nnames = ["cuda", "cpu"]\nfor name in names:\n    print(name)\n',
+        'import torch\nif torch.cuda.is_available():\n    stream = torch.cuda.Stream()\n',
+        'import torch\nprint("yes" if torch.cuda.is_bf16_supported.__doc__ else "no")\n',
+        'import torch\n\ndef test(x: torch.Tensor, dim=0):\n    return x.to(x.dtype), x.size(dim)\n',
+        'import torch\nscaler = torch.cuda.amp.GradScaler(enabled=torch.cuda.is_available())\n',
+        'import torch\nwith torch.autocast("cuda", dtype=torch.bfloat16):\n    pass\n',
+        'device = "cuda"\nprint(device)\n',
+        'import numpy as np\nx = np.zeros(3).cuda()\n',
+        "import torch\nclass torch:\n    class cuda:\n        is_available = staticmethod(lambda: True)\nx = torch.cuda.is_available()\n",
+    ],
+)
+def test_left_alone(text: str) -> None:
+    assert port(text).text == text
+
+
+def test_file_with_an_xla_branch_is_left_alone() -> None:
+    text = dedent(
+        """
+        import torch
+        from accelerate.utils import is_torch_xla_available
+
+        if torch.cuda.is_available():
+            device = torch.device("cuda")
+        elif is_torch_xla_available():
+            import torch_xla.core.xla_model as xm
+            device = xm.xla_device()
+        else:
+            device = torch.device("cpu")
+        """
+    )
+    result = port(text)
+    assert result.text == text
+    assert result.findings == ()
+
+
+def test_several_gpus_by_number_are_reported_without_a_fix() -> None:
+    text = "import torch\na = torch.nn.Linear(2, 2).cuda(0)\nb = torch.nn.Linear(2, 2).to('cuda:1')\nc = b.to('cuda:0')\n"
+    result = port(text, select=("TPU001",))
+    assert result.text == text
+    assert len(result.findings) == 2
+    assert all(finding.fix is None and "several GPUs" in finding.help for finding in result.findings)

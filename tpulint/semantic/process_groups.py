@@ -1,0 +1,72 @@
+"""Calls that join a process group, and the backends they ask for."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING
+
+from tpulint.semantic.origins import Origin, origins
+
+if TYPE_CHECKING:
+    from tpulint.semantic import SemanticIndex
+
+JOIN = "torch.distributed.init_process_group"
+_PARAMETERS = (
+    "backend", "init_method", "timeout", "world_size", "rank", "store", "group_name", "pg_options", "device_id",
+)  # fmt: skip
+_NCCL = re.compile(r"\bnccl\b", re.IGNORECASE)
+_NCCL_NAMES = frozenset({
+    "torch.distributed.Backend.NCCL", "torch.distributed.get_default_backend_for_device",
+    "torch.distributed.distributed_c10d.get_default_backend_for_device",
+})  # fmt: skip
+
+
+class Join:
+    """One ``init_process_group(...)`` whose arguments can be read off."""
+
+    __slots__ = ("backends", "call", "given")
+
+    def __init__(self, call: ast.Call, given: dict[str, ast.expr], backends: list[Origin]) -> None:
+        self.call = call
+        self.given = given
+        """Arguments by parameter."""
+        self.backends = backends
+        """Where the name of the backend may come from."""
+
+    @property
+    def backend(self) -> ast.expr | None:
+        """What is passed for the backend; None when it is left open."""
+        given = self.given.get("backend")
+        return None if isinstance(given, ast.Constant) and given.value is None else given
+
+
+class ProcessGroups:
+    """All process groups that one file joins."""
+
+    def __init__(self, index: SemanticIndex) -> None:
+        self._index = index
+        self.joins = [join for call in index.calls_to(JOIN) if (join := self._join(call)) is not None]
+
+    def _join(self, call: ast.Call) -> Join | None:
+        if any(isinstance(item, ast.Starred) for item in call.args) or any(item.arg is None for item in call.keywords):
+            return None
+        given = dict(zip(_PARAMETERS, call.args, strict=False))
+        given.update({item.arg: item.value for item in call.keywords if item.arg is not None})
+        backend = given.get("backend")
+        return Join(call, given, origins(self._index, backend) if backend is not None else [])
+
+    def is_nccl(self, node: ast.expr) -> bool:
+        """Whether an expression names NCCL, or asks torch for the backend of GPUs."""
+        if isinstance(node, ast.Constant):
+            return isinstance(node.value, str) and _NCCL.search(node.value) is not None
+        return self._index.qualified_name(node.func if isinstance(node, ast.Call) else node) in _NCCL_NAMES
+
+    @property
+    def on_device(self) -> bool:
+        """Whether the file joins a group of XLA, or one of NCCL, which becomes that."""
+        return any(
+            self.is_nccl(origin.node) or (isinstance(origin.node, ast.Constant) and origin.node.value == "xla")
+            for join in self.joins
+            for origin in join.backends
+        )
