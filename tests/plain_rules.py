@@ -32,6 +32,9 @@ class PlainRule(NamedTuple):
     def name(self) -> str:
         return self.check.__name__
 
+    def option_values(self, overrides: object = ()) -> dict[str, object]:
+        return {}
+
 
 class PlainCatalogue(NamedTuple):
     """What the engine reads of a catalogue: rules in the order in which they run."""

@@ -561,6 +561,19 @@ def test_explain_of_our_own_rules(tmp_path: Path) -> None:
     assert "torch.cuda.empty_cache" in tpulint("explain", "empty_cache", cwd=tmp_path).out.splitlines()
 
 
+def test_explain_for_the_target_of_the_project(tmp_path: Path) -> None:
+    """``xrt_world_size`` went in torch_xla 2.7."""
+    folder = tmp_path / "project"
+    answers = {}
+    for version in ("2.0", "2.9"):
+        write(folder / "tpulint.toml", f'target-version = "{version}"\n')
+        answers[version] = tpulint("explain", "xrt_world_size", cwd=folder).out.splitlines()[1]
+    assert answers == {
+        "2.0": "  torch_xla 2.0: nothing, it is fine as it is",
+        "2.9": "  torch_xla 2.9: torch_xla.runtime.world_size",
+    }
+
+
 def test_explain_of_something_unknown(project: Path) -> None:
     answer = tpulint("explain", "torch.cuda.synchronise", cwd=project)
     assert (answer.status, answer.out) == (2, "") and "did you mean `torch.cuda.synchronize`?" in answer.err

@@ -57,6 +57,9 @@ class TableRule:
     check = staticmethod(check_table)
     table = NameTable(tuple(RENAMES + DELETIONS))
 
+    def option_values(self, overrides: object = ()) -> dict[str, object]:
+        return {}
+
 
 def changed_calls(ctx: FileContext) -> Iterator[Finding]:
     """``x.cuda()`` becomes ``x.to('xla')``; a ``DataLoader`` loses one argument and gets another one."""

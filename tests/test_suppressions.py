@@ -32,7 +32,7 @@ def kept(text: str, *wanted: tuple[str, int], rows: dict[int, tuple[int, int]] |
 
 
 def unused(
-    text: str, *hidden: tuple[str, int], enabled: tuple[str, ...] = tuple(NAMES), known: tuple[str, ...] = ()
+    text: str, *hidden: tuple[str, int], enabled: tuple[str, ...] = tuple(NAMES), known: tuple[str, ...] = tuple(NAMES)
 ) -> list[Finding]:
     """The findings about suppressions once the ``hidden`` findings were offered to them."""
     source = SourceFile.from_text(text)
@@ -197,6 +197,7 @@ def test_prefix_and_blanket_need_all_their_rules_to_have_run() -> None:
     assert len(unused(prefix, known=known)) == len(unused(blanket, known=known)) == 1
     assert unused(prefix, enabled=("TPU101",), known=known) == []
     assert unused(blanket, enabled=("TPU101",), known=known) == []
+    assert unused(prefix, known=()) == unused(blanket, known=()) == []
 
 
 @pytest.mark.parametrize(

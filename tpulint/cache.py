@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 import sys
 import time
-from _blake2 import blake2b
 from typing import Any, NamedTuple
 
 from tpulint import __version__
+from tpulint.digest import digest_of
 from tpulint.disk import write_private
 from tpulint.report.entry import FileReport, thaw
 
@@ -47,7 +47,7 @@ class Cache:
         self._inside = os.path.join(os.path.abspath(root), "")
         # Outside of the project the folder may be shared; inside, it may move together with the project.
         owner = "" if os.path.abspath(folder).startswith(self._inside) else self._inside
-        self._path = os.path.join(folder, __version__, f"{_digest(key.encode(), os.fsencode(owner))}.json")
+        self._path = os.path.join(folder, __version__, f"{digest_of(key.encode(), os.fsencode(owner))}.json")
         self._files: dict[str, list[Any]] = {}
         self._changed = False
 
@@ -143,7 +143,7 @@ def is_cache(folder: str) -> bool:
 def stamp_of(data: bytes, mtime_ns: int) -> Stamp:
     """The stamp of a file just read."""
     settled = time.time_ns() - mtime_ns > _SETTLED_NS
-    return Stamp(mtime_ns if settled else 0, len(data), _digest(data))
+    return Stamp(mtime_ns if settled else 0, len(data), digest_of(data))
 
 
 def engine_key() -> str:
@@ -157,10 +157,3 @@ def engine_key() -> str:
                     count += 1
                     newest = max(newest, entry.stat().st_mtime_ns)
     return f"{__version__} {sys.version_info[:2]} {newest} {count}"
-
-
-def _digest(*parts: bytes) -> str:
-    digest = blake2b(digest_size=16)
-    for part in parts:
-        digest.update(part)
-    return digest.hexdigest()

@@ -11,7 +11,7 @@ import click
 from tpulint import __version__
 from tpulint.check_options import add_options
 from tpulint.command_help import SectionedCommand
-from tpulint.config import ConfigError
+from tpulint.config import ConfigError, Settings
 
 if TYPE_CHECKING:
     from tpulint.catalog import Catalogue
@@ -69,7 +69,7 @@ def rule(code: str | None, all_rules: bool, output_format: str) -> None:
     from tpulint.rule_docs import explain as explain_rule
     from tpulint.selectors import nearest
 
-    catalogue = _catalogue()
+    _, catalogue = _project()
     if all_rules == bool(code):
         raise click.UsageError("name one rule, or ask for --all")
     if all_rules:
@@ -94,7 +94,7 @@ def rules(output_format: str, path: str | None) -> None:
     """List all rules."""
     from tpulint.explanations import list_rules, rule_data
 
-    catalogue = _catalogue()
+    _, catalogue = _project()
     if path:
         from tpulint.rule_docs import write
 
@@ -119,16 +119,17 @@ def explain(name: str, output_format: str) -> None:
     for everything below it.
     """
     from tpulint.explanations import describe_match, list_matches, match_data, matches_of, suggestion
-    from tpulint.targets import Target
 
-    catalogue = _catalogue()
+    settings, catalogue = _project()
     matches = matches_of(catalogue, name)
     if output_format == "json":
         _print_json([match_data(match) for match in matches])
     elif len(matches) > _SHOWN_IN_FULL:
-        click.echo("\n".join(list_matches(matches)))
+        click.echo("\n".join(list_matches(matches, settings.target)))
     else:
-        click.echo("\n\n".join("\n".join(describe_match(match, Target())) for match in matches), nl=bool(matches))
+        click.echo(
+            "\n\n".join("\n".join(describe_match(match, settings.target)) for match in matches), nl=bool(matches)
+        )
     if not matches:
         raise ConfigError(f"no rule has a row for `{name}`{suggestion(catalogue, name)}")
 
@@ -210,12 +211,13 @@ def run(args: list[str]) -> int:
         return _INTERRUPTED
 
 
-def _catalogue() -> Catalogue:
-    """The rules of the project in the working directory, its plugins included."""
+def _project() -> tuple[Settings, Catalogue]:
+    """Settings and rules of the project in the working directory, its plugins included."""
     from tpulint.check_command import load_catalogue
     from tpulint.config_file import load
 
-    return load_catalogue(load())
+    configuration = load()
+    return configuration.settings, load_catalogue(configuration)
 
 
 def _print_json(data: object) -> None:

@@ -83,9 +83,9 @@ class Settings(NamedTuple):
     @property
     def digest(self) -> str:
         """Names everything that decides the findings of a check. Whether fixes are applied does not."""
-        from _blake2 import blake2b
+        from tpulint.digest import digest_of
 
-        return blake2b(repr(self._replace(fix=False, unsafe_fixes=False)).encode(), digest_size=16).hexdigest()
+        return digest_of(repr(self._replace(fix=False, unsafe_fixes=False)).encode(errors="surrogatepass"))
 
     def options(self, code: str) -> dict[str, object]:
         """What the configuration says about one rule."""

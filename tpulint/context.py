@@ -14,6 +14,7 @@ from tpulint.targets import Target
 
 if TYPE_CHECKING:
     from tpulint.catalog import Rule
+    from tpulint.folding import Folding as Folding
     from tpulint.source import SourceFile
 
 __all__ = ["FileContext", "FixBuilder"]

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from tpulint.catalog import Catalogue, Rule
     from tpulint.targets import Target
 
+_FINE = "nothing, it is fine as it is"
+
 
 class Match(NamedTuple):
     """One row of a mapping table that speaks about a name."""
@@ -81,15 +83,19 @@ def suggestion(catalogue: Catalogue, name: str) -> str:
 
 def describe_match(match: Match, target: Target) -> Iterator[str]:
     """What a name becomes, and why."""
-    rule, row = match
+    from tpulint.declarative import problem_of
     from tpulint.report.full import first_sentence
 
+    rule, row = match
+    problem = problem_of(row, target, rule.severity)
     yield _subject(row)
-    yield f"  {target.label}: {outcome(row)}"
-    if row.in_step_loop is not None:
-        yield f"  in a step loop: {outcome(row.in_step_loop)}"
-    if row.effect:
-        yield f"  {row.old} {row.effect}."
+    if problem is None:
+        yield f"  {target.label}: {_FINE}"
+    else:
+        yield f"  {target.label}: {outcome(row)}"
+        if row.in_step_loop is not None:
+            yield f"  in a step loop: {outcome(row.in_step_loop)}"
+        yield f"  {row.argument or row.old} {problem[0]}."
     for text in (row.note, row.reason):
         if text:
             yield f"  {text.rstrip('.')}."
@@ -97,9 +103,9 @@ def describe_match(match: Match, target: Target) -> Iterator[str]:
     yield f"  rule: {rule.code} {rule.name} (`tpulint rule {rule.code}` tells more)"
 
 
-def list_matches(matches: Iterable[Match]) -> Iterator[str]:
+def list_matches(matches: Iterable[Match], target: Target) -> Iterator[str]:
     """One line per row."""
-    rows = [(_subject(match.row), _outcome_everywhere(match.row), match.rule.code) for match in matches]
+    rows = [(_subject(match.row), _outcome_everywhere(match, target), match.rule.code) for match in matches]
     names = max((len(name) for name, _, _ in rows), default=0)
     for name, result, code in rows:
         yield f"{name.ljust(names)}  {result} ({code})"
@@ -128,7 +134,12 @@ def _subject(row: MappingRow) -> str:
     return f"{subject} (assigned)" if row.assigned else subject
 
 
-def _outcome_everywhere(row: MappingRow) -> str:
+def _outcome_everywhere(match: Match, target: Target) -> str:
+    from tpulint.declarative import problem_of
+
+    row = match.row
+    if problem_of(row, target, match.rule.severity) is None:
+        return _FINE
     if row.in_step_loop is None:
         return outcome(row)
     return f"{outcome(row)}; in a step loop: {outcome(row.in_step_loop)}"

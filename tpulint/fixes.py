@@ -205,7 +205,8 @@ class FixBuilder:
                 break
             last = statement
         if last is None:
-            self.insert(0 if not index.tree.module.body else self._line_start(index.tree.start(index.tree.module.body[0])), f"{text}\n\n")
+            body = index.tree.module.body
+            self.insert(self._line_start(index.tree.start(body[0])) if body else 0, f"{text}\n\n")
             return
         end = index.tree.end(last)
         line_end = self._line_end(end)
@@ -213,9 +214,9 @@ class FixBuilder:
             self.give_up()
             return
         following = source.text[line_end:].lstrip("\r\n\f \t")
-        behind = source.text[line_end : len(source.text) - len(following)]
-        # a blank line stands behind the imports in nearly every file; where not, one is written
-        self.insert(line_end, f"\n\n{text}" + ("" if not following or behind.replace("\r\n", "\n").count("\n") > 1 else "\n"))
+        newlines = re.findall(r"\r\n|\r|\n", source.text[line_end : len(source.text) - len(following)])
+        # A blank line stands behind the imports in nearly every file; where not, one is written.
+        self.insert(line_end, f"\n\n{text}" + ("" if not following or len(newlines) > 1 else "\n"))
 
     def move_behind(self, statements: Sequence[ast.stmt], other: ast.stmt) -> None:
         """Move whole statements, with the comments beside and right above them, behind another one of their block."""

@@ -6,6 +6,7 @@ import ast
 import gc
 import re
 import warnings
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from tpulint.model import Applicability, Certainty, FileResult, Finding, Severity, Span
@@ -36,7 +37,8 @@ def lint(source: SourceFile, settings: Settings, catalogue: Catalogue) -> FileRe
         return FileResult(source.path, (), text, text)
     try:
         if not settings.fix:
-            _, findings = _look(source, settings, catalogue)
+            index, findings = _look(source, settings, catalogue)
+            index.release()
             return FileResult(source.path, tuple(findings), text, text)
         from tpulint.fixer import BrokenFix, fix_rounds
 
@@ -51,12 +53,22 @@ def lint(source: SourceFile, settings: Settings, catalogue: Catalogue) -> FileRe
         return FileResult(source.path, (_invalid_syntax(source, error),), text, text)
     except (_TooComplex, RecursionError, MemoryError):
         return FileResult(source.path, (_finding(Span(0, 0), "file is nested too deeply for Python to parse"),), text, text)
+    except Exception as error:  # a bug of ours in one file must not stop the others
+        return FileResult(source.path, (), text, text, error=_failure(error))
 
 
 def _applicable(source: SourceFile, settings: Settings, catalogue: Catalogue) -> tuple[Rule, ...]:
     """Enabled rules that have an anchor in the text: what no rule can speak about is not parsed."""
     text = source.text
-    return tuple(rule for rule in catalogue.select(settings) if any(anchor in text for anchor in rule.anchors))
+    rules = catalogue.select(settings)
+    present = {anchor for anchor in _anchors(rules) if anchor in text}
+    return tuple(rule for rule in rules if not present.isdisjoint(rule.anchors))
+
+
+@lru_cache(maxsize=8)
+def _anchors(rules: tuple[Rule, ...]) -> frozenset[str]:
+    """Every anchor once: many rules share theirs."""
+    return frozenset(anchor for rule in rules for anchor in rule.anchors)
 
 
 def _look(source: SourceFile, settings: Settings, catalogue: Catalogue) -> tuple[SemanticIndex, list[Finding]]:
@@ -99,11 +111,18 @@ def _check(index: SemanticIndex, source: SourceFile, settings: Settings, catalog
 
         findings = [_adjust(lower_applicability(finding, source), settings) for finding in findings]
     if _SUPPRESSION_WORDS.search(source.text) and not settings.ignore_noqa:
-        from tpulint.suppressions import Suppressions
+        from tpulint.suppressions import UNUSED, Suppressions
 
         suppressions = Suppressions.scan(source)
         findings = suppressions.filter(findings, index.statement_rows)
-        findings.extend(suppressions.unused(frozenset(rule.code for rule in catalogue.select(settings))))
+        if not matches_any((*settings.ignore, *ignored), UNUSED, UNUSED):
+            enabled = [rule for rule in catalogue.select(settings) if not matches_any(ignored, rule.code, rule.name)]
+            findings.extend(
+                suppressions.unused(
+                    {word for rule in enabled for word in (rule.code, rule.name)},
+                    known={rule.code for rule in catalogue.rules if rule.default},
+                )
+            )
     return sorted(dict.fromkeys(findings), key=lambda finding: (finding.span, finding.code))
 
 
@@ -124,6 +143,16 @@ def _adjust(finding: Finding, settings: Settings) -> Finding:
         if settings.runtime == "never" and any(need.module.startswith("tpulint_runtime") for need in fix.imports):
             applicability = Applicability.DISPLAY
     return finding if applicability is fix.applicability else finding._replace(fix=fix._replace(applicability=applicability))
+
+
+def _failure(error: Exception) -> str:
+    """What failed and where in tpulint, in one line that can be put into a bug report."""
+    place = ""
+    trace = error.__traceback__
+    while trace is not None:
+        place = f"{trace.tb_frame.f_code.co_filename.rpartition('/')[2]}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return f"internal error at {place}: {type(error).__name__}: {error}"
 
 
 def _finding(span: Span, message: str) -> Finding:

@@ -94,13 +94,14 @@ class Suppressions:
     def unused(self, enabled: Collection[str], known: Collection[str] = ()) -> list[Finding]:
         """Findings about suppressions that silenced nothing. Ask after ``filter``.
 
-        ``enabled`` holds codes and names of the rules that ran on this file. A prefix, or a comment without codes,
-        is only called unused if every rule of ``known`` that it may stand for was enabled.
+        ``enabled`` holds codes and names of the rules that ran on this file. ``known`` holds the codes of all rules
+        that a prefix, or a comment without codes, may have been written for: such a one is only called unused when
+        all of these ran, so never while ``known`` is empty.
         """
         if not self._suppressions:
             return []
-        codes = frozenset(enabled)
-        unused = (self._unused_of(suppression, codes, frozenset(known) or codes) for suppression in self._suppressions)
+        ran, meant = frozenset(enabled), frozenset(known)
+        unused = (self._unused_of(suppression, ran, meant) for suppression in self._suppressions)
         found = [finding for finding in unused if finding is not None]
         return [finding for finding in found if not self._is_silenced_by_name(finding)]
 
@@ -124,7 +125,7 @@ class Suppressions:
 
     def _unused_of(self, suppression: Suppression, enabled: frozenset[str], known: frozenset[str]) -> Finding | None:
         if suppression.blanket:
-            if not suppression.ours or suppression.used or not known <= enabled:
+            if not suppression.ours or suppression.used or not known or not known <= enabled:
                 return None
             return _finding(suppression.span, "suppression hides nothing", _removal(self._source, suppression))
         unused = [
@@ -152,7 +153,9 @@ def _is_answerable(selector: str, enabled: frozenset[str], known: frozenset[str]
         return True
     if not selector.upper().startswith("TPU"):
         return False
-    meant = {code for code in known | enabled if code.upper().startswith(selector.upper())}
+    if selector.upper() in enabled:
+        return True
+    meant = {code for code in known if code.startswith(selector.upper())}
     return bool(meant) and meant <= enabled
 
 

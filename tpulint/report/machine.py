@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from tpulint.digest import digest_of
 from tpulint.model import Applicability, Certainty, Severity
 from tpulint.report.entry import Entry, FileReport, Place
 
@@ -84,10 +85,8 @@ def _location(row: int, column: int) -> dict[str, int]:
 
 def _fingerprint(path: str, entry: Entry, seen: dict[str, int]) -> str:
     """Names a finding beyond one commit: the rule, the file, the text of the line, and which one of equal ones."""
-    from _blake2 import blake2b
-
     line = entry.place.row - entry.first_row
     text = entry.excerpt[line].strip() if 0 <= line < len(entry.excerpt) else ""
     same = f"{entry.code}\0{path}\0{text}"
     seen[same] = seen.get(same, 0) + 1
-    return blake2b(f"{same}\0{seen[same]}".encode(errors="surrogatepass"), digest_size=16).hexdigest()
+    return digest_of(f"{same}\0{seen[same]}".encode(errors="surrogatepass"))

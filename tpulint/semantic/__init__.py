@@ -273,6 +273,10 @@ class SemanticIndex:
             self._parent_process = ParentProcess(self.tree, self.names, self.definitions)
         return self._parent_process
 
+    def release(self) -> None:
+        """Let go of everything. The parts know the index, and such a circle would live until the next collection."""
+        self.__dict__.clear()
+
     # ---------------------------------------------------------------- structure
 
     @property

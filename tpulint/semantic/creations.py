@@ -47,6 +47,13 @@ def _agree(left: tuple[object, ...], right: tuple[object, ...]) -> bool:
     return all(a is b or a == b for a, b in zip(left, right, strict=False))
 
 
+def _element(index: ast.expr) -> str:
+    """Which element of a list or dictionary an index means, as far as its text tells."""
+    if isinstance(index, ast.Constant):
+        return f"[{index.value!r}]"
+    return f"[{index.id}]" if isinstance(index, ast.Name) else f"[{index.lineno}:{index.col_offset}]"
+
+
 class Creations:
     """Where the objects of one file are created. Work is bounded; past the bound an expression stands for itself."""
 
@@ -78,7 +85,7 @@ class Creations:
                     yield creation._replace(path=(*creation.path, node.attr))
         elif isinstance(node, ast.Subscript):
             for creation in self._of(node.value, depth + 1):
-                yield creation._replace(path=(*creation.path, "[]"))
+                yield creation._replace(path=(*creation.path, _element(node.slice)))
         elif isinstance(node, ast.Call):
             yield from self._created(node, depth)
         elif isinstance(node, ast.IfExp):

@@ -73,7 +73,7 @@ class CudaFeatures:
         )  # fmt: skip
 
     def ends_program(self, question: ast.expr) -> bool:
-        """Whether the program ends where the answer is no: ``if not is_available(): raise``, ``assert is_available()``."""
+        """Whether the program ends where the answer is no: ``if not is_available(): raise``."""
         root = self._root(question)
         parent = self._tree.parents[root]
         if isinstance(parent, ast.Assert):
@@ -96,7 +96,8 @@ class CudaFeatures:
         home = names.find(target.id, names.scope_of(target))
         return [
             name for name in self._tree.names
-            if name.id == target.id and isinstance(name.ctx, ast.Load) and names.find(name.id, names.scope_of(name)) == home
+            if name.id == target.id and isinstance(name.ctx, ast.Load)
+            and names.find(name.id, names.scope_of(name)) == home
         ]  # fmt: skip
 
     def _is_shown(self, node: ast.expr) -> bool:
@@ -190,16 +191,12 @@ class CudaFeatures:
     def cuda_reports(self, body: list[ast.stmt]) -> Iterator[ast.stmt]:
         """Statements that only print or log what CUDA alone can tell."""
         for statement in body:
-            if (
-                isinstance(statement, ast.Expr)
-                and isinstance(statement.value, ast.Call)
-                and _last(statement.value) in _PRINTING
-            ):
-                if self.mentions_cuda_only(statement):
-                    yield statement
+            call = statement.value if isinstance(statement, ast.Expr) else None
+            if isinstance(call, ast.Call) and _last(call) in _PRINTING and self.mentions_cuda_only(statement):
+                yield statement
 
     def guards_cuda_only(self, comparison: ast.AST | None) -> bool:
-        """Whether a comparison with CUDA's name opens only what CUDA alone has: it is rightly false on a TPU machine."""
+        """Whether a comparison with CUDA's name opens only what CUDA alone has: then it is rightly false."""
         if not isinstance(comparison, ast.expr):
             return False
         root = self._root(comparison)

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 
 _DEPTH = 3
+SYNCS = ("torch_xla.sync", "torch_xla.core.xla_model.mark_step")
+"""Calls that end a step and do nothing else."""
 
 
 class Deferrals:
@@ -32,8 +34,15 @@ class Deferrals:
         return sorted(mine.values(), key=lambda read: index.span(read.node))
 
     def is_behind_boundary(self, node: ast.AST, loop: StepLoop, depth: int = 0) -> bool:
-        """Whether a node runs behind the step boundary of its turn; in a loop without one, behind where it belongs."""
+        """Whether a node runs behind the step boundary of its turn; in a loop without one, behind where it belongs.
+
+        What runs before anything of the step was recorded is behind the boundary of the turn before.
+        """
         tree = self._index.tree
+        function = tree.function_of(node)
+        if function is not None and self._index.regions.is_gated(function):
+            return depth < _DEPTH and self._calls_are_behind(function, loop, depth)
+        fresh = True
         places = [] if loop.boundaries else self._index.turns.boundary_places(loop)
         child = tree.statement_of(node)
         while True:
@@ -42,15 +51,18 @@ class Deferrals:
             for statement in reversed(suite[:at]):
                 if statement in places or loop.boundaries and self._sets_boundary(statement, loop):
                     return True
-                if self._trains(statement, loop):
+                if self._trains(statement, loop) or self._index.regions.runs_module(statement):
+                    fresh = False
                     break
             holder = tree.parents[child]
             while isinstance(holder, ast.ExceptHandler | ast.match_case):
                 holder = tree.parents[holder]
-            if holder is loop.node or isinstance(holder, ast.Module):
+            if holder is loop.node:
+                return fresh and depth > 0
+            if isinstance(holder, ast.Module):
                 return False
             if isinstance(holder, FUNCTIONS):
-                return depth < _DEPTH and self._calls_are_behind(holder, loop, depth)
+                return fresh and depth < _DEPTH and self._calls_are_behind(holder, loop, depth)
             if not isinstance(holder, ast.stmt):
                 return False
             child = holder
@@ -77,7 +89,9 @@ class Deferrals:
     def boundary_statement(self, loop: StepLoop) -> ast.Expr | None:
         """The one statement ``torch_xla.sync()`` that ends every turn, where the loop has exactly that."""
         found = [self._index.statement_of(boundary) for boundary in loop.boundaries]
-        if len(found) != 1 or not isinstance(found[0], ast.Expr):
+        if len(found) != 1 or not isinstance(found[0], ast.Expr) or not isinstance(found[0].value, ast.Call):
+            return None
+        if self._index.qualified_name(found[0].value.func) not in SYNCS and found[0].value not in loop.updates:
             return None
         holder = self._index.parent(found[0])
         return found[0] if holder is loop.node or isinstance(holder, FUNCTIONS) else None

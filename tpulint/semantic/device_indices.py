@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
 _DEPTH = 8
 _NUMBERS = frozenset({
-    "builtins.int", "builtins.len", "torch.distributed.get_rank", "torch.distributed.get_node_local_rank", "torch.cuda.current_device",
-    "torch.cuda.device_count", "torch.accelerator.current_device_index", "torch.accelerator.device_count",
+    "builtins.int", "builtins.len", "torch.distributed.get_rank", "torch.distributed.get_node_local_rank",
+    "torch.cuda.current_device", "torch.cuda.device_count", "torch.accelerator.current_device_index",
+    "torch.accelerator.device_count",
 })  # fmt: skip
 
 
@@ -67,7 +68,7 @@ class DeviceIndices:
             return all(self._binding(binding, depth) for binding in own)
         if not isinstance(node.value, ast.Name):
             return False
-        calls = self._device_flow.options.get(node.attr, [])
+        calls = self._device_flow.variables.options.get(node.attr, [])
         if calls and not all(self._is_number_option(call) for call in calls):
             return False
         values = self._stores(node.value.id, node.attr)

@@ -8,9 +8,11 @@ from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
 from tpulint.semantic.cuda_features import CudaFeatures
-from tpulint.semantic.device_flow import DeviceFlow, says_device
+from tpulint.semantic.device_flow import DeviceFlow
 from tpulint.semantic.device_indices import DeviceIndices
 from tpulint.semantic.guards import Guards
+from tpulint.semantic.places import Place
+from tpulint.semantic.variables import says_device
 
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
@@ -39,7 +41,7 @@ class Site(NamedTuple):
     role: Role
     answer: bool = True
     """Of a question: what it answers on a machine with the accelerator."""
-    index: str = ""
+    number: str = ""
     """Of a name: the number behind ``cuda:``; "?" for a computed one."""
     certain: bool = True
 
@@ -134,18 +136,13 @@ class Devices:
             number = flow.cuda_index(node)
             if number is None:
                 continue
-            place = flow.place(node)
+            place = flow.places.of(node)
             if place.kind == "comparison":
                 if self._compares_device(node, place.node) and not self.features.guards_cuda_only(place.node):
-                    yield Site(node, Role.COMPARISON, index=number, certain=False)
-            elif flow.is_device_place(place):
-                if not self._is_call_to(place.node, "torch.device", "torch.Generator"):
-                    yield Site(
-                        node,
-                        Role.NAME,
-                        index=number,
-                        certain=place.kind == "device" or self._has_torch_device_use(node),
-                    )
+                    yield Site(node, Role.COMPARISON, number=number, certain=False)
+            elif flow.is_device_place(place) and not self._is_call_to(place.node, "torch.device", "torch.Generator"):
+                certain = place.kind == "device" or self._is_seen_as_device(place)
+                yield Site(node, Role.NAME, number=number, certain=certain)
 
     def _whole_text(self, node: ast.expr) -> ast.expr:
         """``"cuda:" + str(i)``, ``"cuda:%d" % i`` and ``"cuda:{}".format(i)`` as a whole."""
@@ -173,12 +170,10 @@ class Devices:
     def _is_call_to(self, node: ast.AST | None, *names: str) -> bool:
         return isinstance(node, ast.Call) and self._index.qualified_name(node.func) in names
 
-    def _has_torch_device_use(self, node: ast.expr) -> bool:
+    def _is_seen_as_device(self, place: Place) -> bool:
         """Whether the variable a name is put in is seen to be used as a device."""
-        place = self.flow.place(node)
-        return any(
-            self.flow.is_device_place(self.flow.place(load)) for key in place.keys for load in self.flow.loads(key)
-        )
+        loads = [load for key in place.keys for load in self.flow.variables.loads(key)]
+        return any(self.flow.is_device_place(self.flow.places.of(load)) for load in loads)
 
     # ---------------------------------------------------------------- objects
 
@@ -197,15 +192,15 @@ class Devices:
                     continue
                 number = self.flow.cuda_index(argument)
                 if number is not None:
-                    yield Site(call, Role.ACQUISITION, index=number or self._second(call))
+                    yield Site(call, Role.ACQUISITION, number=number or self._second(call))
                 elif self.indices.is_number(argument):
-                    yield Site(call, Role.ACQUISITION, index=_constant(argument))
+                    yield Site(call, Role.ACQUISITION, number=_constant(argument))
                 else:
                     # only names in branches; they are rewritten one by one
                     for node in _branches(argument):
                         number = self.flow.cuda_index(node)
                         if number is not None:
-                            yield Site(node, Role.NAME, index=number)
+                            yield Site(node, Role.NAME, number=number)
 
     def _generators(self) -> Iterator[Site]:
         for call in self._tree.calls:
@@ -244,7 +239,7 @@ class Devices:
             argument = self._moved_to(call)
             if argument is not None and self.indices.is_number(argument):
                 origin = self._device_number(argument)
-                yield Site(argument if origin is None else origin, Role.NUMBER, index=_constant(argument))
+                yield Site(argument if origin is None else origin, Role.NUMBER, number=_constant(argument))
 
     def _device_number(self, node: ast.expr) -> ast.expr | None:
         """The value of a variable that is called a device and only used as one: ``device = rank % device_count()``."""
@@ -258,7 +253,7 @@ class Devices:
             and self._index.qualified_name(bindings[0].value.func) != "builtins.int"
         ):
             return None  # another rule rewrites torch.cuda.current_device()
-        loads = [load for key in self.flow.keys_of(node) for load in self.flow.loads(key)]
+        loads = [load for key in self.flow.variables.keys_of(node) for load in self.flow.variables.loads(key)]
         return bindings[0].value if all(self._takes_device(load) for load in loads) else None
 
     def _takes_device(self, load: ast.expr) -> bool:
@@ -274,7 +269,7 @@ class Devices:
             "builtins.print",
         ):
             return True
-        return self.flow.place(load).kind == "device"
+        return self.flow.places.of(load).kind == "device"
 
     def _moved_to(self, call: ast.Call) -> ast.expr | None:
         """The device argument of a call where torch takes a number for a device."""

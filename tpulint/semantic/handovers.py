@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
     from tpulint.semantic.launches import Launch
 
-_JOIN_GROUP = "torch.distributed.init_process_group"
 _SAYS_HOW_MANY = ("world_size", "num_replicas")
 """Keywords whose value is the number of all processes."""
 
@@ -81,31 +80,16 @@ class Handovers:
         return any(isinstance(parent, ast.keyword) and parent.arg in _SAYS_HOW_MANY for parent in parents)
 
     def is_needed(self, handover: Handover, function: FunctionNode, parameter: ast.arg) -> bool:
-        """Whether a launched function uses the number for more than joining the process group."""
+        """Whether a launched function uses the number."""
         if not handover.attribute:
             scope = self._index.names.scope_of(parameter)
             loads: Sequence[ast.expr] = self._index.names.loads(parameter.arg, scope)
         else:
             loads = [node for node in _attribute_loads(self._index, handover.attribute) if self._is_launched(node)]
-        return any(not self._joins_group(load) for load in loads)
+        return bool(loads)
 
     def _is_launched(self, node: ast.AST) -> bool:
         return self._index.launches.launch_of(node) is not None
-
-    def _joins_group(self, load: ast.expr) -> bool:
-        keyword = self._index.parent(load)
-        call = self._index.parent(keyword) if isinstance(keyword, ast.keyword) else None
-        if not isinstance(keyword, ast.keyword) or keyword.arg != "world_size":
-            return False
-        return isinstance(call, ast.Call) and self._index.qualified_name(call.func) == _JOIN_GROUP
-
-    def is_only_use(self, handover: Handover, drops: Callable[[ast.AST], bool]) -> bool:
-        """Whether nothing but the launch uses the functions, once what ``drops`` tells is gone."""
-        for function, _ in handover.parameters:
-            loads = self._index.names.loads(function.name, self._index.names.scope_of(function))
-            if sum(not drops(load) for load in loads) != 1:
-                return False
-        return True
 
     # ---------------------------------------------------------------- the parent
 

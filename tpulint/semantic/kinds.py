@@ -347,6 +347,8 @@ class Kinds:
         if base.kind is Kind.NUMPY:
             return HOST if node.attr in ("shape", "size", "ndim", "dtype") else base
         if base.kind is Kind.MODULE:
+            if node.attr in ("weight", "bias"):
+                return self._parameter_tensor()
             return base._replace(certain=False) if node.attr == "module" else UNKNOWN
         if base.kind is Kind.DEVICE:
             return HOST
@@ -433,6 +435,11 @@ class Kinds:
                 return HOST
             if name in facts.ITERABLE_WRAPPERS and node.args:
                 return self._element(node.args[0], path, depth)
+            if isinstance(node.func, ast.Attribute) and node.func.attr in ("parameters", "named_parameters"):
+                if self.value(node.func.value, depth).kind is Kind.MODULE:
+                    if node.func.attr == "parameters":
+                        return self._parameter_tensor() if not path else UNKNOWN
+                    return self._parameter_tensor() if path == (1,) else UNKNOWN
             if isinstance(node.func, ast.Attribute) and node.func.attr == "log_every" and node.args:
                 return self._element(node.args[0], path, depth)  # the MetricLogger of torchvision's references
         if isinstance(node, ast.Name):
@@ -449,6 +456,10 @@ class Kinds:
         if value.kind in (Kind.TENSOR, Kind.NUMPY):
             return value
         return UNKNOWN
+
+    def _parameter_tensor(self) -> Value:
+        """A parameter of a module: on the device when the file has to do with one."""
+        return Value(Kind.TENSOR, Side.DEVICE if self.mentions_device else Side.UNKNOWN, certain=False)
 
     def _annotated(self, annotation: ast.expr | None) -> Value:
         if annotation is None:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.names import Names
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 
 SPAWN = "torch.multiprocessing.spawn"
+START_PROCESSES = "torch.multiprocessing.start_processes"
 XMP_SPAWN = "torch_xla.distributed.xla_multiprocessing.spawn"
 XLA_LAUNCH = "torch_xla.launch"
 _PARAMETERS = {
     SPAWN: ("fn", "args", "nprocs", "join", "daemon", "start_method"),
+    START_PROCESSES: ("fn", "args", "nprocs", "join", "daemon", "start_method"),
     XMP_SPAWN: ("fn", "args", "nprocs", "join", "daemon", "start_method"),
     XLA_LAUNCH: ("fn", "args", "start_method", "debug_single_process"),
 }
+_PROCESSES = ("torch.multiprocessing.Process", "multiprocessing.Process")
 _CALL_DEPTH = 8
 
 
@@ -39,7 +42,7 @@ class Launch:
     @property
     def is_xla(self) -> bool:
         """Whether torch_xla starts the processes, one for each chip."""
-        return self.launcher != SPAWN
+        return self.launcher in (XMP_SPAWN, XLA_LAUNCH)
 
     @property
     def starts_processes(self) -> bool:
@@ -128,6 +131,14 @@ class Launches:
 
     # ---------------------------------------------------------------- queries
 
+    def started_by_hand(self) -> Iterator[tuple[ast.Call, list[FunctionNode]]]:
+        """Calls ``Process(target=fn)``, each with the functions of this file that run in the process."""
+        for call in self._tree.calls:
+            if self._names.qualified(call.func) in _PROCESSES:
+                target = next((keyword.value for keyword in call.keywords if keyword.arg == "target"), None)
+                if target is not None:
+                    yield call, self._closure(tuple(self._functions_meant(target)))
+
     def launch_of(self, node: ast.AST) -> Launch | None:
         """The launch in whose processes the node runs."""
         if not self.launches:
@@ -137,10 +148,15 @@ class Launches:
                 return self._launched[ancestor]
         return None
 
-    def before(self, launch: Launch) -> list[ast.AST]:
-        """Nodes that the parent runs before this launch, in its function, in its callers and in what these call."""
+    def is_only_launched(self, function: FunctionNode, drops: Callable[[ast.AST], bool] | None = None) -> bool:
+        """Whether the file uses a launched function for nothing else, not counting uses that ``drops`` tells."""
+        loads = self._names.loads(function.name, self._names.scope_of(function))
+        return sum(drops is None or not drops(load) for load in loads) == 1
+
+    def before(self, call: ast.Call) -> list[ast.AST]:
+        """Nodes that a process runs before this call, in its function, in its callers and in what these call."""
         found: list[ast.AST] = []
-        places: list[ast.AST] = [launch.call]
+        places: list[ast.AST] = [call]
         seen: list[ast.AST] = []
         while places:
             place = places.pop()

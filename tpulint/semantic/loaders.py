@@ -142,6 +142,8 @@ class Loaders:
             if not bindings:
                 return None
             for binding in bindings:
+                if binding.kind == "augment":
+                    continue  # among the changes below
                 whole = binding.kind == "assign" and not binding.path and binding.value is not None
                 parts.append(self._entries(binding.value, depth + 1) if whole and binding.value is not None else None)
             parts.extend(self._changes(node, bindings, depth))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from tpulint.semantic.creations import Creation, Creations
 from tpulint.semantic.definitions import Definitions
@@ -17,15 +16,26 @@ SWAP_FLAG = "torch.__future__.set_swap_module_params_on_conversion"
 _CALL_DEPTH = 4
 
 
-class Move(NamedTuple):
+class Move:
     """One call that puts a module on the device, or what may be one."""
 
-    call: ast.Call
-    module: ast.expr
-    """The expression that is moved."""
-    certain: bool
-    """Whether the argument is known to be a device that is not the host."""
-    creations: tuple[Creation, ...]
+    __slots__ = ("_all", "_creations", "call", "certain", "module")
+
+    def __init__(self, call: ast.Call, module: ast.expr, certain: bool, creations: Creations) -> None:
+        self.call = call
+        self.module = module
+        """The expression that is moved."""
+        self.certain = certain
+        """Whether the argument is known to be a device that is not the host."""
+        self._all = creations
+        self._creations: list[Creation] | None = None
+
+    @property
+    def creations(self) -> list[Creation]:
+        """Objects that may be moved."""
+        if self._creations is None:
+            self._creations = self._all.of(self.module)
+        return self._creations
 
 
 class Moves:
@@ -47,7 +57,7 @@ class Moves:
                 continue
             certain = self.to_device(call)
             if certain is not None and self._kinds.value(func.value).kind in (Kind.MODULE, Kind.UNKNOWN):
-                yield Move(call, func.value, certain, tuple(self.creations.of(func.value)))
+                yield Move(call, func.value, certain, self.creations)
 
     # ---------------------------------------------------------------- where a move goes
 

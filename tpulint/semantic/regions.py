@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from enum import Enum
 
 from tpulint.semantic import torch_facts as facts
@@ -47,6 +48,9 @@ class StepLoop:
         """Functions of this file that run in every step, those called by them included."""
 
 
+_TRAINS_OR_EVALUATES = re.compile(r"backward|no_grad|inference_mode|\beval\(|set_grad_enabled|optimizer_step")
+
+
 class _Events:
     """What one piece of code does, itself and through the functions it calls."""
 
@@ -75,7 +79,11 @@ class Regions:
         self._definitions = definitions
         self._direct: dict[ast.AST | None, _Events] = {}
         self._called: dict[ast.AST | None, list[FunctionNode]] = {}
-        self._collect()
+        # Without any of these words there is no loop to find: most files of a library.
+        self._loops: list[LoopNode] = []
+        if _TRAINS_OR_EVALUATES.search(tree.source.text):
+            self._loops = tree.loops
+            self._collect()
         self.step_loops = self._find_step_loops()
         self._by_loop = {loop.node: loop for loop in self.step_loops}
         self._per_step: dict[FunctionNode, StepLoop] = {}
@@ -143,7 +151,7 @@ class Regions:
                 statement = self._manual_update(attribute)
                 if statement is not None and statement not in self._events(self._holder(statement)).manual_updates:
                     self._events(self._holder(statement)).manual_updates.append(statement)
-        for loop in self._tree.loops:
+        for loop in self._loops:
             if isinstance(loop, ast.For) and self._iterates_device_loader(loop.iter):
                 self._events(loop).boundaries.append(loop.iter)
 
@@ -250,7 +258,7 @@ class Regions:
     # ---------------------------------------------------------------- loops
 
     def _loops_within(self, holder: ast.AST) -> list[LoopNode]:
-        return [loop for loop in self._tree.loops if self._holder(loop) is holder]
+        return [loop for loop in self._loops if self._holder(loop) is holder]
 
     def _summary(self, holder: ast.AST, seen: tuple[ast.AST, ...] = (), into_loops: bool = True) -> _Events:
         """Events of a loop body or function, with those of nested loops and called functions."""
@@ -277,7 +285,7 @@ class Regions:
 
     def _find_step_loops(self) -> list[StepLoop]:
         """Loops with both events, those of step loops below them, directly or through calls, left out."""
-        summaries = {loop: self._summary(loop) for loop in self._tree.loops}
+        summaries = {loop: self._summary(loop) for loop in self._loops}
         both = {loop: events for loop, events in summaries.items() if events.has_step}
         result = []
         for node, events in both.items():
@@ -324,15 +332,50 @@ class Regions:
     def _find_evaluation_loops(self) -> list[LoopNode]:
         """Loops that run a module without a backward pass, under no_grad or after ``eval()``."""
         result = []
-        for loop in self._tree.loops:
+        for loop in self._loops:
             events = self._summary(loop)
             if events.backwards or events.updates or self.step_loop_of(loop) is not None and self._tree.encloses(
                 self.step_loop_of(loop).node, loop  # type: ignore[union-attr]
             ) and not self._without_gradient(loop):
                 continue
-            if self._without_gradient(loop) and self.runs_module(loop):
-                result.append(loop)
+            if (self._without_gradient(loop) or self._after_eval(loop)) and self.runs_module(loop):
+                if not self._goes_through_modules(loop) and not self._has_framework:
+                    result.append(loop)
         return [loop for loop in result if not any(o is not loop and self._tree.encloses(loop, o) for o in result)]
+
+    def _goes_through_modules(self, loop: LoopNode) -> bool:
+        """Whether each turn runs another module: ``for layer in layers: x = layer(x)``."""
+        if not isinstance(loop, ast.For | ast.AsyncFor):
+            return False
+        targets = {node.id for node in ast.walk(loop.target) if isinstance(node, ast.Name)}
+        through = False
+        for node in self._tree.inside(loop, functions=False):
+            if isinstance(node, ast.Call) and self._kinds.value(node.func).kind is Kind.MODULE:
+                if not any(isinstance(part, ast.Name) and part.id in targets for part in ast.walk(node.func)):
+                    return False
+                through = True
+        return through
+
+    @property
+    def _has_framework(self) -> bool:
+        """Whether a training framework deals out the batches, and with them the step boundaries."""
+        return any(
+            isinstance(statement, ast.ImportFrom) and (statement.module or "").split(".", 1)[0] == "accelerate"
+            or isinstance(statement, ast.Import) and any(alias.name == "accelerate" for alias in statement.names)
+            for statement in self._tree.module.body
+        )  # fmt: skip
+
+    def _after_eval(self, loop: LoopNode) -> bool:
+        """Whether a module was last switched by ``eval()``, not ``train()``, in front of a loop of the same function."""
+        begin, function = (loop.lineno, loop.col_offset), self._tree.function_of(loop)
+        last = ""
+        for call in self._tree.calls:
+            if (call.lineno, call.col_offset) >= begin:
+                break
+            if isinstance(call.func, ast.Attribute) and call.func.attr in ("eval", "train"):
+                if self._tree.function_of(call) is function and self._kinds.value(call.func.value).kind is Kind.MODULE:
+                    last = "train" if call.args else call.func.attr
+        return last == "eval"
 
     def _under_no_grad(self, node: ast.AST) -> bool:
         child = node
@@ -426,14 +469,17 @@ class Regions:
             child = ancestor
         return None
 
-    def gate_of(self, node: ast.AST) -> ast.If | None:
-        """The ``if`` between the node and its loop that opens only every n-th turn or on a rare condition."""
+    def gate_of(self, node: ast.AST) -> ast.AST | None:
+        """The ``if`` (or ``and``) between the node and its loop that opens only every n-th turn or on a rare condition."""
         child = node
         for ancestor in self._tree.ancestors(node):
             if isinstance(ancestor, (*LOOPS, *FUNCTIONS)):
                 return None
             if isinstance(ancestor, ast.If) and self._tree.in_body(ancestor, child) and self._is_interval(ancestor.test):
                 return ancestor
+            if isinstance(ancestor, ast.BoolOp) and isinstance(ancestor.op, ast.And):
+                if any(self._is_interval(value) for value in ancestor.values[: ancestor.values.index(child)]):  # type: ignore[arg-type]
+                    return ancestor
             child = ancestor
         return None
 
@@ -469,6 +515,10 @@ class Regions:
                 if called == "builtins.range" or called == "builtins.enumerate" and binding.path == (0,):
                     return True
         return False
+
+    def is_gated(self, function: FunctionNode) -> bool:
+        """Whether a step runs a function only at a log interval."""
+        return function in self._gated
 
     def pace_of(self, node: ast.AST) -> Pace:
         """How often the node runs: the nearest loop around it decides, then the caller of its function."""

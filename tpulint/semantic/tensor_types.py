@@ -1,12 +1,12 @@
-"""Tensor classes of CUDA (``torch.cuda.FloatTensor``), which say dtype and device in one, and what is done with them."""
+"""Tensor classes of CUDA (``torch.cuda.FloatTensor``), which say dtype and device in one, and their uses."""
 
 from __future__ import annotations
 
 import ast
 from typing import TYPE_CHECKING
 
-from tpulint.semantic.device_flow import Key
 from tpulint.semantic.torch_facts import CUDA_TENSOR_TYPES
+from tpulint.semantic.variables import Key
 
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
@@ -51,8 +51,9 @@ class TensorTypes:
             if head == "torch.cuda" and last in CUDA_TENSOR_TYPES and not self._is_variable(node):
                 references.append((node, last))
         for text in index.tree.strings:
-            if text.value.startswith("torch.cuda.") and text.value[11:] in CUDA_TENSOR_TYPES:  # type: ignore[union-attr, arg-type]
-                references.append((text, text.value[11:]))  # type: ignore[index, arg-type]
+            head, _, last = str(text.value).rpartition(".")
+            if head == "torch.cuda" and last in CUDA_TENSOR_TYPES:
+                references.append((text, last))
         self.uses = [self._use(node, name) for node, name in references]
 
     def _is_variable(self, node: ast.expr) -> bool:
@@ -74,11 +75,11 @@ class TensorTypes:
                 use.unknown.append(node)
                 return use
         if isinstance(parent, ast.Assign) and len(parent.targets) == 1:
-            keys = self._index.devices.flow.keys_of(parent.targets[0])
+            keys = self._index.devices.flow.variables.keys_of(parent.targets[0])
             if keys and keys[0][0] == "name":
                 use.variable = keys[0]
                 use.only = self._holds_only(keys[0], name)
-                for load in self._index.devices.flow.loads(keys[0]):
+                for load in self._index.devices.flow.variables.loads(keys[0]):
                     self._sort(use, load)
                 return use
         self._sort(use, whole)
@@ -95,7 +96,9 @@ class TensorTypes:
 
     def _holds_only(self, key: Key, name: str) -> bool:
         for node in self._tree.names:
-            if node.id != key[2] or isinstance(node.ctx, ast.Load) or self._index.devices.flow.keys_of(node) != (key,):
+            if node.id != key[2] or isinstance(node.ctx, ast.Load):
+                continue
+            if self._index.devices.flow.variables.keys_of(node) != (key,):
                 continue
             statement = self._tree.parents[node]
             if not isinstance(statement, ast.Assign):

@@ -6,10 +6,10 @@ import ast
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tpulint.semantic.device_flow import says_device
 from tpulint.semantic.names import Binding, Scope
 from tpulint.semantic.torch_facts import DEVICE_FACTORIES
 from tpulint.semantic.tree import FUNCTIONS
+from tpulint.semantic.variables import says_device
 
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
@@ -51,7 +51,7 @@ class XlaDevices:
         if isinstance(node, ast.Name):
             return any(self._binding_gives_device(binding, depth) for binding in self._names.bindings(node))
         if isinstance(node, ast.Attribute) and says_device(node.attr):
-            return any(self.is_device(value, depth) for value in self._index.devices.flow.stores(node.attr))
+            return any(self.is_device(value, depth) for value in self._index.devices.flow.variables.stores(node.attr))
         return False
 
     def _call_gives_device(self, node: ast.Call, depth: int) -> bool:
@@ -63,7 +63,7 @@ class XlaDevices:
         function = self._index.definitions.function_called(node)
         if function is None:
             flow = self._index.devices.flow
-            return any(flow.answers_default(node, item) and self.is_device(item, depth) for item in node.args)
+            return any(flow.places.answers_default(node, item) and self.is_device(item, depth) for item in node.args)
         inside = self._tree.inside(function, functions=False)
         return any(
             isinstance(n, ast.Return) and n.value is not None and self.is_device(n.value, depth + 2) for n in inside
@@ -92,7 +92,8 @@ class XlaDevices:
             return self._names.qualified(annotation) == "torch.device"
         flow = self._index.devices.flow
         key = ("name", binding.statement, binding.name)
-        return says_device(binding.name) and any(flow.place(load).kind == "device" for load in flow.loads(key))
+        uses = (flow.places.of(load) for load in flow.variables.loads(key))
+        return says_device(binding.name) and any(place.kind == "device" for place in uses)
 
     # ---------------------------------------------------------------- variables
 

@@ -22,7 +22,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         if place is None and len(call.args) > _LOADERS[name]:
             place = call.args[_LOADERS[name]]
         if place is None:
-            if ctx.index.moves.has_device and _is_only_state(ctx, call):
+            if ctx.index.moves.has_device and not _saves_host_tensors(ctx) and _is_only_state(ctx, call):
                 fix = ctx.fix(
                     'Load with `map_location="cpu"`',
                     Applicability.SAFE,
@@ -38,6 +38,11 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         message = f"`{name}` cannot put tensors on an XLA device, nor on a GPU that is not there; load them to the host"
         certainty = Certainty.CERTAIN if certain else Certainty.LIKELY
         yield ctx.finding(place, message, _loaded_to_host(ctx, call, place), certainty=certainty)
+
+
+def _saves_host_tensors(ctx: FileContext) -> bool:
+    """Whether the file writes its checkpoints with ``xm.save``, so that they load anywhere."""
+    return next(ctx.index.references("torch_xla.core.xla_model.save"), None) is not None
 
 
 def _goes_to_device(ctx: FileContext, place: ast.expr) -> bool | None:

@@ -18,15 +18,21 @@ _SEEDS_DEVICE = (
 )
 """What seeds the device, or is rewritten to what does."""
 
-_RANDOM = r"[Dd]ropout|rand(n|int|perm)?(_like)?\(|\.(normal|uniform|bernoulli|exponential)_\(|multinomial|bernoulli\("
+_DRAWN_ON_DEVICE = (
+    r"[Dd]ropout|rand\w*_like\(|\.(normal|uniform|bernoulli|exponential)_\(|multinomial\(|bernoulli\(|"
+    r"\brand(n|int|perm)?\([^()\n]*device="
+)
+"""What a model or loss draws from the device. Elsewhere the seed may matter to a model of another file."""
+
 _SIMPLE = (ast.Constant, ast.Name, ast.Attribute, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop, ast.expr_context)
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
-    if not ctx.index.moves.has_device or next(ctx.index.references(*_SEEDS_DEVICE), None) is not None:
+    calls = list(ctx.index.calls_to("torch.manual_seed"))
+    if not calls or not ctx.index.moves.has_device or next(ctx.index.references(*_SEEDS_DEVICE), None) is not None:
         return
-    severity = Severity.WARNING if ctx.index.mentions(_RANDOM) else Severity.INFO
-    for call in ctx.index.calls_to("torch.manual_seed"):
+    severity = Severity.WARNING if ctx.index.mentions(_DRAWN_ON_DEVICE) else Severity.INFO
+    for call in calls:
         statement = ctx.index.statement_of(call)
         values = [*call.args, *(item.value for item in call.keywords)]
         if not isinstance(statement, ast.Expr) or statement.value is not call or len(values) != 1:

@@ -11,11 +11,14 @@ from tpulint.model import Applicability, Certainty, Finding, Fix, Scope, Severit
 from tpulint.semantic.devices import Devices, Role, Site
 
 if TYPE_CHECKING:
-    from tpulint.folding import Folding
+    from tpulint.context import Folding
 
 _REASON = "Every place that chooses the device is certain, and they change together."
 _SILENT = "so without a GPU this trains on the host CPU without a word"
-_MODEL_PARALLEL = "The file uses several GPUs by number: one process drives one XLA device, so the parts of the model must share it or be sharded with `torch_xla.distributed.spmd`"
+_MODEL_PARALLEL = (
+    "The file uses several GPUs by number: one process drives one XLA device, "
+    "so the parts of the model must share it or be sharded with `torch_xla.distributed.spmd`"
+)
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
@@ -23,7 +26,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     sites = devices.sites
     if not sites or not ctx.index.mentions(r"(?m)^\s*(?:import|from)\s+torch\b"):
         return
-    numbers = {site.index for site in sites if site.role is not Role.COMPARISON and site.index.isdigit()}
+    numbers = {site.number for site in sites if site.role is not Role.COMPARISON and site.number.isdigit()}
     fix = _choose_xla(ctx, devices) if len(numbers) < 2 else None
     for site in sites:
         certainty = Certainty.CERTAIN if site.certain else Certainty.LIKELY

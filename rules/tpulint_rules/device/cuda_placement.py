@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Span
 from tpulint.semantic import Kind
-from tpulint.semantic.device_flow import says_device
+from tpulint.semantic.variables import says_device
 
 _KNOWN = (Kind.TENSOR, Kind.MODULE)
 _NEVER = (Kind.NUMPY, Kind.DEVICE, Kind.LOADER, Kind.OPTIMIZER, Kind.SCHEDULER)

@@ -11,7 +11,7 @@ from tpulint.semantic.tensor_types import TypeUse
 from tpulint.semantic.torch_facts import CUDA_TENSOR_TYPES
 
 _REASON = "The class of the host is used and its tensors are moved, which gives the same values on the XLA device."
-_DEFAULT = "Only tensors made without `device=` follow the default device; a shuffling DataLoader then draws its order on the host."
+_DEFAULT = "Only tensors made without `device=` follow the default device; a DataLoader still shuffles on the host."
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:

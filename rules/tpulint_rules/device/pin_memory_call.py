@@ -73,6 +73,6 @@ def _factory_arguments(ctx: FileContext) -> Iterator[Finding]:
                 fix = ctx.fix("Leave out `pin_memory`", Applicability.SAFE, _REASON)
                 fix.delete_argument(call, keyword)
                 yield ctx.finding(
-                    keyword, f"`pin_memory=True` of `{name}` fails on a TPU machine: it page-locks memory for a GPU", fix,
+                    keyword, f"`pin_memory=True` of `{name}` fails on a TPU machine: it locks memory for a GPU", fix,
                     certainty=Certainty.CERTAIN if certain else Certainty.LIKELY,
                 )  # fmt: skip

@@ -10,18 +10,22 @@ from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope
 from tpulint.semantic import FunctionNode
 from tpulint.semantic.handovers import Handovers
-from tpulint.semantic.launches import SPAWN, Launch
+from tpulint.semantic.launches import Launch
 
 if TYPE_CHECKING:
     from tpulint.folding import Folding
 
 _GPU_WORDS = r"nccl|torch\.cuda|\.cuda\(|[\"']cuda|device_ids"
 _NONE_START = (
-    "`torch.multiprocessing.spawn` starts one process per GPU: none on a TPU machine, so nothing trains and the script "
-    "ends without an error; start them with `torch_xla.launch`"
+    "`torch.multiprocessing` starts one process per GPU: none on a TPU machine, so nothing trains and the script ends "
+    "without an error; start them with `torch_xla.launch`"
 )
 _NOT_SHARED = (
-    "processes that `torch.multiprocessing.spawn` starts do not share out the chips of a TPU machine; start them with "
+    "processes that `torch.multiprocessing` starts do not share out the chips of a TPU machine; start them with "
+    "`torch_xla.launch`"
+)
+_BY_HAND = (
+    "a process started by hand does not know which chip of a TPU machine is its own; start all of them with "
     "`torch_xla.launch`"
 )
 
@@ -29,7 +33,7 @@ _NOT_SHARED = (
 def check(ctx: FileContext) -> Iterator[Finding]:
     index = ctx.index
     for launch in index.launches.launches:
-        if launch.launcher != SPAWN:
+        if launch.is_xla:
             continue
         wanted = launch.arguments.get("nprocs")
         if wanted is not None and index.device_counts.is_count(wanted):
@@ -38,6 +42,18 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             # with a number of processes of its own, only the rest of the file tells whether they are to use GPUs
             fix = _fix(ctx, launch, per_gpu=False)
             yield ctx.finding(launch.call, _NOT_SHARED, fix, certainty=Certainty.LIKELY)
+
+
+    for call, functions in index.launches.started_by_hand():
+        if any(_trains(ctx, function) for function in functions) and index.mentions(_GPU_WORDS):
+            yield ctx.finding(call, _BY_HAND, certainty=Certainty.LIKELY)
+
+
+def _trains(ctx: FileContext, function: FunctionNode) -> bool:
+    """Whether a function joins a process group of GPUs or holds a training loop."""
+    groups = ctx.index.process_groups
+    joined = any(groups.on_device and ctx.index.tree.encloses(function, join.call) for join in groups.joins)
+    return joined or any(ctx.index.tree.encloses(function, loop.node) for loop in ctx.index.step_loops)
 
 
 def _fix(ctx: FileContext, launch: Launch, *, per_gpu: bool) -> FixBuilder:
@@ -83,10 +99,12 @@ def _hand_over(
     ctx: FileContext, fix: FixBuilder, launch: Launch, handed: Handovers, gone: list[ast.AST], folding: Folding
 ) -> None:
     """Let the launched functions ask for the number of processes: in the parent, that would start the runtime."""
+    launches = ctx.index.launches
     lines: dict[FunctionNode, list[str]] = {}
     dropped: list[ast.expr] = []
     for item in handed.items:
-        if not item.attribute and handed.is_only_use(item, folding.drops):
+        alone = all(launches.is_only_launched(function, folding.drops) for function, _ in item.parameters)
+        if alone and not item.attribute:
             dropped.append(item.item)
             for function, parameter in item.parameters:
                 fix.delete_parameter(function, parameter)
@@ -96,7 +114,17 @@ def _hand_over(
                 xr = fix.use("torch_xla.runtime", alias="xr", at=function.body[0])
                 lines.setdefault(function, []).append(f"{target} = {xr}.world_size()")
     for function, assignments in lines.items():
-        fix.insert_at_start(function, "\n".join(assignments))
+        joins = ctx.index.process_groups.joins
+        join = next((join for join in joins if ctx.index.function_of(join.call) is function), None)
+        if launches.is_only_launched(function, folding.drops):
+            fix.insert_at_start(function, "\n".join(assignments))
+        elif join is not None:
+            # called directly as well, perhaps under torchrun: there the number is known when the group is joined
+            fix.insert_after(ctx.index.statement_of(join.call), "\n".join(assignments))
+        elif ctx.index.mentions(r"LOCAL_RANK|[\"']RANK[\"']|env://"):
+            fix.give_up()
+        else:
+            fix.insert_at_start(function, "\n".join(assignments))
     if not dropped:
         return
     passed = launch.arguments["args"]

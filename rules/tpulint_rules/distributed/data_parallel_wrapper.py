@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Finding, Scope, Span
+from tpulint_rules.distributed._wrapper_inputs import move_inputs
 
 _MESSAGE = "`DataParallel` uses one chip of a TPU machine and says nothing; `torch_xla.launch` uses all"
 _QUESTIONS = frozenset({
@@ -37,6 +38,7 @@ def _fix(ctx: FileContext, call: ast.Call) -> FixBuilder | None:
     target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
     if not _unwrap_uses(ctx, fix, call, target):
         return None
+    move_inputs(ctx, fix, call)
     if isinstance(statement, ast.Assign) and statement.value is call and target is not None and _same(target, wrapped):
         fix.delete(_emptied(ctx, statement))
         return fix

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding
+from tpulint_rules.distributed._wrapper_inputs import move_inputs
 
 _WRAPPER = "torch.nn.parallel.DistributedDataParallel"
 _BUCKET_VIEW = "gradient_as_bucket_view"
@@ -34,6 +35,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         if len(call.args) > 3:
             fix.give_up()  # what follows by position would move up
         fix.delete_arguments(call, gone)
+        move_inputs(ctx, fix, call)
         name = named[0].arg if isinstance(named[0], ast.keyword) else _GPUS[0]
         message = f"`{name}` of `DistributedDataParallel` chooses a GPU; the process has one XLA device and no choice"
         yield ctx.finding(named[0], message, fix)

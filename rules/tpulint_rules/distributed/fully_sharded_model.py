@@ -22,4 +22,5 @@ _ADVICE = (
 def check(ctx: FileContext) -> Iterator[Finding]:
     for call in ctx.index.calls_to(*_WRAPPERS):
         name = (ctx.index.qualified_name(call.func) or "").rpartition(".")[2]
-        yield ctx.finding(call.func, f"`{name}` of torch raises on XLA devices; torch_xla has one of its own", help=_ADVICE)
+        message = f"`{name}` of torch raises on XLA devices; torch_xla has one of its own"
+        yield ctx.finding(call.func, message, help=_ADVICE)

@@ -45,7 +45,7 @@ def _is_product(ctx: FileContext, node: ast.expr) -> bool:
 def _comparison(ctx: FileContext, node: ast.Compare) -> Iterator[Finding]:
     """A demand for GPUs: an assertion, a way out of the script, the answer of a function, a branch."""
     wants_many = _wants_many(ctx, node)
-    if wants_many is None or any(launch.launcher == SPAWN for launch in ctx.index.launches.launches):
+    if wants_many is None or any(not launch.is_xla for launch in ctx.index.launches.launches):
         return  # started processes and the conditions around them belong together
     holder = _holder(ctx, node)
     if isinstance(holder, ast.Assert) and wants_many:

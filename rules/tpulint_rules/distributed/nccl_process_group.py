@@ -10,7 +10,9 @@ from tpulint.model import Applicability, Certainty, Finding, Scope
 from tpulint.semantic.origins import origins, written_at
 from tpulint.semantic.process_groups import Join
 
+_METHOD = 'init_method="xla://"'
 _FROM_THE_RUNTIME = ("world_size", "rank", "device_id")
+_RUNTIME_NUMBERS = ("torch_xla.runtime.world_size", "torch_xla.runtime.global_ordinal")
 _FOR_GPUS = r"torch\.cuda|\.cuda\(|[\"']cuda|device_ids"
 
 
@@ -38,35 +40,57 @@ def _fix(ctx: FileContext, join: Join) -> FixBuilder:
     call, given = join.call, join.given
     reason = "The backend takes rank and number of processes from the XLA runtime, under launch and torchrun alike."
     fix = ctx.fix("Use the backend `xla`", Applicability.SAFE, reason, Scope.STATEMENT)
-    if "store" in given or "pg_options" in given:
-        fix.give_up()
+    if "store" in given or "pg_options" in given or ctx.index.mentions(r"distributed\.rpc\b"):
+        fix.give_up()  # the group has members of its own: not every process, or not by rank
         return fix
+    if any(not ctx.index.process_groups.is_nccl(origin.node) for origin in join.backends):
+        fix.lower(Applicability.UNSAFE, "A condition or the command line chose the backend.")
     fix.use("torch_xla.distributed.xla_backend", at=call)
     items: dict[str, ast.expr | ast.keyword] = dict(given)
     items.update({item.arg: item for item in call.keywords if item.arg is not None})
     gone = [items[name] for name in _FROM_THE_RUNTIME if name in items]
-    added = []
-    if (backend := join.backend) is not None:
-        _write_backend(ctx, fix, backend)
-    else:
-        added.append('backend="xla"')
-    if (method := given.get("init_method")) is not None:
-        fix.replace(method, '"xla://"')
-    elif gone and isinstance(gone[0], ast.keyword):
-        fix.replace(gone.pop(0), 'init_method="xla://"')
-    else:
-        added.append('init_method="xla://"')
-    if added:
-        keyword, _, value = ", ".join(added).partition("=")
+    backend, method = given.get("backend"), given.get("init_method")
+    written = None if backend is None else _write_backend(ctx, backend)
+    added = ['backend="xla"'] if backend is None else []
+    if method is None:
+        added.append(_METHOD)
+    new = ", ".join(added)
+    if gone and new and isinstance(gone[0], ast.keyword):
+        fix.replace(gone.pop(0), new)
+        new = ""
+    if method is not None:
+        fix.replace(method, '"xla://"' + (f", {new}" if new else ""))
+        new = ""
+    if written is not None:
+        here = new and written[0] is backend
+        fix.replace(written[0], written[1] + (f", {new}" if here else ""))
+        new = "" if here else new
+    if new:
+        keyword, _, value = new.partition("=")
         fix.set_argument(call, keyword, value)
     fix.delete_arguments(call, gone)
+    for item in (item for name, item in items.items() if name in _FROM_THE_RUNTIME):
+        if (unread := _unread(ctx, item)) is not None:
+            fix.delete(unread)
     return fix
 
 
-def _write_backend(ctx: FileContext, fix: FixBuilder, backend: ast.expr) -> None:
-    """Name the backend in the one place that says it, be it a variable, a setting or the default of an option."""
+def _unread(ctx: FileContext, item: ast.expr | ast.keyword) -> ast.Assign | None:
+    """``world_size = xr.world_size()`` when this argument is all that it is there for."""
+    value = item.value if isinstance(item, ast.keyword) else item
+    bindings = ctx.index.names.bindings(value) if isinstance(value, ast.Name) else []
+    if not isinstance(value, ast.Name) or len(bindings) != 1 or not isinstance(bindings[0].statement, ast.Assign):
+        return None
+    statement = bindings[0].statement
+    asked = ctx.index.qualified_name(statement.value.func) if isinstance(statement.value, ast.Call) else None
+    alone = len(ctx.index.names.loads(value.id, ctx.index.names.scope_of(bindings[0].node))) == 1
+    return statement if alone and asked in _RUNTIME_NUMBERS and len(statement.targets) == 1 else None
+
+
+def _write_backend(ctx: FileContext, backend: ast.expr) -> tuple[ast.expr, str]:
+    """The one place that names the backend, a variable or the default of an option as well, and its new text."""
     place = written_at(ctx.index, backend)
     if isinstance(place, ast.Name | ast.Attribute):
         place = backend
     quote = ctx.text(place)[-1] if isinstance(place, ast.Constant) and isinstance(place.value, str) else '"'
-    fix.replace(place, f"{quote}xla{quote}")
+    return place, f"{quote}xla{quote}"

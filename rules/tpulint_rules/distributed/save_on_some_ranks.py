@@ -11,7 +11,12 @@ from tpulint.model import Applicability, Finding, Scope
 _SAVE = "torch_xla.core.xla_model.save"
 
 
+_COLLECTIVES = r"optimizer_step|reduce_gradients|all_reduce|DistributedDataParallel"
+
+
 def check(ctx: FileContext) -> Iterator[Finding]:
+    if not _leaves_collectives_pending(ctx):
+        return
     told: list[ast.If] = []
     for call in ctx.index.calls_to(_SAVE):
         condition = ctx.index.ranks.condition_of(call)
@@ -23,6 +28,11 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             "in what is pending"
         )
         yield ctx.finding(call, message, _fix(ctx, call, condition))
+
+
+def _leaves_collectives_pending(ctx: FileContext) -> bool:
+    """Whether some training step averages gradients and does not end."""
+    return ctx.index.mentions(_COLLECTIVES) and any(not loop.boundaries for loop in ctx.index.step_loops)
 
 
 def _asks_for_other_ranks(call: ast.Call) -> bool:

@@ -24,6 +24,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         launch = index.launches.launch_of(node)
         if name is None or name not in RANK_VARIABLES or name in written or launch is None or not launch.is_xla:
             continue
+        if not all(index.launches.is_only_launched(function) for function in launch.functions):
+            continue  # called directly as well, perhaps under torchrun
         raises = isinstance(node, ast.Subscript)
         effect = "KeyError" if raises else "the default is taken in every process"
         message = f"only torchrun sets `{name}`; in a process of `{launch.launcher}` it is missing: {effect}"

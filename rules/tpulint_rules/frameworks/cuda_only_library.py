@@ -11,20 +11,20 @@ from tpulint.model import Finding, Severity
 _ATTENTION = "`torch.nn.functional.scaled_dot_product_attention` does the same on XLA"
 _OPTIMIZERS = "the optimizers of torch.optim run on XLA"
 _PLAIN = "write it with operations of torch, which XLA fuses"
+_MEMORY = "`torch_xla.core.xla_model.get_memory_info` tells the memory in use"
+_SPARSE = "sparse convolutions have no XLA kernels"
+_COMPILED = "XLA compiles models itself"
 _LIBRARIES = {
     "flash_attn": _ATTENTION, "xformers": _ATTENTION, "flash_attn_interface": _ATTENTION,
     "bitsandbytes": _OPTIMIZERS, "apex": _OPTIMIZERS, "amp_C": _OPTIMIZERS,
     "deepspeed": "shard with `torch_xla.distributed.fsdp` or SPMD",
     "horovod": "average gradients with `xm.optimizer_step` or DistributedDataParallel",
     "transformer_engine": "bfloat16 is what XLA computes fast",
-    "triton": _PLAIN, "cupy": _PLAIN, "pycuda": _PLAIN, "tinycudann": _PLAIN, "mamba_ssm": _PLAIN, "causal_conv1d": _PLAIN,
-    "spconv": "sparse convolutions have no XLA kernels", "MinkowskiEngine": "sparse convolutions have no XLA kernels",
-    "torchsparse": "sparse convolutions have no XLA kernels", "numba.cuda": _PLAIN,
-    "pynvml": "`torch_xla.core.xla_model.get_memory_info` tells the memory in use",
-    "py3nvml": "`torch_xla.core.xla_model.get_memory_info` tells the memory in use",
-    "nvidia_smi": "`torch_xla.core.xla_model.get_memory_info` tells the memory in use",
-    "GPUtil": "`torch_xla.core.xla_model.get_memory_info` tells the memory in use",
-    "nvidia.dali": "load with torch.utils.data", "tensorrt": "XLA compiles models itself", "torch_tensorrt": "XLA compiles models itself",
+    "triton": _PLAIN, "cupy": _PLAIN, "pycuda": _PLAIN, "tinycudann": _PLAIN, "mamba_ssm": _PLAIN,
+    "causal_conv1d": _PLAIN, "numba.cuda": _PLAIN,
+    "spconv": _SPARSE, "MinkowskiEngine": _SPARSE, "torchsparse": _SPARSE,
+    "pynvml": _MEMORY, "py3nvml": _MEMORY, "nvidia_smi": _MEMORY, "GPUtil": _MEMORY,
+    "nvidia.dali": "load with torch.utils.data", "tensorrt": _COMPILED, "torch_tensorrt": _COMPILED,
 }  # fmt: skip
 
 

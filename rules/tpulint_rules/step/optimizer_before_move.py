@@ -10,6 +10,7 @@ from tpulint.model import Applicability, Certainty, Finding, Scope, Severity, Sp
 from tpulint.semantic import FUNCTIONS, Kind
 from tpulint.semantic.creations import Creation
 from tpulint.semantic.moves import Move
+from tpulint.semantic.torch_facts import OPTIMIZER_PREFIXES
 from tpulint_rules.step._kept_parameters import keep_parameters
 
 _GIVES_PARAMETERS = ("parameters", "named_parameters")
@@ -17,11 +18,10 @@ _GIVES_PARAMETERS = ("parameters", "named_parameters")
 
 def check(ctx: FileContext) -> Iterator[Finding]:
     moves = ctx.index.moves
-    if not moves.moves or moves.keeps_parameters:
+    optimizers = [(call, _parameters_of(ctx, call)) for call in ctx.index.calls if _is_optimizer_call(ctx, call)]
+    # Where no optimizer is built, one may still come in from another file, to be stepped here.
+    if not (optimizers or ctx.index.mentions(r"\.step\(|Optimizer\b")) or moves.keeps_parameters:
         return
-    optimizers = [
-        (call, _parameters_of(ctx, call)) for call in ctx.index.calls if ctx.index.kind(call) is Kind.OPTIMIZER
-    ]
     told: list[Move] = []
     for optimizer, modules in optimizers:
         for module in modules:
@@ -63,6 +63,14 @@ def _finding(ctx: FileContext, optimizer: ast.AST, move: Move, certainty: Certai
 
 
 # -------------------------------------------------------------------- finding
+
+
+def _is_optimizer_call(ctx: FileContext, call: ast.Call) -> bool:
+    name = ctx.index.qualified_name(call.func)
+    if name is None:
+        # A function that builds one is looked into where it does.
+        return ctx.index.definitions.class_called(call) is not None and ctx.index.kind(call) is Kind.OPTIMIZER
+    return name.startswith(OPTIMIZER_PREFIXES) and ctx.index.kind(call) is Kind.OPTIMIZER
 
 
 def _parameters_of(ctx: FileContext, optimizer: ast.Call) -> list[ast.expr]:

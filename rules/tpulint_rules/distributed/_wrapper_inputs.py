@@ -1,0 +1,49 @@
+"""What a wrapper around a model did with its inputs on GPUs: it moved them to the device of the process."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tpulint.context import FileContext, FixBuilder
+from tpulint.model import Applicability
+from tpulint.semantic import FUNCTIONS, Binding, Kind, Side
+
+_DEPTH = 4
+
+
+def move_inputs(ctx: FileContext, fix: FixBuilder, wrapper: ast.Call) -> None:
+    """Move what is passed to the wrapped model from the host, as the wrapper did."""
+    for call in ctx.index.calls:
+        if not isinstance(call.func, ast.Name | ast.Attribute) or not _means(ctx, call.func, wrapper, 0):
+            continue
+        for argument in (*call.args, *(keyword.value for keyword in call.keywords)):
+            value = ctx.index.value(argument)
+            if value.kind is not Kind.TENSOR or value.side is not Side.HOST:
+                continue
+            if not value.certain:
+                fix.lower(Applicability.UNSAFE, "What is passed to the model is likely on the host, and is moved now.")
+            fix.append(argument, f".to({fix.device(argument)})")
+
+
+def _means(ctx: FileContext, node: ast.expr, wrapper: ast.Call, depth: int) -> bool:
+    """Whether a variable may hold what the wrapper's call gave."""
+    if node is wrapper:
+        return True
+    if depth > _DEPTH:
+        return False
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        return _means(ctx, node.func.value, wrapper, depth)  # DDP(model).to(device)
+    bindings: tuple[Binding, ...] = ()
+    if isinstance(node, ast.Name):
+        bindings = ctx.index.flow.reaching(node)
+    elif isinstance(node, ast.Attribute):
+        bindings = ctx.index.flow.reaching_attribute(node)
+    return any(_means(ctx, value, wrapper, depth + 1) for binding in bindings for value in _values(ctx, binding))
+
+
+def _values(ctx: FileContext, binding: Binding) -> Iterator[ast.expr]:
+    if binding.kind == "assign" and not binding.path and binding.value is not None:
+        yield binding.value
+    elif binding.kind == "parameter" and isinstance(binding.statement, FUNCTIONS):
+        yield from ctx.index.definitions.arguments_for(binding.statement, binding.name)

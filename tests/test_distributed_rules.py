@@ -1,0 +1,404 @@
+"""Rules of the distributed family together, one by one, and in the traps of programs that start processes."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import textwrap
+from typing import NamedTuple
+
+import pytest
+
+from tpulint.catalog import Catalogue, Rule, load
+from tpulint.config import Settings
+from tpulint.linter import lint
+from tpulint.model import FileResult
+from tpulint.selection import enabled
+from tpulint.semantic import SemanticIndex
+from tpulint.source import SourceFile
+
+CATALOGUE = load()
+FAMILY = tuple(rule for rule in CATALOGUE.rules if rule.category == "distributed")
+
+SPAWN_SCRIPT = '''\
+import argparse
+import os
+
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+import torch.nn as nn
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader
+from torch.utils.data.distributed import DistributedSampler
+
+
+def setup(rank, world_size):
+    os.environ["MASTER_ADDR"] = "localhost"
+    os.environ["MASTER_PORT"] = "12355"
+    dist.init_process_group("nccl", rank=rank, world_size=world_size)
+
+
+def train(rank, world_size, dataset, epochs):
+    """One process."""
+    setup(rank, world_size)
+    model = DDP(nn.Linear(8, 4).to(rank), device_ids=[rank], output_device=rank)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    sampler = DistributedSampler(dataset, num_replicas=world_size, rank=rank)
+    loader = DataLoader(dataset, batch_size=64 // world_size, sampler=sampler)
+    for epoch in range(epochs):
+        sampler.set_epoch(epoch)
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss = nn.functional.cross_entropy(model(x.to(rank)), y.to(rank))
+            loss.backward()
+            optimizer.step()
+        dist.barrier()
+    if rank == 0:
+        torch.save(model.module.state_dict(), "model.pt")
+
+
+def main():
+    args = argparse.Namespace(epochs=2)
+    world_size = torch.cuda.device_count()
+    if world_size < 2:
+        raise SystemExit("needs two GPUs")
+    mp.spawn(train, args=(world_size, [], args.epochs), nprocs=world_size, join=True)
+
+
+if __name__ == "__main__":
+    main()
+'''
+
+NAMESPACE_SCRIPT = '''\
+import argparse
+
+import torch
+import torch.distributed as dist
+
+
+def worker(gpu, args):
+    args.rank = args.rank * args.ngpus + gpu
+    dist.init_process_group(backend=args.backend, init_method=args.url, world_size=args.world_size, rank=args.rank)
+    per_process = args.batch_size // args.world_size
+    print(per_process, dist.get_world_size())
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--backend", default="nccl")
+    parser.add_argument("--url", default="tcp://localhost:1234")
+    parser.add_argument("--batch-size", default=64, type=int)
+    parser.add_argument("--rank", default=0, type=int)
+    parser.add_argument("--nodes", default=1, type=int)
+    args = parser.parse_args()
+    args.ngpus = torch.cuda.device_count()
+    args.world_size = args.ngpus * args.nodes
+    if args.ngpus > 1:
+        torch.multiprocessing.spawn(worker, nprocs=args.ngpus, args=(args,))
+    else:
+        worker(0, args)
+
+
+main()
+'''
+
+XLA_SCRIPT = '''\
+import torch
+import torch.nn as nn
+import torch_xla
+import torch_xla.core.xla_model as xm
+import torch_xla.distributed.parallel_loader as pl
+from torch.utils.data import DataLoader
+
+device = torch_xla.device()
+
+
+def train(index, dataset):
+    model = nn.Linear(8, 4).to(device)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    loader = DataLoader(dataset, batch_size=8, shuffle=True, drop_last=True)
+    feed = pl.MpDeviceLoader(loader, device)
+    print(len(feed.dataset))
+    for epoch in range(2):
+        for x, y in feed:
+            loss = nn.functional.cross_entropy(model(x), y)
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+    if xm.is_master_ordinal():
+        xm.save(model.state_dict(), "model.pt")
+
+
+if __name__ == "__main__":
+    torch_xla.launch(train, args=([],))
+'''
+
+SCRIPTS = {"spawn": SPAWN_SCRIPT, "namespace": NAMESPACE_SCRIPT, "xla": XLA_SCRIPT}
+
+
+class Ordered(NamedTuple):
+    """A catalogue that runs its rules in the order given."""
+
+    rules: tuple[Rule, ...]
+
+    def select(self, settings: Settings) -> tuple[Rule, ...]:
+        return tuple(rule for rule in self.rules if rule in enabled(self.rules, settings))
+
+
+def fixed(text: str, catalogue: Catalogue | Ordered = CATALOGUE, codes: tuple[str, ...] = ("TPU6",)) -> FileResult:
+    settings = Settings(select=codes, preview=True, fix=True, unsafe_fixes=True)
+    result = lint(SourceFile.from_text(text, "script.py"), settings, catalogue)  # type: ignore[arg-type]
+    assert result.error == ""
+    return result
+
+
+def found(text: str, *codes: str) -> list[str]:
+    result = lint(SourceFile.from_text(text, "script.py"), Settings(select=codes, preview=True), CATALOGUE)
+    return [finding.code for finding in result.findings]
+
+
+def undefined(text: str) -> set[str]:
+    """Names that are read and never bound: what a fix that is not whole leaves behind."""
+    index = SemanticIndex(SourceFile.from_text(text), ast.parse(text))
+    names = index.names
+    read = [node for node in index.tree.names if isinstance(node.ctx, ast.Load) and not hasattr(builtins, node.id)]
+    return {node.id for node in read if names.find(node.id, names.scope_of(node)) is None} - {"__name__"}
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_nothing_is_left_undefined(name: str) -> None:
+    assert undefined(SCRIPTS[name]) == set()
+    assert undefined(fixed(SCRIPTS[name]).text) == set()
+
+
+@pytest.mark.parametrize("rule", FAMILY, ids=lambda rule: rule.code)
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_each_fix_is_whole_without_the_others(name: str, rule: Rule) -> None:
+    result = fixed(SCRIPTS[name], codes=(rule.code,))
+    assert undefined(result.text) == set()
+    assert not [finding for finding in result.findings if finding.fix is not None]
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_second_run_changes_nothing(name: str) -> None:
+    once = fixed(SCRIPTS[name]).text
+    assert once != SCRIPTS[name]
+    assert fixed(once).text == once
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_order_of_rules_does_not_matter(name: str) -> None:
+    assert fixed(SCRIPTS[name], Ordered(FAMILY[::-1])).text == fixed(SCRIPTS[name], Ordered(FAMILY)).text
+
+
+def test_script_that_spawns_is_ported() -> None:
+    text = fixed(SPAWN_SCRIPT).text
+    for line in (
+        "def train(rank, dataset, epochs):\n"
+        '    """One process."""\n'
+        "    world_size = xr.world_size()\n"
+        "    setup(rank, world_size)\n",
+        '    dist.init_process_group("xla", init_method="xla://")\n',
+        "DDP(nn.Linear(8, 4).to(rank), gradient_as_bucket_view=True)",
+        "    args = argparse.Namespace(epochs=2)\n    torch_xla.launch(train, args=([], args.epochs))\n",
+        '        xm.rendezvous("barrier")\n',
+    ):
+        assert line in text
+    for gone in ("device_count", "nccl", "torch.multiprocessing", "needs two GPUs", "device_ids"):
+        assert gone not in text
+    assert found(text, "TPU6") == []
+
+
+def test_namespace_gets_the_number_in_each_process() -> None:
+    text = fixed(NAMESPACE_SCRIPT).text
+    body = text[text.index("def worker") : text.index("def main")]
+    # The rank of the first process of a machine is a multiple of the number as well, and must not become the number.
+    assert "args.rank = xr" not in body
+    assert body.index("args.ngpus = xr.world_size()") < body.index("args.rank = args.rank * args.ngpus + gpu")
+    assert "args.world_size = xr.world_size()" in body
+    assert 'add_argument("--backend", default="xla")' in text
+    assert "    torch_xla.launch(worker, args=(args,))\n" in text
+    assert "worker(0, args)" not in text
+
+
+def test_xla_script_trains_one_model_on_shared_out_samples() -> None:
+    text = fixed(XLA_SCRIPT).text
+    for line in (
+        'device = torch.device("xla")\n',
+        "sampler=DistributedSampler(dataset, num_replicas=xr.world_size(), rank=xr.global_ordinal(), shuffle=True)",
+        "        loader.sampler.set_epoch(epoch)\n        for x, y in feed:\n",
+        "            xm.optimizer_step(optimizer)\n",
+        "    print(len(loader.dataset))\n",
+        '    xm.save(model.state_dict(), "model.pt")\n\n',
+    ):
+        assert line in text
+    assert "is_master_ordinal" not in text
+
+
+def spawn_with(function: str, start: str) -> str:
+    """A script with a launched function and some lines that start it."""
+    return "import torch\nimport torch.multiprocessing as mp\n" + textwrap.dedent(function) + textwrap.dedent(start)
+
+
+def test_parameter_stays_where_the_function_is_called_too() -> None:
+    text = fixed(
+        spawn_with(
+            """
+            def train(rank, world_size):
+                print(rank, world_size)
+            """,
+            """
+            if distributed:
+                mp.spawn(train, args=(torch.cuda.device_count(),), nprocs=torch.cuda.device_count())
+            else:
+                train(0, 1)
+            """,
+        )
+    ).text
+    assert "def train(rank, world_size):\n    world_size = xr.world_size()\n" in text
+    assert "torch_xla.launch(train, args=(torch.cuda.device_count(),))" in text
+    assert "train(0, 1)" in text
+
+
+def test_number_is_asked_behind_the_join_where_torchrun_may_call() -> None:
+    """Asked before, the runtime would answer 1, and remember it."""
+    text = fixed(
+        spawn_with(
+            """
+            import torch.distributed as dist
+
+
+            def train(gpu, count, args):
+                if args.distributed:
+                    dist.init_process_group("nccl", init_method="env://", world_size=count, rank=gpu)
+                print(64 // count)
+            """,
+            """
+            if args.spawn:
+                mp.spawn(train, args=(torch.cuda.device_count(), args), nprocs=torch.cuda.device_count())
+            else:
+                train(args.gpu, 1, args)
+            """,
+        )
+    ).text
+    assert 'init_method="xla://")\n        count = xr.world_size()\n' in text
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        "mp.spawn(train, args=args, nprocs=torch.cuda.device_count())",
+        "mp.spawn(train, args=(*args,), nprocs=torch.cuda.device_count())",
+        "mp.spawn(imported, args=(torch.cuda.device_count(),), nprocs=torch.cuda.device_count())",
+        "context = mp.spawn(train, args=(1,), nprocs=torch.cuda.device_count(), join=False)",
+        "mp.spawn(lambda rank, n: print(n), args=(torch.cuda.device_count(),), nprocs=torch.cuda.device_count())",
+    ],
+)
+def test_start_that_cannot_be_followed_is_left(start: str) -> None:
+    text = spawn_with(
+        """
+        def train(rank, world_size):
+            print(rank, world_size)
+
+        """,
+        start + "\n",
+    )
+    assert found(text, "TPU601") == ["TPU601"]
+    assert fixed(text, codes=("TPU601",)).text == text
+
+
+def test_number_for_variadic_function_is_left() -> None:
+    text = spawn_with(
+        """
+        def train(rank, *rest):
+            print(rank, rest)
+
+        """,
+        "mp.spawn(train, args=(torch.cuda.device_count(),), nprocs=torch.cuda.device_count())\n",
+    )
+    assert found(text, "TPU601") == ["TPU601"]
+    assert fixed(text, codes=("TPU601",)).text == text
+
+
+def test_shadowed_name_of_the_runtime_is_avoided() -> None:
+    text = fixed(
+        spawn_with(
+            """
+            def train(rank, world_size, xr):
+                print(rank, world_size, xr)
+
+            """,
+            "mp.spawn(train, args=(torch.cuda.device_count(), 3), nprocs=torch.cuda.device_count())\n",
+        )
+    ).text
+    assert "import torch_xla.runtime as xr_\n" in text
+    assert "def train(rank, xr):\n    world_size = xr_.world_size()\n" in text
+
+
+def test_comment_beside_a_removed_argument_keeps_the_fix_from_being_safe() -> None:
+    text = spawn_with(
+        """
+        def train(rank):
+            print(rank)
+
+        """,
+        """
+        mp.spawn(
+            train,
+            nprocs=torch.cuda.device_count(),  # one for each GPU
+            join=True,
+        )
+        """,
+    )
+    safe = lint(SourceFile.from_text(text), Settings(select=("TPU601",), fix=True), CATALOGUE)
+    assert safe.text == text
+    assert "torch_xla.launch(" in fixed(text, codes=("TPU601",)).text
+
+
+def test_windows_line_ends_survive() -> None:
+    text = fixed(SPAWN_SCRIPT.replace("\n", "\r\n")).text
+    assert text.replace("\r\n", "\n") == fixed(SPAWN_SCRIPT).text
+    assert text.count("\r\n") == text.count("\n")
+
+
+def test_runtime_is_not_asked_in_the_parent() -> None:
+    """No fix may bring a question to the runtime in front of the launch, where it would end the launch."""
+    for script in SCRIPTS.values():
+        assert found(fixed(script).text, "TPU611") == []
+
+
+@pytest.mark.parametrize(
+    ("condition", "is_on_rank"),
+    [
+        ("rank == 0", True),
+        ("not rank", True),
+        ("is_main", True),
+        ("dist.get_rank() == 0 and epoch % 5 == 0", True),
+        ("xm.is_master_ordinal(local=False)", True),
+        ("int(os.environ['LOCAL_RANK']) == 0", True),
+        ("epoch % 5 == 0", False),
+        ("world_size > 1", False),
+        ("model is not None", False),
+    ],
+)
+def test_condition_on_the_rank_is_known(condition: str, is_on_rank: bool) -> None:
+    text = f"""\
+import os
+import torch.distributed as dist
+import torch_xla
+import torch_xla.core.xla_model as xm
+import torch_xla.runtime as xr
+
+
+def train(rank, epoch):
+    is_main = rank == 0
+    world_size = xr.world_size()
+    model = build(rank)
+    if {condition}:
+        total = xm.mesh_reduce("total", 1.0, sum)
+
+
+torch_xla.launch(train, args=(1,))
+"""
+    assert found(text, "TPU608") == (["TPU608"] if is_on_rank else [])

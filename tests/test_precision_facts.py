@@ -1,0 +1,191 @@
+"""What the cards of the precision, step and checkpoint rules say about torch_xla, tried out on XLA:CPU."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+PYTHON = os.environ.get("TPULINT_XLA_PYTHON", sys.executable)
+
+PROGRAM = r"""
+import io, json, tempfile, warnings
+import torch, torch_xla
+import torch.utils.checkpoint, torch_xla.utils.checkpoint
+import torch_xla.core.xla_model as xm
+import torch_xla.debug.metrics as met
+from torch import nn
+
+warnings.simplefilter("ignore")
+device = torch_xla.device()
+facts = {}
+
+def fails(function):
+    try:
+        function()
+        torch_xla.sync()
+    except Exception as error:
+        return type(error).__name__
+    return ""
+
+linear = nn.Linear(4, 4).to(device)
+x = torch.randn(2, 4).to(device)
+for name, context in {"cuda": torch.autocast("cuda"), "old": torch.cuda.amp.autocast(), "xla": torch.autocast("xla", dtype=torch.bfloat16)}.items():
+    with context:
+        facts[f"autocast {name}"] = str(linear(x).dtype)
+facts["cuda bfloat16"] = fails(lambda: torch.autocast("cuda", dtype=torch.bfloat16).__enter__())
+
+def transfers(scaler):
+    model = nn.Linear(4, 4).to(device)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    counts = []
+    for _ in range(4):
+        optimizer.zero_grad()
+        scaler.scale(model(x).sum()).backward()
+        scaler.step(optimizer)
+        scaler.update()
+        torch_xla.sync()
+        counts.append((met.metric_data("TransferFromDeviceTime") or (0,))[0])
+    return counts[-1] - counts[-2]
+
+facts["scaler"] = transfers(torch.amp.GradScaler("xla"))
+facts["scaler off"] = transfers(torch.amp.GradScaler("xla", enabled=False))
+
+def trains(flag):
+    torch.__future__.set_swap_module_params_on_conversion(flag)
+    model = nn.Linear(4, 4)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    model.to(device)
+    before = model.weight.detach().cpu().clone()
+    model(x).sum().backward()
+    optimizer.step()
+    torch_xla.sync()
+    return not torch.equal(before, model.weight.detach().cpu())
+
+class Tied(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.ModuleList([nn.Embedding(4, 4), nn.Linear(4, 4, bias=False)])
+        self.inner[1].weight = self.inner[0].weight
+
+def tied(flag):
+    torch.__future__.set_swap_module_params_on_conversion(flag)
+    model = Tied().to(device)
+    return model.inner[0].weight is model.inner[1].weight
+
+def load_lstm():
+    first, second = nn.LSTM(2, 2), nn.LSTM(2, 2)
+    second.load_state_dict(first.state_dict())
+
+def change_device():
+    model = nn.Linear(4, 4).to(device)
+    out = model(x)
+    model.cpu()
+    out.sum().backward()
+
+for flag in (False, True):
+    facts[f"trains {flag}"], facts[f"tied {flag}"] = trains(flag), tied(flag)
+    facts[f"lstm {flag}"], facts[f"change {flag}"] = fails(load_lstm), fails(change_device)
+torch.__future__.set_swap_module_params_on_conversion(False)
+
+def inference():
+    with torch.inference_mode():
+        linear(x)
+
+def no_grad():
+    with torch.no_grad():
+        linear(x)
+
+facts["inference_mode"], facts["no_grad"] = fails(inference), fails(no_grad)
+y = x.clone().requires_grad_()
+for reentrant in (True, False):
+    facts[f"checkpoint {reentrant}"] = fails(lambda: torch.utils.checkpoint.checkpoint(linear, y, use_reentrant=reentrant).sum().backward())
+facts["checkpoint xla"] = fails(lambda: torch_xla.utils.checkpoint.checkpoint(linear, y, use_reentrant=True).sum().backward())
+facts["checkpoint xla False"] = fails(lambda: torch_xla.utils.checkpoint.checkpoint(linear, y, use_reentrant=False).sum().backward())
+
+def fused():
+    optimizer = torch.optim.AdamW(linear.parameters(), fused=True)
+    optimizer.step()
+
+facts["fused"] = fails(fused)
+linear(x).sum().backward()
+facts["foreach"] = fails(lambda: torch.nn.utils.clip_grad_norm_(linear.parameters(), 1.0, foreach=True))
+facts["clip"] = fails(lambda: torch.nn.utils.clip_grad_norm_(linear.parameters(), 1.0))
+
+saved = tempfile.mkdtemp()
+torch.save({"x": torch.ones(2)}, f"{saved}/host.pt")
+for place in ("cuda", "xla", "cpu"):
+    facts[f"load {place}"] = fails(lambda: torch.load(f"{saved}/host.pt", map_location=place))
+torch.save(linear.state_dict(), f"{saved}/torch.pt")
+xm.save(linear.state_dict(), f"{saved}/xm.pt")
+for name in ("torch", "xm"):
+    facts[f"saved {name}"] = torch.load(f"{saved}/{name}.pt")["weight"].device.type
+facts["same values"] = torch.equal(torch.load(f"{saved}/torch.pt")["weight"].cpu(), torch.load(f"{saved}/xm.pt")["weight"])
+
+def draw():
+    return torch.rand(4, device=device).cpu()
+
+torch.manual_seed(1); first = draw(); torch.manual_seed(1); facts["torch seeds"] = torch.equal(first, draw())
+torch_xla.manual_seed(1); first = draw(); torch_xla.manual_seed(1); facts["torch_xla seeds"] = torch.equal(first, draw())
+print("FACTS" + json.dumps(facts))
+"""
+
+EXPECTED = {
+    "autocast cuda": "torch.float32",
+    "autocast old": "torch.float32",
+    "autocast xla": "torch.bfloat16",
+    "cuda bfloat16": "RuntimeError",
+    "scaler off": 0,
+    "trains False": False,
+    "trains True": True,
+    "tied False": False,
+    "tied True": True,
+    "lstm False": "",
+    "lstm True": "RuntimeError",
+    "change True": "RuntimeError",
+    "inference_mode": "RuntimeError",
+    "no_grad": "",
+    "checkpoint True": "AttributeError",
+    "checkpoint False": "AttributeError",
+    "checkpoint xla": "",
+    "checkpoint xla False": "ValueError",
+    "fused": "RuntimeError",
+    "foreach": "RuntimeError",
+    "clip": "",
+    "load cuda": "RuntimeError",
+    "load xla": "RuntimeError",
+    "load cpu": "",
+    "saved torch": "xla",
+    "saved xm": "cpu",
+    "same values": True,
+    "torch seeds": False,
+    "torch_xla seeds": True,
+}
+
+
+@pytest.fixture(scope="module")
+def facts() -> dict[str, Any]:
+    environment = {**os.environ, "PJRT_DEVICE": "CPU", "CUDA_VISIBLE_DEVICES": ""}
+    check = subprocess.run([PYTHON, "-c", "import torch_xla"], capture_output=True, env=environment)
+    if check.returncode:
+        pytest.skip("torch_xla is not installed")
+    done = subprocess.run([PYTHON, "-c", PROGRAM], capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr[-2000:]
+    line = next(line for line in done.stdout.splitlines() if line.startswith("FACTS"))
+    found: dict[str, Any] = json.loads(line.removeprefix("FACTS"))
+    return found
+
+
+@pytest.mark.xla
+@pytest.mark.parametrize("name", EXPECTED)
+def test_fact(facts: dict[str, Any], name: str) -> None:
+    assert facts[name] == EXPECTED[name]
+
+
+@pytest.mark.xla
+def test_enabled_scaler_reads_the_device(facts: dict[str, Any]) -> None:
+    assert facts["scaler"] >= 1

@@ -1,0 +1,469 @@
+"""Mixed precision, parameters that must survive a move, loaders and checkpoints: rules together, and their traps."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+
+import pytest
+
+from tpulint.catalog import Catalogue, load
+from tpulint.config import Settings
+from tpulint.linter import lint
+from tpulint.model import Applicability, FileResult, Finding
+from tpulint.semantic import SemanticIndex
+from tpulint.source import SourceFile
+
+CATALOGUE = load()
+REVERSED = Catalogue((), "reversed")
+REVERSED.rules = tuple(reversed(CATALOGUE.rules))
+FLAG = "torch.__future__.set_swap_module_params_on_conversion(True)"
+
+
+def port(text: str, *codes: str, unsafe: bool = True, catalogue: Catalogue = CATALOGUE) -> str:
+    """The text as these rules (all of them, when none is named) leave it."""
+    return run(text, *codes, fix=True, unsafe=unsafe, catalogue=catalogue).text
+
+
+def run(
+    text: str, *codes: str, fix: bool = False, unsafe: bool = False, catalogue: Catalogue = CATALOGUE
+) -> FileResult:
+    settings = Settings(select=codes or ("ALL",), preview=True, fix=fix, unsafe_fixes=unsafe)
+    result = lint(SourceFile.from_text(textwrap.dedent(text), "train.py"), settings, catalogue)
+    assert result.error == ""
+    return result
+
+
+def found(text: str, code: str) -> list[Finding]:
+    return [finding for finding in run(text, code).findings if finding.code == code]
+
+
+def index_of(text: str) -> SemanticIndex:
+    text = textwrap.dedent(text)
+    return SemanticIndex(SourceFile.from_text(text), ast.parse(text))
+
+
+MIXED = """\
+import torch
+from torch import nn, optim
+from torch.cuda.amp import GradScaler, autocast
+from torch.utils.data import DataLoader
+
+
+def main(dataset, epochs, use_amp):
+    torch.manual_seed(0)
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    loader = DataLoader(dataset, batch_size=32, shuffle=True, pin_memory=True)
+    model = nn.Sequential(nn.Linear(8, 8), nn.Dropout(0.1), nn.Linear(8, 2))
+    optimizer = optim.AdamW(model.parameters(), lr=1e-3, fused=True)
+    scaler = GradScaler(enabled=use_amp)
+    model.to(device)
+    model = torch.compile(model)
+    for epoch in range(epochs):
+        for x, y in loader:
+            x, y = x.to(device), y.to(device)
+            optimizer.zero_grad(set_to_none=False)
+            with autocast(enabled=use_amp):
+                loss = nn.functional.cross_entropy(model(x), y)
+            if use_amp:
+                scaler.scale(loss).backward()
+                scaler.unscale_(optimizer)
+                nn.utils.clip_grad_norm_(model.parameters(), 1.0, foreach=True)
+                scaler.step(optimizer)
+                scaler.update()
+            else:
+                loss.backward()
+                nn.utils.clip_grad_norm_(model.parameters(), 1.0, foreach=True)
+                optimizer.step()
+        torch.save(model.state_dict(), "model.pt")
+"""
+
+
+# -------------------------------------------------------------------- together
+
+
+def test_a_whole_script() -> None:
+    ported = port(MIXED)
+    for gone in (
+        "cuda",
+        "GradScaler",
+        "scaler",
+        "fused",
+        "foreach",
+        "pin_memory",
+        "torch.compile",
+        "set_to_none",
+        "if use_amp",
+    ):
+        assert gone not in ported
+    for line in (
+        'with torch.autocast("xla", dtype=torch.bfloat16, enabled=use_amp):',
+        "torch_xla.manual_seed(0)",
+        "loader = DataLoader(dataset, batch_size=32, shuffle=True, drop_last=True)",
+        'xm.save(model.state_dict(), "model.pt")',
+    ):
+        assert line in ported
+    assert ported.count("loss.backward()") == ported.count("optimizer.step()") == 1
+    assert ported.index("model.to(device)") < ported.index("optim.AdamW(")
+    assert FLAG not in ported, "the move could be put in front of the optimizer"
+    assert port(ported) == ported
+
+
+def test_order_of_rules_does_not_matter() -> None:
+    mine = ("TPU2", "TPU303", "TPU304", "TPU31", "TPU4", "TPU5", "TPU7", "TPU001")
+    assert port(MIXED, *mine) == port(MIXED, *mine, catalogue=REVERSED)
+
+
+def test_group_is_one_fix() -> None:
+    findings = found(MIXED, "TPU401")
+    assert len(findings) == 2
+    assert findings[0].fix is not None
+    assert findings[0].fix == findings[1].fix
+
+
+def test_safe_run_leaves_numerics_alone() -> None:
+    ported = port(MIXED, unsafe=False)
+    assert "with autocast(enabled=use_amp):" in ported
+    assert "scaler.scale(loss).backward()" in ported
+    assert "drop_last" not in ported
+
+
+def test_unfolded_move_is_put_first() -> None:
+    """A guard for CUDA hides that both statements stand in one block; once it is folded, no flag is needed."""
+    text = """\
+        import torch
+        from models import GCN
+
+        model = GCN(16)
+        optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+        if torch.cuda.is_available():
+            model.cuda()
+        """
+    ported = port(text)
+    assert FLAG not in ported
+    assert ported.index("model.to(") < ported.index("torch.optim.Adam(")
+
+
+def test_flag_is_set_once() -> None:
+    text = """\
+        import torch
+        from torch import nn
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.encoder, self.decoder, self.head = nn.Embedding(8, 4), nn.Linear(4, 8), nn.Linear(4, 8)
+                self.decoder.weight = self.encoder.weight
+                self.head.weight = self.encoder.weight
+
+        class Trainer:
+            def __init__(self, model: nn.Module, optimizer: torch.optim.Optimizer, device: torch.device):
+                self.model = model.to(device)
+                self.optimizer = optimizer
+        """
+    assert port(text, "TPU303", "TPU304").count(FLAG) == 1
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize(
+    ("head", "place"),
+    [
+        ("import torch\nfrom models import Net\n\n", "from models import Net\n\nFLAG\n\nmodel"),
+        ("import torch\nfrom models import Net\n", "from models import Net\n\nFLAG\n\nmodel"),
+        (
+            '"""Doc."""\nimport torch  # deep\ntry:\n    from a import Net\nexcept ImportError:\n    from b import Net\n\n\n',
+            "    from b import Net\n\nFLAG\n\n\nmodel",
+        ),
+        (
+            "from __future__ import annotations\nimport torch\nimport os; from models import Net\n\n",
+            "from models import Net\n\nFLAG\n\nmodel",
+        ),
+    ],
+)
+def test_flag_stands_below_the_imports(head: str, place: str, newline: str) -> None:
+    text = f'{head}model = Net()\nmodel.out.weight = model.inp.weight\nmodel.to("cuda")\n'
+    ported = port(text.replace("\n", newline), "TPU304")
+    assert place.replace("FLAG", FLAG) in ported.replace(newline, "\n")
+
+
+# -------------------------------------------------------------------- the scaler
+
+
+@pytest.mark.parametrize(
+    ("uses", "closed"),
+    [
+        ("scaler.scale(loss).backward()\nscaler.step(opt)\nscaler.update()", True),
+        ("total = scaler.scale(a + b)\nscaler.step(opt, closure)\nscaler.update(2.0)", True),
+        ("if clip:\n    scaler.unscale_(opt)", True),
+        ("def inner():\n    scaler.step(opt)", True),
+        ("save(scaler.state_dict())", False),
+        ("train(scaler)", False),
+        ("if scaler is not None:\n    scaler.step(opt)", False),
+        ("print(scaler.get_scale())", False),
+        ("scaler.scale(loss, 2)", False),
+        ("done = scaler.update()", False),
+        ("scaler.step(*arguments)", False),
+        ("scaler.step(optimizer=opt)", False),
+        ("scaler = other", False),
+        ("def inner():\n    global scaler\n    scaler = None", False),
+        ("del scaler", False),
+        ("step = scaler.step", False),
+    ],
+)
+def test_closed_scalers(uses: str, closed: bool) -> None:
+    index = index_of(f"import torch\nscaler = torch.amp.GradScaler('cuda')\n{uses}\n")
+    assert [scaler.closed for scaler in index.mixed_precision.scalers] == [closed]
+
+
+def test_scaler_of_another_object_is_counted() -> None:
+    """`.scaler` may be this one whatever stands before the dot."""
+    text = """\
+        import torch
+
+        class Trainer:
+            def __init__(self):
+                self.scaler = torch.amp.GradScaler("cuda")
+
+            def step(self, loss, optimizer):
+                self.scaler.scale(loss).backward()
+                self.scaler.step(optimizer)
+                self.scaler.update()
+
+        def save(trainer):
+            return trainer.scaler.state_dict()
+        """
+    assert 'self.scaler = torch.amp.GradScaler("xla", enabled=False)' in port(text, "TPU401")
+    assert "self.scaler.scale(loss)" in port(text, "TPU401")
+
+
+@pytest.mark.parametrize(
+    "branches",
+    [
+        "if amp:\n    scaler.scale(loss).backward()\nelse:\n    loss.sum().backward()\n",
+        "if amp:\n    scaler.scale(loss).backward()\nelif other:\n    loss.backward()\n",
+        "if check():\n    scaler.scale(loss).backward()\nelse:\n    loss.backward()\n",
+    ],
+)
+def test_branches_that_differ_stay(branches: str) -> None:
+    ported = port(f"import torch\nscaler = torch.amp.GradScaler('cuda')\n{branches}print(torch)\n", "TPU401")
+    assert ported == "import torch\n" + branches.replace("scaler.scale(loss)", "loss") + "print(torch)\n"
+
+
+def test_emptied_branch_goes_with_its_condition() -> None:
+    head = "import torch\nscaler = torch.amp.GradScaler('cuda')\n"
+    text = f"{head}if clip:\n    scaler.unscale_(opt)\nscaler.step(opt)\nprint(torch)\n"
+    assert port(text, "TPU401") == "import torch\nopt.step()\nprint(torch)\n"
+    text = text.replace("if clip:", "if clip():")
+    assert port(text, "TPU401") == "import torch\nif clip():\n    pass\nopt.step()\nprint(torch)\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("torch.cuda.amp.autocast()", 'torch.autocast("xla", dtype=torch.bfloat16)'),
+        ("torch.cuda.amp.autocast(flag)", 'torch.autocast("xla", dtype=torch.bfloat16, enabled=flag)'),
+        ("torch.cuda.amp.autocast((flag))", 'torch.autocast("xla", dtype=torch.bfloat16, enabled=(flag))'),
+        ("torch.cuda.amp.autocast(flag, torch.half)", 'torch.autocast("xla", enabled=flag, dtype=torch.bfloat16)'),
+        ("torch.cuda.amp.autocast(dtype=kind)", 'torch.autocast("xla", dtype=kind)'),
+        ("torch.cuda.amp.autocast(enabled=False)", 'torch.autocast("xla", enabled=False)'),
+        ("torch.autocast('cuda')", "torch.autocast('xla', dtype=torch.bfloat16)"),
+        (
+            "torch.autocast(device_type='cuda', enabled=flag)",
+            "torch.autocast(device_type='xla', dtype=torch.bfloat16, enabled=flag)",
+        ),
+        ("torch.amp.autocast('cuda:0', torch.float16)", "torch.amp.autocast('xla', torch.bfloat16)"),
+        (
+            "functools.partial(torch.cuda.amp.autocast)",
+            'functools.partial(torch.autocast, "xla", dtype=torch.bfloat16)',
+        ),
+        ("functools.partial(torch.autocast, 'cuda')", "functools.partial(torch.autocast, 'xla', dtype=torch.bfloat16)"),
+    ],
+)
+def test_autocast_forms(old: str, new: str) -> None:
+    assert (
+        port(f"import functools\nimport torch\ncontext = {old}\n", "TPU401")
+        == f"import functools\nimport torch\ncontext = {new}\n"
+    )
+
+
+# -------------------------------------------------------------------- objects and their order
+
+
+def test_two_calls_of_a_factory_are_two_objects() -> None:
+    index = index_of(
+        """\
+        from torch import nn
+
+        def make(width):
+            layer = nn.Linear(width, 1)
+            return layer, width
+
+        first, _ = make(3)
+        second, _ = make(3)
+        again = first.train()
+        part = first.inner
+        """
+    )
+    values = {node.id: node for node in index.tree.names if isinstance(node.ctx, ast.Store)}
+    creations = index.moves.creations
+
+    def of(name: str) -> list[object]:
+        binding = index.names.module.bindings[name][0]
+        assert binding.value is not None
+        return list(creations._part(binding.value, binding.path, 0))
+
+    (first,), (second,), (again,), (part,) = of("first"), of("second"), of("again"), of("part")
+    assert not first.overlaps(second)
+    assert first.overlaps(again)
+    assert first.overlaps(part)
+    assert not part.overlaps(second)
+    assert "layer" in values
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("first()\nsecond()\n", True),
+        ("second()\nfirst()\n", False),
+        ("if a:\n    first()\nelse:\n    second()\n", None),
+        ("if a:\n    first()\nsecond()\n", True),
+        ("def f():\n    first()\ndef g():\n    second()\nf()\ng()\n", True),
+        ("def f():\n    first()\ndef g():\n    second()\ng()\nf()\n", False),
+        ("def f():\n    first()\ndef g():\n    f()\n    second()\n", True),
+        ("def f():\n    first()\ndef g():\n    second()\n", None),
+        ("class A:\n    def run(self):\n        second()\n    def __init__(self):\n        first()\n", True),
+        (
+            "class A:\n    def __init__(self):\n        second()\n        self.go()\n"
+            "    def go(self):\n        first()\n",
+            False,
+        ),
+    ],
+)
+def test_order_of_events(text: str, expected: bool | None) -> None:
+    index = index_of(text)
+    calls = {call.func.id: call for call in index.calls if isinstance(call.func, ast.Name)}
+    assert index.moves.precedes(calls["first"], calls["second"]) is expected
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        "device = torch.device('cuda:1')",
+        "model = wrap(model)",
+    ],
+)
+def test_move_that_depends_on_what_is_between_is_not_reordered(between: str) -> None:
+    text = f"""\
+        import torch
+        from models import Net, wrap
+
+        device = torch.device("cuda")
+        model = Net()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        {between}
+        model.to(device)
+        """
+    ported = port(text, "TPU303")
+    assert ported.index("optim.SGD") < ported.index("model.to(device)")
+
+
+def test_moved_statement_keeps_its_comment_and_stays_safe() -> None:
+    text = """\
+        import torch
+        from models import Net
+
+        model = Net()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        model.to("cuda")  # 80 GB
+        """
+    fix = found(text, "TPU303")[0].fix
+    assert fix is not None
+    assert fix.applicability is Applicability.SAFE
+    assert 'model.to("cuda")  # 80 GB\noptimizer' in port(text, "TPU303")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "model = Net(device='cuda')",
+        "model = Net(torch.device('cuda'))",
+        "model = Net.load('x', device_map='auto')",
+        "model = Net().cuda().train()",
+    ],
+)
+def test_models_made_on_the_device_are_left_alone(statement: str) -> None:
+    built = "optimizer = torch.optim.SGD(model.parameters(), lr=0.1)"
+    text = f"import torch\nfrom models import Net\n{statement}\n{built}\nmodel.to('cuda')\n"
+    assert found(text, "TPU303") == []
+
+
+# -------------------------------------------------------------------- loaders
+
+
+@pytest.mark.parametrize(
+    ("made", "keys"),
+    [
+        ("options = {'a': 1, **{'b': 2}}", {"a", "b"}),
+        ("options = dict(a=1)\noptions['b'] = 2", {"a", "b"}),
+        ("options = {'a': 1} if flag else {}", {"a"}),
+        ("more = {'b': 2}\noptions = {'a': 1}\nif flag:\n    options.update(more, c=3)", {"a", "b", "c"}),
+        ("options = {'a': 1}\noptions |= {'b': 2}", {"a", "b"}),
+        ("options = vars(arguments)", None),
+        ("options = {key: 1}", None),
+        ("options = {'a': 1}\noptions[key] = 2", None),
+        ("options = {'a': 1}\noptions.setdefault('b', 2)", None),
+        ("options = {'a': 1}\noptions.update(unknown)", None),
+    ],
+)
+def test_dictionaries_of_arguments(made: str, keys: set[str] | None) -> None:
+    index = index_of(f"from torch.utils.data import DataLoader\n{made}\nloader = DataLoader(dataset, **options)\n")
+    arguments = index.loaders.all[0].arguments
+    assert (None if arguments is None else set(arguments) - {"dataset"}) == keys
+
+
+@pytest.mark.parametrize(
+    ("dataset", "size", "divides"),
+    [
+        ("TensorDataset(torch.randn(64, 8))", "16", True),
+        ("TensorDataset(torch.randn(64, 8))", "2**4", True),
+        ("TensorDataset(torch.randn(64, 8))", "48", False),
+        ("TensorDataset(torch.zeros((60, 8)))", "20", True),
+        ("TensorDataset(data)", "16", False),
+        ("datasets.CIFAR10('d', train=True)", "100", True),
+        ("datasets.CIFAR10('d', train=True)", "128", False),
+        ("datasets.CIFAR10('d', train=flag)", "100", False),
+        ("datasets.CIFAR10('d')", "arguments.batch_size", False),
+    ],
+)
+def test_sizes_that_divide(dataset: str, size: str, divides: bool) -> None:
+    index = index_of(
+        "import torch\nfrom torch.utils.data import DataLoader, TensorDataset\nfrom torchvision import datasets\n"
+        f"loader = DataLoader({dataset}, batch_size={size})\n"
+    )
+    assert index.loaders.divides(index.loaders.all[0]) is divides
+
+
+# -------------------------------------------------------------------- checkpoints
+
+
+@pytest.mark.parametrize(
+    ("use", "safe"),
+    [
+        ("model.load_state_dict(checkpoint)", True),
+        ("model.load_state_dict(checkpoint['model'])\ndel checkpoint", True),
+        ("model.load_state_dict(checkpoint, assign=True)", False),
+        ("start = checkpoint['epoch']", False),
+        ("print(checkpoint)", False),
+    ],
+)
+def test_what_is_loaded_decides_the_safety(use: str, safe: bool) -> None:
+    text = f"import torch\nmodel.to('cuda')\ncheckpoint = torch.load('c.pt', map_location='cuda')\n{use}\n"
+    fix = found(text, "TPU701")[0].fix
+    assert fix is not None
+    assert (fix.applicability is Applicability.SAFE) is safe
+
+
+@pytest.mark.parametrize("seed", ["next(seeds)", "int(time.time())", "(value := 3)"])
+def test_seed_that_may_change_is_not_written_twice(seed: str) -> None:
+    text = f"import time\nimport torch\nmodel.to('cuda')\ntorch.manual_seed({seed})\n"
+    assert [finding.fix for finding in found(text, "TPU702")] == [None]

@@ -1,0 +1,184 @@
+"""Where the value of an expression goes: into a device argument, a variable, a comparison."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, NamedTuple
+
+from tpulint.semantic.tree import FunctionNode
+from tpulint.semantic.variables import Key, Variables, says_device
+
+if TYPE_CHECKING:
+    from tpulint.semantic import SemanticIndex
+
+_PRECISION_CALLS = ("autocast", "GradScaler", "custom_fwd", "custom_bwd", "is_autocast_enabled")
+_DEVICE_FIRST = frozenset({"torch.device", "torch.set_default_device", "torch.Generator"})
+_LOOKUPS = {"get": 1, "pop": 1, "setdefault": 1, "getenv": 1}
+"""Methods that answer with a default, and where it stands."""
+
+
+class Place(NamedTuple):
+    """What becomes of the value of an expression."""
+
+    kind: str
+    """device: it says where something lives; variable; return; comparison; empty when it is something else."""
+    node: ast.AST | None = None
+    """The call, comparison or function."""
+    keys: tuple[Key, ...] = ()
+
+
+NOWHERE = Place("")
+
+
+class Places:
+    """The places of one file."""
+
+    def __init__(self, index: SemanticIndex, variables: Variables) -> None:
+        self._index = index
+        self._tree = index.tree
+        self._names = index.names
+        self._variables = variables
+
+    def of(self, node: ast.expr) -> Place:
+        """What becomes of the value of an expression."""
+        tree = self._tree
+        parent = tree.parents[node]
+        while True:
+            if (
+                (isinstance(parent, ast.IfExp) and parent.test is not node)
+                or isinstance(parent, ast.BoolOp)
+                or (isinstance(parent, ast.Lambda) and parent.body is node)
+                or (isinstance(parent, ast.Call) and self.answers_default(parent, node))
+            ):
+                node, parent = parent, tree.parents[parent]
+            else:
+                break
+        if (
+            isinstance(parent, ast.keyword)
+            and parent.arg in ("default", "default_factory")
+            and self._is_field(tree.parents[parent])
+        ):
+            node, parent = parent.value, tree.parents[tree.parents[parent]]  # device: str = field(default="cuda")
+        if isinstance(parent, ast.NamedExpr):
+            return Place("variable", parent, self._variables.keys_of(parent.target))
+        if isinstance(parent, ast.Assign):
+            keys = [key for target in parent.targets for key in self._variables.keys_of(target)]
+            return Place("variable", parent, tuple(keys)) if keys else NOWHERE
+        if isinstance(parent, ast.AnnAssign):
+            return Place("variable", parent, self._variables.keys_of(parent.target))
+        if isinstance(parent, ast.Return):
+            return Place("return", tree.function_of(parent))
+        if isinstance(parent, ast.Compare):
+            return Place("comparison", parent)
+        if isinstance(parent, ast.List | ast.Tuple | ast.Set):
+            return self._place_in_sequence(parent, node)
+        if isinstance(parent, ast.arguments):
+            return self._place_of_default(parent, node)
+        if isinstance(parent, ast.Dict):
+            at = next((i for i, value in enumerate(parent.values) if value is node), None)
+            key = parent.keys[at] if at is not None else None
+            if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                return Place("variable", parent, (("item", None, key.value),))
+            return NOWHERE
+        if isinstance(parent, ast.keyword):
+            call = tree.parents[parent]
+            return self._place_of_keyword(call, parent) if isinstance(call, ast.Call) else NOWHERE
+        if isinstance(parent, ast.Call) and node in parent.args:
+            return self._place_of_argument(parent, node)
+        return NOWHERE
+
+    def answers_default(self, call: ast.Call, node: ast.expr) -> bool:
+        """Whether the call gives this argument back when it finds nothing: ``getattr(args, "device", "cuda")``."""
+        if len(call.args) == 3 and call.args[2] is node:
+            return self._names.qualified(call.func) == "builtins.getattr"
+        func = call.func
+        at = _LOOKUPS.get(func.attr) if isinstance(func, ast.Attribute) else None
+        return at is not None and len(call.args) == at + 1 and call.args[at] is node
+
+    def _is_field(self, call: ast.AST) -> bool:
+        func = call.func if isinstance(call, ast.Call) else None
+        last = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
+        return last in ("field", "Field")
+
+    def _place_in_sequence(self, sequence: ast.expr, node: ast.expr) -> Place:
+        parent = self._tree.parents[sequence]
+        if isinstance(parent, ast.Compare) and sequence is not parent.left:
+            return Place("comparison", parent)
+        if isinstance(parent, ast.keyword) and parent.arg == "choices":
+            call = self._tree.parents[parent]
+            return self._place_of_keyword(call, parent) if isinstance(call, ast.Call) else NOWHERE
+        if (
+            isinstance(sequence, ast.Tuple)
+            and isinstance(parent, ast.Assign)
+            and isinstance(parent.targets[0], ast.Tuple)
+        ):
+            targets = parent.targets[0].elts  # device, n = "cuda", 3
+            if len(targets) == len(sequence.elts) and not any(isinstance(t, ast.Starred) for t in targets):
+                keys = self._variables.keys_of(targets[sequence.elts.index(node)])
+                return Place("variable", parent, keys) if keys else NOWHERE
+        return NOWHERE
+
+    def _place_of_default(self, arguments: ast.arguments, node: ast.expr) -> Place:
+        owner = self._tree.parents[arguments]
+        positional = [*arguments.posonlyargs, *arguments.args]
+        parameter: ast.arg | None = None
+        if node in arguments.defaults:
+            parameter = positional[arguments.defaults.index(node) - len(arguments.defaults)]
+        elif node in arguments.kw_defaults:
+            parameter = arguments.kwonlyargs[arguments.kw_defaults.index(node)]
+        return Place("variable", owner, (("name", owner, parameter.arg),)) if parameter is not None else NOWHERE
+
+    def _place_of_keyword(self, call: ast.Call, keyword: ast.keyword) -> Place:
+        name = keyword.arg or ""
+        if self._sets_precision(call):
+            return NOWHERE
+        if name in ("default", "choices", "const", "value"):
+            option = self._variables.option_name(call)
+            if option is not None:
+                return Place("variable", call, (("attribute", None, option),))
+        owner = self._callee(call)
+        if owner is not None and any(a.arg == name for a in (*owner.args.args, *owner.args.kwonlyargs)):
+            return Place("variable", call, (("name", owner, name),))
+        return Place("device", call) if says_device(name) else NOWHERE
+
+    def _place_of_argument(self, call: ast.Call, node: ast.expr) -> Place:
+        func = call.func
+        name = self._names.qualified(func)
+        at = call.args.index(node)
+        if self._sets_precision(call):
+            return NOWHERE
+        if name in _DEVICE_FIRST:
+            return Place("device", call) if at == 0 else NOWHERE
+        if (
+            isinstance(func, ast.Attribute)
+            and func.attr in ("to", "to_empty")
+            and at == 0
+            and not (name or "").startswith("torch.")
+        ):
+            return Place("device", call)
+        if isinstance(func, ast.Attribute) and func.attr == "startswith" and at == 0:
+            return Place("comparison", call)
+        option = self._variables.option_name(call)
+        if option is not None and at > 0 and not (isinstance(node, ast.Constant) and str(node.value).startswith("-")):
+            return Place("variable", call, (("attribute", None, option),))  # DEFINE_string("device", "cuda", ...)
+        owner = self._callee(call)
+        if owner is not None and not any(isinstance(item, ast.Starred) for item in call.args[:at]):
+            parameters = [*owner.args.posonlyargs, *owner.args.args]
+            at += 1 if parameters and parameters[0].arg in ("self", "cls") else 0
+            if at < len(parameters):
+                return Place("variable", call, (("name", owner, parameters[at].arg),))
+        return NOWHERE
+
+    def _sets_precision(self, call: ast.Call) -> bool:
+        """Whether the device named is that of an autocast or a scaler: other rules rewrite these."""
+        func = call.func
+        last = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
+        return last in _PRECISION_CALLS or (self._names.qualified(func) or "").rpartition(".")[2] in _PRECISION_CALLS
+
+    def _callee(self, call: ast.Call) -> FunctionNode | None:
+        definitions = self._index.definitions
+        function = definitions.function_called(call)
+        if function is None:
+            owner = definitions.class_called(call)
+            function = definitions.method(owner, "__init__") if owner is not None else None
+        return function

@@ -1,0 +1,110 @@
+"""Variables of any kind by a key: names, attributes, items, command line options; who reads and writes them."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tpulint.semantic import SemanticIndex
+
+_DEVICE_WORD = re.compile(r"(?:\A|_)(?:devices?|dev)(?:\Z|_|\d)|Device")
+_OTHER_DEVICE_NAMES = frozenset({
+    "device_map", "device_ids", "device_id", "device_count", "num_devices", "device_index", "n_devices",
+    "pin_memory_device", "map_location", "device_mesh", "device_list",
+})  # fmt: skip
+_OPTION_CALLS = frozenset({"add_argument", "option", "Option", "Argument", "argument", "DEFINE_string"})
+
+Key = tuple[str, object, str]
+"""A variable: kind (name, attribute, item), the node of the scope for a name, and the name."""
+
+
+def says_device(name: str) -> bool:
+    """Whether a name says that it holds a device."""
+    searched = name if "Device" in name else name.lower()
+    return name.lower() not in _OTHER_DEVICE_NAMES and _DEVICE_WORD.search(searched) is not None
+
+
+class Variables:
+    """The variables of one file."""
+
+    def __init__(self, index: SemanticIndex) -> None:
+        self._index = index
+        self._tree = index.tree
+        self._names = index.names
+        self._loads: dict[Key, list[ast.expr]] | None = None
+        self._stores: dict[str, list[ast.expr]] | None = None
+        self._options: dict[str, list[ast.Call]] | None = None
+
+    def keys_of(self, node: ast.AST) -> tuple[Key, ...]:
+        """The variable an expression reads or writes."""
+        if isinstance(node, ast.Name):
+            found = self._names.find(node.id, self._names.scope_of(node))
+            return (("name", found[0].node, node.id),) if found else ()
+        if isinstance(node, ast.Attribute):
+            return (("attribute", None, node.attr),)
+        if (
+            isinstance(node, ast.Subscript)
+            and isinstance(node.slice, ast.Constant)
+            and isinstance(node.slice.value, str)
+        ):
+            return (("item", None, node.slice.value),)
+        return ()
+
+    def loads(self, key: Key) -> list[ast.expr]:
+        """Expressions that read a variable."""
+        if self._loads is None:
+            self._loads = {}
+            reads: list[ast.expr] = [n for n in self._tree.names if isinstance(n.ctx, ast.Load)]
+            reads.extend(n for n in self._tree.attributes if isinstance(n.ctx, ast.Load))
+            for node in reads:
+                for found in self.keys_of(node):
+                    self._loads.setdefault(found, []).append(node)
+        return self._loads.get(key, [])
+
+    def stores(self, attribute: str) -> list[ast.expr]:
+        """Values given to an attribute of this name, as a field, by assignment or as the default of an option."""
+        if self._stores is None:
+            self._stores = {}
+            for node in self._tree.attributes:
+                statement = self._tree.parents[node]
+                if (
+                    isinstance(node.ctx, ast.Store)
+                    and isinstance(statement, ast.Assign | ast.AnnAssign)
+                    and statement.value is not None
+                ):
+                    self._stores.setdefault(node.attr, []).append(statement.value)
+            for owner in self._tree.classes:
+                for item in owner.body:
+                    if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name) and item.value is not None:
+                        self._stores.setdefault(item.target.id, []).append(item.value)
+            for option, calls in self.options.items():
+                for call in calls:
+                    values = [k.value for k in call.keywords if k.arg == "default"]
+                    self._stores.setdefault(option, []).extend(values or call.args[1:2])
+        return self._stores.get(attribute, [])
+
+    @property
+    def options(self) -> dict[str, list[ast.Call]]:
+        """Calls that declare command line options, by the attribute they are read from."""
+        if self._options is None:
+            self._options = {}
+            for call in self._tree.calls:
+                name = self.option_name(call)
+                if name is not None:
+                    self._options.setdefault(name, []).append(call)
+        return self._options
+
+    def option_name(self, call: ast.Call) -> str | None:
+        """Attribute that a command line option declared by the call is read from."""
+        func = call.func
+        last = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
+        if last not in _OPTION_CALLS:
+            return None
+        for keyword in call.keywords:
+            if keyword.arg == "dest" and isinstance(keyword.value, ast.Constant):
+                return str(keyword.value.value)
+        texts = [a.value for a in call.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+        named = [text for text in texts if text.startswith("--")] or texts[:1]
+        return named[0].lstrip("-").replace("-", "_") if named else None
