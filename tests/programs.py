@@ -163,7 +163,7 @@ def completed(statements: Sequence[Statement], head: Sequence[Statement], unit: 
     body = render(statements, unit)
     while defined := [name for name in unbound_names(body) if name in DEFINITIONS]:
         body = render([line for name in sorted(defined) for line in DEFINITIONS[name]], unit) + body
-    missing = unbound_names(body)
+    missing = unbound_names(body) | {"torch"}  # a parameter of that name does not import it
     return render([*head, *(line for name, line in IMPORTS.items() if name in missing)], unit) + body
 
 

@@ -136,18 +136,56 @@ def test_classes_beside_a_tensor_that_knows_its_device() -> None:
     )
 
 
-def test_flag_of_the_user_keeps_the_class_of_the_host() -> None:
-    """Without a device that follows the flag, tensors must not be moved: the models may have stayed on the host."""
-    text = """
+def test_flag_of_the_user_chooses_the_device_too() -> None:
+    """With the flag off the models stay on the host, and so must the tensors."""
+    becomes(
+        """
         import torch
 
         def sample(opt):
             Tensor = torch.cuda.FloatTensor if opt.cuda else torch.FloatTensor
-            return Tensor(3)
+            Long = torch.cuda.LongTensor if opt.cuda else torch.LongTensor
+            return Tensor(3), Long(3)
+        """,
         """
-    result = port(dedent(text))
-    assert result.text == dedent(text)
-    assert [finding.code for finding in result.findings] == ["TPU003"]
+        import torch
+        import torch_xla
+
+        def sample(opt):
+            device = torch_xla.device() if opt.cuda else torch.device("cpu")
+            Tensor = torch.FloatTensor
+            Long = torch.LongTensor
+            return Tensor(3).to(device), Long(3).to(device)
+        """,
+    )
+
+
+def test_device_that_follows_the_flag_is_used() -> None:
+    becomes(
+        """
+        import argparse
+        import torch
+
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--cuda", action="store_true")
+        opt = parser.parse_args()
+        device = torch.device("cuda" if opt.cuda else "cpu")
+        dtype = torch.cuda.FloatTensor if opt.cuda else torch.FloatTensor
+        x = torch.ones(3).type(dtype)
+        """,
+        """
+        import argparse
+        import torch
+        import torch_xla
+
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--cuda", action="store_true")
+        opt = parser.parse_args()
+        device = torch.device("xla" if opt.cuda else "cpu")
+        dtype = torch.FloatTensor
+        x = torch.ones(3).to(device, torch.float32)
+        """,
+    )
 
 
 @pytest.mark.parametrize("codes", [FAMILY, FAMILY[::-1]])

@@ -230,10 +230,10 @@ def test_xla_script_trains_one_model_on_shared_out_samples() -> None:
         "        loader.sampler.set_epoch(epoch)\n        for x, y in feed:\n",
         "            xm.optimizer_step(optimizer)\n",
         "    print(len(loader.dataset))\n",
-        '    xm.save(model.state_dict(), "model.pt")\n\n',
+        # The device loader ends every step, so nothing is pending under this condition.
+        '    if xm.is_master_ordinal():\n        xm.save(model.state_dict(), "model.pt")\n',
     ):
         assert line in text
-    assert "is_master_ordinal" not in text
 
 
 def spawn_with(function: str, start: str) -> str:

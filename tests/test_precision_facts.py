@@ -34,7 +34,12 @@ def fails(function):
 
 linear = nn.Linear(4, 4).to(device)
 x = torch.randn(2, 4).to(device)
-for name, context in {"cuda": torch.autocast("cuda"), "old": torch.cuda.amp.autocast(), "xla": torch.autocast("xla", dtype=torch.bfloat16)}.items():
+contexts = {
+    "cuda": torch.autocast("cuda"),
+    "old": torch.cuda.amp.autocast(),
+    "xla": torch.autocast("xla", dtype=torch.bfloat16),
+}
+for name, context in contexts.items():
     with context:
         facts[f"autocast {name}"] = str(linear(x).dtype)
 facts["cuda bfloat16"] = fails(lambda: torch.autocast("cuda", dtype=torch.bfloat16).__enter__())
@@ -102,10 +107,13 @@ def no_grad():
 
 facts["inference_mode"], facts["no_grad"] = fails(inference), fails(no_grad)
 y = x.clone().requires_grad_()
+
+def checkpointed(function, reentrant):
+    return fails(lambda: function(linear, y, use_reentrant=reentrant).sum().backward())
+
 for reentrant in (True, False):
-    facts[f"checkpoint {reentrant}"] = fails(lambda: torch.utils.checkpoint.checkpoint(linear, y, use_reentrant=reentrant).sum().backward())
-facts["checkpoint xla"] = fails(lambda: torch_xla.utils.checkpoint.checkpoint(linear, y, use_reentrant=True).sum().backward())
-facts["checkpoint xla False"] = fails(lambda: torch_xla.utils.checkpoint.checkpoint(linear, y, use_reentrant=False).sum().backward())
+    facts[f"checkpoint {reentrant}"] = checkpointed(torch.utils.checkpoint.checkpoint, reentrant)
+    facts[f"checkpoint xla {reentrant}"] = checkpointed(torch_xla.utils.checkpoint.checkpoint, reentrant)
 
 def fused():
     optimizer = torch.optim.AdamW(linear.parameters(), fused=True)
@@ -124,13 +132,17 @@ torch.save(linear.state_dict(), f"{saved}/torch.pt")
 xm.save(linear.state_dict(), f"{saved}/xm.pt")
 for name in ("torch", "xm"):
     facts[f"saved {name}"] = torch.load(f"{saved}/{name}.pt")["weight"].device.type
-facts["same values"] = torch.equal(torch.load(f"{saved}/torch.pt")["weight"].cpu(), torch.load(f"{saved}/xm.pt")["weight"])
+one, other = torch.load(f"{saved}/torch.pt"), torch.load(f"{saved}/xm.pt")
+facts["same values"] = torch.equal(one["weight"].cpu(), other["weight"])
 
 def draw():
     return torch.rand(4, device=device).cpu()
 
-torch.manual_seed(1); first = draw(); torch.manual_seed(1); facts["torch seeds"] = torch.equal(first, draw())
-torch_xla.manual_seed(1); first = draw(); torch_xla.manual_seed(1); facts["torch_xla seeds"] = torch.equal(first, draw())
+for name, seed in {"torch": torch.manual_seed, "torch_xla": torch_xla.manual_seed}.items():
+    seed(1)
+    first = draw()
+    seed(1)
+    facts[f"{name} seeds"] = torch.equal(first, draw())
 print("FACTS" + json.dumps(facts))
 """
 
@@ -151,7 +163,7 @@ EXPECTED = {
     "no_grad": "",
     "checkpoint True": "AttributeError",
     "checkpoint False": "AttributeError",
-    "checkpoint xla": "",
+    "checkpoint xla True": "",
     "checkpoint xla False": "ValueError",
     "fused": "RuntimeError",
     "foreach": "RuntimeError",

@@ -125,7 +125,10 @@ def unused_imports(text: str) -> set[str]:
         if isinstance(node, ast.Import | ast.ImportFrom)
         for alias in node.names
     }
-    return imported - {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} - {"annotations"}
+    # This one is imported for what the import does: it registers the backend of torch.distributed.
+    return (
+        imported - {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} - {"annotations", "xla_backend"}
+    )
 
 
 def superfluous_passes(text: str) -> int:

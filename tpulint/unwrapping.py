@@ -172,7 +172,9 @@ class Unwrapping:
         before, first = suite[at - 1] if at else None, body[0]
         if isinstance(before, ast.Assign) and isinstance(first, ast.Assign) and isinstance(before.value, ast.Constant):
             old, new = before.targets[0], first.targets[0]
-            if len(before.targets) + len(first.targets) != 2 or not (isinstance(old, ast.Name) and isinstance(new, ast.Name)):
+            if len(before.targets) + len(first.targets) != 2 or not (
+                isinstance(old, ast.Name) and isinstance(new, ast.Name)
+            ):
                 return
             read = any(isinstance(inner, ast.Name) and inner.id == old.id for inner in ast.walk(first.value))
             if old.id == new.id and not read:

@@ -17,7 +17,9 @@ _INITIALISERS = frozenset({"fill_", "zero_", "normal_", "uniform_", "random_", "
 class TypeUse:
     """One reference to a CUDA tensor class, with the variable it goes into and what is done with that."""
 
-    __slots__ = ("choice", "constructions", "conversions", "name", "node", "only", "settings", "unknown", "variable")
+    __slots__ = (
+        "choice", "constructions", "conversions", "name", "node", "only", "settings", "statement", "test", "unknown", "variable",
+    )  # fmt: skip
 
     def __init__(self, node: ast.expr, name: str) -> None:
         self.node = node
@@ -27,6 +29,10 @@ class TypeUse:
         self.variable: Key | None = None
         self.choice: ast.IfExp | None = None
         """The condition between this class and the host's class of the same name."""
+        self.test: ast.expr | None = None
+        """The condition that chooses this class, in an expression or by an ``if`` around the assignment."""
+        self.statement: ast.stmt | None = None
+        """The statement that makes the choice."""
         self.constructions: list[ast.Call] = []
         """Calls of the class or variable."""
         self.conversions: list[ast.Call] = []
@@ -74,6 +80,7 @@ class TensorTypes:
             else:
                 use.unknown.append(node)
                 return use
+        self._find_test(use, parent)
         if isinstance(parent, ast.Assign) and len(parent.targets) == 1:
             keys = self._index.devices.flow.variables.keys_of(parent.targets[0])
             if keys and keys[0][0] == "name":
@@ -84,6 +91,15 @@ class TensorTypes:
                 return use
         self._sort(use, whole)
         return use
+
+    def _find_test(self, use: TypeUse, parent: ast.AST) -> None:
+        if use.choice is not None:
+            use.test = use.choice.test if use.choice.body is use.node else None
+            use.statement = self._tree.statement_of(use.choice)
+            return
+        around = self._tree.parents[parent] if isinstance(parent, ast.Assign) else None
+        if isinstance(around, ast.If) and parent in around.body:
+            use.test, use.statement = around.test, around
 
     def _host_class(self, node: ast.expr) -> str | None:
         name = self._index.qualified_name(node) or ""

@@ -220,6 +220,22 @@ class XlaDevices:
                 return f"{function.args.args[0].arg}.{name}"
         return None
 
+    def may_be_host(self, variable: str, node: ast.AST) -> bool:
+        """Whether a variable that holds the XLA device may hold the CPU instead, as a flag wants it."""
+        owner = self._tree.class_of(node)
+        found = self._names.find(variable, self._names.scope_of(node))
+        bindings = found[1] if found is not None else []
+        if "." in variable and owner is not None:
+            bindings = self._names.attributes.get(owner, {}).get(variable.rpartition(".")[2], [])
+        for binding in bindings:
+            value = binding.value
+            if binding.kind == "parameter" or value is None:
+                return True  # the caller chooses
+            inside = (value, *self._tree.inside(value))
+            if any(isinstance(item, ast.Constant) and item.value == "cpu" for item in inside):
+                return True
+        return False
+
     def is_taken(self, name: str, node: ast.AST) -> bool:
         """Whether a name means something in the module, or where the node runs."""
         return any(

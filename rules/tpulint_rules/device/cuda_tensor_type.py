@@ -30,10 +30,10 @@ def _change_types(ctx: FileContext, uses: list[TypeUse]) -> Fix | None:
     """One fix for the file: a class that several variables share must not be changed in half of them."""
     # Narrower than the choice of the device, so that its result, and the device's variable, are there already.
     fix = ctx.fix("Make tensors on the host and move them", Applicability.UNSAFE, _REASON, Scope.LOOP)
-    if any(use.unknown for use in uses) or any(
-        _is_dynamic(ctx, use) and not _device_is_known(ctx, use) for use in uses
-    ):
+    if any(use.unknown for use in uses):
         fix.give_up()
+        return None
+    chosen = _define_chosen_device(ctx, fix, uses)
     for use in uses:
         if use.choice is not None:
             other = use.choice.orelse if use.choice.body is use.node else use.choice.body
@@ -41,9 +41,11 @@ def _change_types(ctx: FileContext, uses: list[TypeUse]) -> Fix | None:
         elif use.variable is not None or use.constructions:
             fix.replace(use.node, f"{fix.use('torch', at=use.node)}.{use.name}")
         for call in use.constructions:
-            fix.append(ctx.index.tensor_types.filled(call), f".to({_device(ctx, fix, use, call)})")
+            device = chosen if _is_dynamic(ctx, use) else None
+            fix.append(ctx.index.tensor_types.filled(call), f".to({device or _device(ctx, fix, use, call)})")
         for call in use.conversions:
-            _convert(ctx, fix, use, call)
+            device = chosen if _is_dynamic(ctx, use) else None
+            _convert(ctx, fix, use, call, device or _device(ctx, fix, use, call))
         for call in use.settings:
             _set_default(ctx, fix, use, call)
     return fix.build()
@@ -51,17 +53,64 @@ def _change_types(ctx: FileContext, uses: list[TypeUse]) -> Fix | None:
 
 def _is_dynamic(ctx: FileContext, use: TypeUse) -> bool:
     """Whether a flag that the user sets chooses between the GPU and the host."""
-    if use.choice is None:
-        return False
-    test = use.choice.test
     if _partner(ctx, use) is not None:
         return False
+    test = use.test
     if isinstance(test, ast.Name):
         bindings = ctx.index.names.bindings(test)
-        return not (
-            len(bindings) == 1 and isinstance(bindings[0].value, ast.Constant) and bindings[0].value.value is True
-        )
-    return True
+        value = bindings[0].value if len(bindings) == 1 else None
+        return not (isinstance(value, ast.Constant) and value.value is True)
+    return test is not None or use.choice is not None
+
+
+def _define_chosen_device(ctx: FileContext, fix: FixBuilder, uses: list[TypeUse]) -> str | None:
+    """A variable for the device that the flag chooses, where no variable does that yet."""
+    dynamic = [use for use in uses if _is_dynamic(ctx, use)]
+    if all(_follows_flag(ctx, call) for use in dynamic for call in (*use.constructions, *use.conversions)):
+        return None
+    tests = {ctx.text(use.test) if use.test is not None else "" for use in dynamic}
+    first, test = dynamic[0].statement, dynamic[0].test
+    if len(tests) != 1 or first is None or test is None or any(use.variable is None for use in dynamic):
+        fix.give_up()
+        return None
+    taken = ctx.index.xla_devices.is_taken
+    name = next((name for name in ("device", "tensor_device") if not taken(name, first)), "")
+    if not name or any(taken(name, call) for use in dynamic for call in (*use.constructions, *use.conversions)):
+        fix.give_up()
+        return None
+    torch_xla, torch = fix.use("torch_xla", at=first), fix.use("torch", at=first)
+    # The variable stands where the class's own stands, so whoever can read the one can read the other.
+    line = f'{name} = {torch_xla}.device() if {ctx.text(test)} else {torch}.device("cpu")'
+    flag = _flag_statement(ctx, first, test)
+    if flag is not None:
+        fix.insert_after(flag, line)
+    else:
+        fix.insert_before(first, line)
+    return name
+
+
+def _flag_statement(ctx: FileContext, first: ast.stmt, test: ast.expr) -> ast.stmt | None:
+    """The last statement in front of the choice, in its block, that sets the flag."""
+    names = {node.id for node in (test, *ctx.index.tree.inside(test)) if isinstance(node, ast.Name)}
+    found: ast.stmt | None = None
+    for statement in ctx.index.tree.suite_of(first):
+        if statement is first:
+            break
+        if isinstance(statement, ast.Assign):
+            stored = (node for target in statement.targets for node in (target, *ctx.index.tree.inside(target)))
+            if any(isinstance(node, ast.Name) and node.id in names for node in stored):
+                found = statement
+        elif any(
+            isinstance(n, ast.Name) and n.id in names and isinstance(n.ctx, ast.Store)
+            for n in ctx.index.tree.inside(statement)
+        ):
+            return None  # set in a branch or loop; only directly in front of the choice it is certainly done
+    return found
+
+
+def _follows_flag(ctx: FileContext, call: ast.Call) -> bool:
+    variable = ctx.index.xla_devices.variable_at(call)
+    return variable is not None and ctx.index.xla_devices.may_be_host(variable, call)
 
 
 def _partner(ctx: FileContext, use: TypeUse) -> str | None:
@@ -82,21 +131,14 @@ def _partner(ctx: FileContext, use: TypeUse) -> str | None:
 
 def _device(ctx: FileContext, fix: FixBuilder, use: TypeUse, call: ast.Call) -> str:
     partner = _partner(ctx, use)
-    if (
-        partner is not None
-        and use.choice is not None
-        and ctx.index.function_of(use.choice) is ctx.index.function_of(call)
-    ):
-        return f"{partner}.device"
+    if partner is not None and use.choice is not None:
+        if ctx.index.function_of(use.choice) is ctx.index.function_of(call):
+            return f"{partner}.device"
+        fix.give_up()
     return fix.device(call)
 
 
-def _device_is_known(ctx: FileContext, use: TypeUse) -> bool:
-    """Whether a variable holds the device that the flag chooses."""
-    return all(ctx.index.xla_devices.variable_at(call) is not None for call in (*use.constructions, *use.conversions))
-
-
-def _convert(ctx: FileContext, fix: FixBuilder, use: TypeUse, call: ast.Call) -> None:
+def _convert(ctx: FileContext, fix: FixBuilder, use: TypeUse, call: ast.Call, device: str) -> None:
     """``x.type(Tensor)`` also moves a tensor that is elsewhere: say device and dtype."""
     assert isinstance(call.func, ast.Attribute)
     if not use.only:
@@ -104,9 +146,7 @@ def _convert(ctx: FileContext, fix: FixBuilder, use: TypeUse, call: ast.Call) ->
         return
     end = ctx.index.span(call.func).end
     fix.replace(Span(end - len("type"), end), "to")
-    fix.replace(
-        call.args[0], f"{_device(ctx, fix, use, call)}, {fix.use('torch', at=call)}.{CUDA_TENSOR_TYPES[use.name]}"
-    )
+    fix.replace(call.args[0], f"{device}, {fix.use('torch', at=call)}.{CUDA_TENSOR_TYPES[use.name]}")
 
 
 def _set_default(ctx: FileContext, fix: FixBuilder, use: TypeUse, call: ast.Call) -> None:

@@ -13,7 +13,7 @@ from tpulint.semantic.handovers import Handovers
 from tpulint.semantic.launches import Launch
 
 if TYPE_CHECKING:
-    from tpulint.folding import Folding
+    from tpulint.context import Folding
 
 _GPU_WORDS = r"nccl|torch\.cuda|\.cuda\(|[\"']cuda|device_ids"
 _NONE_START = (

@@ -20,6 +20,13 @@ def keep_on_device(fix: FixBuilder, index: SemanticIndex, read: Read, tail: str 
         fix.replace(read.node, fix.text(read.tensor) + suffix)
 
 
+def torch_text(fix: FixBuilder, index: SemanticIndex, at: ast.AST) -> str:
+    """How ``torch`` is written; a file that uses the name without binding it is beyond repair."""
+    if "torch" not in index.names.module.bindings and any(name.id == "torch" for name in index.tree.names):
+        fix.give_up()
+    return fix.use("torch", at=at)
+
+
 def device_text(fix: FixBuilder, index: SemanticIndex, loop: LoopNode) -> str:
     """How the device is written in front of a loop: as in the loop, where that is possible."""
     return index.totals.device_text(loop) or f"{fix.use('torch_xla', at=loop)}.device()"

@@ -9,7 +9,7 @@ from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
 from tpulint.semantic import LoopNode, SemanticIndex
 from tpulint.semantic.totals import Total
-from tpulint_rules.host_sync.device_values import device_text, keep_on_device, short
+from tpulint_rules.host_sync.device_values import device_text, keep_on_device, short, torch_text
 
 REASON = "The total is summed in float32 on the device, where it was a float64 on the host."
 
@@ -44,7 +44,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
 
 def move_to_device(fix: FixBuilder, index: SemanticIndex, total: Total, before: list[str], after: list[str]) -> None:
     """Edits for one total; lines to put in front of the loop and behind it are added to ``before`` and ``after``."""
-    torch = fix.use("torch", at=total.loop)
+    torch = torch_text(fix, index, total.loop)
     zero = f"{torch}.zeros(1{f', dtype={torch}.long' if total.is_count else ''}).to({device_text(fix, index, total.loop)})"
     target = index.text(total.target)
     if total.start_statement is None:

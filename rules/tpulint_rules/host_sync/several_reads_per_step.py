@@ -9,7 +9,7 @@ from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope
 from tpulint.semantic import SemanticIndex
 from tpulint.semantic.batched_reads import ReadGroup
-from tpulint_rules.host_sync.device_values import short
+from tpulint_rules.host_sync.device_values import short, torch_text
 
 REASON = "The numbers are stacked as one dtype, and a tensor that was printed whole is printed as a number."
 
@@ -43,7 +43,7 @@ def fetch_together(fix: FixBuilder, index: SemanticIndex, group: ReadGroup) -> N
         items = ", ".join(
             fix.text(tensor) + ("" if index.batched_reads.is_scalar(tensor) else ".reshape(())") for tensor in group.tensors
         )
-        torch = fix.use("torch", at=group.boundary)
+        torch = torch_text(fix, index, group.boundary)
         fix.insert_before(group.boundary, f"{stack} = {torch}.stack(({items})).detach()")
         fix.insert_after(group.boundary, f"{', '.join(values.values())} = {stack}.tolist()")
     for read in group.reads:

@@ -1,0 +1,289 @@
+"""Batches of few shapes: collate functions for ``DataLoader(collate_fn=...)`` that pad, and say where they did.
+
+All of them are plain callables on CPU tensors, can be sent to loader workers, and return a pair: the batch and a mask.
+``B`` is the number of samples, ``L`` the length of a sample, ``P >= L`` the padded length, ``*`` any further
+dimensions.
+
+.. code-block:: python
+
+    loader = DataLoader(dataset, batch_size=16, collate_fn=PadLastBatch(16, collate=PadToMultiple(64)))
+    for (batch, mask), rows in loader:
+        ...
+
+Unpack the pairs: ``MpDeviceLoader`` hands over every tuple as a list.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+import torch
+from torch.utils.data import default_collate
+
+from tpulint_runtime.fill import Filling
+from tpulint_runtime.nested import Path, is_leaf, items, rebuild, show
+
+Collate = Callable[[list[Any]], Any]
+Overflow = Literal["error", "truncate"]
+
+
+class _Padding(ABC):
+    """Pads samples along one dimension to a length that :meth:`target` chooses, and stacks them."""
+
+    def __init__(
+        self,
+        *,
+        dim: int = 0,
+        value: float = 0,
+        values: Mapping[Any, float] | None = None,
+        only: Collection[Any] | None = None,
+        collate: Collate | None = None,
+    ) -> None:
+        if dim < 0:
+            raise ValueError(f"dim is {dim}: count the dimensions of a sample from 0")
+        self.dim = dim
+        self.value = value
+        self.collate = collate
+        self._filling = Filling(only, values)
+
+    @abstractmethod
+    def target(self, length: int) -> int:
+        """The padded length for a batch whose longest sample has ``length``. A smaller one cuts."""
+
+    def __call__(self, samples: list[Any]) -> tuple[Any, Any]:
+        """The batch and its mask. See the class for shapes."""
+        if not samples:
+            raise ValueError("no samples")
+        if self.collate is None:
+            self._filling.check_names(samples[0])
+            return self._merge(samples, ())
+        batch = self.collate(samples)
+        self._filling.check_names(batch)
+        return self._widen(batch, ())
+
+    def _merge(self, samples: Sequence[Any], path: Path) -> tuple[Any, Any]:
+        """Samples of one structure as one batch of it, leaf by leaf."""
+        first = samples[0]
+        if is_leaf(first):
+            return self._stack(samples, path)
+        rows = [dict(items(sample)) if not is_leaf(sample) else {} for sample in samples]
+        for row in rows:
+            if row.keys() != rows[0].keys():
+                hint = " (make a list of numbers a tensor)" if isinstance(first, list) else ""
+                raise ValueError(f"samples differ in what they hold at {show(path)}: {[*rows[0]]} and {[*row]}{hint}")
+        pairs = [self._merge([row[key] for row in rows], (*path, key)) for key in rows[0]]
+        return rebuild(first, [batch for batch, _ in pairs]), rebuild(first, [mask for _, mask in pairs])
+
+    def _stack(self, samples: Sequence[Any], path: Path) -> tuple[Any, Any]:
+        if all(sample is None for sample in samples):
+            return None, None
+        if not all(hasattr(sample, "shape") and hasattr(sample, "dtype") for sample in samples):
+            return default_collate(list(samples)), None
+        tensors = [torch.as_tensor(sample) for sample in samples]
+        if not self._filling.includes(path) or min(tensor.dim() for tensor in tensors) <= self.dim:
+            return default_collate(tensors), None
+        self._check_alike(tensors, path)
+        target = self.target(max(int(tensor.size(self.dim)) for tensor in tensors))
+        padded = [self._pad(tensor, self.dim, target, path) for tensor in tensors]
+        lengths = torch.tensor([int(tensor.size(self.dim)) for tensor in tensors])
+        return torch.stack(padded), torch.arange(target) < lengths[:, None]
+
+    def _check_alike(self, tensors: Sequence[torch.Tensor], path: Path) -> None:
+        def rest(tensor: torch.Tensor) -> tuple[Any, ...]:
+            return tensor.dtype, *(size for dim, size in enumerate(tensor.shape) if dim != self.dim), tensor.dim()
+
+        for tensor in tensors:
+            if rest(tensor) != rest(tensors[0]):
+                raise ValueError(
+                    f"samples at {show(path)} differ in more than dimension {self.dim}: "
+                    f"{tuple(tensors[0].shape)} {tensors[0].dtype} and {tuple(tensor.shape)} {tensor.dtype}"
+                )
+
+    def _widen(self, batch: Any, path: Path) -> tuple[Any, Any]:
+        """Pads what another collate function made."""
+        if not is_leaf(batch):
+            pairs = [self._widen(child, (*path, key)) for key, child in items(batch)]
+            return rebuild(batch, [child for child, _ in pairs]), rebuild(batch, [mask for _, mask in pairs])
+        dim = self.dim + 1  # the collate function put the samples first
+        if not isinstance(batch, torch.Tensor) or batch.dim() <= dim or not self._filling.includes(path):
+            return batch, None
+        length = int(batch.size(dim))
+        target = self.target(length)
+        mask = (torch.arange(target) < length).repeat(int(batch.size(0)), 1)
+        return self._pad(batch, dim, target, path), mask
+
+    def _pad(self, tensor: torch.Tensor, dim: int, target: int, path: Path) -> torch.Tensor:
+        missing = target - int(tensor.size(dim))
+        if missing <= 0:
+            return tensor.narrow(dim, 0, target)
+        return self._filling.extend(tensor, dim, missing, path, self.value)
+
+
+class PadToMultiple(_Padding):
+    """Pads every batch to the next multiple of ``multiple``: one graph for each multiple that occurs.
+
+    multiple
+        At least 1. A sample of length 0 is padded to one multiple.
+    dim
+        The dimension of a *sample* that varies; tensors without that dimension are stacked as they are.
+    value, values
+        What to fill with; ``values`` by name, such as ``{"labels": -100}``. A name is a key of the batch, a position in
+        it (``1`` for the second of a pair), or a tuple of these.
+    only
+        Names of the tensors to pad; by default all that have the dimension. Each is padded to a length of its own.
+    collate
+        A collate function to run first. What it returns, ``(B, L, *)``, is padded along dimension ``dim + 1``; the mask
+        then tells its columns from those added here, for only it knows which of its own columns are padding.
+
+    Samples of shape ``(L, *)`` (for ``dim`` 0) become ``(B, P, *)``, of the same dtype. The mask has the structure of
+    the batch; for each padded tensor ``(B, P)`` of dtype bool, True where there is data, and None for everything else.
+    Everything else goes through ``default_collate``.
+
+    Raises ValueError for samples that differ in structure, dtype or another dimension, for a name that the batch does
+    not have, and for a value that the dtype cannot hold.
+    """
+
+    def __init__(
+        self,
+        multiple: int,
+        *,
+        dim: int = 0,
+        value: float = 0,
+        values: Mapping[Any, float] | None = None,
+        only: Collection[Any] | None = None,
+        collate: Collate | None = None,
+    ) -> None:
+        super().__init__(dim=dim, value=value, values=values, only=only, collate=collate)
+        if multiple < 1:
+            raise ValueError(f"multiple is {multiple}, less than 1")
+        self.multiple = multiple
+
+    def target(self, length: int) -> int:
+        return max(1, -(-length // self.multiple)) * self.multiple
+
+
+class Buckets(_Padding):
+    """Pads every batch to the smallest of a few lengths that holds it: one graph for each length.
+
+    sizes
+        The lengths, in any order, at least 1 each.
+    overflow
+        For a sample longer than all of them: ``error`` raises ValueError, ``truncate`` cuts its end off.
+
+    The rest is as with :class:`PadToMultiple`.
+    """
+
+    def __init__(
+        self,
+        sizes: Iterable[int],
+        *,
+        overflow: Overflow = "error",
+        dim: int = 0,
+        value: float = 0,
+        values: Mapping[Any, float] | None = None,
+        only: Collection[Any] | None = None,
+        collate: Collate | None = None,
+    ) -> None:
+        super().__init__(dim=dim, value=value, values=values, only=only, collate=collate)
+        self.sizes = tuple(sorted(set(sizes)))
+        if not self.sizes or self.sizes[0] < 1:
+            raise ValueError(f"sizes are {self.sizes}: give at least one, none less than 1")
+        if overflow not in ("error", "truncate"):
+            raise ValueError(f"overflow is {overflow!r}, not error or truncate")
+        self.overflow = overflow
+
+    def target(self, length: int) -> int:
+        for size in self.sizes:
+            if length <= size:
+                return size
+        if self.overflow == "error":
+            raise ValueError(f"a sample of length {length} is longer than {self.sizes[-1]}")
+        return self.sizes[-1]
+
+
+class PadToLength(Buckets):
+    """Pads every batch to one length: one graph. As :class:`Buckets` with a single size."""
+
+    def __init__(
+        self,
+        length: int,
+        *,
+        overflow: Overflow = "error",
+        dim: int = 0,
+        value: float = 0,
+        values: Mapping[Any, float] | None = None,
+        only: Collection[Any] | None = None,
+        collate: Collate | None = None,
+    ) -> None:
+        super().__init__((length,), overflow=overflow, dim=dim, value=value, values=values, only=only, collate=collate)
+
+
+class PadLastBatch:
+    """Fills up a batch that has too few samples, such as the last one of an epoch, to ``batch_size`` rows.
+
+    batch_size
+        Rows of every batch, at least 1.
+    value, values
+        What to fill with; by default the last sample is repeated, which every model can compute. ``values`` by name, as
+        with :class:`PadToMultiple`: with ``{"labels": -100}`` a mean cross entropy counts the real rows alone.
+    only
+        Names of the tensors to fill up; by default all but those without dimensions.
+    collate
+        The collate function to run first; by default ``default_collate``.
+
+    Tensors ``(n, *)`` of ``n`` samples become ``(batch_size, *)``, of the same dtype; everything else stays. The mask
+    has shape ``(batch_size,)``, dtype bool, True for real rows: leave the others out of losses and metrics. Around a
+    padding of this module the result is ``((batch, mask), rows)``, and ``mask`` is False in rows that are not real.
+    Layers that compute over the whole batch, such as batch normalisation in training, see the filled rows.
+
+    Raises ValueError for more samples than ``batch_size``, for a tensor with another number of rows (name the others
+    in ``only``), for a name that the batch does not have, and for a value that the dtype cannot hold.
+    """
+
+    def __init__(
+        self,
+        batch_size: int,
+        *,
+        value: float | None = None,
+        values: Mapping[Any, float] | None = None,
+        only: Collection[Any] | None = None,
+        collate: Collate | None = None,
+    ) -> None:
+        if batch_size < 1:
+            raise ValueError(f"batch_size is {batch_size}, less than 1")
+        self.batch_size = batch_size
+        self.value = value
+        self.collate = default_collate if collate is None else collate
+        self._filling = Filling(only, values)
+
+    def __call__(self, samples: list[Any]) -> tuple[Any, torch.Tensor]:
+        """The batch and the mask of its rows. See the class for shapes."""
+        if not 1 <= len(samples) <= self.batch_size:
+            raise ValueError(f"{len(samples)} samples for a batch of {self.batch_size}")
+        rows = torch.arange(self.batch_size) < len(samples)
+        batch = self.collate(samples)
+        if isinstance(self.collate, _Padding):
+            batch, mask = batch
+            self._filling.check_names(batch)
+            return (self._fill(batch, len(samples), ()), self._fill_mask(mask)), rows
+        self._filling.check_names(batch)
+        return self._fill(batch, len(samples), ()), rows
+
+    def _fill(self, batch: Any, count: int, path: Path) -> Any:
+        if not is_leaf(batch):
+            return rebuild(batch, [self._fill(child, count, (*path, key)) for key, child in items(batch)])
+        if not isinstance(batch, torch.Tensor) or batch.dim() == 0 or not self._filling.includes(path):
+            return batch
+        if int(batch.size(0)) != count:
+            raise ValueError(f"{show(path)} has {int(batch.size(0))} rows for {count} samples")
+        missing = self.batch_size - count
+        return self._filling.extend(batch, 0, missing, path, self.value) if missing else batch
+
+    def _fill_mask(self, mask: Any) -> Any:
+        if not is_leaf(mask):
+            return rebuild(mask, [self._fill_mask(child) for _, child in items(mask)])
+        if mask is None:
+            return None
+        return torch.cat([mask, mask.new_zeros((self.batch_size - int(mask.size(0)), int(mask.size(1))))])

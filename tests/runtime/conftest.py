@@ -1,0 +1,22 @@
+"""The tests of the runtime need torch in the interpreter that runs them.
+
+Where it is, they are collected as they stand; where it is not, one test runs them in an interpreter that has it.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent.parent / "runtime"))
+
+# Read when torch_xla is first imported. All tests on XLA are in one file: importing takes some ten seconds.
+os.environ.setdefault("PJRT_DEVICE", "CPU")
+
+if importlib.util.find_spec("torch_xla") is None:
+    collect_ignore = [path.name for path in HERE.glob("test_*.py") if path.name != "test_elsewhere.py"]
+else:
+    collect_ignore = ["test_elsewhere.py"]

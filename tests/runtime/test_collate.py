@@ -1,0 +1,241 @@
+"""Padding: nothing is lost, nothing is invented, and few shapes are left."""
+
+from __future__ import annotations
+
+import pickle
+from collections import namedtuple
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch.utils.data import DataLoader, default_collate
+
+from tpulint_runtime import Buckets, PadLastBatch, PadToLength, PadToMultiple
+
+pytestmark = pytest.mark.xla  # where torch is, torch_xla is
+
+DTYPES = [torch.int64, torch.int32, torch.uint8, torch.bool, torch.float32, torch.float64, torch.bfloat16]
+Pair = namedtuple("Pair", ["source", "target"])
+
+
+def tensor(length: int, rest: tuple[int, ...], dtype: torch.dtype, dim: int, seed: int) -> torch.Tensor:
+    """A sample of random values whose dimension ``dim`` has ``length``. Never 0 but for bool: padding would hide."""
+    shape = (*rest[:dim], length, *rest[dim:])
+    generator = torch.Generator().manual_seed(seed)
+    high = 2 if dtype == torch.bool else 100
+    return torch.randint(1 if high > 2 else 0, high, shape, generator=generator).to(dtype)
+
+
+@st.composite
+def lists_of_samples(draw: st.DrawFn) -> tuple[list[torch.Tensor], int]:
+    """Samples that differ in one dimension, and which."""
+    rest = tuple(draw(st.lists(st.integers(1, 3), max_size=2)))
+    dim = draw(st.integers(0, len(rest)))
+    dtype = draw(st.sampled_from(DTYPES))
+    lengths = draw(st.lists(st.integers(0, 40), min_size=1, max_size=6))
+    return [tensor(length, rest, dtype, dim, seed) for seed, length in enumerate(lengths)], dim
+
+
+def data_of(batch: torch.Tensor, mask: torch.Tensor, dim: int) -> list[torch.Tensor]:
+    """The samples again: of each row, the entries under the mask."""
+    rows = [row.movedim(dim, 0)[kept].movedim(0, dim) for row, kept in zip(batch, mask, strict=True)]
+    return rows
+
+
+def fill_of(batch: torch.Tensor, mask: torch.Tensor, dim: int) -> torch.Tensor:
+    return batch.movedim(dim + 1, 1)[~mask]
+
+
+@given(lists_of_samples(), st.integers(1, 17))
+def test_samples_come_back_from_a_multiple(made: tuple[list[torch.Tensor], int], multiple: int) -> None:
+    samples, dim = made
+    batch, mask = PadToMultiple(multiple, dim=dim)(samples)
+    longest = max(sample.size(dim) for sample in samples)
+    assert batch.dtype == samples[0].dtype and mask.dtype == torch.bool
+    assert mask.shape == (len(samples), batch.size(dim + 1))
+    assert batch.size(dim + 1) % multiple == 0
+    assert max(longest, 1) <= batch.size(dim + 1) < max(longest, 1) + multiple
+    assert mask.sum(1).tolist() == [sample.size(dim) for sample in samples]
+    assert all(map(torch.equal, data_of(batch, mask, dim), samples))
+    assert not fill_of(batch, mask, dim).any()
+
+
+@given(lists_of_samples(), st.lists(st.integers(1, 60), min_size=1, max_size=4))
+def test_samples_come_back_from_buckets(made: tuple[list[torch.Tensor], int], sizes: list[int]) -> None:
+    samples, dim = made
+    longest = max(sample.size(dim) for sample in samples)
+    collate = Buckets(sizes, dim=dim)
+    if longest > max(sizes):
+        with pytest.raises(ValueError, match=f"length {longest} is longer than {max(sizes)}"):
+            collate(samples)
+        batch, mask = Buckets(sizes, dim=dim, overflow="truncate")(samples)
+        assert batch.size(dim + 1) == max(sizes)
+        cut = [sample.narrow(dim, 0, min(sample.size(dim), max(sizes))) for sample in samples]
+        assert all(map(torch.equal, data_of(batch, mask, dim), cut))
+        return
+    batch, mask = collate(samples)
+    assert batch.size(dim + 1) == min(size for size in sizes if size >= longest)
+    assert all(map(torch.equal, data_of(batch, mask, dim), samples))
+
+
+@given(lists_of_samples(), st.integers(0, 5))
+def test_rows_come_back_from_a_full_batch(made: tuple[list[torch.Tensor], int], missing: int) -> None:
+    samples, dim = made
+    size = len(samples) + missing
+    (batch, mask), rows = PadLastBatch(size, collate=PadToMultiple(8, dim=dim))(samples)
+    assert batch.size(0) == mask.size(0) == size
+    assert rows.tolist() == [True] * len(samples) + [False] * missing
+    assert all(map(torch.equal, data_of(batch[rows], mask[rows], dim), samples))
+    assert not mask[~rows].any(), "a filled row counts as data"
+    for row in batch[~rows]:
+        assert torch.equal(row, batch[len(samples) - 1]), "a filled row is not the last sample"
+
+
+nested_samples = st.lists(st.integers(1, 20), min_size=1, max_size=5).map(
+    lambda lengths: [
+        {
+            "ids": torch.arange(1, length + 1),
+            "pair": Pair(torch.full((2 * length, 3), 1.5), (torch.ones(length, dtype=torch.bool), length)),
+            "name": f"sample {length}",
+            "label": torch.tensor(length),
+            "nothing": None,
+        }
+        for length in lengths
+    ]
+)
+
+
+@given(nested_samples)
+def test_nested_samples_come_back(samples: list[dict[str, Any]]) -> None:
+    batch, mask = PadToMultiple(4, values={"ids": -100})(samples)
+    lengths = [int(sample["label"]) for sample in samples]
+    assert isinstance(batch["pair"], Pair) and isinstance(mask["pair"], Pair)
+    for get in (lambda it: it["ids"], lambda it: it["pair"].source, lambda it: it["pair"].target[0]):
+        assert all(map(torch.equal, data_of(get(batch), get(mask), 0), map(get, samples)))
+    assert (fill_of(batch["ids"], mask["ids"], 0) == -100).all()
+    assert not fill_of(batch["pair"].source, mask["pair"].source, 0).any()
+    assert batch["label"].tolist() == batch["pair"].target[1].tolist() == lengths
+    assert list(batch["name"]) == [sample["name"] for sample in samples]
+    assert batch["nothing"] is mask["nothing"] is mask["label"] is mask["name"] is mask["pair"].target[1] is None
+
+
+@given(st.lists(st.integers(1, 30), min_size=1, max_size=5), st.integers(1, 9))
+def test_batch_of_another_collate_function_comes_back(lengths: list[int], multiple: int) -> None:
+    samples = [{"ids": torch.arange(1, length + 1), "label": length} for length in lengths]
+
+    def longest(samples: list[dict[str, Any]]) -> dict[str, torch.Tensor]:
+        ids = torch.nn.utils.rnn.pad_sequence([sample["ids"] for sample in samples], batch_first=True)
+        return {"ids": ids, "label": torch.tensor([sample["label"] for sample in samples])}
+
+    theirs = longest(samples)
+    batch, mask = PadToMultiple(multiple, value=7, collate=longest)(samples)
+    assert batch["ids"].size(1) % multiple == 0 and mask["ids"].shape == batch["ids"].shape
+    assert torch.equal(batch["ids"][mask["ids"]].view(len(samples), -1), theirs["ids"])
+    assert (batch["ids"][~mask["ids"]] == 7).all()
+    assert torch.equal(batch["label"], theirs["label"]) and mask["label"] is None
+
+
+@given(st.integers(1, 6), st.integers(0, 4))
+def test_pair_without_padding_is_filled_up(count: int, missing: int) -> None:
+    samples = [(torch.full((2, 3), float(row)), row) for row in range(count)]
+    (images, labels), rows = PadLastBatch(count + missing, values={1: -100})(samples)
+    plain_images, plain_labels = default_collate(samples)
+    assert torch.equal(images[rows], plain_images) and torch.equal(labels[rows], plain_labels)
+    assert labels[~rows].tolist() == [-100] * missing
+    assert rows.sum() == count and rows.shape == (count + missing,)
+
+
+def test_labels_of_filled_rows_do_not_change_the_loss() -> None:
+    torch.manual_seed(0)
+    samples = [(torch.randn(4), label) for label in (0, 2, 1)]
+    model = torch.nn.Linear(4, 3)
+    images, labels = default_collate(samples)
+    (more_images, more_labels), _ = PadLastBatch(8, values={1: -100})(samples)
+    losses = []
+    for x, y in ((images, labels), (more_images, more_labels)):
+        model.zero_grad()
+        loss = torch.nn.functional.cross_entropy(model(x), y)
+        loss.backward()
+        assert model.weight.grad is not None
+        losses.append((loss.detach(), model.weight.grad.clone()))
+    torch.testing.assert_close(losses[0], losses[1])
+
+
+def test_only_named_tensors_are_padded() -> None:
+    samples = [{"ids": torch.ones(length), "pixels": torch.ones(3, 5)} for length in (2, 3)]
+    batch, mask = PadToMultiple(4, only=["ids"])(samples)
+    assert batch["ids"].shape == (2, 4) and batch["pixels"].shape == (2, 3, 5) and mask["pixels"] is None
+
+
+def test_length_of_every_batch_is_the_same() -> None:
+    collate = PadToLength(12)
+    assert {collate([torch.ones(length)])[0].shape for length in range(13)} == {(1, 12)}
+
+
+def one_shape(batch: tuple[Any, ...]) -> tuple[torch.Size, torch.Size]:
+    (ids, mask), rows = batch
+    assert mask.shape == ids.shape
+    return ids.shape, rows.shape
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_loader_makes_few_shapes(workers: int) -> None:
+    data = [torch.arange(1, 2 + index % 9) for index in range(22)]
+    collate = PadLastBatch(8, collate=Buckets([16]))
+    loader = DataLoader(data, batch_size=8, collate_fn=collate, num_workers=workers)  # type: ignore[arg-type]
+    batches = list(loader)
+    assert {one_shape(batch) for batch in batches} == {((8, 16), (8,))}
+    seen = [row for (ids, mask), rows in batches for row in data_of(ids[rows], mask[rows], 0)]
+    assert len(seen) == len(data) and all(map(torch.equal, seen, data))
+
+
+def test_collate_functions_can_be_sent_to_workers() -> None:
+    collate = PadLastBatch(4, values={"a": 1}, collate=PadToMultiple(4, values={"a": 2}, only=["a"]))
+    (batch, _), rows = pickle.loads(pickle.dumps(collate))([{"a": torch.zeros(3)}])
+    assert batch["a"].tolist() == [[0, 0, 0, 2], [1, 1, 1, 1], [1, 1, 1, 1], [1, 1, 1, 1]]
+    assert rows.tolist() == [True, False, False, False]
+
+
+X = torch.ones(2)
+
+
+@pytest.mark.parametrize(
+    ("collate", "samples", "message"),
+    [
+        (PadToMultiple(4, values={"lables": -100}), [{"labels": X}], r"no batch\['lables'\]; it has batch\['labels'\]"),
+        (PadToMultiple(4, only=["b"], collate=default_collate), [{"a": X}], r"no batch\['b'\]"),
+        (PadLastBatch(4, values={2: 0}), [(X, X)], r"no batch\[2\]"),
+        (PadToMultiple(4, value=-100), [X.bool()], "torch.bool and cannot hold -100"),
+        (PadToMultiple(4, value=-1), [X.to(torch.uint8)], "torch.uint8 and cannot hold -1"),
+        (PadToMultiple(4, value=0.5), [X.long()], "torch.int64 and cannot hold 0.5"),
+        (PadToMultiple(4, value=1e9), [X.half()], "torch.float16 and cannot hold"),
+        (PadToMultiple(4), [{"a": X}, {"b": X}], "differ in what they hold"),
+        (PadToMultiple(4), [[1, 2], [1]], "make a list of numbers a tensor"),
+        (PadToMultiple(4), [torch.ones(2, 3), torch.ones(2, 4)], "differ in more than dimension 0"),
+        (PadToMultiple(4), [X, X.long()], "differ in more than dimension 0"),
+        (PadToMultiple(4), [], "no samples"),
+        (PadLastBatch(2), [X, X, X], "3 samples for a batch of 2"),
+        (PadLastBatch(4, collate=torch.cat), [X], "2 rows for 1 samples"),
+    ],
+)
+def test_what_cannot_be_padded_is_refused(collate: Any, samples: list[Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        collate(samples)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: PadToMultiple(0),
+        lambda: PadToMultiple(4, dim=-1),
+        lambda: Buckets([]),
+        lambda: Buckets([0, 4]),
+        lambda: Buckets([4], overflow="cut"),  # type: ignore[arg-type]
+        lambda: PadLastBatch(0),
+    ],
+)
+def test_wrong_settings_are_refused(make: Any) -> None:
+    with pytest.raises(ValueError):
+        make()
