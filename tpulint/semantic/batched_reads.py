@@ -49,7 +49,9 @@ class BatchedReads:
         if read.use is Use.BRANCH or index.pace_of(read.node) is not Pace.STEP or not self._is_number(read):
             return False
         for ancestor in index.tree.ancestors(read.node):
-            if isinstance(ancestor, ast.If | ast.IfExp | ast.BoolOp | ast.For | ast.While | ast.Try | ast.comprehension):
+            if isinstance(
+                ancestor, ast.If | ast.IfExp | ast.BoolOp | ast.For | ast.While | ast.Try | ast.comprehension
+            ):
                 return False
             if ancestor is statement:
                 break
@@ -85,7 +87,8 @@ class BatchedReads:
             if any(self._is_loss(binding.name, node) for binding in bindings[:1]):
                 return True
             return bool(bindings) and all(
-                b.kind == "assign" and not b.path and b.value is not None and self.is_scalar(b.value, depth + 1) for b in bindings
+                b.kind == "assign" and not b.path and b.value is not None and self.is_scalar(b.value, depth + 1)
+                for b in bindings
             )
         if isinstance(node, ast.BinOp):
             sides = (node.left, node.right)

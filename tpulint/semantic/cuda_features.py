@@ -54,7 +54,7 @@ class CudaFeatures:
         if isinstance(parent, ast.If) and parent.test is root and not any(self._places(item) for item in parent.orelse):
             return not self._holds_only_cuda(parent.body)
         if isinstance(parent, ast.IfExp) and parent.test is root:
-            return not self._asks_cuda(parent.body)
+            return not self._asks_cuda(parent.body) and not self._is_worse(parent)
         if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name):
             loads = self._loads(parent.targets[0])
             return not loads or not all(self._is_shown(load) or self._opens_only_cuda(load) for load in loads)
@@ -79,6 +79,15 @@ class CudaFeatures:
         if isinstance(parent, ast.Assert):
             return True
         return isinstance(parent, ast.If) and parent.test is root and any(_leaves_program(item) for item in parent.body)
+
+    def _is_worse(self, choice: ast.IfExp) -> bool:
+        """Whether what a GPU wants is worse on a TPU than what the CPU gets: float16, ``accelerator="gpu"``."""
+        if self._index.qualified_name(choice.body) in ("torch.float16", "torch.half"):
+            return True
+        keyword = self._tree.parents[choice]
+        if isinstance(keyword, ast.keyword) and keyword.arg in ("gpus", "devices", "accelerator"):
+            return True
+        return isinstance(choice.body, ast.Constant) and choice.body.value in ("gpu", "fp16", "16-mixed")
 
     def _asks_cuda(self, node: ast.expr) -> bool:
         """Whether an expression asks the CUDA runtime for something: what stands beside it is right without a GPU."""

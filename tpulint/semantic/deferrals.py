@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from tpulint.semantic.events import SYNCS
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.reads import Read
 from tpulint.semantic.regions import StepLoop
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 
 _DEPTH = 3
-SYNCS = ("torch_xla.sync", "torch_xla.core.xla_model.mark_step")
-"""Calls that end a step and do nothing else."""
 
 
 class Deferrals:
@@ -49,7 +48,7 @@ class Deferrals:
             suite = tree.suite_of(child)
             at = suite.index(child)
             for statement in reversed(suite[:at]):
-                if statement in places or loop.boundaries and self._sets_boundary(statement, loop):
+                if statement in places or (loop.boundaries and self._sets_boundary(statement, loop)):
                     return True
                 if self._trains(statement, loop) or self._index.regions.runs_module(statement):
                     fresh = False

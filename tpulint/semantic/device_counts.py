@@ -93,8 +93,8 @@ class DeviceCounts:
         if depth > _DEPTH or not self.is_count(node):
             return False
         if isinstance(node, ast.Name):
-            bindings = self._names.bindings(node)
-            return len(bindings) == len(self._values(node)) == 1 and self.is_zero(self._values(node)[0], depth + 1)
+            values = self._values(node) if len(self._names.bindings(node)) == 1 else []
+            return bool(values) and all(self.is_zero(value, depth + 1) for value in values)
         if isinstance(node, ast.Attribute):
             stores = self.attribute_stores(node)
             return len(stores) == 1 and self.is_zero(stores[0].value, depth + 1)

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from tpulint.semantic.device_flow import DeviceFlow
 
 _DEPTH = 8
+_NUMBER_NAMES = frozenset(
+    {"rank", "local_rank", "global_rank", "gpu", "gpu_id", "gpu_idx", "gpu_index", "device_id", "cuda_id"}
+)
+_NUMBER_LISTS = frozenset({"gpu_ids", "device_ids", "gpus", "gpu_list"})
 _NUMBERS = frozenset({
     "builtins.int", "builtins.len", "torch.distributed.get_rank", "torch.distributed.get_node_local_rank",
     "torch.cuda.current_device", "torch.cuda.device_count", "torch.accelerator.current_device_index",
@@ -57,6 +61,12 @@ class DeviceIndices:
         if isinstance(node, ast.Attribute):
             return self._attribute(node, depth)
         return False
+
+    def is_likely_number(self, node: ast.expr) -> bool:
+        """Whether an expression given as a device is a number by its name: ``rank``, ``args.local_rank``, ``gpu_ids[0]``."""
+        if isinstance(node, ast.Subscript):
+            return _last_name(node.value) in _NUMBER_LISTS and not isinstance(node.slice, ast.Slice)
+        return _last_name(node) in _NUMBER_NAMES
 
     def _all(self, values: list[ast.expr], depth: int) -> bool:
         numbers = [value for value in values if not (isinstance(value, ast.Constant) and value.value is None)]
@@ -131,6 +141,10 @@ class DeviceIndices:
                 annotation.slice
             )
         return annotation is not None and self._index.qualified_name(annotation) == "builtins.int"
+
+
+def _last_name(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
 def _is_none(node: ast.expr) -> bool:

@@ -11,6 +11,7 @@ from tpulint.semantic.cuda_features import CudaFeatures
 from tpulint.semantic.device_flow import DeviceFlow
 from tpulint.semantic.device_indices import DeviceIndices
 from tpulint.semantic.guards import Guards
+from tpulint.semantic.kinds import Kind
 from tpulint.semantic.places import Place
 from tpulint.semantic.variables import says_device
 
@@ -184,9 +185,9 @@ class Devices:
                 parent = self._tree.parents[call]
                 if isinstance(parent, ast.Attribute) and parent.attr == "type":
                     yield Site(parent, Role.NAME, certain=True)
-                elif not self._is_map_location(call):
+                elif not self.is_map_location(call):
                     yield Site(call, Role.ACQUISITION)
-            elif name == "torch.device" and not self._is_map_location(call):
+            elif name == "torch.device" and not self.is_map_location(call):
                 argument = self.device_argument(call)
                 if argument is None:
                     continue
@@ -221,14 +222,14 @@ class Devices:
         given = [*call.args[1:2], *(k.value for k in call.keywords if k.arg == "index")]
         return _constant(given[0]) if given else ""
 
-    def _is_map_location(self, node: ast.expr) -> bool:
+    def is_map_location(self, node: ast.expr) -> bool:
         """``torch.load`` cannot restore to an XLA device; another rule takes care of where it loads to."""
         for ancestor in self._tree.ancestors(node):
             if isinstance(ancestor, ast.keyword) and ancestor.arg == "map_location":
                 return True
             if isinstance(ancestor, ast.Call) and self._index.qualified_name(ancestor.func) == "torch.load":
                 return True
-            if isinstance(ancestor, ast.stmt | ast.Lambda):
+            if isinstance(ancestor, ast.stmt):
                 return False
         return False
 
@@ -237,9 +238,17 @@ class Devices:
     def _numbers(self) -> Iterator[Site]:
         for call in self._tree.calls:
             argument = self._moved_to(call)
-            if argument is not None and self.indices.is_number(argument):
+            if argument is None:
+                continue
+            if self.indices.is_number(argument) or is_index_of_tensor(argument):
                 origin = self._device_number(argument)
                 yield Site(argument if origin is None else origin, Role.NUMBER, number=_constant(argument))
+            elif self.indices.is_likely_number(argument) and not self._is_device_value(argument):
+                yield Site(argument, Role.NUMBER, certain=False)
+
+    def _is_device_value(self, node: ast.expr) -> bool:
+        derived = self.flow.derives(node) or self._index.xla_devices.is_device(node)
+        return derived or self._index.kind(node) is Kind.DEVICE
 
     def _device_number(self, node: ast.expr) -> ast.expr | None:
         """The value of a variable that is called a device and only used as one: ``device = rank % device_count()``."""
@@ -285,6 +294,16 @@ class Devices:
         ):
             return next((k.value for k in call.keywords if k.arg == "device"), None)
         return None
+
+
+def is_index_of_tensor(node: ast.expr) -> bool:
+    """``x.get_device()``: the number of the GPU that holds x."""
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "get_device"
+        and not node.args
+    )
 
 
 def _branches(node: ast.expr) -> Iterator[ast.expr]:

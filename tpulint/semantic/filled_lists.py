@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tpulint.semantic.names import Binding
 from tpulint.semantic.reads import Read, Use
-from tpulint.semantic.regions import Pace
 from tpulint.semantic.totals import is_arithmetic
 from tpulint.semantic.tree import LoopNode
 
@@ -81,9 +80,16 @@ class FilledLists:
                     return None
                 if node in receivers:
                     continue
-                if isinstance(node, ast.Name) and node.id == last or isinstance(node, ast.Attribute) and node.attr == last:
+                if (
+                    (isinstance(node, ast.Name)
+                    and node.id == last)
+                    or (isinstance(node, ast.Attribute)
+                    and node.attr == last)
+                ):
                     return None
-        return FilledList(loop, target, tuple(appends), tuple(reads), isinstance(target, ast.Name) and self._is_new(loop, target))
+        return FilledList(
+            loop, target, tuple(appends), tuple(reads), isinstance(target, ast.Name) and self._is_new(loop, target)
+        )
 
     def _is_new(self, loop: LoopNode, target: ast.Name) -> bool:
         """Whether the variable is bound to ``[]`` in front of the loop, and nothing happens to it in between."""
@@ -97,7 +103,11 @@ class FilledLists:
             return False
         start = before[-1]
         outer = index.tree.loop_of(loop)
-        if not index.flow.dominates(start, loop) or outer is not None and not index.tree.encloses(outer, start.statement):
+        if (
+            not index.flow.dominates(start, loop)
+            or (outer is not None
+            and not index.tree.encloses(outer, start.statement))
+        ):
             return False
         end = index.span(start.statement).end
         for name in index.tree.names:
@@ -113,7 +123,12 @@ def _appended(node: ast.AST) -> ast.Call | None:
     """The call of a statement ``xs.append(x)``."""
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Attribute):
         call = node.value
-        if node.value.func.attr == "append" and len(call.args) == 1 and not call.keywords and not isinstance(call.args[0], ast.Starred):
+        if (
+            node.value.func.attr == "append"
+            and len(call.args) == 1
+            and not call.keywords
+            and not isinstance(call.args[0], ast.Starred)
+        ):
             return call
     return None
 

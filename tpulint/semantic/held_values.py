@@ -32,7 +32,11 @@ class HeldValues:
         """The variable a read is given to, where all its uses can read it themselves."""
         index = self._index
         statement = index.statement_of(read.node)
-        if read.use is not Use.NAME or not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Name):
+        if (
+            read.use is not Use.NAME
+            or not isinstance(statement, ast.Assign)
+            or not isinstance(statement.targets[0], ast.Name)
+        ):
             return None
         reads = index.reads.inside(statement)
         nodes = {item.node for item in reads}

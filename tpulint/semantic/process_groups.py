@@ -23,14 +23,18 @@ _NCCL_NAMES = frozenset({
 
 
 class Join:
-    """One ``init_process_group(...)`` whose arguments can be read off."""
+    """One ``init_process_group(...)``."""
 
-    __slots__ = ("backends", "call", "given")
+    __slots__ = ("backends", "call", "given", "hides_arguments")
 
-    def __init__(self, call: ast.Call, given: dict[str, ast.expr], backends: list[Origin]) -> None:
+    def __init__(
+        self, call: ast.Call, given: dict[str, ast.expr], backends: list[Origin], hides_arguments: bool
+    ) -> None:
         self.call = call
         self.given = given
         """Arguments by parameter."""
+        self.hides_arguments = hides_arguments
+        """Whether more arguments come out of a list or a dictionary."""
         self.backends = backends
         """Where the name of the backend may come from."""
 
@@ -46,15 +50,15 @@ class ProcessGroups:
 
     def __init__(self, index: SemanticIndex) -> None:
         self._index = index
-        self.joins = [join for call in index.calls_to(JOIN) if (join := self._join(call)) is not None]
+        self.joins = [self._join(call) for call in index.calls_to(JOIN)]
 
-    def _join(self, call: ast.Call) -> Join | None:
-        if any(isinstance(item, ast.Starred) for item in call.args) or any(item.arg is None for item in call.keywords):
-            return None
-        given = dict(zip(_PARAMETERS, call.args, strict=False))
+    def _join(self, call: ast.Call) -> Join:
+        stars = any(isinstance(item, ast.Starred) for item in call.args)
+        given = {} if stars else dict(zip(_PARAMETERS, call.args, strict=False))
         given.update({item.arg: item.value for item in call.keywords if item.arg is not None})
         backend = given.get("backend")
-        return Join(call, given, origins(self._index, backend) if backend is not None else [])
+        hides = stars or any(item.arg is None for item in call.keywords)
+        return Join(call, given, origins(self._index, backend) if backend is not None else [], hides)
 
     def is_nccl(self, node: ast.expr) -> bool:
         """Whether an expression names NCCL, or asks torch for the backend of GPUs."""

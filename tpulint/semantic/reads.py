@@ -110,7 +110,11 @@ class Reads:
             if self.is_on_device(node.value):
                 yield self._read(node.value, node.value, How.FORMAT)
         elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
-            if isinstance(node.left, ast.JoinedStr) or isinstance(node.left, ast.Constant) and isinstance(node.left.value, str):
+            if (
+                isinstance(node.left, ast.JoinedStr)
+                or (isinstance(node.left, ast.Constant)
+                and isinstance(node.left.value, str))
+            ):
                 for item in node.right.elts if isinstance(node.right, ast.Tuple) else (node.right,):
                     if self.is_on_device(item):
                         yield self._read(item, item, How.FORMAT)
@@ -133,7 +137,7 @@ class Reads:
         func = call.func
         name = self._names.qualified(func)
         if isinstance(func, ast.Attribute) and name is None:
-            if func.attr in COPIES or func.attr == "to" and self._moves_to_host(call):
+            if func.attr in COPIES or (func.attr == "to" and self._moves_to_host(call)):
                 if self.is_on_device(func.value):
                     yield self._read(self._whole(call), func.value, How.COPY)
                 return
@@ -141,7 +145,7 @@ class Reads:
                 if self._kinds.value(func.value).kind is Kind.HOST:
                     yield from self._formatted(call)
                 return
-        if name in CASTS or name is not None and name.startswith("math."):
+        if name in CASTS or (name is not None and name.startswith("math.")):
             for item in call.args:
                 if self.is_on_device(item):
                     yield self._read(call if name in CASTS else item, item, How.CAST)
@@ -195,7 +199,9 @@ class Reads:
             return current
 
     def _read(self, node: ast.expr, tensor: ast.expr, how: How) -> Read:
-        return Read(node, tensor, how, self._use(node, how), self._kinds.value(tensor).certain, self._is_scalar(node, how))
+        return Read(
+            node, tensor, how, self._use(node, how), self._kinds.value(tensor).certain, self._is_scalar(node, how)
+        )
 
     def _is_scalar(self, node: ast.expr, how: How) -> bool:
         if how is How.CAST:
@@ -218,8 +224,10 @@ class Reads:
             if isinstance(ancestor, ast.Call) and child is not ancestor.func:
                 if self.is_output(ancestor):
                     return Use.LOG
-                if isinstance(ancestor.func, ast.Attribute) and ancestor.func.attr == "append" and isinstance(
-                    tree.parents[ancestor], ast.Expr
+                if (
+                    isinstance(ancestor.func, ast.Attribute)
+                    and ancestor.func.attr == "append"
+                    and isinstance(tree.parents[ancestor], ast.Expr)
                 ):
                     return Use.LIST
             if isinstance(ancestor, ast.AugAssign):
@@ -227,7 +235,9 @@ class Reads:
             if isinstance(ancestor, ast.Assign):
                 if adds_to_itself(ancestor):
                     return Use.TOTAL
-                return Use.NAME if len(ancestor.targets) == 1 and isinstance(ancestor.targets[0], ast.Name) else Use.OTHER
+                return (
+                    Use.NAME if len(ancestor.targets) == 1 and isinstance(ancestor.targets[0], ast.Name) else Use.OTHER
+                )
             if isinstance(ancestor, ast.Return):
                 return Use.RETURN
             if isinstance(ancestor, ast.stmt):

@@ -83,11 +83,20 @@ class Totals:
             root: ast.expr = device
             while isinstance(root, ast.Attribute):
                 root = root.value
-            if not isinstance(root, ast.Name) or index.kind(device) is not Kind.DEVICE and "device" not in index.text(device).lower():
+            if (
+                not isinstance(root, ast.Name)
+                or (index.kind(device) is not Kind.DEVICE
+                and "device" not in index.text(device).lower())
+            ):
                 continue
             bindings = index.names.bindings(root)
             same = index.names.find(root.id, index.names.scope_of(loop))
-            if not bindings or same is None or same[1] is not bindings or index.function_of(call) is not index.function_of(loop):
+            if (
+                not bindings
+                or same is None
+                or same[1] is not bindings
+                or index.function_of(call) is not index.function_of(loop)
+            ):
                 continue
             here = same[0] is index.names.scope_of(loop)
             if not here or all(b.kind == "parameter" or index.span(b.node).start < begin for b in bindings):
@@ -173,7 +182,10 @@ class Totals:
             )  # fmt: skip
         if isinstance(node, ast.Call):
             name = index.qualified_name(node.func)
-            if any(k.arg == "dtype" and index.qualified_name(k.value) in ("torch.long", "torch.int64") for k in node.keywords):
+            if any(
+                k.arg == "dtype" and index.qualified_name(k.value) in ("torch.long", "torch.int64")
+                for k in node.keywords
+            ):
                 return True
             if name is not None:
                 if name in _INTEGER_FUNCTIONS:
@@ -199,7 +211,7 @@ class Totals:
         if found is None or found[0] is not names.scope_of(loop) or index.function_of(target) is not function:
             return None
         start = self._start(loop, found[1])
-        if start is None or start.value is None:
+        if start is None or not isinstance(start.statement, ast.stmt):
             return None
         resets: list[ast.expr] = []
         for binding in found[1]:
@@ -221,7 +233,9 @@ class Totals:
             home = names.find(name.id, names.scope_of(name))
             if home is None or home[0] is not found[0]:
                 continue
-            if index.function_of(name) is not function or any(isinstance(a, ast.Lambda) for a in index.tree.ancestors(name)):
+            if index.function_of(name) is not function or any(
+                isinstance(a, ast.Lambda) for a in index.tree.ancestors(name)
+            ):
                 return None  # another function sees the variable, at a time nobody knows
             at = index.span(name).start
             if start_end <= at < loop_span.start:
@@ -277,7 +291,12 @@ class Totals:
             for node in index.tree.inside(region, functions=False):
                 if any(index.tree.encloses(statement, node) for statement in total.additions):
                     continue
-                if isinstance(node, ast.Name) and node.id == name or isinstance(node, ast.Attribute) and node.attr == name:
+                if (
+                    (isinstance(node, ast.Name)
+                    and node.id == name)
+                    or (isinstance(node, ast.Attribute)
+                    and node.attr == name)
+                ):
                     return False
                 if isinstance(node, ast.Return) and region is total.loop:
                     return False

@@ -34,7 +34,9 @@ class Work(IntEnum):
 class Turns:
     """Sorts the statements of loop bodies. Lazy, memoised."""
 
-    def __init__(self, tree: SyntaxTree, names: Names, kinds: Kinds, definitions: Definitions, regions: Regions, reads: Reads) -> None:
+    def __init__(
+        self, tree: SyntaxTree, names: Names, kinds: Kinds, definitions: Definitions, regions: Regions, reads: Reads
+    ) -> None:
         self._tree = tree
         self._names = names
         self._kinds = kinds
@@ -154,7 +156,9 @@ class Turns:
             return self._body(function, depth)
         if self._kinds.value(call.func).kind is Kind.MODULE:
             return Work.DEVICE
-        arguments = [self._kinds.value(item).kind for item in (*call.args, *(keyword.value for keyword in call.keywords))]
+        arguments = [
+            self._kinds.value(item).kind for item in (*call.args, *(keyword.value for keyword in call.keywords))
+        ]
         if isinstance(call.func, ast.Attribute):
             receiver = self._kinds.value(call.func.value).kind
             if receiver in _TRAINED or receiver is Kind.TENSOR:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Fix, Scope, Severity
-from tpulint.semantic.devices import Devices, Role, Site
+from tpulint.semantic.devices import Devices, Role, Site, is_index_of_tensor
 
 if TYPE_CHECKING:
     from tpulint.context import Folding
@@ -75,6 +75,8 @@ def _choose_xla(ctx: FileContext, devices: Devices) -> Fix | None:
             folding.replace(node, _name(ctx, node, ":0" if _is_compared_as_object(ctx, node) else ""))
         elif isinstance(node, ast.Call) and site.role is Role.GENERATOR:
             folding.replace(node, f"{ctx.text(node.func)}()")
+        elif is_index_of_tensor(node):
+            folding.replace(node, f"{ctx.text(node).rpartition('.')[0]}.device")
         else:
             folding.replace(node, _device(ctx, fix, node))
     reports = [statement for body in folding.kept for statement in devices.features.cuda_reports(body)]

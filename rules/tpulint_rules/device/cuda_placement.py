@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Span
 from tpulint.semantic import Kind
+from tpulint.semantic.devices import is_index_of_tensor
 from tpulint.semantic.variables import says_device
 
 _KNOWN = (Kind.TENSOR, Kind.MODULE)
@@ -16,10 +17,11 @@ _KEPT = frozenset({"non_blocking", "memory_format", "device"})
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
+    devices = ctx.index.devices
     calls = [
         (call, receiver)
         for call, receiver in ctx.index.method_calls("cuda")
-        if _moves(ctx, receiver) and not ctx.index.devices.is_for_cuda(call)
+        if _moves(ctx, receiver) and not devices.is_for_cuda(call) and not devices.is_map_location(call)
     ]
     several = len({number for call, _ in calls if (number := _number(call)) is not None}) > 1
     for call, receiver in calls:
@@ -81,6 +83,8 @@ def _move_to_xla(ctx: FileContext, call: ast.Call) -> FixBuilder | None:
             fix.insert(pieces[0].span.start, f"{text}, ")
         else:
             fix.insert(ctx.index.span(call).end - 1, text)
+    elif is_index_of_tensor(given):
+        fix.replace(given, f"{ctx.text(given).rpartition('.')[0]}.device")
     elif not ctx.index.xla_devices.is_device(given):
         named = given.attr if isinstance(given, ast.Attribute) else given.id if isinstance(given, ast.Name) else ""
         if says_device(named) and not ctx.index.devices.indices.is_number(given):

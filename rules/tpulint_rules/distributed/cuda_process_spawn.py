@@ -37,7 +37,9 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             continue
         wanted = launch.arguments.get("nprocs")
         if wanted is not None and index.device_counts.is_count(wanted):
-            yield ctx.finding(launch.call, _NONE_START, _fix(ctx, launch, per_gpu=True))
+            certain = index.device_counts.is_zero(wanted)
+            certainty = Certainty.CERTAIN if certain else Certainty.LIKELY
+            yield ctx.finding(launch.call, _NONE_START, _fix(ctx, launch, per_gpu=certain), certainty=certainty)
         elif index.mentions(_GPU_WORDS) and not index.mentions(r"\brpc\b"):
             # with a number of processes of its own, only the rest of the file tells whether they are to use GPUs
             fix = _fix(ctx, launch, per_gpu=False)

@@ -20,7 +20,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     index, groups = ctx.index, ctx.index.process_groups
     for join in groups.joins:
         if join.backend is None:
-            if "store" not in join.given and index.mentions(_FOR_GPUS) and not index.mentions(r"gloo|xla_backend"):
+            closed = not join.hides_arguments and "store" not in join.given
+            if closed and index.mentions(_FOR_GPUS) and not index.mentions(r"gloo|xla_backend"):
                 message = "a process group without a backend serves GPUs with NCCL and CPUs with gloo, no XLA device"
                 yield ctx.finding(join.call, message, _fix(ctx, join), certainty=Certainty.LIKELY)
         elif any(groups.is_nccl(origin.node) for origin in join.backends):
@@ -40,7 +41,7 @@ def _fix(ctx: FileContext, join: Join) -> FixBuilder:
     call, given = join.call, join.given
     reason = "The backend takes rank and number of processes from the XLA runtime, under launch and torchrun alike."
     fix = ctx.fix("Use the backend `xla`", Applicability.SAFE, reason, Scope.STATEMENT)
-    if "store" in given or "pg_options" in given or ctx.index.mentions(r"distributed\.rpc\b"):
+    if join.hides_arguments or "store" in given or "pg_options" in given or ctx.index.mentions(r"distributed\.rpc\b"):
         fix.give_up()  # the group has members of its own: not every process, or not by rank
         return fix
     if any(not ctx.index.process_groups.is_nccl(origin.node) for origin in join.backends):

@@ -9,7 +9,7 @@ from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
 from tpulint.semantic import LoopNode, SemanticIndex
 from tpulint.semantic.totals import Total
-from tpulint_rules.host_sync.device_values import device_text, keep_on_device, short, torch_text
+from tpulint_rules.host_sync._device_values import device_text, keep_on_device, short, torch_text
 
 REASON = "The total is summed in float32 on the device, where it was a float64 on the host."
 
@@ -23,7 +23,9 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         totals = index.totals.of(loop)
         if not totals:
             continue
-        fix = ctx.fix("Keep the total on the device and read it once, behind the loop", Applicability.UNSAFE, REASON, Scope.LOOP)
+        fix = ctx.fix(
+            "Keep the total on the device and read it once, behind the loop", Applicability.UNSAFE, REASON, Scope.LOOP
+        )
         lines: list[str] = []
         before: list[str] = []
         for total in totals:
@@ -45,7 +47,9 @@ def check(ctx: FileContext) -> Iterator[Finding]:
 def move_to_device(fix: FixBuilder, index: SemanticIndex, total: Total, before: list[str], after: list[str]) -> None:
     """Edits for one total; lines to put in front of the loop and behind it are added to ``before`` and ``after``."""
     torch = torch_text(fix, index, total.loop)
-    zero = f"{torch}.zeros(1{f', dtype={torch}.long' if total.is_count else ''}).to({device_text(fix, index, total.loop)})"
+    zero = (
+        f"{torch}.zeros(1{f', dtype={torch}.long' if total.is_count else ''}).to({device_text(fix, index, total.loop)})"
+    )
     target = index.text(total.target)
     if total.start_statement is None:
         name = index.names.fresh(f"device_{_identifier(total.target)}", total.loop)
@@ -64,7 +68,9 @@ def move_to_device(fix: FixBuilder, index: SemanticIndex, total: Total, before: 
             before.append(f"{target} = {zero}")
         started_as_float = isinstance(total.start, ast.Constant) and isinstance(total.start.value, float)
         if total.is_used_behind:
-            after.append(f"{target} = float({target})" if total.is_count and started_as_float else f"{target} = {target}.item()")
+            after.append(
+                f"{target} = float({target})" if total.is_count and started_as_float else f"{target} = {target}.item()"
+            )
     for reset in total.resets:
         fix.replace(reset, zero)
     for use in total.uses:

@@ -9,7 +9,7 @@ from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope
 from tpulint.semantic import SemanticIndex
 from tpulint.semantic.batched_reads import ReadGroup
-from tpulint_rules.host_sync.device_values import short, torch_text
+from tpulint_rules.host_sync._device_values import short, torch_text
 
 REASON = "The numbers are stacked as one dtype, and a tensor that was printed whole is printed as a number."
 
@@ -24,8 +24,12 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         fix = ctx.fix("Fetch the values of the step together", Applicability.UNSAFE, REASON, Scope.EXPRESSION)
         fetch_together(fix, index, group)
         for read in group.reads:
-            message = f"`{short(ctx.text(read.tensor))}` is one of {len(group.reads)} values fetched one by one in every step"
-            yield ctx.finding(read.node, message, fix, certainty=Certainty.CERTAIN if read.certain else Certainty.LIKELY)
+            message = (
+                f"`{short(ctx.text(read.tensor))}` is one of {len(group.reads)} values fetched one by one in every step"
+            )
+            yield ctx.finding(
+                read.node, message, fix, certainty=Certainty.CERTAIN if read.certain else Certainty.LIKELY
+            )
 
 
 def fetch_together(fix: FixBuilder, index: SemanticIndex, group: ReadGroup) -> None:
@@ -41,14 +45,17 @@ def fetch_together(fix: FixBuilder, index: SemanticIndex, group: ReadGroup) -> N
     else:
         stack = index.names.fresh("step_values", group.boundary)
         items = ", ".join(
-            fix.text(tensor) + ("" if index.batched_reads.is_scalar(tensor) else ".reshape(())") for tensor in group.tensors
+            fix.text(tensor) + ("" if index.batched_reads.is_scalar(tensor) else ".reshape(())")
+            for tensor in group.tensors
         )
         torch = torch_text(fix, index, group.boundary)
         fix.insert_before(group.boundary, f"{stack} = {torch}.stack(({items})).detach()")
         fix.insert_after(group.boundary, f"{', '.join(values.values())} = {stack}.tolist()")
     for read in group.reads:
         name = values[ast.dump(read.tensor)]
-        fix.replace(read.node, f"int({name})" if index.totals.is_integer(read.tensor) and len(group.tensors) > 1 else name)
+        fix.replace(
+            read.node, f"int({name})" if index.totals.is_integer(read.tensor) and len(group.tensors) > 1 else name
+        )
 
 
 def _identifier(node: ast.expr) -> str:

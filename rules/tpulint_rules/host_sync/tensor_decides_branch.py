@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Certainty, Finding, Severity
 from tpulint.semantic import Pace, Use
-from tpulint_rules.host_sync.device_values import short
+from tpulint_rules.host_sync._device_values import short
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:

@@ -9,7 +9,7 @@ from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
 from tpulint.semantic import How, LoopNode, Pace, Read, SemanticIndex, StepLoop, Use
 from tpulint.semantic.held_values import HeldValue
-from tpulint_rules.host_sync.device_values import keep_on_device, short
+from tpulint_rules.host_sync._device_values import keep_on_device, short
 
 HELD = "The arithmetic is done in float32 on the device, where it was done in float64 on the host."
 MOVED = "What is shown is shown after the update of the step, and a clock read beside it reads later."
@@ -40,8 +40,9 @@ def step_reads(ctx: FileContext, hows: tuple[How, ...]) -> Iterator[Finding]:
 
 def reads_kept_elsewhere(index: SemanticIndex, loop: LoopNode) -> set[ast.expr]:
     """Reads that the rules for totals and lists speak about."""
-    groups = [*index.totals.of(loop), *index.filled_lists.of(loop)]
-    return {read.node for group in groups for read in group.reads}
+    reads = [read for total in index.totals.of(loop) for read in total.reads]
+    reads += [read for filled in index.filled_lists.of(loop) for read in filled.reads]
+    return {read.node for read in reads}
 
 
 def _finding(ctx: FileContext, read: Read, loop: StepLoop, pace: Pace, held: HeldValue | None) -> Finding:
@@ -90,9 +91,13 @@ def _evaluation_reads(ctx: FileContext, node: LoopNode, hows: tuple[How, ...]) -
     index = ctx.index
     taken = reads_kept_elsewhere(index, node)
     for read in index.reads.inside(node):
-        if read.how in hows and read.use is not Use.BRANCH and read.node not in taken and index.regions.gate_of(read.node) is None:
+        if (
+            read.how in hows
+            and read.use is not Use.BRANCH
+            and read.node not in taken
+            and index.regions.gate_of(read.node) is None
+        ):
             if index.pace_of(read.node) is Pace.EVALUATION:
                 message = f"`{short(ctx.text(read.tensor))}` is {read.how.value} in every evaluation batch: the host waits for the device"
                 certainty = Certainty.CERTAIN if read.certain else Certainty.LIKELY
                 yield ctx.finding(read.node, message, severity=Severity.WARNING, certainty=certainty)
-

@@ -8,7 +8,7 @@ from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
 from tpulint.semantic import LoopNode, SemanticIndex
 from tpulint.semantic.filled_lists import FilledList
-from tpulint_rules.host_sync.device_values import keep_on_device, short, torch_text
+from tpulint_rules.host_sync._device_values import keep_on_device, short, torch_text
 
 REASON = "Until the end of the loop the list holds tensors, and what is added to the values is added in float32."
 CHUNK = 64
@@ -42,7 +42,9 @@ def check(ctx: FileContext) -> Iterator[Finding]:
                 )  # fmt: skip
 
 
-def collect_on_device(fix: FixBuilder, index: SemanticIndex, filled: FilledList, before: list[str], after: list[str]) -> None:
+def collect_on_device(
+    fix: FixBuilder, index: SemanticIndex, filled: FilledList, before: list[str], after: list[str]
+) -> None:
     """Edits for one list; lines to put in front of the loop and behind it are added to ``before`` and ``after``."""
     torch = torch_text(fix, index, filled.loop)
     target = index.text(filled.target)

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding, Scope, Span
 
-
 SAFE = "A step boundary changes when the recorded work runs, not what it computes."
 
 

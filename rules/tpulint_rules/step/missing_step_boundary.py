@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Certainty, Finding, Scope, Span
-from tpulint.semantic import Kind, LoopNode, StepLoop
+from tpulint.semantic import LoopNode
 
 SAFE = "A step boundary changes when the recorded work runs, not what it computes."
 LIKELY = "That this loop updates parameters is likely, not certain."
@@ -21,7 +21,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     for loop in index.step_loops:
         if loop.boundaries:
             continue
-        certain = is_certain(ctx, loop)
+        certain = loop.is_certain
         places = index.turns.boundary_places(loop)
         fix = ctx.fix("Mark the end of the step", Applicability.SAFE if certain else Applicability.UNSAFE,
                       SAFE if certain else LIKELY, Scope.STATEMENT)  # fmt: skip
@@ -31,17 +31,6 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             header(ctx, loop.node), "training loop has no step boundary: the graph grows from step to step and is compiled anew each time",
             fix, certainty=Certainty.CERTAIN if certain else Certainty.LIKELY,
         )  # fmt: skip
-
-
-def is_certain(ctx: FileContext, loop: StepLoop) -> bool:
-    """Whether what is stepped is known to be an optimizer: by its origin, or because its gradients are cleared too."""
-    index = ctx.index
-    for update in loop.updates:
-        if isinstance(update.func, ast.Attribute):
-            value = index.value(update.func.value)
-            if value.kind in (Kind.OPTIMIZER, Kind.SCALER):
-                return True
-    return bool(loop.manual_updates)
 
 
 def header(ctx: FileContext, loop: LoopNode) -> Span:

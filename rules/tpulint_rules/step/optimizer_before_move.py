@@ -221,8 +221,8 @@ def _reordered(ctx: FileContext, optimizer: ast.AST, move: Move) -> FixBuilder |
     if any(_mentions(ctx, statement, module) for statement in between):
         fix.lower(Applicability.UNSAFE, "Statements in between then see the model on the device.")
     end = tree.end(below)
-    row_end = ctx.source.text.find("\n", end)
-    trailing = ctx.source.text[end : row_end if row_end >= 0 else len(ctx.source.text)].rstrip("\r")
+    row = ctx.source.row(end)
+    trailing = ctx.source.line(row)[end - ctx.source.line_starts[row - 1] :]
     text = ctx.text(below)
     if "\n" in text or ";" in trailing.split("#", 1)[0]:
         return None

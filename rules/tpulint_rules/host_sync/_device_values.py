@@ -36,4 +36,3 @@ def short(text: str) -> str:
     """A text in one line, shortened for a message."""
     line = " ".join(text.split())
     return line if len(line) <= 60 else line[:57] + "..."
-

@@ -1,0 +1,282 @@
+"""What makes a step: backward passes, updates of parameters, step boundaries, and which code does them."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from tpulint.semantic.definitions import Definitions
+from tpulint.semantic.device_loaders import DeviceLoaders
+from tpulint.semantic.kinds import Kind, Kinds
+from tpulint.semantic.names import Names
+from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, LoopNode, SyntaxTree
+
+SYNCS = frozenset({"torch_xla.sync", "torch_xla.core.xla_model.mark_step"})
+"""Calls that end a step and do nothing else."""
+_OPTIMIZER_STEP = "torch_xla.core.xla_model.optimizer_step"
+_OTHER_BOUNDARIES = frozenset({"torch_xla.step", "torch_xla.debug.profiler.StepTrace"})
+_NO_OPTIMIZER = re.compile(r"sched|warm|lr|prof|env|timer|ema|bar|progress|meter|stop|self$|cls$", re.IGNORECASE)
+"""Names of other things that step. Only ever a reason to leave a call alone."""
+_CALL_DEPTH = 5
+
+
+class Events:
+    """What one piece of code does, itself and through the functions it calls."""
+
+    __slots__ = ("backwards", "boundaries", "candidates", "functions", "manual_updates", "updates")
+
+    def __init__(self) -> None:
+        self.backwards: list[ast.Call] = []
+        self.updates: list[ast.Call] = []
+        self.manual_updates: list[ast.stmt] = []
+        self.candidates: list[ast.Call] = []
+        """Calls of ``step()`` on nobody knows what: updates, where a loop with a backward pass has no other."""
+        self.boundaries: list[ast.AST] = []
+        self.functions: list[FunctionNode] = []
+
+    @property
+    def has_step(self) -> bool:
+        """Whether both the backward pass and an update are there."""
+        return bool(self.backwards and (self.updates or self.manual_updates or self.candidates))
+
+    def add(self, other: Events) -> None:
+        """Take in what a part does."""
+        self.backwards.extend(other.backwards)
+        self.updates.extend(other.updates)
+        self.manual_updates.extend(other.manual_updates)
+        self.candidates.extend(other.candidates)
+        self.boundaries.extend(other.boundaries)
+        self.functions.extend(function for function in other.functions if function not in self.functions)
+
+
+class EventMap:
+    """The events of a file, by the loop body or function that runs them."""
+
+    def __init__(self, tree: SyntaxTree, names: Names, kinds: Kinds, definitions: Definitions) -> None:
+        self._tree = tree
+        self._names = names
+        self._kinds = kinds
+        self._definitions = definitions
+        self._direct: dict[ast.AST | None, Events] = {}
+        self._called: dict[ast.AST | None, list[FunctionNode]] = {}
+        self._loops_in: dict[ast.AST | None, list[LoopNode]] = {}
+        self._summaries: dict[ast.AST, Events] = {}
+        self._cleared = {
+            (tree.function_of(call), ast.dump(call.func.value))
+            for call in tree.calls if isinstance(call.func, ast.Attribute) and call.func.attr == "zero_grad"
+        }  # fmt: skip
+        """Objects whose gradients are cleared, by function and text."""
+        self._collect()
+
+    def of(self, holder: ast.AST) -> Events:
+        """Events of a loop body or function, with those of nested loops and called functions."""
+        found = self._summaries.get(holder)
+        if found is None:
+            found = self._summaries[holder] = self._summary(holder, ())
+        return found
+
+    def functions_of(self, call: ast.Call) -> list[FunctionNode]:
+        """Functions of this file that a call runs: the callee, a compiled step, a closure."""
+        found = (self._definitions.function_called(call), self.compiled_step(call), self._closure(call))
+        return [function for function in found if function is not None]
+
+    def events_in(self, statement: ast.stmt) -> Events:
+        """Events that running a statement causes, in it or in functions it calls."""
+        total = Events()
+        holders = {self.holder_of(statement)}
+        for node in (statement, *self._tree.inside(statement, functions=False)):
+            if isinstance(node, LOOPS):
+                holders.add(node)
+            elif isinstance(node, ast.Call):
+                for function in self.functions_of(node):
+                    total.add(self.of(function))
+        for holder in holders:
+            direct = self._direct.get(holder)
+            if direct is not None:
+                encloses = self._tree.encloses
+                total.backwards.extend(item for item in direct.backwards if encloses(statement, item))
+                total.updates.extend(item for item in direct.updates if encloses(statement, item))
+                total.manual_updates.extend(item for item in direct.manual_updates if encloses(statement, item))
+                total.candidates.extend(item for item in direct.candidates if encloses(statement, item))
+                total.boundaries.extend(item for item in direct.boundaries if encloses(statement, item))
+        return total
+
+    def holder_of(self, node: ast.AST) -> ast.AST | None:
+        """The innermost loop body or function that runs the node; None for the module."""
+        child = node
+        for ancestor in self._tree.ancestors(node):
+            if isinstance(ancestor, LOOPS) and self._tree.in_body(ancestor, child):
+                return ancestor
+            if isinstance(ancestor, (*FUNCTIONS, ast.Lambda)):
+                return ancestor
+            child = ancestor
+        return None
+
+    # ---------------------------------------------------------------- collecting
+
+    def _summary(self, holder: ast.AST, seen: tuple[ast.AST, ...]) -> Events:
+        total = Events()
+        if holder in seen or len(seen) > _CALL_DEPTH:
+            return total
+        seen = (*seen, holder)
+        direct = self._direct.get(holder)
+        if direct is not None:
+            total.add(direct)
+        for function in self._called.get(holder, ()):
+            if function not in seen:
+                part = self._summary(function, seen)
+                part.functions.insert(0, function)
+                total.add(part)
+        for loop in self._loops_in.get(holder, ()):
+            total.add(self._summary(loop, seen))
+        return total
+
+    def _collect(self) -> None:
+        for call in self._tree.calls:
+            holder = self.holder_of(call)
+            self._collect_call(call, holder)
+            self._called.setdefault(holder, []).extend(self.functions_of(call))
+        for attribute in self._tree.attributes:
+            if attribute.attr == "grad" and isinstance(attribute.ctx, ast.Load):
+                statement = self._manual_update(attribute)
+                if statement is not None:
+                    manual = self._events(self.holder_of(statement)).manual_updates
+                    if statement not in manual:
+                        manual.append(statement)
+        loaders = DeviceLoaders(self._names, self._definitions)
+        for loop in self._tree.loops:
+            self._loops_in.setdefault(self.holder_of(loop), []).append(loop)
+            if isinstance(loop, ast.For) and loaders.iterates(loop.iter):
+                self._events(loop).boundaries.append(loop.iter)
+
+    def _collect_call(self, call: ast.Call, holder: ast.AST | None) -> None:
+        func = call.func
+        name = self._names.qualified(func)
+        if name in SYNCS or name in _OTHER_BOUNDARIES or self.compiled_step(call) is not None:
+            self._events(holder).boundaries.append(call)
+        elif name == _OPTIMIZER_STEP:
+            self._events(holder).updates.append(call)
+            if any(k.arg == "barrier" and isinstance(k.value, ast.Constant) and k.value.value for k in call.keywords):
+                self._events(holder).boundaries.append(call)
+        elif name == "torch.autograd.backward":
+            self._events(holder).backwards.append(call)
+        elif name is None and any(k.arg == "parameters" for k in call.keywords) and len(call.args) > 1:
+            # A loss scaler of timm's kind: `loss_scaler(loss, optimizer, parameters=model.parameters())`.
+            if self._is_optimizer(call.args[1]):
+                self._events(holder).backwards.append(call)
+                self._events(holder).updates.append(call)
+        elif isinstance(func, ast.Attribute) and func.attr in ("backward", "manual_backward"):
+            # A method of this file is followed instead.
+            if self._definitions.function_called(call) is None:
+                self._events(holder).backwards.append(call)
+                if self._is_of_framework(call, func):
+                    self._events(holder).boundaries.append(call)
+        elif isinstance(func, ast.Attribute) and func.attr == "step":
+            if self.is_update(call):
+                self._events(holder).updates.append(call)
+            elif self._may_be_update(call, func):
+                self._events(holder).candidates.append(call)
+
+    def _events(self, holder: ast.AST | None) -> Events:
+        return self._direct.setdefault(holder, Events())
+
+    # ---------------------------------------------------------------- updates
+
+    def is_update(self, call: ast.Call) -> bool:
+        """Whether ``x.step(...)`` certainly updates parameters."""
+        func = call.func
+        if not isinstance(func, ast.Attribute):
+            return False
+        kind = self._kinds.value(func.value).kind
+        if kind is Kind.SCALER:
+            return len(call.args) >= 1
+        if len(call.args) == 1 and kind is Kind.UNKNOWN and self._closure(call) is None:
+            return self._is_optimizer(call.args[0])
+        return self._is_optimizer(func.value)
+
+    def _is_optimizer(self, node: ast.expr) -> bool:
+        """An optimizer by origin, or an object that is no module and whose gradients are cleared in the same function."""
+        kind = self._kinds.value(node).kind
+        if kind is Kind.UNKNOWN:
+            return (self._tree.function_of(node), ast.dump(node)) in self._cleared
+        return kind is Kind.OPTIMIZER
+
+    def _may_be_update(self, call: ast.Call, func: ast.Attribute) -> bool:
+        if self._kinds.value(func.value).kind is not Kind.UNKNOWN or self._names.qualified(func) is not None:
+            return False
+        if self._definitions.function_called(call) is not None or call.keywords:
+            return False
+        if call.args and self._closure(call) is None:
+            return False
+        root = func.value
+        while isinstance(root, ast.Subscript | ast.Call):
+            root = root.value if isinstance(root, ast.Subscript) else root.func
+        last = root.attr if isinstance(root, ast.Attribute) else root.id if isinstance(root, ast.Name) else "self"
+        return _NO_OPTIMIZER.search(last) is None
+
+    def _manual_update(self, gradient: ast.Attribute) -> ast.stmt | None:
+        """The statement that changes ``p`` in place by ``p.grad``, if this is the gradient in it."""
+        statement = self._tree.statement_of(gradient)
+        target: ast.expr | None = None
+        if isinstance(statement, ast.AugAssign) and isinstance(statement.op, ast.Sub):
+            target = statement.target
+        elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+            func = statement.value.func
+            if (
+                isinstance(func, ast.Attribute)
+                and func.attr in ("add_", "sub_")
+                and not self._tree.encloses(func, gradient)
+            ):
+                target = func.value
+        if target is None:
+            return None
+        if isinstance(target, ast.Attribute) and target.attr == "data":
+            target = target.value
+        if ast.dump(target).replace("Store()", "Load()") != ast.dump(gradient.value):
+            return None
+        owner = self._tree.class_of(statement)
+        if owner is not None and any(
+            (self._names.qualified(base) or "").startswith("torch.optim.") for base in owner.bases
+        ):
+            return None  # the definition of an optimizer
+        return statement
+
+    def _is_of_framework(self, call: ast.Call, func: ast.Attribute) -> bool:
+        """``accelerator.backward(loss)``, ``fabric.backward(loss)``, ``self.manual_backward(loss)``."""
+        if func.attr == "manual_backward":
+            return True
+        return len(call.args) == 1 and not call.keywords and self._kinds.value(func.value).kind is not Kind.TENSOR
+
+    # ---------------------------------------------------------------- functions that run
+
+    def _closure(self, call: ast.Call) -> FunctionNode | None:
+        """The function that ``optimizer.step(closure)`` runs."""
+        if (
+            isinstance(call.func, ast.Attribute)
+            and call.func.attr == "step"
+            and call.args
+            and isinstance(call.args[0], ast.Name)
+        ):
+            bindings = self._names.bindings(call.args[0])
+            if len(bindings) == 1 and isinstance(bindings[0].node, FUNCTIONS):
+                return bindings[0].node
+        return None
+
+    def compiled_step(self, call: ast.Call) -> FunctionNode | None:
+        """``step = torch_xla.compile(fn)`` and then ``step(...)``: the function fn."""
+        if not isinstance(call.func, ast.Name):
+            return None
+        for binding in self._names.bindings(call.func):
+            if binding.kind == "assign" and isinstance(binding.value, ast.Call):
+                if self._names.qualified(binding.value.func) == "torch_xla.compile" and binding.value.args:
+                    target = binding.value.args[0]
+                    if isinstance(target, ast.Name):
+                        found = self._names.bindings(target)
+                        if len(found) == 1 and isinstance(found[0].node, FUNCTIONS):
+                            return found[0].node
+            elif isinstance(binding.node, FUNCTIONS):
+                for decorator in binding.node.decorator_list:
+                    target = decorator.func if isinstance(decorator, ast.Call) else decorator
+                    if self._names.qualified(target) == "torch_xla.compile":
+                        return binding.node
+        return None
