@@ -191,31 +191,43 @@ def run(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_bad_files_are_reported_and_the_others_are_linted(tmp_path: Path) -> None:
-    bad = BROKEN | UNREADABLE | {name: TORCH + b"x = (" + data + b")\n" for name, data in DEEP.items()}
-    for number, data in enumerate(bad.values()):
-        (tmp_path / f"bad_{number}.py").write_bytes(data)
-    for number, data in enumerate(HARMLESS.values()):
-        (tmp_path / f"harmless_{number}.py").write_bytes(data)
-    (tmp_path / "good.py").write_bytes(TORCH + b"torch.cuda.synchronize()\n")
-    done = run("--output-format", "json", str(tmp_path), folder=tmp_path)
+    broken = BROKEN | {name: TORCH + b"x = (" + data + b")\n" for name, data in DEEP.items()}
+    for kind, files in {"broken": broken, "unreadable": UNREADABLE, "harmless": HARMLESS}.items():
+        for number, data in enumerate(files.values()):
+            (tmp_path / f"{kind}_{number}.py").write_bytes(data)
+    (tmp_path / "good.py").write_bytes(TORCH)
+    done = run("--output-format", "json", ".", folder=tmp_path)
     assert "Traceback" not in done.stderr + done.stdout
-    assert done.returncode == 1, done.stderr
+    # What cannot even be read is an error of the run; everything else is a finding.
+    assert done.returncode == 2
     found: dict[str, set[str]] = {}
     for finding in json.loads(done.stdout):
         found.setdefault(Path(finding["filename"]).name, set()).add(finding["code"])
     assert not any(name.startswith("harmless") for name in found)
     assert found["good.py"] and "invalid-syntax" not in found["good.py"]
-    for number, name in enumerate([*BROKEN, *UNREADABLE]):
-        assert found[f"bad_{number}.py"] == {"invalid-syntax"}, name
+    for number, name in enumerate(BROKEN):
+        assert found[f"broken_{number}.py"] == {"invalid-syntax"}, name
+    errors = done.stderr.splitlines()
+    for number, name in enumerate(UNREADABLE):
+        assert len([line for line in errors if f"unreadable_{number}.py" in line]) == 1, name
+    assert len(errors) == len(UNREADABLE)
+
+
+def test_syntax_errors_alone_are_findings(tmp_path: Path) -> None:
+    for number, data in enumerate(BROKEN.values()):
+        (tmp_path / f"{number}.py").write_bytes(data)
+    done = run(".", folder=tmp_path)
+    assert done.returncode == 1 and not done.stderr
+    assert done.stdout.count("invalid-syntax") == len(BROKEN)
 
 
 def test_fixing_leaves_bad_files_byte_for_byte(tmp_path: Path) -> None:
     files = {tmp_path / f"{number}.py": data for number, data in enumerate([*BROKEN.values(), *UNREADABLE.values()])}
     for path, data in files.items():
         path.write_bytes(data)
-    done = run("--fix", "--unsafe-fixes", str(tmp_path), folder=tmp_path)
+    done = run("--fix", "--unsafe-fixes", ".", folder=tmp_path)
     assert "Traceback" not in done.stderr + done.stdout
-    assert done.returncode == 1, done.stderr
+    assert done.returncode == 2
     assert {path: path.read_bytes() for path in files} == files
 
 

@@ -2,29 +2,44 @@
 
 from __future__ import annotations
 
-from tpulint.model import Applicability, Certainty, Finding
+from collections.abc import Sequence
+
+from tpulint.model import Applicability, Certainty, Finding, Fix, Span
 from tpulint.source import SourceFile
 
 
-def lower_applicability(finding: Finding, source: SourceFile) -> Finding:
-    """``likely`` is never safe; a fix that loses a comment is never safe."""
-    fix = finding.fix
-    if fix is None or fix.applicability is not Applicability.SAFE:
-        return finding
-    if finding.certainty is Certainty.LIKELY:
-        return finding._replace(
-            fix=fix._replace(applicability=Applicability.UNSAFE, reason="What this code does is likely, not certain.")
-        )
-    for edit in fix.edits:
-        # Tokenizing a file costs as much as parsing it: only a replaced span with a "#" in it can hold a comment.
-        if "#" in source.text[edit.span.start : edit.span.end]:
-            from tpulint.comments import comment_spans
+def lower_applicability(findings: Sequence[Finding], source: SourceFile) -> list[Finding]:
+    """``likely`` is never safe; a fix that loses a comment is never safe.
 
-            for comment in comment_spans(source.text):
-                inside = edit.span.start <= comment.start and comment.end <= edit.span.end
-                text = source.text[comment.start : comment.end]
-                # a moved statement takes its comment along, into another edit
-                if inside and not any(text in other.text for other in fix.edits):
-                    reason = "A comment beside the changed code would be lost."
-                    return finding._replace(fix=fix._replace(applicability=Applicability.UNSAFE, reason=reason))
-    return finding
+    A fix shared by several findings is lowered for all of them, and stays one object.
+    """
+    lowered: dict[int, Fix] = {}
+    comments: list[Span] | None = None
+    for finding in findings:
+        fix = finding.fix
+        if fix is None or fix.applicability is not Applicability.SAFE or id(fix) in lowered:
+            continue
+        if finding.certainty is Certainty.LIKELY:
+            reason = "What this code does is likely, not certain."
+            lowered[id(fix)] = fix._replace(applicability=Applicability.UNSAFE, reason=reason)
+            continue
+        # Tokenizing a file costs as much as parsing it: only a replaced span with a "#" in it can hold a comment.
+        if any("#" in source.text[edit.span.start : edit.span.end] for edit in fix.edits):
+            if comments is None:
+                from tpulint.comments import comment_spans
+
+                comments = comment_spans(source.text)
+            if _loses_comment(fix, source, comments):
+                reason = "A comment beside the changed code would be lost."
+                lowered[id(fix)] = fix._replace(applicability=Applicability.UNSAFE, reason=reason)
+    return [finding._replace(fix=lowered.get(id(finding.fix), finding.fix)) for finding in findings]
+
+
+def _loses_comment(fix: Fix, source: SourceFile, comments: Sequence[Span]) -> bool:
+    return any(
+        edit.span.start <= comment.start
+        and comment.end <= edit.span.end
+        and source.text[comment.start : comment.end] not in edit.text
+        for edit in fix.edits
+        for comment in comments
+    )

@@ -5,10 +5,17 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from tpulint.semantic.tree import FUNCTIONS
+
 if TYPE_CHECKING:
     from tpulint.fixes import FixBuilder
     from tpulint.semantic import SemanticIndex
 
+_SETTINGS = (
+    "builtins.", "collections.", "dataclasses.", "enum.", "functools.", "logging.", "os.", "pathlib.", "re.", "sys.", "typing.",
+    "warnings.", "torch.device", "torch.cuda.", "torch.accelerator.", "torch.backends.", "torch_xla.",
+)  # fmt: skip
+"""Beginnings of the names a module may well call when it is imported."""
 _DEFINITION = "device = {}.device()"
 
 
@@ -17,28 +24,43 @@ def write_device(fix: FixBuilder, index: SemanticIndex, at: ast.AST) -> str:
     variable = index.xla_devices.variable_at(at)
     if variable is not None:
         return variable
-    if index.parent_process.runs(at):
-        # Naming the device is free; taking it starts the runtime, after which no process can be started.
+    if not index.parent_process and _is_script(index) and not index.xla_devices.is_taken("device", at):
+        place = _last_import(index)
+        if place is not None:
+            # The import that is needed may stand at the same place; it comes first.
+            source = index.source
+            row = source.row(index.tree.end(place))
+            end = source.line_starts[row - 1] + len(source.line(row))
+            fix.insert(end, "\n\n" + _DEFINITION.format(fix.use("torch_xla")))
+            return "device"
+    return write_device_object(fix, index, at)
+
+
+def write_device_object(fix: FixBuilder, index: SemanticIndex, at: ast.AST) -> str:
+    """Text that takes the device; that only names it where taking it would start the runtime too early."""
+    function = index.parent_process.function_running(at)
+    imported = function is None and not _is_script(index)
+    if index.parent_process.runs(at) or imported:
+        # After the runtime has started, no process can be started; importing a module should do neither.
         return f'{fix.use("torch", at=at)}.device("xla")'
-    module = fix.use("torch_xla", at=at)
-    if index.parent_process or index.xla_devices.is_taken("device", at) or not _is_script(index):
-        return f"{module}.device()"
-    place = _last_import(index)
-    if place is None:
-        return f"{module}.device()"
-    # The import that is needed may stand at the same place; it comes first.
-    source = index.source
-    row = source.row(index.tree.end(place))
-    end = source.line_starts[row - 1] + len(source.line(row))
-    fix.insert(end, "\n\n" + _DEFINITION.format(fix.use("torch_xla")))
-    return "device"
+    return f"{fix.use('torch_xla', at=at)}.device()"
 
 
 def _is_script(index: SemanticIndex) -> bool:
     """Whether the file is run, not imported: a module must not start the runtime when it is imported."""
     if index.mentions(r"__main__"):
         return True
-    return any(isinstance(statement, ast.For | ast.While | ast.With) for statement in index.tree.module.body)
+    return any(_does_work(index, statement) for statement in index.tree.module.body)
+
+
+def _does_work(index: SemanticIndex, statement: ast.stmt) -> bool:
+    """Whether a statement of the module computes something, beyond names, settings and the choice of a device."""
+    if isinstance(statement, (*FUNCTIONS, ast.ClassDef, ast.Import, ast.ImportFrom)):
+        return False
+    if isinstance(statement, ast.For | ast.While | ast.With):
+        return True
+    calls = (node for node in index.tree.inside(statement, functions=False) if isinstance(node, ast.Call))
+    return any(not (index.qualified_name(call.func) or "").startswith(_SETTINGS) for call in calls)
 
 
 def _last_import(index: SemanticIndex) -> ast.stmt | None:

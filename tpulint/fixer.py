@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
@@ -32,41 +33,61 @@ class FixedText(NamedTuple):
 
 def select(findings: Iterable[Finding], required: Applicability) -> list[Finding]:
     """Findings whose fixes go into this round: of the widest scope present, all disjoint, in order of position."""
-    candidates = [f for f in findings if f.fix is not None and f.fix.applicability >= required]
+    candidates = [(f.fix, f) for f in findings if f.fix is not None and f.fix.applicability >= required]
     if not candidates:
         return []
-    widest = max(f.fix.scope for f in candidates if f.fix is not None)
+    widest = max(fix.scope for fix, _ in candidates)
     accepted: list[Finding] = []
-    taken: list[Edit] = []
-    # Module-wide groups of one rule share their fix; position, then code, decides between different ones.
-    for finding in sorted(candidates, key=lambda f: (f.fix.edits[0].span, f.code, f.span) if f.fix else ((0, 0), "", f.span)):
-        fix = finding.fix
-        assert fix is not None
+    taken = _Disjoint()
+    decided: dict[int, bool] = {}
+    """Verdict on a fix object: a group's findings share one."""
+    for fix, finding in sorted(candidates, key=lambda pair: (pair[0].edits[0].span, pair[1].code, pair[1].span)):
         if fix.scope != widest:
             continue
-        if all(edit in taken or not any(_clash(edit, other) for other in taken) for edit in fix.edits):
+        if id(fix) not in decided:
+            decided[id(fix)] = taken.accept(fix.edits)
+        if decided[id(fix)]:
             accepted.append(finding)
-            taken.extend(edit for edit in fix.edits if edit not in taken)
     return accepted
 
 
-def _clash(left: Edit, right: Edit) -> bool:
-    if left.span.start == left.span.end and right.span.start == right.span.end:
-        return left.span == right.span
-    if left.span.start == left.span.end:
-        return right.span.start < left.span.start < right.span.end
-    if right.span.start == right.span.end:
-        return left.span.start < right.span.start < left.span.end
-    return left.span.start < right.span.end and right.span.start < left.span.end
+class _Disjoint:
+    """Accepted edits in order of position; a new one is compared with its neighbours only."""
+
+    def __init__(self) -> None:
+        self._edits: set[Edit] = set()
+        self._spans: list[Span] = []
+
+    def accept(self, edits: Sequence[Edit]) -> bool:
+        """Take all of these edits, if none clashes; one that is there already is no clash."""
+        new = [edit for edit in edits if edit not in self._edits]
+        if any(self._clashes(edit.span) for edit in new):
+            return False
+        for edit in new:
+            self._edits.add(edit)
+            insort(self._spans, edit.span)
+        return True
+
+    def _clashes(self, span: Span) -> bool:
+        at = bisect_left(self._spans, span)
+        # Disjoint spans: only insertions at its border can stand between a span and the one it overlaps.
+        return any(_clash(span, other) for other in self._spans[max(0, at - 3) : at + 3])
+
+
+def _clash(left: Span, right: Span) -> bool:
+    if left.start == left.end and right.start == right.end:
+        return left == right
+    if left.start == left.end:
+        return right.start < left.start < right.end
+    if right.start == right.end:
+        return left.start < right.start < left.end
+    return left.start < right.end and right.start < left.end
 
 
 def apply(index: SemanticIndex, fixes: Sequence[Fix]) -> str:
     """The text with all edits of these fixes and the imports they need. The edits must be disjoint."""
-    edits: list[Edit] = []
-    for fix in fixes:
-        edits.extend(edit for edit in fix.edits if edit not in edits)
     imports = import_edit(index, [need for fix in fixes for need in fix.imports])
-    edits = _keep_blocks_filled(edits)
+    edits = keep_blocks_filled(list(dict.fromkeys(edit for fix in fixes for edit in fix.edits)))
     if imports is not None:
         edits.append(imports)
     return apply_edits(index.source.text, edits, first=imports)
@@ -84,7 +105,7 @@ def apply_edits(text: str, edits: Sequence[Edit], first: Edit | None = None) -> 
     return "".join(parts)
 
 
-def _keep_blocks_filled(edits: list[Edit]) -> list[Edit]:
+def keep_blocks_filled(edits: list[Edit]) -> list[Edit]:
     """Where every statement of a block is deleted and none is put in, ``pass`` stands for the first one."""
     deleted: dict[Suite, list[Edit]] = {}
     for edit in edits:
@@ -118,11 +139,8 @@ def fix_rounds(source: SourceFile, look: Callable[[SourceFile], tuple[SemanticIn
         codes = ", ".join(sorted({finding.code for finding in accepted}))
         if rounds > ROUND_LIMIT:
             raise BrokenFix(f"fixes of {codes} do not come to an end")
-        unique: list[Fix] = []
-        for finding in accepted:
-            if finding.fix is not None and finding.fix not in unique:
-                unique.append(finding.fix)
-        source = source.with_text(apply(index, unique))
+        fixes = {id(finding.fix): finding.fix for finding in accepted if finding.fix is not None}
+        source = source.with_text(apply(index, list(fixes.values())))
         fixed.extend(accepted)
         try:
             index, findings = look(source)

@@ -94,6 +94,12 @@ class FixBuilder:
 
         return write_device(self, self._index, at)
 
+    def device_object(self, at: ast.AST) -> str:
+        """Text that makes the device object at a node."""
+        from tpulint.device_text import write_device_object
+
+        return write_device_object(self, self._index, at)
+
     def rename_callee(self, call: ast.Call, text: str) -> None:
         """Call something else with the same arguments."""
         self.replace(call.func, text)

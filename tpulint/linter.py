@@ -9,7 +9,7 @@ import warnings
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from tpulint.model import Applicability, Certainty, FileResult, Finding, Severity, Span
+from tpulint.model import Applicability, Certainty, FileResult, Finding, Fix, Severity, Span
 from tpulint.selectors import matches_any
 from tpulint.source import SourceFile
 
@@ -109,7 +109,7 @@ def _check(index: SemanticIndex, source: SourceFile, settings: Settings, catalog
         findings = [f for f in findings if not any(g.start <= f.span.start and f.span.end <= g.end for g in guarded)]
         from tpulint.applicability import lower_applicability
 
-        findings = [_adjust(lower_applicability(finding, source), settings) for finding in findings]
+        findings = _adjust(lower_applicability(findings, source), settings)
     if _SUPPRESSION_WORDS.search(source.text) and not settings.ignore_noqa:
         from tpulint.suppressions import UNUSED, Suppressions
 
@@ -126,23 +126,33 @@ def _check(index: SemanticIndex, source: SourceFile, settings: Settings, catalog
     return sorted(dict.fromkeys(findings), key=lambda finding: (finding.span, finding.code))
 
 
-def _adjust(finding: Finding, settings: Settings) -> Finding:
-    """What the settings say about the fixes of this rule."""
-    fix = finding.fix
-    if fix is None:
-        return finding
+def _adjust(findings: list[Finding], settings: Settings) -> list[Finding]:
+    """What the settings say about the fixes of each rule. A fix shared by several findings stays one object."""
+    adjusted: dict[int, Fix] = {}
+    for finding in findings:
+        fix = finding.fix
+        if fix is None or fix.applicability is Applicability.DISPLAY or id(fix) in adjusted:
+            continue
+        applicability = _wished(finding, fix, settings)
+        if applicability is not fix.applicability:
+            adjusted[id(fix)] = fix._replace(applicability=applicability)
+    if not adjusted:
+        return findings
+    return [finding._replace(fix=adjusted.get(id(finding.fix), finding.fix)) for finding in findings]
+
+
+def _wished(finding: Finding, fix: Fix, settings: Settings) -> Applicability:
     code, name = finding.code, finding.name
+    if not matches_any(settings.fixable, code, name) or matches_any(settings.unfixable, code, name):
+        return Applicability.DISPLAY
+    if settings.runtime == "never" and any(need.module.startswith("tpulint_runtime") for need in fix.imports):
+        return Applicability.DISPLAY
     applicability = fix.applicability
-    if applicability is not Applicability.DISPLAY:
-        if matches_any(settings.extend_safe_fixes, code, name):
-            applicability = Applicability.SAFE
-        if matches_any(settings.extend_unsafe_fixes, code, name):
-            applicability = min(applicability, Applicability.UNSAFE)
-        if not matches_any(settings.fixable, code, name) or matches_any(settings.unfixable, code, name):
-            applicability = Applicability.DISPLAY
-        if settings.runtime == "never" and any(need.module.startswith("tpulint_runtime") for need in fix.imports):
-            applicability = Applicability.DISPLAY
-    return finding if applicability is fix.applicability else finding._replace(fix=fix._replace(applicability=applicability))
+    if matches_any(settings.extend_safe_fixes, code, name):
+        applicability = Applicability.SAFE
+    if matches_any(settings.extend_unsafe_fixes, code, name):
+        applicability = min(applicability, Applicability.UNSAFE)
+    return applicability
 
 
 def _failure(error: Exception) -> str:

@@ -13,7 +13,8 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent.parent / "runtime"))
 
-# Read when torch_xla is first imported. All tests on XLA are in one file: importing takes some ten seconds.
+# Read when torch_xla is first imported. All tests on XLA are in one file, and so in one process: that import takes some
+# ten seconds.
 os.environ.setdefault("PJRT_DEVICE", "CPU")
 
 if importlib.util.find_spec("torch_xla") is None:

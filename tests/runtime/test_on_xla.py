@@ -1,7 +1,8 @@
 """The backend and the guard on real XLA. Every test has a width of its own, for programs are cached by the process.
 
-No test of this folder runs ``backward`` on the CPU: torch sets up its autograd threads at the first one, for the devices
-there are, and a backward on XLA fails if XLA's runtime starts only after that.
+torch_xla is imported by the tests, not by the module: collecting it costs nothing. No test of this folder runs
+``backward`` on the CPU: torch sets up its autograd threads at the first one, for the devices there are, and a backward
+on XLA fails if XLA's runtime starts only after that.
 """
 
 from __future__ import annotations
@@ -9,21 +10,29 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pytest
 import torch
 import torch.nn.functional as F
-import torch_xla
 import tpulint_runtime
 from torch.utils.data import DataLoader, default_collate
-from torch_xla.distributed.parallel_loader import MpDeviceLoader
 from tpulint_runtime import Buckets, BudgetExceeded, PadLastBatch, RecompileGuard, Report, current
+from tpulint_runtime.backend import XlaBackend
 
 pytestmark = pytest.mark.xla
 
+XLA = XlaBackend()
+
 ROWS = 8
+
+
+def device_loader(batches: Iterable[Any]) -> Iterator[Any]:
+    """The batches on the device, with a step boundary before each and after the last."""
+    from torch_xla.distributed.parallel_loader import MpDeviceLoader
+
+    return iter(MpDeviceLoader(batches, XLA.device()))
 
 
 class Training:
@@ -32,11 +41,11 @@ class Training:
     def __init__(self, width: int) -> None:
         torch.manual_seed(width)
         self.width = width
-        self.device = torch_xla.device()
+        self.device = XLA.device()
         self.model = torch.nn.Sequential(torch.nn.Linear(width, 4), torch.nn.ReLU(), torch.nn.Linear(4, 1))
         self.model.to(self.device)
         self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-3)
-        torch_xla.sync()
+        XLA.sync()
 
     def batch(self, rows: int = ROWS, dtype: torch.dtype = torch.float32) -> dict[str, torch.Tensor]:
         return {"x": torch.rand(rows, self.width, dtype=dtype), "y": torch.rand(rows, 1)}
@@ -60,7 +69,7 @@ def run(training: Training, batches: list[dict[str, torch.Tensor]], read: str = 
             training.update(loss)
             if read == "before" and number == 6:
                 loss.item()
-            torch_xla.sync()
+            XLA.sync()
             if read == "after" and number == 6:
                 loss.item()
     return guard.report()
@@ -73,7 +82,7 @@ def test_clean_run_is_quiet() -> None:
             batch = training.batch()
             guard.step(batch)
             training.update(training.forward(batch))
-            torch_xla.sync()
+            XLA.sync()
     report = guard.report()
     assert report.backend == "xla" and report.counted
     assert (report.steps, report.compiles, report.waits, report.reads, report.extra_launches) == (300, 0, 0, 0, 0)
@@ -113,7 +122,7 @@ def test_python_number_in_the_graph_is_not_blamed_on_the_inputs() -> None:
             guard.step(batch)
             loss = training.forward(batch)
             training.update(loss ** (3 if number == 6 else 2))
-            torch_xla.sync()
+            XLA.sync()
     (event,) = guard.report().recompilations
     assert event.step == 6 and event.cause.startswith("no input has a new shape or dtype")
 
@@ -146,7 +155,7 @@ def test_operation_on_the_host_is_named() -> None:
                 values = batch["x"].to(training.device)
                 loss = loss + values[values > 0.5].mean()
             training.update(loss)
-            torch_xla.sync()
+            XLA.sync()
     (event,) = guard.report().host_syncs
     assert event.step == 5 and event.waits >= 1
     assert event.fallbacks == ("aten::nonzero",)
@@ -160,7 +169,7 @@ def test_expected_read_is_left_out() -> None:
             guard.step(batch)
             loss = training.forward(batch)
             training.update(loss)
-            torch_xla.sync()
+            XLA.sync()
             with guard.expected():
                 assert loss.item() > 0
                 (loss * 3).cpu()
@@ -175,14 +184,14 @@ def test_planted_change_stops_the_run() -> None:
                 batch = training.batch(rows)
                 guard.step(batch)
                 training.update(training.forward(batch))
-                torch_xla.sync()
+                XLA.sync()
     assert guard.report().steps == 5
 
 
 def test_loader_with_the_boundary_is_charged_to_the_right_step() -> None:
     training = Training(20)
     rows = [8, 8, 8, 8, 8, 6, 8]
-    loader = MpDeviceLoader([training.batch(count) for count in rows], training.device)
+    loader = device_loader([training.batch(count) for count in rows])
     with RecompileGuard(mode="record") as guard:
         for batch in loader:
             guard.step(batch)
@@ -194,6 +203,8 @@ def test_loader_with_the_boundary_is_charged_to_the_right_step() -> None:
 
 def test_compiled_step_is_clean() -> None:
     training = Training(21)
+
+    import torch_xla
 
     @torch_xla.compile
     def train_step(batch: dict[str, torch.Tensor]) -> None:
@@ -222,15 +233,15 @@ def longest(samples: list[torch.Tensor]) -> torch.Tensor:
 
 def test_padded_batches_need_one_program_where_the_longest_sample_needs_several() -> None:
     torch.manual_seed(22)
-    model = torch.nn.Embedding(64, 22).to(torch_xla.device())
-    torch_xla.sync()
+    model = torch.nn.Embedding(64, 22).to(XLA.device())
+    XLA.sync()
 
     def passes(collate: Any, padded: bool) -> tuple[int, float]:
         """Compilations of an epoch, and the sum over all real tokens."""
-        total = torch.zeros((), device=torch_xla.device())
-        torch_xla.sync()
+        total = torch.zeros((), device=XLA.device())
+        XLA.sync()
         with RecompileGuard(mode="record", warmup=0) as guard:
-            for batch in MpDeviceLoader(text_batches(collate), torch_xla.device()):
+            for batch in device_loader(text_batches(collate)):
                 guard.step(batch)
                 (ids, mask), _rows = batch if padded else ((batch, batch != 0), None)
                 assert ids.device.type == mask.device.type == "xla"
@@ -247,7 +258,7 @@ def test_padded_batches_need_one_program_where_the_longest_sample_needs_several(
 
 
 def test_labels_of_filled_rows_do_not_change_the_loss() -> None:
-    device = torch_xla.device()
+    device = XLA.device()
     torch.manual_seed(25)
     samples = [(torch.randn(25), label) for label in (0, 2, 1)]
     model = torch.nn.Linear(25, 3).to(device)
@@ -256,7 +267,7 @@ def test_labels_of_filled_rows_do_not_change_the_loss() -> None:
         model.zero_grad()
         loss = F.cross_entropy(model(images.to(device)), labels.to(device))
         loss.backward()
-        torch_xla.sync()
+        XLA.sync()
         assert model.weight.grad is not None
         results.append((loss.item(), model.weight.grad.cpu()))
     assert len(labels) == 8
@@ -268,11 +279,11 @@ def test_labels_of_filled_rows_do_not_change_the_loss() -> None:
 
 def test_compilations_follow_the_graph_hash() -> None:
     """Fails loudly when a version of torch_xla has the private function no longer, or means something else by it."""
-    backend = current()
+    backend = XLA
     hashes, new, compiled = set(), [], []
     for rows in (4, 4, 4, 4, 5, 4, 5, 6):
         before = backend.compile_count()
-        result = (torch.ones(rows, 23).to(torch_xla.device()) * 2).sum(0)
+        result = (torch.ones(rows, 23).to(XLA.device()) * 2).sum(0)
         identity = backend.graph_hash([result])
         assert identity is not None and len(bytes.fromhex(identity)) >= 8
         new.append(identity not in hashes)
@@ -285,14 +296,14 @@ def test_compilations_follow_the_graph_hash() -> None:
 
 def test_graph_hash_refuses_what_would_end_the_process() -> None:
     with pytest.raises(TypeError, match="on XLA, not on cpu"):
-        current().graph_hash([torch.ones(2)])
+        XLA.graph_hash([torch.ones(2)])
     with pytest.raises(ValueError, match="at least one tensor"):
-        current().graph_hash([])
+        XLA.graph_hash([])
 
 
 def test_counting_runs_nothing() -> None:
-    backend = current()
-    pending = torch.ones(24, 2, device=torch_xla.device()) * 3
+    backend = XLA
+    pending = torch.ones(24, 2, device=XLA.device()) * 3
     before = backend.counts()
     work = backend.counts().since(before)
     assert (work.compiles, work.launches, work.boundaries, work.reads) == (0, 0, 0, 0)
@@ -304,7 +315,7 @@ def test_counting_runs_nothing() -> None:
 
 
 def test_backend_is_that_of_what_is_used() -> None:
-    on_xla = torch.ones(1, device=torch_xla.device())
+    on_xla = torch.ones(1, device=XLA.device())
     for using in (on_xla, on_xla.device, "xla", "xla:0", [{"x": on_xla}], torch.nn.Linear(1, 1).to("xla"), None):
         assert current(using).name == "xla", using
     for using in (torch.ones(1), torch.device("cpu"), "cpu", {"x": torch.ones(1)}, torch.nn.Linear(1, 1)):

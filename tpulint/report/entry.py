@@ -155,7 +155,7 @@ class _Completion:
 
     def edits(self, fix: Fix) -> list[Edit]:
         """All edits of the fix, by position."""
-        from tpulint.fixer import _keep_blocks_filled as keep_blocks_filled
+        from tpulint.fixer import keep_blocks_filled
         from tpulint.imports import import_edit
 
         edits = keep_blocks_filled(list(fix.edits))

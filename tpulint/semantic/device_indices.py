@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tpulint.semantic.names import Binding
 from tpulint.semantic.tree import FUNCTIONS
+from tpulint.semantic.variables import last_name
 
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
@@ -63,10 +64,10 @@ class DeviceIndices:
         return False
 
     def is_likely_number(self, node: ast.expr) -> bool:
-        """Whether an expression given as a device is a number by its name: ``rank``, ``args.local_rank``, ``gpu_ids[0]``."""
+        """Whether something given as a device is a number by its name: ``rank``, ``args.gpu``, ``gpu_ids[0]``."""
         if isinstance(node, ast.Subscript):
-            return _last_name(node.value) in _NUMBER_LISTS and not isinstance(node.slice, ast.Slice)
-        return _last_name(node) in _NUMBER_NAMES
+            return last_name(node.value) in _NUMBER_LISTS and not isinstance(node.slice, ast.Slice)
+        return last_name(node) in _NUMBER_NAMES
 
     def _all(self, values: list[ast.expr], depth: int) -> bool:
         numbers = [value for value in values if not (isinstance(value, ast.Constant) and value.value is None)]
@@ -141,10 +142,6 @@ class DeviceIndices:
                 annotation.slice
             )
         return annotation is not None and self._index.qualified_name(annotation) == "builtins.int"
-
-
-def _last_name(node: ast.expr) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
 def _is_none(node: ast.expr) -> bool:

@@ -27,14 +27,14 @@ class ParentProcess:
         """Whether code at the node may run in the parent: at module level, or in a function that leads to a start."""
         if not self.starts:
             return False
-        function = self._running_function(node)
+        function = self.function_running(node)
         if function is None:
             return True
         if self._functions is None:
             self._functions = self._find_functions()
         return function in self._functions
 
-    def _running_function(self, node: ast.AST) -> FunctionNode | None:
+    def function_running(self, node: ast.AST) -> FunctionNode | None:
         """The function whose call runs the node; defaults and decorators run where the function is defined."""
         child = node
         for ancestor in self._tree.ancestors(node):

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 _PRECISION_CALLS = ("autocast", "GradScaler", "custom_fwd", "custom_bwd", "is_autocast_enabled")
 _DEVICE_FIRST = frozenset({"torch.device", "torch.set_default_device", "torch.Generator"})
+_DEVICE_KEYWORDS = frozenset({"device", "dev", "device_type", "device_name", "devices"})
 _LOOKUPS = {"get": 1, "pop": 1, "setdefault": 1, "getenv": 1}
 """Methods that answer with a default, and where it stands."""
 
@@ -139,7 +140,11 @@ class Places:
         owner = self._callee(call)
         if owner is not None and any(a.arg == name for a in (*owner.args.args, *owner.args.kwonlyargs)):
             return Place("variable", call, (("name", owner, name),))
-        return Place("device", call) if says_device(name) else NOWHERE
+        takes_device = name in _DEVICE_KEYWORDS or name.endswith("_device")
+        named = self._names.qualified(call.func) or ""
+        if named.startswith("torch.") and name != "device":
+            takes_device = False  # `device_type=` and the like ask for a kind of device that torch itself knows
+        return Place("device", call) if takes_device and says_device(name) else NOWHERE
 
     def _place_of_argument(self, call: ast.Call, node: ast.expr) -> Place:
         func = call.func

@@ -87,6 +87,8 @@ class Reads:
         """Whether a call prints, logs or shows something."""
         if self._names.qualified(call.func) in ("builtins.print", *_LOG_FUNCTIONS):
             return True
+        if isinstance(self._tree.parents.get(call), ast.Expr) and any(self._is_text(item) for item in call.args):
+            return True  # whatever is given a text made for people: `progress_bar(i, n, 'loss: %.3f' % loss)`
         if not isinstance(call.func, ast.Attribute):
             return False
         method = call.func.attr
@@ -123,6 +125,16 @@ class Reads:
         elif isinstance(node, ast.comprehension):
             for test in node.ifs:
                 yield from self._truth(test)
+
+    def _is_text(self, node: ast.expr) -> bool:
+        """Whether an expression formats a text."""
+        if isinstance(node, ast.JoinedStr):
+            return True
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
+            return isinstance(node.left, ast.Constant) and isinstance(node.left.value, str)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "format":
+            return isinstance(node.func.value, ast.Constant)
+        return False
 
     def _truth(self, test: ast.expr) -> Iterator[Read]:
         if isinstance(test, ast.BoolOp):

@@ -46,7 +46,7 @@ class StepLoop:
         """Functions of this file that run in every step, those called by them included."""
 
 
-_TRAINS_OR_EVALUATES = re.compile(r"backward|no_grad|inference_mode|\beval\(|set_grad_enabled|optimizer_step")
+_TRAINS_OR_EVALUATES = re.compile(r"backward|scaler|no_grad|inference_mode|\beval\(|set_grad_enabled|optimizer_step")
 
 
 class Regions:

@@ -18,7 +18,8 @@ class TypeUse:
     """One reference to a CUDA tensor class, with the variable it goes into and what is done with that."""
 
     __slots__ = (
-        "choice", "constructions", "conversions", "name", "node", "only", "settings", "statement", "test", "unknown", "variable",
+        "choice", "constructions", "conversions", "name", "node", "only", "settings", "statement", "test", "unknown",
+        "variable",
     )  # fmt: skip
 
     def __init__(self, node: ast.expr, name: str) -> None:

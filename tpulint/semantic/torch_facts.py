@@ -172,6 +172,8 @@ CUDA_ONLY_NAMES = (
     "torch.cuda.current_stream", "torch.cuda.default_stream", "torch.cuda.set_stream", "torch.cuda.CUDAGraph", "torch.cuda.graph",
     "torch.cuda.graphs", "torch.cuda.make_graphed_callables", "torch.cuda.nccl", "torch.cuda.comm", "torch.cuda.get_arch_list",
     "torch.version.cuda", "torch.cuda.get_rng_state_all", "torch.cuda.set_rng_state_all", "torch.nn.DataParallel", "torch.nn.parallel.data_parallel",
+    "pynvml", "nvidia_smi", "amdsmi", "GPUtil", "cupy", "triton", "apex", "bitsandbytes", "flash_attn", "xformers", "tensorrt",
+    "torch_tensorrt", "transformer_engine", "deepspeed",
 )  # fmt: skip
 """What has no counterpart on an XLA device: it raises without a CUDA driver, or shares work among GPUs."""
 

@@ -77,9 +77,10 @@ class Totals:
         index = self._index
         begin = index.span(loop).start
         for call, _ in index.method_calls("to"):
-            if not call.args or not index.tree.encloses(loop, call):
+            devices = [*call.args[:1], *(keyword.value for keyword in call.keywords if keyword.arg == "device")]
+            if not devices or not index.tree.encloses(loop, call):
                 continue
-            device = call.args[0]
+            device = devices[-1]
             root: ast.expr = device
             while isinstance(root, ast.Attribute):
                 root = root.value

@@ -15,7 +15,7 @@ from tpulint.semantic.tree import FunctionNode, LoopNode, SyntaxTree
 
 _DEPTH = 4
 _TRAINED = (Kind.MODULE, Kind.OPTIMIZER, Kind.SCALER, Kind.SCHEDULER)
-_HARMLESS_METHODS = frozenset({"append", "extend", "size", "dim", "numel", "items", "keys", "values", "get"})
+_HARMLESS_METHODS = frozenset({"append", "update", "extend", "size", "dim", "numel", "items", "keys", "values", "get"})
 """Methods that do not look at the clock, print or read, whatever the object is."""
 _METRICS = ("torchmetrics.", "torcheval.metrics.")
 

@@ -16,6 +16,10 @@ _OTHER_DEVICE_NAMES = frozenset({
 })  # fmt: skip
 _OPTION_CALLS = frozenset({"add_argument", "option", "Option", "Argument", "argument", "DEFINE_string"})
 
+_CONFIGURATION = re.compile(
+    r"(?:args?|opts?|options|cfg|conf|config|hparams|hps?|params|flags|settings|self|cls)\Z", re.IGNORECASE
+)
+
 Key = tuple[str, object, str]
 """A variable: kind (name, attribute, item), the node of the scope for a name, and the name."""
 
@@ -26,6 +30,11 @@ def says_device(name: str) -> bool:
     return name.lower() not in _OTHER_DEVICE_NAMES and _DEVICE_WORD.search(searched) is not None
 
 
+def last_name(node: ast.expr) -> str:
+    """``config`` of ``self.config``; empty for what has no name."""
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
 class Variables:
     """The variables of one file."""
 
@@ -34,7 +43,7 @@ class Variables:
         self._tree = index.tree
         self._names = index.names
         self._loads: dict[Key, list[ast.expr]] | None = None
-        self._stores: dict[str, list[ast.expr]] | None = None
+        self._stores: dict[str, list[tuple[str, ast.expr]]] | None = None
         self._options: dict[str, list[ast.Call]] | None = None
 
     def keys_of(self, node: ast.AST) -> tuple[Key, ...]:
@@ -63,27 +72,44 @@ class Variables:
                     self._loads.setdefault(found, []).append(node)
         return self._loads.get(key, [])
 
-    def stores(self, attribute: str) -> list[ast.expr]:
-        """Values given to an attribute of this name, as a field, by assignment or as the default of an option."""
+    def stores(self, node: ast.Attribute) -> list[ast.expr]:
+        """Values that an attribute may have where it is read.
+
+        Those given to the same attribute of a variable of the same name; for what is called like a configuration also
+        the fields of classes and the defaults of command line options.
+        """
         if self._stores is None:
-            self._stores = {}
-            for node in self._tree.attributes:
-                statement = self._tree.parents[node]
-                if (
-                    isinstance(node.ctx, ast.Store)
-                    and isinstance(statement, ast.Assign | ast.AnnAssign)
-                    and statement.value is not None
-                ):
-                    self._stores.setdefault(node.attr, []).append(statement.value)
-            for owner in self._tree.classes:
-                for item in owner.body:
-                    if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name) and item.value is not None:
-                        self._stores.setdefault(item.target.id, []).append(item.value)
-            for option, calls in self.options.items():
-                for call in calls:
-                    values = [k.value for k in call.keywords if k.arg == "default"]
-                    self._stores.setdefault(option, []).extend(values or call.args[1:2])
-        return self._stores.get(attribute, [])
+            self._stores = self._find_stores()
+        holder = last_name(node.value)
+        stores = self._stores.get(node.attr, [])
+        return [value for name, value in stores if name == holder or (not name and _CONFIGURATION.search(holder))]
+
+    def _find_stores(self) -> dict[str, list[tuple[str, ast.expr]]]:
+        """Attribute to the variables and values it is stored with; no variable for fields and options."""
+        found: dict[str, list[tuple[str, ast.expr]]] = {}
+        for node in self._tree.attributes:
+            statement = self._tree.parents[node]
+            value = statement.value if isinstance(statement, ast.Assign | ast.AnnAssign) else None
+            if value is not None and isinstance(node.ctx, ast.Store):
+                found.setdefault(node.attr, []).append((last_name(node.value), value))
+        for owner in self._tree.classes:
+            for item in owner.body:
+                targets = (
+                    item.targets
+                    if isinstance(item, ast.Assign)
+                    else [item.target]
+                    if isinstance(item, ast.AnnAssign)
+                    else []
+                )
+                value = item.value if isinstance(item, ast.Assign | ast.AnnAssign) else None
+                for target in targets:
+                    if isinstance(target, ast.Name) and value is not None:
+                        found.setdefault(target.id, []).extend([("", value), (owner.name, value)])
+        for option, calls in self.options.items():
+            for call in calls:
+                values = [keyword.value for keyword in call.keywords if keyword.arg == "default"]
+                found.setdefault(option, []).extend(("", value) for value in values or call.args[1:2])
+        return found
 
     @property
     def options(self) -> dict[str, list[ast.Call]]:

@@ -51,7 +51,7 @@ class XlaDevices:
         if isinstance(node, ast.Name):
             return any(self._binding_gives_device(binding, depth) for binding in self._names.bindings(node))
         if isinstance(node, ast.Attribute) and says_device(node.attr):
-            return any(self.is_device(value, depth) for value in self._index.devices.flow.variables.stores(node.attr))
+            return any(self.is_device(value, depth) for value in self._index.devices.flow.variables.stores(node))
         return False
 
     def _call_gives_device(self, node: ast.Call, depth: int) -> bool:

@@ -68,7 +68,7 @@ def _choose_xla(ctx: FileContext, devices: Devices) -> Fix | None:
         if site.role is Role.QUESTION or folding.drops(node):
             continue
         if site.role is Role.NAME and (call := _device_call(ctx, folding, node)) is not None:
-            folding.replace(call, _device(ctx, fix, call))
+            folding.replace(call, fix.device_object(call))
         elif site.role is Role.NAME:
             folding.replace(node, _name(ctx, node))
         elif site.role is Role.COMPARISON:
@@ -78,7 +78,7 @@ def _choose_xla(ctx: FileContext, devices: Devices) -> Fix | None:
         elif is_index_of_tensor(node):
             folding.replace(node, f"{ctx.text(node).rpartition('.')[0]}.device")
         else:
-            folding.replace(node, _device(ctx, fix, node))
+            folding.replace(node, fix.device_object(node))
     reports = [statement for body in folding.kept for statement in devices.features.cuda_reports(body)]
     for statement in reports:
         folding.delete(statement)
@@ -119,13 +119,6 @@ def _device_call(ctx: FileContext, folding: Folding, node: ast.expr) -> ast.Call
             return None
         child = parent
     return None
-
-
-def _device(ctx: FileContext, fix: FixBuilder, at: ast.expr) -> str:
-    if ctx.index.parent_process.runs(at):
-        # naming the device is free, taking it starts the runtime, after which no process can be started
-        return f'{fix.use("torch", at=at)}.device("xla")'
-    return f"{fix.use('torch_xla', at=at)}.device()"
 
 
 def _name(ctx: FileContext, node: ast.expr, suffix: str = "") -> str:
