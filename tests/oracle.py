@@ -100,7 +100,8 @@ class Oracle(cst.CSTTransformer):
         if not rows:
             first, *others = updated_node.body
             assert isinstance(first, cst.SimpleStatementLine)
-            rows = [cst.SimpleStatementLine([cst.Pass()], leading_lines=first.leading_lines)]
+            ending = cst.TrailingWhitespace(newline=first.trailing_whitespace.newline)
+            rows = [first.with_changes(body=[cst.Pass()], trailing_whitespace=ending)]
             above = [line for row in others for line in getattr(row, "leading_lines", ())]
         return updated_node.with_changes(body=rows, footer=[*above, *updated_node.footer])
 

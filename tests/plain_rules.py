@@ -27,6 +27,7 @@ class PlainRule(NamedTuple):
     check: Callable[[FileContext], Iterator[Finding]]
     severity: Severity = Severity.WARNING
     anchors: tuple[str, ...] = ("torch", "step")
+    default: bool = True
 
     @property
     def name(self) -> str:

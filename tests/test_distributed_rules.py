@@ -321,6 +321,24 @@ def test_number_for_variadic_function_is_left() -> None:
     assert fixed(text, codes=("TPU601",)).text == text
 
 
+def test_number_handed_over_twice() -> None:
+    text = fixed(
+        spawn_with(
+            """
+            def train(rank, world_size, gpus, epochs):
+                print(rank, world_size // gpus, epochs)
+
+            """,
+            """
+            n = torch.cuda.device_count()
+            mp.spawn(train, args=(n, n, 3), nprocs=n)
+            """,
+        )
+    ).text
+    assert "def train(rank, epochs):\n    world_size = xr.world_size()\n    gpus = xr.world_size()\n" in text
+    assert "torch_xla.launch(train, args=(3,))\n" in text
+
+
 def test_shadowed_name_of_the_runtime_is_avoided() -> None:
     text = fixed(
         spawn_with(

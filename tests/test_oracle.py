@@ -54,6 +54,7 @@ class TableRule:
     severity = Severity.WARNING
     applicability = Applicability.SAFE
     anchors = ("torch",)
+    default = True
     check = staticmethod(check_table)
     table = NameTable(tuple(RENAMES + DELETIONS))
 

@@ -288,6 +288,75 @@ def test_autocast_forms(old: str, new: str) -> None:
     )
 
 
+HANDED_ON = """\
+import torch
+
+
+def run_epoch(loader, model, optimizer, scaler):
+    for x in loader:
+        step(model(x).sum(), optimizer, scaler=scaler)
+
+
+def step(loss, optimizer, scaler):
+    scaler.scale(loss).backward()
+    scaler.step(optimizer)
+    scaler.update()
+
+
+def main(loader, model, optimizer):
+    scaler = torch.cuda.amp.GradScaler()
+    for _ in range(3):
+        run_epoch(loader, model, optimizer, scaler)
+"""
+
+
+def test_scaler_is_followed_into_functions() -> None:
+    ported = port(HANDED_ON, "TPU401")
+    assert "scaler" not in ported
+    assert "def run_epoch(loader, model, optimizer):" in ported
+    assert "        step(model(x).sum(), optimizer)\n" in ported
+    assert "    loss.backward()\n    optimizer.step()\n" in ported
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("    scaler.update()\n", "    scaler.update()\n    return scaler.get_scale()\n"),
+        ("def step(loss, optimizer, scaler)", "@torch.no_grad()\ndef step(loss, optimizer, scaler)"),
+        ("def step(loss, optimizer, scaler)", "def step(loss, optimizer, scaler=None)"),
+        ("def step(loss, optimizer, scaler)", "def step(loss, optimizer, **scaler)"),
+        ("for _ in range(3):", "for _ in map(step, ()):"),
+        ("for _ in range(3):", "for _ in step(loss, optimizer, other):"),
+        ("import torch\n", "import torch\n__all__ = ['step']\n"),
+        ("step(model(x).sum(), optimizer, scaler=scaler)", "step(*(model(x).sum(), optimizer), scaler=scaler)"),
+    ],
+)
+def test_scaler_that_cannot_be_followed_is_switched_off(old: str, new: str) -> None:
+    assert old in HANDED_ON
+    ported = port(HANDED_ON.replace(old, new), "TPU401")
+    assert ported == HANDED_ON.replace(old, new).replace(
+        "torch.cuda.amp.GradScaler()", 'torch.amp.GradScaler("xla", enabled=False)'
+    )
+
+
+def test_two_scalers_leave_one_function_together() -> None:
+    text = """\
+        import torch
+
+        def step(a, b, first, second):
+            first.scale(a).backward()
+            second.scale(b).backward()
+
+        first, unrelated = torch.amp.GradScaler("cuda"), 1
+        one = torch.amp.GradScaler("cuda")
+        two = torch.amp.GradScaler("cuda")
+        step(x, y, one, two)
+        """
+    ported = port(text, "TPU401")
+    assert "def step(a, b):" in ported
+    assert "step(x, y)" in ported
+
+
 # -------------------------------------------------------------------- objects and their order
 
 
@@ -427,6 +496,7 @@ def test_dictionaries_of_arguments(made: str, keys: set[str] | None) -> None:
         ("TensorDataset(torch.randn(64, 8))", "16", True),
         ("TensorDataset(torch.randn(64, 8))", "2**4", True),
         ("TensorDataset(torch.randn(64, 8))", "48", False),
+        ("TensorDataset(torch.randn(64, 8))", "128", True),
         ("TensorDataset(torch.zeros((60, 8)))", "20", True),
         ("TensorDataset(data)", "16", False),
         ("datasets.CIFAR10('d', train=True)", "100", True),

@@ -331,7 +331,7 @@ def test_delete_arguments(text: str, names: str, result: str | None) -> None:
         ("def f(a, b: int): ...\n", "b", "def f(a): ...\n"),
         ("def f(a, b): ...\n", "a", "def f(b): ...\n"),
         ("def f(a, b=1): ...\n", "b", None),
-        ("def f(a): ...\n", "a", None),
+        ("def f(a): ...\n", "a", "def f(): ...\n"),
     ],
 )
 def test_delete_parameter(text: str, name: str, result: str | None) -> None:

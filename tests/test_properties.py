@@ -10,7 +10,7 @@ import re
 import symtable
 import tokenize
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -39,11 +39,12 @@ class Reordered:
     def __init__(self, catalogue: Any, order: random.Random) -> None:
         self._catalogue = catalogue
         self._order = order
+        self.rules = catalogue.rules
 
-    def select(self, settings: Settings) -> Sequence[object]:
+    def select(self, settings: Settings) -> tuple[object, ...]:
         rules = list(self._catalogue.select(settings))
         self._order.shuffle(rules)
-        return rules
+        return tuple(rules)
 
 
 class Mode(NamedTuple):
@@ -334,7 +335,7 @@ def test_programs_are_worth_fixing() -> None:
 ANCHORS = " ".join(sorted({anchor for rule in CATALOGUE.rules for anchor in rule.anchors}))
 
 
-@settings(max_examples=settings.get_profile(settings._current_profile or "default").max_examples // 3)
+@settings(max_examples=settings().max_examples // 3)
 @given(program=st.one_of(hypothesmith.from_node(), hypothesmith.from_grammar()))
 def test_arbitrary_programs_are_left_alone(program: str) -> None:
     # Without the words that rules look for, a file would not even be parsed.

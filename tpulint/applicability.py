@@ -39,7 +39,8 @@ def _loses_comment(fix: Fix, source: SourceFile, comments: Sequence[Span]) -> bo
     return any(
         edit.span.start <= comment.start
         and comment.end <= edit.span.end
-        and source.text[comment.start : comment.end] not in edit.text
+        # a moved statement takes its comment along, into another edit
+        and not any(source.text[comment.start : comment.end] in other.text for other in fix.edits)
         for edit in fix.edits
         for comment in comments
     )

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 
 _SETTINGS = (
-    "builtins.", "collections.", "dataclasses.", "enum.", "functools.", "logging.", "os.", "pathlib.", "re.", "sys.", "typing.",
-    "warnings.", "torch.device", "torch.cuda.", "torch.accelerator.", "torch.backends.", "torch_xla.",
+    "builtins.", "collections.", "dataclasses.", "enum.", "functools.", "logging.", "os.", "pathlib.", "re.", "sys.",
+    "typing.", "warnings.", "torch.device", "torch.cuda.", "torch.accelerator.", "torch.backends.", "torch_xla.",
 )  # fmt: skip
 """Beginnings of the names a module may well call when it is imported."""
 _DEFINITION = "device = {}.device()"

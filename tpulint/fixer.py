@@ -12,7 +12,7 @@ from tpulint.fixes import FixBuilder
 from tpulint.imports import ImportTable, import_edit, unused_imports
 from tpulint.model import Applicability, Edit, Finding, Fix, Scope, Span, Suite
 from tpulint.semantic import SemanticIndex
-from tpulint.source import SourceFile
+from tpulint.source import InvalidSyntax, SourceFile
 
 ROUND_LIMIT = 25
 
@@ -144,8 +144,8 @@ def fix_rounds(source: SourceFile, look: Callable[[SourceFile], tuple[SemanticIn
         fixed.extend(accepted)
         try:
             index, findings = look(source)
-        except (SyntaxError, ValueError) as error:
-            raise BrokenFix(f"fix of {codes} gives invalid Python: {error}") from error
+        except InvalidSyntax as invalid:
+            raise BrokenFix(f"fix of {codes} gives invalid Python: {invalid}") from invalid
     if rounds:
         cleaned = _without_unused_imports(original, index)
         if cleaned is not None:

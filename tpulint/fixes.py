@@ -190,16 +190,30 @@ class FixBuilder:
 
     def delete_parameter(self, function: ast.FunctionDef | ast.AsyncFunctionDef, parameter: ast.arg) -> None:
         """Take a plain parameter without a default out of a definition, with its comma."""
-        index, arguments = self._index, function.args
-        at = next((i for i, item in enumerate(arguments.args) if item is parameter), None)
-        if at is None or at >= len(arguments.args) - len(arguments.defaults) or arguments.posonlyargs:
+        self.delete_parameters(function, [parameter])
+
+    def delete_parameters(
+        self, function: ast.FunctionDef | ast.AsyncFunctionDef, parameters: Sequence[ast.arg]
+    ) -> None:
+        """Take plain parameters without a default out of a definition, with their commas."""
+        tree, arguments = self._index.tree, function.args
+        items = arguments.args
+        gone = [any(item is parameter for parameter in parameters) for item in items]
+        required = len(items) - len(arguments.defaults)
+        if sum(gone) != len(parameters) or any(gone[required:]) or arguments.posonlyargs:
             self.give_up()
-        elif at + 1 < len(arguments.args):
-            self.replace(Span(index.tree.start(parameter), index.tree.start(arguments.args[at + 1])), "")
-        elif at:
-            self.replace(Span(index.tree.end(arguments.args[at - 1]), index.tree.end(parameter)), "")
-        else:
-            self.give_up()
+            return
+        kept = [at for at, is_gone in enumerate(gone) if not is_gone]
+        for first in (at for at, is_gone in enumerate(gone) if is_gone and not (at and gone[at - 1])):
+            following = next((at for at in kept if at > first), None)
+            if following is not None:
+                self.replace(Span(tree.start(items[first]), tree.start(items[following])), "")
+            elif first:
+                self.replace(Span(tree.end(items[first - 1]), tree.end(items[-1])), "")
+            elif arguments.kwonlyargs or arguments.vararg or arguments.kwarg:
+                self.give_up()
+            else:
+                self.replace(Span(tree.start(items[0]), tree.end(items[-1])), "")
 
     def insert_below_imports(self, text: str) -> None:
         """Put one or more statements below the imports at the top of the module, set off by blank lines."""
@@ -224,9 +238,14 @@ class FixBuilder:
         # A blank line stands behind the imports in nearly every file; where not, one is written.
         self.insert(line_end, f"\n\n{text}" + ("" if not following or len(newlines) > 1 else "\n"))
 
-    def move_behind(self, statements: Sequence[ast.stmt], other: ast.stmt) -> None:
-        """Move whole statements, with the comments beside and right above them, behind another one of their block."""
+    def move_behind(self, statements: Sequence[ast.stmt], other: ast.stmt, lead: str = "") -> None:
+        """Move whole statements, with the comments beside and right above them, behind another one of their block.
+
+        ``lead`` is a line to write in front of them.
+        """
         source, lines = self._index.source, []
+        if lead:
+            lines.append(self.indent_of(other) + lead)
         for statement in statements:
             if self._shares_line(statement) or self._shares_line(other):
                 self.give_up()
@@ -240,6 +259,24 @@ class FixBuilder:
             self.delete(statement)
         line_end = self._line_end(self._index.tree.end(other))
         self._edits.append(Edit(Span(line_end, line_end), "".join(source.newline + line for line in lines)))
+
+    def put_under(self, statements: Sequence[ast.stmt], header: str) -> None:
+        """Put neighbouring statements of a block under a new line such as ``if step % 10 == 0:``."""
+        source, tree = self._index.source, self._index.tree
+        if any(self._shares_line(statement) for statement in statements):
+            self.give_up()
+            return
+        first, last = source.row(tree.start(statements[0])), source.row(tree.end(statements[-1]))
+        if any(re.search(r"\"\"\"|'''|\\\s*$", source.line(row)) for row in range(first, last + 1)):
+            self.give_up()  # rows within a string must keep their place
+            return
+        indent = self.indent_of(statements[0])
+        unit = "\t" if indent.endswith("\t") else "    "
+        for row in range(first, last + 1):
+            if row == first:
+                self.insert(source.line_starts[row - 1], f"{indent}{header}\n{unit}")
+            elif source.line(row).strip():
+                self.insert(source.line_starts[row - 1], unit)
 
     def _comments_above(self, statement: ast.stmt) -> int:
         """Offset of the first of the comment lines right above a statement, indented like it."""

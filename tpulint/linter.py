@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from tpulint.model import Applicability, Certainty, FileResult, Finding, Fix, Severity, Span
 from tpulint.selectors import matches_any
-from tpulint.source import SourceFile
+from tpulint.source import InvalidSyntax, SourceFile
 
 if TYPE_CHECKING:
     from tpulint.catalog import Catalogue, Rule
@@ -49,12 +49,12 @@ def lint(source: SourceFile, settings: Settings, catalogue: Catalogue) -> FileRe
             _, findings = _look(source, settings, catalogue)
             return FileResult(source.path, tuple(findings), text, text, error=str(error))
         return FileResult(source.path, tuple(result.findings), result.text, text, result.fixed, result.rounds)
-    except SyntaxError as error:
-        return FileResult(source.path, (_invalid_syntax(source, error),), text, text)
+    except InvalidSyntax as invalid:
+        return FileResult(source.path, (_invalid_syntax(source, invalid.error),), text, text)
     except (_TooComplex, RecursionError, MemoryError):
         return FileResult(source.path, (_finding(Span(0, 0), "file is nested too deeply for Python to parse"),), text, text)
     except Exception as error:  # a bug of ours in one file must not stop the others
-        return FileResult(source.path, (), text, text, error=_failure(error))
+        return FileResult(source.path, (), text, text, error=crash_message(error))
 
 
 def _applicable(source: SourceFile, settings: Settings, catalogue: Catalogue) -> tuple[Rule, ...]:
@@ -72,7 +72,7 @@ def _anchors(rules: tuple[Rule, ...]) -> frozenset[str]:
 
 
 def _look(source: SourceFile, settings: Settings, catalogue: Catalogue) -> tuple[SemanticIndex, list[Finding]]:
-    """Parse and check one text. Raises ``SyntaxError``, ``_TooComplex``."""
+    """Parse and check one text. Raises ``InvalidSyntax``, ``_TooComplex``."""
     from tpulint.semantic import SemanticIndex
 
     # A tree is acyclic: collecting garbage while it grows only costs time.
@@ -83,6 +83,8 @@ def _look(source: SourceFile, settings: Settings, catalogue: Catalogue) -> tuple
             warnings.simplefilter("ignore")
             try:
                 module = ast.parse(source.text)
+            except SyntaxError as error:
+                raise InvalidSyntax(error) from None
             except (RecursionError, MemoryError) as error:
                 raise _TooComplex from error
             index = SemanticIndex(source, module)
@@ -155,14 +157,14 @@ def _wished(finding: Finding, fix: Fix, settings: Settings) -> Applicability:
     return applicability
 
 
-def _failure(error: Exception) -> str:
-    """What failed and where in tpulint, in one line that can be put into a bug report."""
-    place = ""
+def crash_message(error: BaseException) -> str:
+    """What failed and which of our lines it was, for the bug report."""
+    where = ""
     trace = error.__traceback__
     while trace is not None:
-        place = f"{trace.tb_frame.f_code.co_filename.rpartition('/')[2]}:{trace.tb_lineno}"
+        where = f" ({trace.tb_frame.f_code.co_filename.rpartition('/')[2]}:{trace.tb_lineno})"
         trace = trace.tb_next
-    return f"internal error at {place}: {type(error).__name__}: {error}"
+    return f"internal error: {type(error).__name__}: {error}{where}; this is a bug of tpulint"
 
 
 def _finding(span: Span, message: str) -> Finding:

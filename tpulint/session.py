@@ -59,7 +59,7 @@ class Examination:
 
     def examine(self, path: str, data: bytes, mtime_ns: int = 0, write: bool = True) -> Examined:
         """The same for a content at hand; ``write`` puts a fixed text into the file, else into ``report.output``."""
-        from tpulint.linter import lint
+        from tpulint.linter import crash_message, lint
         from tpulint.report.entry import describe
         from tpulint.source import SourceFile, UnreadableSource
 
@@ -73,7 +73,7 @@ class Examination:
             changed = not result.error and result.text != source.text
             after = source.render(result.text) if changed else data
         except Exception as error:
-            return Examined(FileReport(path, error=_crash_message(error)), None)
+            return Examined(FileReport(path, error=crash_message(error)), None)
         if self._diff:
             if changed:
                 from tpulint.report.diff import unified
@@ -188,13 +188,3 @@ def _examine_all(examination: Examination, files: list[tuple[int, str]], jobs: i
 def _core_count() -> int:
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity else os.cpu_count() or 1
-
-
-def _crash_message(error: BaseException) -> str:
-    """Which of our lines failed, for the bug report."""
-    where = ""
-    frame = error.__traceback__
-    while frame is not None:
-        where = f" ({os.path.basename(frame.tb_frame.f_code.co_filename)}:{frame.tb_lineno})"
-        frame = frame.tb_next
-    return f"internal error: {type(error).__name__}: {error}{where}; this is a bug of tpulint"

@@ -20,6 +20,14 @@ class UnreadableSource(Exception):
         self.row = row
 
 
+class InvalidSyntax(Exception):
+    """The text is not Python; ``error`` says where and why."""
+
+    def __init__(self, error: SyntaxError) -> None:
+        super().__init__(error.msg)
+        self.error = error
+
+
 class SourceFile:
     """The text of one file, as Python reads it, with what is needed to give back the same bytes.
 

@@ -95,6 +95,19 @@ class Backend(Protocol):
         """Identity of the graph that would compute ``tensors``; None where there are no graphs. Runs nothing."""
 
 
+def _torch_xla() -> Any:
+    """The package, as Any: its functions have no types."""
+    import torch_xla
+
+    return torch_xla
+
+
+def _metrics() -> Any:
+    import torch_xla.debug.metrics
+
+    return torch_xla.debug.metrics
+
+
 class XlaBackend:
     """torch_xla. Counters are of the process: threads that share it are counted together."""
 
@@ -102,18 +115,15 @@ class XlaBackend:
     counts_work = True
 
     def device(self) -> torch.device:
-        import torch_xla
-
-        return torch_xla.device()
+        device: torch.device = _torch_xla().device()
+        return device
 
     def sync(self, wait: bool = False) -> None:
-        import torch_xla
-
         # Host sync, deliberate, with wait=True only: the caller asked to stand still until the device is done.
-        torch_xla.sync(wait=wait)
+        _torch_xla().sync(wait=wait)
 
     def counts(self) -> Counts:
-        import torch_xla.debug.metrics as metrics
+        metrics = _metrics()
 
         def counter(name: str) -> int:
             return int(metrics.counter_value(name) or 0)
@@ -135,16 +145,12 @@ class XlaBackend:
         )
 
     def compile_count(self) -> int:
-        import torch_xla.debug.metrics as metrics
-
-        return int((metrics.metric_data("CompileTime") or (0,))[0])
+        return int((_metrics().metric_data("CompileTime") or (0,))[0])
 
     def graph_hash(self, tensors: Iterable[torch.Tensor]) -> str | None:
         """See :meth:`Backend.graph_hash`. The graph is known before the step boundary, not after it.
 
         Raises TypeError for a tensor that is not on XLA, ValueError without a tensor."""
-        import torch_xla
-
         asked = list(tensors)
         if not asked:
             raise ValueError("a graph hash needs at least one tensor")
@@ -152,7 +158,7 @@ class XlaBackend:
             if tensor.device.type != "xla":  # torch_xla would end the process, not raise
                 raise TypeError(f"a graph hash needs tensors on XLA, not on {tensor.device}")
         # A private name: the test of this method fails when a version of torch_xla has it no longer.
-        return str(torch_xla._XLAC._get_graph_hash(asked).hex())
+        return str(_torch_xla()._XLAC._get_graph_hash(asked).hex())
 
 
 class PlainBackend:
@@ -202,8 +208,7 @@ def current(using: Any = None) -> Backend:
         return PlainBackend(torch.device("cuda" if torch.cuda.is_available() else "cpu"))
     if found.type != "xla":
         return PlainBackend(found)
-    import torch_xla  # noqa: F401  # a missing one is reported here, not by the first count
-
+    _torch_xla()  # a missing one is reported here, not by the first count
     return XlaBackend()
 
 

@@ -67,7 +67,7 @@ def test_quiet_run_is_reported_as_such() -> None:
     report = guard.report()
     assert (report.steps, report.warmup_compiles, report.compiles, report.waits, report.layouts) == (6, 3, 0, 0, 1)
     assert report.compile_seconds == 1.5
-    assert report.recompilations == report.host_syncs == ()
+    assert not report.recompilations and not report.host_syncs
     assert report.within_budget
 
 
@@ -116,6 +116,12 @@ def test_new_combination_of_known_inputs_is_named() -> None:
     assert said[2] == "batch[1] was (5,) float32, now (2,) float32"
 
 
+def test_input_that_is_new_is_named_without_the_known_ones_that_differ() -> None:
+    short, long, longest = torch.zeros(2), torch.zeros(5), torch.zeros(9)
+    said = causes([short, short], [long, long], [longest, short])
+    assert said[2] == "batch[0] was (5,) float32, now (9,) float32"
+
+
 def test_input_that_comes_or_goes_is_named() -> None:
     x, y = torch.zeros(2), torch.zeros(3)
     said = causes({"x": x}, {"x": x, "y": y}, {"y": y})
@@ -146,6 +152,15 @@ def test_host_syncs_are_counted_and_named(work: dict[str, Any], waits: int, caus
     assert guard.report().waits == waits
     assert [(event.step, event.waits) for event in guard.report().host_syncs] == ([(2, waits)] if waits else [])
     assert all(cause in event.cause for event in guard.report().host_syncs)
+
+
+def test_boundaries_with_nothing_to_run_do_not_pay_for_other_steps() -> None:
+    backend = Scripted()
+    with RecompileGuard(warmup=0, mode="record", backend=backend) as guard:
+        for work in ({"boundaries": 5}, {"launches": 2}):
+            guard.step()
+            backend.one_step(**work)
+    assert guard.report().extra_launches == 2
 
 
 def test_budget_allows_that_many() -> None:

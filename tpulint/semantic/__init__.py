@@ -20,6 +20,7 @@ from tpulint.source import SourceFile
 
 if TYPE_CHECKING:
     from tpulint.semantic.batched_reads import BatchedReads
+    from tpulint.semantic.counters import Counters
     from tpulint.semantic.deferrals import Deferrals
     from tpulint.semantic.filled_lists import FilledLists
     from tpulint.semantic.held_values import HeldValues
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from tpulint.semantic.process_groups import ProcessGroups
     from tpulint.semantic.ranks import Ranks
     from tpulint.semantic.tensor_types import TensorTypes
+    from tpulint.semantic.meters import Meters
+    from tpulint.semantic.scalars import Scalars
     from tpulint.semantic.totals import Totals
     from tpulint.semantic.turns import Turns
     from tpulint.semantic.xla_devices import XlaDevices
@@ -73,6 +76,9 @@ class SemanticIndex:
         self._reads: Reads | None = None
         self._turns: Turns | None = None
         self._totals: Totals | None = None
+        self._scalars: Scalars | None = None
+        self._meters: Meters | None = None
+        self._counters: Counters | None = None
         self._deferrals: Deferrals | None = None
         self._batched_reads: BatchedReads | None = None
         self._filled_lists: FilledLists | None = None
@@ -166,6 +172,33 @@ class SemanticIndex:
         return self._held_values
 
     @property
+    def scalars(self) -> Scalars:
+        """Single numbers on the device."""
+        if self._scalars is None:
+            from tpulint.semantic.scalars import Scalars
+
+            self._scalars = Scalars(self)
+        return self._scalars
+
+    @property
+    def counters(self) -> Counters:
+        """Variables that count the turns of loops."""
+        if self._counters is None:
+            from tpulint.semantic.counters import Counters
+
+            self._counters = Counters(self.tree, self.names, self.flow)
+        return self._counters
+
+    @property
+    def meters(self) -> Meters:
+        """Objects that keep sums of what they are given."""
+        if self._meters is None:
+            from tpulint.semantic.meters import Meters
+
+            self._meters = Meters(self)
+        return self._meters
+
+    @property
     def totals(self) -> Totals:
         """Running totals kept on the host."""
         if self._totals is None:
@@ -216,7 +249,7 @@ class SemanticIndex:
         if self._mixed_precision is None:
             from tpulint.semantic.mixed_precision import MixedPrecision
 
-            self._mixed_precision = MixedPrecision(self.tree, self.names)
+            self._mixed_precision = MixedPrecision(self.tree, self.names, self.definitions)
         return self._mixed_precision
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tpulint.semantic.torch_facts import CUDA_ACTIONS, CUDA_ONLY_NAMES, CUDA_REPORTS
@@ -11,6 +11,8 @@ from tpulint.semantic.torch_facts import CUDA_ACTIONS, CUDA_ONLY_NAMES, CUDA_REP
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 
+_ROOTS = tuple(sorted({name.partition(".")[0] for name in CUDA_ONLY_NAMES}))
+_REPORTS = CUDA_ONLY_NAMES | CUDA_REPORTS
 _CUDA_ONLY_ARGUMENTS = frozenset({"fused", "pin_memory", "pin_memory_device"})
 _PRINTING = frozenset({"print", "info", "debug", "warning", "warn", "log", "write", "pprint", "error"})
 _MOVES = frozenset({"cuda", "to"})
@@ -31,9 +33,15 @@ class CudaFeatures:
     def __init__(self, index: SemanticIndex) -> None:
         self._index = index
         self._tree = index.tree
-        self._cuda_only = frozenset(node for node, _ in index.references(*CUDA_ONLY_NAMES))
-        self._reports = self._cuda_only | {node for node, _ in index.references(*CUDA_REPORTS)}
-        self._actions = frozenset(node for node, _ in index.references(*CUDA_ACTIONS))
+        self._found: dict[frozenset[str], frozenset[ast.AST]] = {}
+
+    def _references(self, names: frozenset[str]) -> frozenset[ast.AST]:
+        """References to these names and what lies below them."""
+        found = self._found.get(names)
+        if found is None:
+            nodes = [node for node, name in self._index.references(*_ROOTS) if _lies_below(name, names)]
+            found = self._found[names] = frozenset(nodes)
+        return found
 
     def is_worth_folding(self, question: ast.expr) -> bool:
         """Whether a false answer on a TPU machine does harm.
@@ -164,10 +172,14 @@ class CudaFeatures:
     def _root(self, node: ast.expr) -> ast.expr:
         while True:
             parent = self._tree.parents[node]
-            if isinstance(parent, ast.BoolOp) or (isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not)):
-                node = parent
-            else:
+            negated = isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not)
+            # `bool(x)` and `x == True` say the same as x
+            as_bool = isinstance(parent, ast.Call) and self._index.qualified_name(parent.func) == "builtins.bool"
+            compared = isinstance(parent, ast.Compare) and _is_bool(parent.comparators[0])
+            if not (isinstance(parent, ast.BoolOp) or negated or as_bool or compared):
                 return node
+            assert isinstance(parent, ast.expr)
+            node = parent
 
     def _is_wanted_argument(self, keyword: ast.keyword) -> bool:
         call = self._tree.parents[keyword]
@@ -186,16 +198,17 @@ class CudaFeatures:
 
     def mentions_cuda_only(self, node: ast.AST) -> bool:
         """Whether code uses what only CUDA has."""
-        return self._mentions(node, self._cuda_only)
+        return self._mentions(node, CUDA_ONLY_NAMES)
 
-    def _mentions(self, code: ast.AST, names: Collection[ast.AST]) -> bool:
-        return bool(names) and any(item in names for item in (code, *self._tree.inside(code)))
+    def _mentions(self, code: ast.AST, names: frozenset[str]) -> bool:
+        found = self._references(names)
+        return bool(found) and any(item in found for item in (code, *self._tree.inside(code)))
 
     def _holds_only_cuda(self, body: list[ast.stmt]) -> bool:
         """Whether a branch tells about GPUs or uses what only CUDA has, and neither places nor does anything else."""
-        if not any(self._mentions(statement, self._reports) for statement in body):
+        if not any(self._mentions(statement, _REPORTS) for statement in body):
             return False
-        return not any(self._places(statement) or self._mentions(statement, self._actions) for statement in body)
+        return not any(self._places(statement) or self._mentions(statement, CUDA_ACTIONS) for statement in body)
 
     def cuda_reports(self, body: list[ast.stmt]) -> Iterator[ast.stmt]:
         """Statements that only print or log what CUDA alone can tell."""
@@ -240,6 +253,18 @@ class CudaFeatures:
             loads = self._loads(target)
             return bool(loads) and all(self._feeds_cuda_only(load, depth + 1) for load in loads)
         return False
+
+
+def _is_bool(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, bool)
+
+
+def _lies_below(name: str, names: frozenset[str]) -> bool:
+    while name not in names:
+        name = name.rpartition(".")[0]
+        if not name:
+            return False
+    return True
 
 
 def _leaves_program(statement: ast.stmt) -> bool:

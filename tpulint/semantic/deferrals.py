@@ -9,7 +9,7 @@ from tpulint.semantic.events import SYNCS
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.reads import Read
 from tpulint.semantic.regions import StepLoop
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode, LoopNode
 
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
@@ -95,6 +95,15 @@ class Deferrals:
         holder = self._index.parent(found[0])
         return found[0] if holder is loop.node or isinstance(holder, FUNCTIONS) else None
 
+    def evaluation_boundary(self, node: LoopNode) -> ast.Expr | None:
+        """The one statement ``torch_xla.sync()`` that ends every turn of an evaluation loop."""
+        found = [self._index.statement_of(boundary) for boundary in self._index.regions.boundaries_in(node)]
+        if len(found) != 1 or not isinstance(found[0], ast.Expr) or not isinstance(found[0].value, ast.Call):
+            return None
+        if self._index.qualified_name(found[0].value.func) not in SYNCS or self._index.parent(found[0]) is not node:
+            return None
+        return found[0]
+
     # ---------------------------------------------------------------- what can be moved
 
     def movable_with(self, statement: ast.stmt, boundary: ast.stmt) -> list[ast.stmt] | None:
@@ -119,6 +128,31 @@ class Deferrals:
         if needed & (self._binds(stays) | self._mutates(stays)):
             return None
         return moved
+
+    def dependents(self, statement: ast.Assign, boundary: ast.stmt) -> list[ast.stmt] | None:
+        """Statements in front of the boundary that need the number a statement gives to a variable.
+
+        They can move behind the boundary while the statement itself stays, with the tensor in place of the number. None
+        when they cannot move.
+        """
+        tree = self._index.tree
+        if tree.parents[statement] is not tree.parents[boundary] or not isinstance(statement.targets[0], ast.Name):
+            return None
+        suite = tree.suite_of(boundary)
+        between = suite[suite.index(statement) + 1 : suite.index(boundary)]
+        name = statement.targets[0].id
+        moved: list[ast.stmt] = []
+        for other in between:
+            if self._reads_names(other) & ({name} | self._binds(moved)) or moved and self._is_output(other):
+                moved.append(other)
+        stays = [other for other in between if other not in moved]
+        if not all(self._is_movable(item) for item in moved):
+            return None
+        read_by_rest = {needed for item in stays for needed in self._reads_names(item)}
+        if name in self._binds(stays) or self._binds(moved) & (self._binds(stays) | read_by_rest | {name}):
+            return None
+        needed = {needed for item in moved for needed in self._reads_names(item)} - {name}
+        return None if needed & (self._binds(stays) | self._mutates(stays)) else moved
 
     def _is_output(self, statement: ast.stmt) -> bool:
         nodes = (statement, *self._index.tree.inside(statement, functions=False))

@@ -26,6 +26,7 @@ class DeviceCounts:
         self._flow = flow
         self._definitions = definitions
         self._memo: dict[ast.expr, bool] = {}
+        self._stores: dict[tuple[str, str], list[ast.Assign]] | None = None
         self._seed = seed if isinstance(seed, ast.Name | ast.Attribute) else None
         """A variable that counts, wherever its value comes from."""
         self.calls = [call for call in tree.calls if names.qualified(call.func) in COUNTERS]
@@ -121,13 +122,12 @@ class DeviceCounts:
 
     def attribute_stores(self, node: ast.Attribute) -> list[ast.Assign]:
         """Assignments in the file to the same attribute of a variable of the same name: ``args.world_size = ...``."""
-        if not isinstance(node.value, ast.Name):
-            return []
-        stores = []
-        for other in self._tree.attributes:
-            if other.attr != node.attr or not isinstance(other.value, ast.Name) or other.value.id != node.value.id:
-                continue
-            statement = self._tree.parents.get(other)
-            if isinstance(statement, ast.Assign) and len(statement.targets) == 1 and statement.targets[0] is other:
-                stores.append(statement)
-        return stores
+        if self._stores is None:
+            self._stores = {}
+            for other in self._tree.attributes:
+                statement = self._tree.parents.get(other)
+                if not isinstance(statement, ast.Assign) or not isinstance(other.value, ast.Name):
+                    continue
+                if len(statement.targets) == 1 and statement.targets[0] is other:
+                    self._stores.setdefault((other.value.id, other.attr), []).append(statement)
+        return self._stores.get((node.value.id, node.attr), []) if isinstance(node.value, ast.Name) else []

@@ -56,6 +56,13 @@ class Devices:
         self.flow = DeviceFlow(index)
         self.indices = DeviceIndices(index, self.flow)
         self.features = CudaFeatures(index)
+        parents = index.tree.parents
+        self._torch_calls = [
+            (parent, name)
+            for node, name in index.references("torch")
+            if isinstance(parent := parents.get(node), ast.Call) and parent.func is node
+        ]
+        """Calls of functions of torch, with their qualified names."""
         guards = Guards(index.tree, index.names)
         self._for_cuda = guards.cuda_only()
         # In a file with several backends the question is what keeps CUDA's branch apart.
@@ -79,8 +86,7 @@ class Devices:
     # ---------------------------------------------------------------- questions
 
     def _questions(self) -> Iterator[Site]:
-        for call in self._tree.calls:
-            name = self._index.qualified_name(call.func)
+        for call, name in self._torch_calls:
             if name in _QUESTIONS:
                 node: ast.expr = call
                 answer = True
@@ -179,8 +185,7 @@ class Devices:
     # ---------------------------------------------------------------- objects
 
     def _acquisitions(self) -> Iterator[Site]:
-        for call in self._tree.calls:
-            name = self._index.qualified_name(call.func)
+        for call, name in self._torch_calls:
             if name == _ACCELERATOR:
                 parent = self._tree.parents[call]
                 if isinstance(parent, ast.Attribute) and parent.attr == "type":
@@ -204,8 +209,8 @@ class Devices:
                             yield Site(node, Role.NAME, number=number)
 
     def _generators(self) -> Iterator[Site]:
-        for call in self._tree.calls:
-            if self._index.qualified_name(call.func) != "torch.Generator":
+        for call, name in self._torch_calls:
+            if name != "torch.Generator":
                 continue
             argument = self.device_argument(call)
             if argument is not None and (self.flow.derives(argument) or self._index.xla_devices.is_device(argument)):
@@ -222,6 +227,11 @@ class Devices:
         given = [*call.args[1:2], *(k.value for k in call.keywords if k.arg == "index")]
         return _constant(given[0]) if given else ""
 
+    def is_option_default(self, node: ast.expr) -> bool:
+        """Whether a name is the default, or one of the choices, of a command line option."""
+        place = self.flow.places.of(node)
+        return isinstance(place.node, ast.Call) and self.flow.variables.option_name(place.node) is not None
+
     def is_map_location(self, node: ast.expr) -> bool:
         """``torch.load`` cannot restore to an XLA device; another rule takes care of where it loads to."""
         for ancestor in self._tree.ancestors(node):
@@ -236,15 +246,22 @@ class Devices:
     # ---------------------------------------------------------------- numbers
 
     def _numbers(self) -> Iterator[Site]:
-        for call in self._tree.calls:
-            argument = self._moved_to(call)
-            if argument is None:
-                continue
+        for argument in self._places_to_move_to():
             if self.indices.is_number(argument) or is_index_of_tensor(argument):
                 origin = self._device_number(argument)
                 yield Site(argument if origin is None else origin, Role.NUMBER, number=_constant(argument))
             elif self.indices.is_likely_number(argument) and not self._is_device_value(argument):
                 yield Site(argument, Role.NUMBER, certain=False)
+
+    def _places_to_move_to(self) -> Iterator[ast.expr]:
+        """Device arguments of calls where torch takes a number for a device."""
+        for call, _ in self._index.method_calls("to"):
+            given = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "device")]
+            if given and not isinstance(given[0], ast.Starred):
+                yield given[0]
+        for call, name in self._torch_calls:
+            if not name.startswith(("torch.cuda.", "torch.device", "torch.utils.")):
+                yield from (keyword.value for keyword in call.keywords if keyword.arg == "device")
 
     def _is_device_value(self, node: ast.expr) -> bool:
         derived = self.flow.derives(node) or self._index.xla_devices.is_device(node)
@@ -279,21 +296,6 @@ class Devices:
         ):
             return True
         return self.flow.places.of(load).kind == "device"
-
-    def _moved_to(self, call: ast.Call) -> ast.expr | None:
-        """The device argument of a call where torch takes a number for a device."""
-        func = call.func
-        name = self._index.qualified_name(func)
-        if isinstance(func, ast.Attribute) and func.attr == "to" and name is None:
-            given = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "device")]
-            return given[0] if given and not isinstance(given[0], ast.Starred) else None
-        if (
-            name is not None
-            and name.startswith("torch.")
-            and not name.startswith(("torch.cuda.", "torch.device", "torch.utils."))
-        ):
-            return next((k.value for k in call.keywords if k.arg == "device"), None)
-        return None
 
 
 def is_index_of_tensor(node: ast.expr) -> bool:

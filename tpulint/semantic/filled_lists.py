@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tpulint.semantic.names import Binding
 from tpulint.semantic.reads import Read, Use
-from tpulint.semantic.totals import is_arithmetic
 from tpulint.semantic.tree import LoopNode
 
 if TYPE_CHECKING:
@@ -31,6 +30,7 @@ class FilledLists:
 
     def __init__(self, index: SemanticIndex) -> None:
         self._index = index
+        self._memo: dict[LoopNode, list[FilledList]] = {}
 
     def is_append(self, node: ast.AST) -> bool:
         """Whether a node is what a statement ``xs.append(node)`` appends, or part of it."""
@@ -39,6 +39,11 @@ class FilledLists:
 
     def of(self, loop: LoopNode) -> list[FilledList]:
         """Lists that can be filled with tensors and turned into numbers behind the loop."""
+        if loop not in self._memo:
+            self._memo[loop] = self._find(loop)
+        return self._memo[loop]
+
+    def _find(self, loop: LoopNode) -> list[FilledList]:
         index = self._index
         groups: dict[str, list[ast.Call]] = {}
         for node in index.tree.inside(loop, functions=False):
@@ -60,9 +65,9 @@ class FilledLists:
         index = self._index
         reads = [read for call in appends for read in index.reads.inside(call.args[0])]
         nodes = {read.node for read in reads}
-        if not all(index.totals.is_number(read) for read in reads):
+        if not all(index.scalars.is_number(read) for read in reads):
             return None
-        if not all(is_arithmetic(index, call.args[0], nodes) for call in appends):
+        if not all(index.scalars.is_arithmetic(call.args[0], nodes) for call in appends):
             return None
         func = appends[0].func
         assert isinstance(func, ast.Attribute)

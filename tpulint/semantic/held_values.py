@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tpulint.semantic.reads import Read, Use
 from tpulint.semantic.regions import Pace, StepLoop
-from tpulint.semantic.totals import is_arithmetic
 
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
@@ -32,17 +31,13 @@ class HeldValues:
         """The variable a read is given to, where all its uses can read it themselves."""
         index = self._index
         statement = index.statement_of(read.node)
-        if (
-            read.use is not Use.NAME
-            or not isinstance(statement, ast.Assign)
-            or not isinstance(statement.targets[0], ast.Name)
-        ):
+        if not self.is_holdable(read) or not isinstance(statement, ast.Assign):
+            return None
+        if not isinstance(statement.targets[0], ast.Name):
             return None
         reads = index.reads.inside(statement)
         nodes = {item.node for item in reads}
-        if not all(index.totals.is_number(item) for item in reads) or not is_arithmetic(index, statement.value, nodes):
-            return None
-        uses = self._uses(statement, statement.targets[0])
+        uses = self.uses_of(statement, statement.targets[0])
         if not uses:
             return None
         early = index.deferrals.is_behind_boundary(statement, loop)
@@ -52,28 +47,30 @@ class HeldValues:
             return None
         return HeldValue(statement, tuple(reads), tuple(uses))
 
-    def _uses(self, statement: ast.Assign, target: ast.Name) -> list[ast.Name] | None:
-        """All uses of the value; None when not all of them are seen, or some may hold another value."""
+    def is_holdable(self, read: Read) -> bool:
+        """Whether a statement only gives the number, or arithmetic on it, to a variable."""
+        index = self._index
+        statement = index.statement_of(read.node)
+        if read.use is not Use.NAME or not isinstance(statement, ast.Assign):
+            return False
+        reads = index.reads.inside(statement)
+        nodes = {item.node for item in reads}
+        scalars = index.scalars
+        return all(scalars.is_number(item) for item in reads) and scalars.is_arithmetic(statement.value, nodes)
+
+    def uses_of(self, statement: ast.Assign, target: ast.Name) -> list[ast.Name] | None:
+        """All uses of the value a statement gives a variable; None when not all are seen, or some may hold another value."""
         index = self._index
         scope = index.names.scope_of(target)
         found = index.names.find(target.id, scope)
         if found is None or found[0] is not scope:
             return None
         binding = next((b for b in found[1] if b.node is target), None)
+        if any(b.kind == "augment" for b in found[1]):
+            return None
         uses: list[ast.Name] = []
-        for name in index.tree.names:
-            if name.id != target.id:
-                continue
-            home = index.names.find(name.id, index.names.scope_of(name))
-            if home is None or home[0] is not scope:
-                continue
-            if isinstance(index.parent(name), ast.AugAssign) and not isinstance(name.ctx, ast.Load):
-                return None
-            if not isinstance(name.ctx, ast.Load):
-                continue
-            if index.function_of(name) is not index.function_of(statement):
-                return None
-            if any(isinstance(ancestor, ast.Lambda) for ancestor in index.tree.ancestors(name)):
+        for name in index.names.uses(scope, target.id):
+            if index.function_of(name) is not index.function_of(statement) or index.tree.lambda_of(name) is not None:
                 return None
             reaching = index.flow.reaching(name)
             if binding in reaching:

@@ -96,6 +96,8 @@ class Loaders:
                 seen.add(node)
                 if node in self._loaders:
                     yield self._loaders[node]
+                elif creation.path:
+                    waiting.extend((item, depth + 1) for item in _handed_back(node, creation.path))
                 else:
                     waiting.extend(
                         (item, depth + 1) for item in node.args if not isinstance(item, ast.Starred | ast.Constant)
@@ -188,12 +190,12 @@ class Loaders:
     # ---------------------------------------------------------------- sizes
 
     def divides(self, loader: Loader) -> bool:
-        """Whether every batch is known to be full."""
+        """Whether all batches are known to be of one size: full, or a single one that holds everything."""
         arguments = loader.arguments or {}
         sizes = [self.number(value) for value in arguments.get("batch_size", ())]
         counts = [self._sample_count(value) for value in arguments.get("dataset", ())]
         return bool(sizes and counts) and all(
-            size and count and count % size == 0 for size in sizes for count in counts
+            size and count and (count % size == 0 or count < size) for size in sizes for count in counts
         )
 
     def number(self, node: ast.expr, depth: int = 0) -> int | None:
@@ -245,3 +247,11 @@ class Loaders:
                 return _KNOWN_SIZES[name][0]
             return _KNOWN_SIZES[name][0 if train.value else 1] if isinstance(train, ast.Constant) else None
         return None
+
+
+def _handed_back(call: ast.Call, path: tuple[str, ...]) -> list[ast.expr]:
+    """The argument that comes back at a place of what ``accelerator.prepare(...)`` and its like return."""
+    method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+    if method not in ("prepare", "setup", "setup_dataloaders") or not path[0].isdecimal():
+        return []
+    return call.args[int(path[0]) : int(path[0]) + 1]

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from tpulint.semantic import torch_facts as facts
+from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.names import Binding, Names
-from tpulint.semantic.tree import SyntaxTree
+from tpulint.semantic.tree import FunctionNode, SyntaxTree
 
 _NEW_STYLE = ("torch.autocast", "torch.amp.autocast")
 _OLD_STYLE = "torch.cuda.amp.autocast"
 _PARAMETERS = {True: ("enabled", "dtype", "cache_enabled"), False: ("device_type", "dtype", "enabled", "cache_enabled")}
+_DEPTH = 3
 _UNWRAPPED = {"scale": 1, "step": 1, "unscale_": 1, "update": 0}
 """Methods that have a plain counterpart, with the number of arguments they need."""
 
@@ -30,6 +33,15 @@ class Autocast(NamedTuple):
     """By parameter name; None when ``*`` or ``**`` hides them."""
 
 
+class Passage(NamedTuple):
+    """A parameter that every call of a function gives the scaler to."""
+
+    function: FunctionNode
+    parameter: ast.arg
+    arguments: tuple[tuple[ast.Call, ast.expr | ast.keyword], ...]
+    """The calls, with what they pass."""
+
+
 class Scaler(NamedTuple):
     """A gradient scaler, from its construction to its last use."""
 
@@ -39,6 +51,8 @@ class Scaler(NamedTuple):
     """The statements that give the variable its value: the construction, or None beside it."""
     uses: tuple[ast.Call, ...]
     """Calls of ``scale``, ``step``, ``unscale_`` and ``update``."""
+    passages: tuple[Passage, ...]
+    """Parameters through which functions of the file get the scaler, and what is passed for them."""
     closed: bool
     """Whether these statements and calls are all there is, so that the scaler can be taken out."""
 
@@ -46,9 +60,10 @@ class Scaler(NamedTuple):
 class MixedPrecision:
     """Autocast contexts and scalers of one file."""
 
-    def __init__(self, tree: SyntaxTree, names: Names) -> None:
+    def __init__(self, tree: SyntaxTree, names: Names, definitions: Definitions) -> None:
         self._tree = tree
         self._names = names
+        self._definitions = definitions
         self.autocasts: list[Autocast] = []
         self.scalers: list[Scaler] = []
         for call in tree.calls:
@@ -74,7 +89,7 @@ class MixedPrecision:
     def _scaler(self, call: ast.Call) -> Scaler:
         target = self._target_of(call)
         if target is None:
-            return Scaler(call, (), (), closed=False)
+            return Scaler(call, (), (), (), closed=False)
         if isinstance(target, ast.Name):
             bindings = self._names.bindings(target)
             mentions: list[ast.expr] = [
@@ -98,16 +113,71 @@ class MixedPrecision:
                 closed = False
             else:
                 statements.append(statement)
-        uses = []
+        made = [binding.node for binding in bindings]
+        uses, passages, followed = self._followed([node for node in mentions if node not in made], 0)
+        known = closed and followed and bool(statements)
+        return Scaler(call, tuple(dict.fromkeys(statements)), tuple(uses), tuple(passages), known)
+
+    def _followed(self, mentions: Sequence[ast.expr], depth: int) -> tuple[list[ast.Call], list[Passage], bool]:
+        """Calls made on a scaler, functions it is handed to with those made there, and whether that is all."""
+        uses: list[ast.Call] = []
+        passages: list[Passage] = []
+        closed = True
+        handed: dict[tuple[FunctionNode, ast.arg], list[tuple[ast.Call, ast.expr | ast.keyword]]] = {}
         for node in mentions:
-            if isinstance(node.ctx, ast.Store) and any(binding.node is node for binding in bindings):  # type: ignore[attr-defined]
-                continue
             use = self._use_of(node)
-            if use is None:
-                closed = False
-            else:
+            place = self._handed_to(node) if use is None and depth < _DEPTH else None
+            if use is not None:
                 uses.append(use)
-        return Scaler(call, tuple(dict.fromkeys(statements)), tuple(uses), closed and bool(statements))
+            elif place is not None:
+                handed.setdefault(place[:2], []).append(place[2])
+            else:
+                closed = False
+        for (function, parameter), arguments in handed.items():
+            if not self._are_all_uses(function, [call for call, _ in arguments]):
+                return uses, passages, False
+            bindings = self._names.scope_of(parameter).bindings.get(parameter.arg, [])
+            inner = [node for node in self._tree.names if node.id == parameter.arg and self._means(node, bindings)]
+            more, further, followed = self._followed(inner, depth + 1)
+            closed = closed and followed and len(bindings) == 1
+            uses.extend(more)
+            passages.extend((Passage(function, parameter, tuple(arguments)), *further))
+        return uses, passages, closed
+
+    def _handed_to(
+        self, node: ast.expr
+    ) -> tuple[FunctionNode, ast.arg, tuple[ast.Call, ast.expr | ast.keyword]] | None:
+        """The function of this file, its parameter, and the call by which a mention arrives there."""
+        argument: ast.expr | ast.keyword = node
+        call = self._tree.parents[node]
+        if isinstance(call, ast.keyword):
+            argument, call = call, self._tree.parents[call]
+        if not isinstance(call, ast.Call) or argument is call.func:
+            return None
+        function = self._definitions.function_called(call)
+        if function is None or function.decorator_list or function.args.posonlyargs:
+            return None
+        if any(isinstance(item, ast.Starred) for item in call.args) or any(item.arg is None for item in call.keywords):
+            return None
+        required = function.args.args[: len(function.args.args) - len(function.args.defaults)]
+        if isinstance(argument, ast.keyword):
+            found = [parameter for parameter in required if parameter.arg == argument.arg]
+        else:
+            at = call.args.index(argument) + isinstance(self._tree.parents[function], ast.ClassDef)
+            found = required[at : at + 1]
+        return (function, found[0], (call, argument)) if found else None
+
+    def _are_all_uses(self, function: FunctionNode, calls: list[ast.Call]) -> bool:
+        """Whether a function is known to be used by these calls only, so that its parameters may change."""
+        if any(node.value == function.name for node in self._tree.strings):
+            return False  # in `__all__`, or looked up by name
+        mentions: list[ast.expr]
+        if isinstance(self._tree.parents[function], ast.ClassDef):
+            mentions = [node for node in self._tree.attributes if node.attr == function.name]
+        else:
+            mentions = [node for node in self._tree.names if node.id == function.name]
+        callees = [call.func for call in calls]
+        return len(callees) == len(mentions) and all(node in callees for node in mentions)
 
     def _target_of(self, call: ast.Call) -> ast.Name | ast.Attribute | None:
         """What the construction is assigned to: ``scaler = GradScaler()``, ``... = GradScaler() if amp else None``."""

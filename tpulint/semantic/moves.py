@@ -48,6 +48,7 @@ class Moves:
         self._definitions = definitions
         self._kinds = kinds
         self.creations = Creations(tree, names, flow, definitions)
+        self._has_device: bool | None = None
         self.moves = list(self._find())
 
     def _find(self) -> Iterator[Move]:
@@ -106,14 +107,29 @@ class Moves:
 
     @property
     def has_device(self) -> bool:
-        """Whether anything in the file is put on a device, or torch_xla is used."""
-        if any(self.to_device(call) is not None for call in self._tree.calls):
-            return True
-        return any(
-            binding.kind == "import" and (self._names.qualified_binding(binding) or "").split(".", 1)[0] == "torch_xla"
+        """Whether the file puts anything on a device, or uses torch_xla."""
+        if self._has_device is None:
+            self._has_device = self._finds_device()
+        return self._has_device
+
+    def _finds_device(self) -> bool:
+        for call in self._tree.calls:
+            if self.to_device(call) is not None:
+                return True
+            if any(item.arg == "device" and self.is_device(item.value) for item in call.keywords):
+                return True
+        modules = (
+            self._names.qualified_binding(binding) or ""
             for bindings in self._names.module.bindings.values()
             for binding in bindings
+            if binding.kind == "import"
         )
+        return any(module.split(".", 1)[0] == "torch_xla" for module in modules)
+
+    def concerns(self, node: ast.AST) -> bool:
+        """Whether code at a node has to do with a device: the file uses one, or the code belongs to a module."""
+        owner = self._tree.class_of(node)
+        return self.has_device or (owner is not None and self._definitions.is_module_class(owner))
 
     def _is_dtype(self, node: ast.expr) -> bool:
         name = self._names.qualified(node)

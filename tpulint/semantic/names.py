@@ -57,6 +57,7 @@ class Names:
         self._tree = tree
         self._scopes: dict[ast.AST, Scope] = {}
         self._qualified: dict[ast.AST, str | None] = {}
+        self._loads: dict[str, list[ast.Name]] | None = None
         self._variables: dict[tuple[ast.AST, str], str | None] = {}
         self.module = self._make_scope(tree.module, None)
         self.has_star_import = False
@@ -236,6 +237,20 @@ class Names:
             current = current.parent
             first = False
         return None
+
+    def uses(self, scope: Scope, name: str) -> list[ast.Name]:
+        """Places that read a variable of a scope, from wherever they do."""
+        if self._loads is None:
+            self._loads = {}
+            for node in self._tree.names:
+                if isinstance(node.ctx, ast.Load):
+                    self._loads.setdefault(node.id, []).append(node)
+        result = []
+        for node in self._loads.get(name, ()):
+            found = self.find(name, self.scope_of(node))
+            if found is not None and found[0] is scope:
+                result.append(node)
+        return result
 
     def fresh(self, wanted: str, node: ast.AST) -> str:
         """A name like ``wanted`` that nothing is called yet, in the scope of a node or any other."""

@@ -83,6 +83,13 @@ class Reads:
         value = self._kinds.value(node)
         return value.kind is Kind.TENSOR and value.side is Side.DEVICE
 
+    def is_bar(self, statement: ast.stmt) -> bool:
+        """Whether a statement only changes the text beside a progress bar."""
+        if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
+            return False
+        func = statement.value.func
+        return isinstance(func, ast.Attribute) and func.attr in _BAR_METHODS
+
     def is_output(self, call: ast.Call) -> bool:
         """Whether a call prints, logs or shows something."""
         if self._names.qualified(call.func) in ("builtins.print", *_LOG_FUNCTIONS):

@@ -69,6 +69,8 @@ class Regions:
         self._gated = self._find_gated()
         """Functions that a step runs only at a log interval."""
         self.evaluation_loops = self._find_evaluation_loops()
+        self.turn_loops: frozenset[LoopNode] = frozenset((*self._by_loop, *self.evaluation_loops))
+        """Step loops and evaluation loops."""
         self._per_evaluation: dict[FunctionNode, LoopNode] = {}
         for node in self.evaluation_loops:
             for function in self.functions_in(node):

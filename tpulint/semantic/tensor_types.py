@@ -58,6 +58,8 @@ class TensorTypes:
             if head == "torch.cuda" and last in CUDA_TENSOR_TYPES and not self._is_variable(node):
                 references.append((node, last))
         for text in index.tree.strings:
+            if not str(text.value).startswith("torch.cuda."):
+                continue
             head, _, last = str(text.value).rpartition(".")
             if head == "torch.cuda" and last in CUDA_TENSOR_TYPES:
                 references.append((text, last))

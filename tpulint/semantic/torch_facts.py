@@ -164,7 +164,7 @@ CUDA_TENSOR_TYPES = {
 }  # fmt: skip
 """``torch.cuda.<name>``, the old classes that say type and device in one, to the dtype."""
 
-CUDA_ONLY_NAMES = (
+CUDA_ONLY_NAMES = frozenset({
     "torch.cuda.get_device_properties", "torch.cuda.get_device_capability", "torch.cuda.mem_get_info", "torch.cuda.memory_summary",
     "torch.cuda.get_per_process_memory_fraction", "torch.cuda.utilization", "torch.cuda.memory_usage", "torch.cuda.temperature",
     "torch.cuda.power_draw", "torch.cuda.clock_rate", "torch.cuda.list_gpu_processes", "torch.cuda.can_device_access_peer",
@@ -174,17 +174,17 @@ CUDA_ONLY_NAMES = (
     "torch.version.cuda", "torch.cuda.get_rng_state_all", "torch.cuda.set_rng_state_all", "torch.nn.DataParallel", "torch.nn.parallel.data_parallel",
     "pynvml", "nvidia_smi", "amdsmi", "GPUtil", "cupy", "triton", "apex", "bitsandbytes", "flash_attn", "xformers", "tensorrt",
     "torch_tensorrt", "transformer_engine", "deepspeed",
-)  # fmt: skip
+})  # fmt: skip
 """What has no counterpart on an XLA device: it raises without a CUDA driver, or shares work among GPUs."""
 
-CUDA_REPORTS = (
+CUDA_REPORTS = frozenset({
     "torch.cuda.get_device_name", "torch.cuda.device_count", "torch.cuda.memory_allocated", "torch.cuda.max_memory_allocated",
     "torch.cuda.memory_reserved", "torch.cuda.max_memory_reserved", "torch.cuda.memory_stats", "torch.accelerator.device_count",
-)  # fmt: skip
+})  # fmt: skip
 """Functions that only tell something about GPUs."""
 
-CUDA_ACTIONS = (
+CUDA_ACTIONS = frozenset({
     "torch.cuda.manual_seed", "torch.cuda.manual_seed_all", "torch.cuda.synchronize", "torch.cuda.empty_cache", "torch.cuda.set_device",
     "torch.accelerator.synchronize", "torch.accelerator.set_device_index",
-)  # fmt: skip
+})  # fmt: skip
 """Functions that do what an XLA device has a counterpart for, or needs none."""

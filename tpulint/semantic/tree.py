@@ -169,6 +169,15 @@ class SyntaxTree:
                 return ancestor
         return None
 
+    def lambda_of(self, node: ast.AST) -> ast.Lambda | None:
+        """The innermost lambda around a node, not looking out of the node's function."""
+        for ancestor in self.ancestors(node):
+            if isinstance(ancestor, ast.Lambda):
+                return ancestor
+            if isinstance(ancestor, FUNCTIONS):
+                return None
+        return None
+
     def class_of(self, node: ast.AST) -> ast.ClassDef | None:
         """The innermost class around a node."""
         for ancestor in self.ancestors(node):

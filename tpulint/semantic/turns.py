@@ -153,7 +153,8 @@ class Turns:
                 return Work.DEVICE
         function = self._definitions.function_called(call)
         if function is not None:
-            return self._body(function, depth)
+            given = any(self._reads.is_on_device(item) for item in call.args)
+            return max(self._body(function, depth), Work.DEVICE if given else Work.HOST)
         if self._kinds.value(call.func).kind is Kind.MODULE:
             return Work.DEVICE
         arguments = [

@@ -63,6 +63,8 @@ def _holds_state(ctx: FileContext, node: ast.expr, depth: int) -> bool:
             if name in ("copy.deepcopy", "copy.copy"):
                 return any(_holds_state(ctx, item, depth + 1) for item in node.args[:1])
             return name == "builtins.dict" and any(_holds_state(ctx, item.value, depth + 1) for item in node.keywords)
+        if ctx.index.kind(func.value) in (Kind.SCHEDULER, Kind.SCALER, Kind.LOADER) or _is_host_state(func.value):
+            return False
         return not any(
             isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and part.func.attr == "cpu"
             for part in ctx.index.tree.inside(node)
@@ -80,3 +82,9 @@ def _holds_state(ctx: FileContext, node: ast.expr, depth: int) -> bool:
             for b in bindings
         )
     return False
+
+
+def _is_host_state(node: ast.expr) -> bool:
+    """Whether a name says that the object keeps no tensors of the device; what it is may be unknown."""
+    name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+    return any(word in name.lower() for word in ("sched", "scaler", "loader", "sampler"))

@@ -37,6 +37,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         values = [*call.args, *(item.value for item in call.keywords)]
         if not isinstance(statement, ast.Expr) or statement.value is not call or len(values) != 1:
             continue
+        if _seeds_worker(ctx, call):
+            continue
         message = (
             "`torch.manual_seed` does not seed an XLA device: random numbers drawn there, dropout among them, ignore it"
         )
@@ -54,3 +56,20 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             fix.give_up()  # written twice, the seed may come out different
         fix.insert_after(statement, f"{fix.use('torch_xla', at=call)}.manual_seed({ctx.text(values[0])})")
         yield ctx.finding(call, message, fix, severity=severity)
+
+
+def _seeds_worker(ctx: FileContext, call: ast.Call) -> bool:
+    """Whether a call runs in a worker process of a data loader, which must not touch the device."""
+    function = ctx.index.function_of(call)
+    if function is None:
+        return False
+    if any(argument.arg in ("worker_id", "worker_seed") for argument in function.args.args):
+        return True
+    if next(ctx.index.references("torch.utils.data.get_worker_info"), None) is not None:
+        return True
+    passed = (item.value for other in ctx.index.calls for item in other.keywords if item.arg == "worker_init_fn")
+    return any(
+        isinstance(node, ast.Name) and node.id == function.name
+        for value in passed
+        for node in (value, *ctx.index.tree.inside(value))
+    )

@@ -123,7 +123,9 @@ def _device_call(ctx: FileContext, folding: Folding, node: ast.expr) -> ast.Call
 
 def _name(ctx: FileContext, node: ast.expr, suffix: str = "") -> str:
     quotes = [character for character in ctx.text(node) if character in "\"'"]
-    quote = quotes[0] if quotes else '"'
+    # An attribute such as `.type` has no quotes to keep; the file's habit decides.
+    habit = max("\"'", key=ctx.source.text.count)
+    quote = quotes[0] if quotes else habit
     return f"{quote}xla{suffix}{quote}"
 
 
@@ -145,6 +147,8 @@ def _lower(ctx: FileContext, fix: FixBuilder, devices: Devices, drops_reports: b
             Applicability.UNSAFE,
             "Comparisons with the name of the device change as well, and with them what they guard.",
         )
+    elif any(site.role is Role.NAME and devices.is_option_default(site.node) for site in devices.sites):
+        fix.lower(Applicability.UNSAFE, "The default of a command line option changes.")
     elif not all(site.certain for site in devices.sites):
         fix.lower(Applicability.UNSAFE, "Not every value that names the device is seen to be used as one.")
     elif any(site.role is Role.QUESTION and devices.features.ends_program(site.node) for site in devices.sites):

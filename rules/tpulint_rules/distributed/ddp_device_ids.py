@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding
+from tpulint.semantic.origins import origins
 from tpulint_rules.distributed._wrapper_inputs import move_inputs
 
 _WRAPPER = "torch.nn.parallel.DistributedDataParallel"
@@ -22,7 +23,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             *call.args[1:3],
             *(item for item in call.keywords if item.arg in _GPUS),
         ]
-        named = [item for item in given if not _is_none(item)]
+        named = [item for item in given if _names_gpus(ctx, item)]
         if not named:
             continue
         fix = ctx.fix(
@@ -41,6 +42,9 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         yield ctx.finding(named[0], message, fix)
 
 
-def _is_none(item: ast.expr | ast.keyword) -> bool:
+def _names_gpus(ctx: FileContext, item: ast.expr | ast.keyword) -> bool:
+    """Whether an argument is a list of devices, or one device, wherever it may come from."""
     value = item.value if isinstance(item, ast.keyword) else item
-    return isinstance(value, ast.Constant) and value.value is None
+    if isinstance(item, ast.keyword) and item.arg == "output_device":
+        return not any(isinstance(origin.node, ast.Constant) for origin in origins(ctx.index, value))
+    return all(isinstance(origin.node, ast.List) and origin.node.elts for origin in origins(ctx.index, value))

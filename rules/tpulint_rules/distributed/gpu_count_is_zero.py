@@ -55,7 +55,8 @@ def _comparison(ctx: FileContext, node: ast.Compare) -> Iterator[Finding]:
     elif isinstance(holder, ast.Return) and wants_many:
         message = "this asks for GPUs, and a TPU machine has none: the answer is always no"
     else:
-        if isinstance(holder, ast.If) and wants_many and not _starts_many(ctx, holder):
+        # without another branch, it is extra work for several GPUs that is left out
+        if isinstance(holder, ast.If) and holder.orelse and wants_many and not _starts_many(ctx, holder):
             message = "this asks for GPUs, and a TPU machine has none: the branch is never taken"
             yield ctx.finding(node, message, severity=Severity.WARNING)
         return

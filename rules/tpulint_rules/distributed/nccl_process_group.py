@@ -25,7 +25,10 @@ def check(ctx: FileContext) -> Iterator[Finding]:
                 message = "a process group without a backend serves GPUs with NCCL and CPUs with gloo, no XLA device"
                 yield ctx.finding(join.call, message, _fix(ctx, join), certainty=Certainty.LIKELY)
         elif any(groups.is_nccl(origin.node) for origin in join.backends):
-            certainty = Certainty.LIKELY if any(origin.by_user for origin in join.backends) else Certainty.CERTAIN
+            certain = all(groups.is_nccl(origin.node) and not origin.by_user for origin in join.backends)
+            if not certain and index.mentions(r"\bxla\b"):
+                continue  # one of several backends, and that of XLA is known
+            certainty = Certainty.CERTAIN if certain else Certainty.LIKELY
             message = "the NCCL backend needs GPUs: `init_process_group` raises on a TPU machine; use the backend `xla`"
             yield ctx.finding(join.call, message, _fix(ctx, join), certainty=certainty)
     for call in index.calls_to("torch.distributed.new_group"):

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from tpulint.context import FileContext
-from tpulint.model import Finding, Severity
+from tpulint.model import Finding
 
 _ATTENTION = "`torch.nn.functional.scaled_dot_product_attention` does the same on XLA"
 _OPTIMIZERS = "the optimizers of torch.optim run on XLA"
@@ -37,19 +37,13 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         else:
             continue
         found = next((name for module in modules if (name := _library(module)) is not None), None)
-        if found is None or _may_fail(ctx, node):
-            continue
-        always = isinstance(ctx.index.parent(node), ast.Module)
-        message = f"`{found}` is made of CUDA kernels: it does not work on a TPU machine; {_LIBRARIES[found]}"
-        yield ctx.finding(node, message, severity=Severity.ERROR if always else Severity.WARNING)
+        # In a function, under a condition or in `try`, the file may well go on without it.
+        if found is not None and isinstance(ctx.index.parent(node), ast.Module):
+            message = f"`{found}` is made of CUDA kernels: it does not work on a TPU machine; {_LIBRARIES[found]}"
+            yield ctx.finding(node, message)
 
 
 def _library(module: str) -> str | None:
     """The library that a module belongs to."""
     parts = module.split(".")
     return next((name for name in (".".join(parts[:2]), parts[0]) if name in _LIBRARIES), None)
-
-
-def _may_fail(ctx: FileContext, node: ast.stmt) -> bool:
-    """Whether the file goes on without the library."""
-    return any(isinstance(ancestor, ast.Try) for ancestor in ctx.index.tree.ancestors(node))

@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 
 from tpulint.context import FixBuilder
-from tpulint.semantic import LoopNode, Read, SemanticIndex
+from tpulint.semantic import Kind, LoopNode, Read, SemanticIndex
 
 
 def keep_on_device(fix: FixBuilder, index: SemanticIndex, read: Read, tail: str = "") -> None:
     """Write the tensor, and ``tail``, where its value was read."""
     text = index.text(read.tensor)
-    free = index.totals.is_integer(read.tensor) or not index.regions.records_gradient(read.node)
+    free = index.scalars.is_integer(read.tensor) or not index.regions.records_gradient(read.node)
     suffix = "" if free or text.endswith((".detach()", ".data")) else ".detach()"
     suffix += tail
     if isinstance(read.node, ast.Call) and isinstance(read.node.func, ast.Attribute):
@@ -29,7 +29,30 @@ def torch_text(fix: FixBuilder, index: SemanticIndex, at: ast.AST) -> str:
 
 def device_text(fix: FixBuilder, index: SemanticIndex, loop: LoopNode) -> str:
     """How the device is written in front of a loop: as in the loop, where that is possible."""
-    return index.totals.device_text(loop) or f"{fix.use('torch_xla', at=loop)}.device()"
+    return _device_in(index, loop) or index.xla_devices.variable_at(loop) or fix.device_object(loop)
+
+
+def _device_in(index: SemanticIndex, loop: LoopNode) -> str | None:
+    """How the device is written where the loop moves its batches, if that can be written in front of the loop too."""
+    begin = index.span(loop).start
+    for call, _ in index.method_calls("to"):
+        devices = [*call.args[:1], *(keyword.value for keyword in call.keywords if keyword.arg == "device")]
+        if not devices or not index.tree.encloses(loop, call):
+            continue
+        root = device = devices[-1]
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        is_device = index.kind(device) is Kind.DEVICE or "device" in index.text(device).lower()
+        if not isinstance(root, ast.Name) or not is_device or index.function_of(call) is not index.function_of(loop):
+            continue
+        found = index.names.find(root.id, index.names.scope_of(loop))
+        if found is None or found[1] != index.names.bindings(root):
+            continue
+        if found[0] is not index.names.scope_of(loop) or all(
+            binding.kind == "parameter" or index.span(binding.node).start < begin for binding in found[1]
+        ):
+            return index.text(device)
+    return None
 
 
 def short(text: str) -> str:

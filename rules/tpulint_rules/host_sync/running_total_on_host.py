@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
 from tpulint.semantic import LoopNode, SemanticIndex
-from tpulint.semantic.totals import Total
+from tpulint.semantic.totals import Home, Total, element_of
 from tpulint_rules.host_sync._device_values import device_text, keep_on_device, short, torch_text
 
 REASON = "The total is summed in float32 on the device, where it was a float64 on the host."
@@ -17,66 +17,80 @@ REASON = "The total is summed in float32 on the device, where it was a float64 o
 def check(ctx: FileContext) -> Iterator[Finding]:
     """Every addition of a device value to a total that can be kept on the device."""
     index = ctx.index
-    loops: list[tuple[LoopNode, Severity]] = [(loop.node, Severity.ERROR) for loop in index.step_loops]
-    loops += [(node, Severity.WARNING) for node in index.regions.evaluation_loops]
-    for loop, severity in loops:
+    for loop, where in index.totals.loops.items():
         totals = index.totals.of(loop)
         if not totals:
             continue
-        fix = ctx.fix(
-            "Keep the total on the device and read it once, behind the loop", Applicability.UNSAFE, REASON, Scope.LOOP
-        )
-        lines: list[str] = []
-        before: list[str] = []
-        for total in totals:
-            move_to_device(fix, index, total, before, lines)
-        if before:
-            fix.insert_before(loop, "\n".join(before))
-        if lines:
-            fix.insert_after(loop, "\n".join(lines))
-        where = "step" if severity is Severity.ERROR else "evaluation batch"
+        fix = ctx.fix("Sum on the device and read the total behind the loop", Applicability.UNSAFE, REASON, Scope.LOOP)
+        move_to_device(fix, index, loop, totals)
         for total in totals:
             for read in total.reads:
                 yield ctx.finding(
-                    read.node, f"`{short(ctx.text(read.node))}` makes the host wait for the device in every {where}, to add to "
-                    f"`{ctx.text(total.target)}`", fix, severity=severity,
+                    read.node,
+                    f"`{short(ctx.text(read.node))}` makes the host wait for the device in every {where}, "
+                    f"to add to `{ctx.text(total.target)}`",
+                    fix,
+                    severity=Severity.WARNING if where == "evaluation batch" else Severity.ERROR,
                     certainty=Certainty.CERTAIN if read.certain else Certainty.LIKELY,
-                )  # fmt: skip
+                )
 
 
-def move_to_device(fix: FixBuilder, index: SemanticIndex, total: Total, before: list[str], after: list[str]) -> None:
-    """Edits for one total; lines to put in front of the loop and behind it are added to ``before`` and ``after``."""
+def move_to_device(fix: FixBuilder, index: SemanticIndex, loop: LoopNode, totals: list[Total]) -> None:
+    """All totals of a loop as tensors, with the reads behind the loop."""
+    before: list[str] = []
+    after: list[str] = []
+    for total in totals:
+        target = index.text(total.target)
+        if total.home is Home.NEW_VARIABLE:
+            name = index.names.fresh(f"device_{_identifier(total.target)}", loop)
+            before.append(f"{name} = {_zero(fix, index, total)}")
+            after.append(f"{target} += {name}.item()")
+            for statement in total.additions:
+                assert isinstance(statement, ast.AugAssign)
+                fix.replace(statement.target, name)
+        elif total.home is Home.VARIABLE:
+            zero = _zero(fix, index, total)
+            _start_with(fix, total, zero, before)
+            for reset in total.resets:
+                fix.replace(reset, zero)
+            if total.is_used_behind:
+                as_float = total.is_count and _starts_as_float(total)
+                after.append(f"{target} = float({target})" if as_float else f"{target} = {target}.item()")
+        elif total.home is Home.INNER_VARIABLE and total.is_used_behind:
+            # The loop may have no turn, which leaves the number 0.
+            whole = total.is_count and not _starts_as_float(total)
+            after.append(f"{target} = {'int' if whole else 'float'}({target})")
+        for use in total.uses:
+            fix.append(use, ".item()")
+        for read in total.reads:
+            keep_on_device(fix, index, read)
+    if before:
+        fix.insert_before(loop, "\n".join(before))
+    if after:
+        fix.insert_after(loop, "\n".join(after))
+
+
+def _zero(fix: FixBuilder, index: SemanticIndex, total: Total) -> str:
+    """A sum of nothing, uploaded: a 0 made on the device would be a constant, and another graph."""
     torch = torch_text(fix, index, total.loop)
-    zero = (
-        f"{torch}.zeros(1{f', dtype={torch}.long' if total.is_count else ''}).to({device_text(fix, index, total.loop)})"
-    )
-    target = index.text(total.target)
-    if total.start_statement is None:
-        name = index.names.fresh(f"device_{_identifier(total.target)}", total.loop)
-        before.append(f"{name} = {zero}")
-        for statement in total.additions:
-            assert isinstance(statement, ast.AugAssign | ast.Assign)
-            if isinstance(statement, ast.Assign):
-                fix.give_up()
-                return
-            fix.replace(statement.target, name)
-        after.append(f"{target} += {name}.item()")
+    dtype = f", dtype={torch}.long" if total.is_count else ""
+    return f"{torch}.zeros(1{dtype}).to({device_text(fix, index, total.loop)})"
+
+
+def _start_with(fix: FixBuilder, total: Total, zero: str, before: list[str]) -> None:
+    """Start the total with a tensor: in place of the number, or on a line of its own where `a = b = 0` shares it."""
+    assert total.start is not None
+    element = element_of(total.start)
+    statement = total.start.statement
+    if element is None or isinstance(statement, ast.Assign) and len(statement.targets) > 1:
+        before.append(f"{total.start.name} = {zero}")
     else:
-        if total.start is not None:
-            fix.replace(total.start, zero)
-        else:
-            before.append(f"{target} = {zero}")
-        started_as_float = isinstance(total.start, ast.Constant) and isinstance(total.start.value, float)
-        if total.is_used_behind:
-            after.append(
-                f"{target} = float({target})" if total.is_count and started_as_float else f"{target} = {target}.item()"
-            )
-    for reset in total.resets:
-        fix.replace(reset, zero)
-    for use in total.uses:
-        fix.append(use, ".item()")
-    for read in total.reads:
-        keep_on_device(fix, index, read)
+        fix.replace(element, zero)
+
+
+def _starts_as_float(total: Total) -> bool:
+    element = None if total.start is None else element_of(total.start)
+    return isinstance(element, ast.Constant) and isinstance(element.value, float)
 
 
 def _identifier(target: ast.expr) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope
-from tpulint.semantic import SemanticIndex
+from tpulint.semantic import SemanticIndex, StepLoop
 from tpulint.semantic.batched_reads import ReadGroup
 from tpulint_rules.host_sync._device_values import short, torch_text
 
@@ -17,18 +17,19 @@ REASON = "The numbers are stacked as one dtype, and a tensor that was printed wh
 def check(ctx: FileContext) -> Iterator[Finding]:
     """Every read of a turn, where there are at least two behind the boundary."""
     index = ctx.index
-    for loop in index.step_loops:
+    for loop in (*index.step_loops, *index.regions.evaluation_loops):
         group = index.batched_reads.of(loop)
         if group is None:
             continue
-        fix = ctx.fix("Fetch the values of the step together", Applicability.UNSAFE, REASON, Scope.EXPRESSION)
+        fix = ctx.fix("Fetch the values together", Applicability.UNSAFE, REASON, Scope.EXPRESSION)
         fetch_together(fix, index, group)
+        where = "step" if isinstance(loop, StepLoop) else "evaluation batch"
         for read in group.reads:
-            message = (
-                f"`{short(ctx.text(read.tensor))}` is one of {len(group.reads)} values fetched one by one in every step"
-            )
             yield ctx.finding(
-                read.node, message, fix, certainty=Certainty.CERTAIN if read.certain else Certainty.LIKELY
+                read.node,
+                f"`{short(ctx.text(read.tensor))}` is one of {len(group.reads)} values fetched one by one in every {where}",
+                fix,
+                certainty=Certainty.CERTAIN if read.certain else Certainty.LIKELY,
             )
 
 
@@ -45,7 +46,7 @@ def fetch_together(fix: FixBuilder, index: SemanticIndex, group: ReadGroup) -> N
     else:
         stack = index.names.fresh("step_values", group.boundary)
         items = ", ".join(
-            fix.text(tensor) + ("" if index.batched_reads.is_scalar(tensor) else ".reshape(())")
+            fix.text(tensor) + ("" if index.scalars.is_scalar(tensor) else ".reshape(())")
             for tensor in group.tensors
         )
         torch = torch_text(fix, index, group.boundary)
@@ -54,7 +55,7 @@ def fetch_together(fix: FixBuilder, index: SemanticIndex, group: ReadGroup) -> N
     for read in group.reads:
         name = values[ast.dump(read.tensor)]
         fix.replace(
-            read.node, f"int({name})" if index.totals.is_integer(read.tensor) and len(group.tensors) > 1 else name
+            read.node, f"int({name})" if index.scalars.is_integer(read.tensor) and len(group.tensors) > 1 else name
         )
 
 

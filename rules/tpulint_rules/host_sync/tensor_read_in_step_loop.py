@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
 from tpulint.semantic import How, LoopNode, Pace, Read, SemanticIndex, StepLoop, Use
-from tpulint.semantic.held_values import HeldValue
+from tpulint.semantic.meters import Metered
 from tpulint_rules.host_sync._device_values import keep_on_device, short
 
 HELD = "The arithmetic is done in float32 on the device, where it was done in float64 on the host."
+METERED = "The meter holds tensors, and sums them in the dtype they have."
 MOVED = "What is shown is shown after the update of the step, and a clock read beside it reads later."
 
 
@@ -24,80 +25,114 @@ def step_reads(ctx: FileContext, hows: tuple[How, ...]) -> Iterator[Finding]:
     """Reads of these sorts that a step or an evaluation batch cannot afford; totals and branches have rules of their own."""
     index = ctx.index
     for loop in index.step_loops:
-        taken = reads_kept_elsewhere(index, loop.node)
+        taken = reads_kept_elsewhere(index)
         for read in index.deferrals.reads_of(loop):
             if read.how not in hows or read.use is Use.BRANCH or read.node in taken:
                 continue
             pace = index.pace_of(read.node)
-            held = index.held_values.of(read, loop) if pace is Pace.STEP else None
-            if pace not in (Pace.STEP, Pace.LOG_INTERVAL) or index.deferrals.is_behind_boundary(read.node, loop):
-                if held is None and (pace is not Pace.STEP or loop.boundaries):
-                    continue
-            yield _finding(ctx, read, loop, pace, held)
+            if pace not in (Pace.STEP, Pace.LOG_INTERVAL):
+                continue
+            kept = _kept(ctx, read, loop) if pace is Pace.STEP else None
+            behind = index.deferrals.is_behind_boundary(read.node, loop)
+            if behind and kept is None and (pace is Pace.LOG_INTERVAL or loop.boundaries):
+                continue
+            yield _finding(ctx, read, loop, pace, kept)
     for node in index.regions.evaluation_loops:
         yield from _evaluation_reads(ctx, node, hows)
 
 
-def reads_kept_elsewhere(index: SemanticIndex, loop: LoopNode) -> set[ast.expr]:
+def reads_kept_elsewhere(index: SemanticIndex) -> set[ast.expr]:
     """Reads that the rules for totals and lists speak about."""
-    reads = [read for total in index.totals.of(loop) for read in total.reads]
-    reads += [read for filled in index.filled_lists.of(loop) for read in filled.reads]
+    reads = [read for loop in index.totals.loops for total in index.totals.of(loop) for read in total.reads]
+    for loop in index.regions.turn_loops:
+        reads += [read for filled in index.filled_lists.of(loop) for read in filled.reads]
     return {read.node for read in reads}
 
 
-def _finding(ctx: FileContext, read: Read, loop: StepLoop, pace: Pace, held: HeldValue | None) -> Finding:
-    severity = Severity.ERROR if pace is Pace.STEP else Severity.WARNING
+def _finding(ctx: FileContext, read: Read, loop: StepLoop, pace: Pace, kept: FixBuilder | None) -> Finding:
     often = "in every step" if pace is Pace.STEP else "in front of the step boundary, so that the step is run twice"
-    message = f"`{short(ctx.text(read.tensor))}` is {read.how.value} {often}: the host waits for the device"
-    certainty = Certainty.CERTAIN if read.certain else Certainty.LIKELY
-    fix = _held(ctx, held) if held is not None else _moved(ctx, read, loop)
-    return ctx.finding(read.node, message, fix, severity=severity, certainty=certainty)
+    return ctx.finding(
+        read.node,
+        f"`{short(ctx.text(read.tensor))}` is {read.how.value} {often}: the host waits for the device",
+        kept or _moved(ctx, read, loop),
+        severity=Severity.ERROR if pace is Pace.STEP else Severity.WARNING,
+        certainty=Certainty.CERTAIN if read.certain else Certainty.LIKELY,
+    )
 
 
-def _held(ctx: FileContext, held: HeldValue) -> FixBuilder:
-    """The variable holding the tensor, and the read where the number is needed."""
-    fix = ctx.fix("Keep the tensor and read it where the number is needed", Applicability.UNSAFE, HELD, Scope.LOOP)
-    for read in held.reads:
-        keep_on_device(fix, ctx.index, read)
-    for use in held.uses:
-        fix.append(use, ".item()")
+def _kept(ctx: FileContext, read: Read, loop: StepLoop) -> FixBuilder | None:
+    """The tensor in place of the number, where what takes it up can do with either."""
+    held = ctx.index.held_values.of(read, loop)
+    if held is not None:
+        fix = ctx.fix("Keep the tensor and read it where the number is needed", Applicability.UNSAFE, HELD, Scope.LOOP)
+        for item in held.reads:
+            keep_on_device(fix, ctx.index, item)
+        for use in held.uses:
+            fix.append(use, ".item()")
+        return fix
+    metered = ctx.index.meters.of(read)
+    return None if metered is None else give_tensor(ctx, metered)
+
+
+def give_tensor(ctx: FileContext, metered: Metered) -> FixBuilder:
+    """The meter given the tensor; what is taken out of it elsewhere becomes a number there."""
+    fix = ctx.fix("Give the meter the tensor", Applicability.UNSAFE, METERED, Scope.LOOP)
+    keep_on_device(fix, ctx.index, metered.read)
+    for number in metered.numbers:
+        fix.replace(number, f"float({ctx.text(number)})")
     return fix
 
 
 def _moved(ctx: FileContext, read: Read, loop: StepLoop) -> FixBuilder | None:
     """The statement of the read behind the boundary, if there is one and nothing in between minds."""
-    index = ctx.index
-    boundary = index.deferrals.boundary_statement(loop)
-    if boundary is None:
+    deferrals = ctx.index.deferrals
+    boundary = deferrals.boundary_statement(loop)
+    statement = None if boundary is None else _statement_beside(ctx.index, read, boundary)
+    if boundary is None or statement is None:
         return None
-    statement = index.statement_of(read.node)
-    suite = index.tree.suite_of(boundary)
-    while statement not in suite:
-        parent = index.parent(statement)
-        if parent is None or parent is loop.node or not hasattr(parent, "lineno"):
-            return None
-        statement = index.statement_of(parent)
-    if suite.index(statement) > suite.index(boundary):
+    moved = deferrals.movable_with(statement, boundary)
+    if moved is not None:
+        fix = ctx.fix("Move behind the step boundary", Applicability.UNSAFE, MOVED, Scope.EXPRESSION)
+        fix.move_behind(moved, boundary)
+        return fix
+    if not ctx.index.held_values.is_holdable(read) or not isinstance(statement, ast.Assign):
         return None
-    moved = index.deferrals.movable_with(statement, boundary)
-    if moved is None:
+    # What is read changes before the boundary: the tensor is kept, and the number taken from it there.
+    dependents = deferrals.dependents(statement, boundary)
+    if dependents is None:
         return None
-    fix = ctx.fix("Move behind the step boundary", Applicability.UNSAFE, MOVED, Scope.EXPRESSION)
-    fix.move_behind(moved, boundary)
+    fix = ctx.fix("Keep the tensor and read it behind the step boundary", Applicability.UNSAFE, HELD, Scope.EXPRESSION)
+    for item in ctx.index.reads.inside(statement):
+        keep_on_device(fix, ctx.index, item)
+    name = ctx.text(statement.targets[0])
+    fix.move_behind(dependents, boundary, f"{name} = {name}.item()")
     return fix
+
+
+def _statement_beside(index: SemanticIndex, read: Read, boundary: ast.Expr) -> ast.stmt | None:
+    """The statement in front of the boundary, in its block, that holds the read."""
+    holder = index.parent(boundary)
+    child = None if holder is None else index.tree.child_towards(holder, read.node)
+    suite = index.tree.suite_of(boundary)
+    if not isinstance(child, ast.stmt) or child not in suite or suite.index(child) > suite.index(boundary):
+        return None
+    return child
 
 
 def _evaluation_reads(ctx: FileContext, node: LoopNode, hows: tuple[How, ...]) -> Iterator[Finding]:
     index = ctx.index
-    taken = reads_kept_elsewhere(index, node)
+    group = index.batched_reads.of(node)
+    taken = reads_kept_elsewhere(index) | {read.node for read in (group.reads if group else ())}
     for read in index.reads.inside(node):
-        if (
-            read.how in hows
-            and read.use is not Use.BRANCH
-            and read.node not in taken
-            and index.regions.gate_of(read.node) is None
-        ):
-            if index.pace_of(read.node) is Pace.EVALUATION:
-                message = f"`{short(ctx.text(read.tensor))}` is {read.how.value} in every evaluation batch: the host waits for the device"
-                certainty = Certainty.CERTAIN if read.certain else Certainty.LIKELY
-                yield ctx.finding(read.node, message, severity=Severity.WARNING, certainty=certainty)
+        if read.how not in hows or read.use is Use.BRANCH or read.node in taken:
+            continue
+        if index.regions.gate_of(read.node) is None and index.pace_of(read.node) is Pace.EVALUATION:
+            metered = index.meters.of(read)
+            yield ctx.finding(
+                read.node,
+                f"`{short(ctx.text(read.tensor))}` is {read.how.value} in every evaluation batch: "
+                "the host waits for the device",
+                None if metered is None else give_tensor(ctx, metered),
+                severity=Severity.WARNING,
+                certainty=Certainty.CERTAIN if read.certain else Certainty.LIKELY,
+            )

@@ -55,7 +55,7 @@ def collect_on_device(
         for call in filled.appends:
             fix.replace(call.func, f"{name}.append")
     for read in filled.reads:
-        keep_on_device(fix, index, read, "" if index.batched_reads.is_scalar(read.tensor) else ".reshape(())")
+        keep_on_device(fix, index, read, "" if index.scalars.is_scalar(read.tensor) else ".reshape(())")
     at, value = index.names.fresh("at", filled.loop), index.names.fresh("value", filled.loop)
     numbers = f"{value} for {at} in range(0, len({name}), {CHUNK}) for {value} in {torch}.stack({name}[{at} : {at} + {CHUNK}]).tolist()"
     after.append(f"{target} = [{numbers}]" if filled.is_new else f"{target}.extend({numbers})")

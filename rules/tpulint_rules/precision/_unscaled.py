@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from tpulint.context import FileContext, FixBuilder
+from tpulint.semantic import FunctionNode
 from tpulint.semantic.blocks import acts, is_elif, with_emptied_blocks
 from tpulint.semantic.mixed_precision import Scaler
 
@@ -25,12 +26,28 @@ def take_out(ctx: FileContext, fix: FixBuilder, scalers: list[Scaler]) -> None:
                 plain[call] = _plain_call(ctx, fix, call, call.func.attr)
             else:
                 gone.append(ctx.index.statement_of(call))
+    _take_out_parameters(fix, [scaler for scaler in scalers if scaler.closed])
     folding = fix.fold(_twins(ctx, plain, gone))
     for call, text in plain.items():
         folding.replace(call, text)
     for statement in with_emptied_blocks(ctx.index, gone):
         folding.delete(statement)
     folding.write()
+
+
+def _take_out_parameters(fix: FixBuilder, scalers: list[Scaler]) -> None:
+    """Let functions no longer take scalers: those of one function, and of one call, go together."""
+    parameters: dict[FunctionNode, list[ast.arg]] = {}
+    arguments: dict[ast.Call, list[ast.expr | ast.keyword]] = {}
+    for scaler in scalers:
+        for passage in scaler.passages:
+            parameters.setdefault(passage.function, []).append(passage.parameter)
+            for call, argument in passage.arguments:
+                arguments.setdefault(call, []).append(argument)
+    for function, gone in parameters.items():
+        fix.delete_parameters(function, gone)
+    for call, items in arguments.items():
+        fix.delete_arguments(call, items)
 
 
 def _plain_call(ctx: FileContext, fix: FixBuilder, call: ast.Call, method: str) -> str:

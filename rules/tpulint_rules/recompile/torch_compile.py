@@ -10,14 +10,13 @@ from tpulint.model import Applicability, Finding, Scope
 from tpulint.semantic import FUNCTIONS, Kind
 from tpulint.semantic.blocks import with_emptied_blocks
 
+_PARAMETERS = ("model", "fullgraph", "dynamic", "backend", "mode", "options", "disable")
 _XLA_BACKENDS = ("openxla", "openxla_eval", "eager", "aot_eager")
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
-    if not ctx.index.kinds.mentions_device:
-        return
     for node, name in ctx.index.references("torch.compile"):
-        if name != "torch.compile":
+        if name != "torch.compile" or not ctx.index.moves.concerns(node):
             continue
         call = ctx.index.parent(node)
         is_called = isinstance(call, ast.Call) and call.func is node
@@ -42,9 +41,9 @@ def check(ctx: FileContext) -> Iterator[Finding]:
 def _compiles(call: ast.Call) -> bool:
     """Whether a call asks for a backend that XLA has not."""
     for item in call.keywords:
-        if item.arg is None or (
-            item.arg == "disable" and not (isinstance(item.value, ast.Constant) and item.value.value is False)
-        ):
+        if item.arg not in _PARAMETERS:
+            return False
+        if item.arg == "disable" and not (isinstance(item.value, ast.Constant) and item.value.value is False):
             return False
         if item.arg == "backend" and (not isinstance(item.value, ast.Constant) or item.value.value in _XLA_BACKENDS):
             return False

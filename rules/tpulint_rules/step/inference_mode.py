@@ -11,7 +11,7 @@ from tpulint.model import Applicability, Finding
 
 def check(ctx: FileContext) -> Iterator[Finding]:
     for node, name in ctx.index.references("torch.inference_mode"):
-        if name != "torch.inference_mode" or not (ctx.index.moves.has_device or _in_module(ctx, node)):
+        if name != "torch.inference_mode" or not ctx.index.moves.concerns(node):
             continue
         call = ctx.index.parent(node)
         message = (
@@ -28,8 +28,3 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             fix.delete_arguments(call, [*call.args, *call.keywords])
         fix.replace(node, f"{fix.use('torch', at=node)}.no_grad")
         yield ctx.finding(node, message, fix)
-
-
-def _in_module(ctx: FileContext, node: ast.AST) -> bool:
-    owner = ctx.index.tree.class_of(node)
-    return owner is not None and ctx.index.definitions.is_module_class(owner)

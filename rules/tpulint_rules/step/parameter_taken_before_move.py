@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Finding
+from tpulint.semantic import Kind
 from tpulint.semantic.moves import Move
 
 _HOOKS = ("register_hook", "register_post_accumulate_grad_hook")
@@ -68,7 +69,11 @@ def _later_move(ctx: FileContext, module: ast.expr, node: ast.AST) -> Move | Non
         return None
     later: Move | None = None
     for move in moves.moves:
-        if not move.certain or not any(creation.overlaps(other) for creation in move.creations for other in found):
+        if (
+            not move.certain
+            or ctx.index.kind(move.module) is not Kind.MODULE
+            or not any(creation.overlaps(other) for creation in move.creations for other in found)
+        ):
             continue
         order = moves.precedes(node, move.call)
         if order is not True:

@@ -68,10 +68,14 @@ def _in_init(ctx: FileContext, target: ast.Attribute, source: ast.Attribute) -> 
 
 
 def _before_move(ctx: FileContext, target: ast.Attribute, source: ast.Attribute) -> bool:
-    """Whether a script ties parts of modules that move later on."""
+    """Whether a script ties parts of a module that moves later on."""
     moves = ctx.index.moves
-    if _root(target) is None or _root(source) is None or ctx.text(target) == ctx.text(source):
+    one, two = _root(target), _root(source)
+    if one is None or two is None or ctx.text(target) == ctx.text(source):
         return False
+    roots = moves.creations.of(two)
+    if not any(creation.overlaps(other) for creation in moves.creations.of(one) for other in roots):
+        return False  # one module takes over the parameter of another, often to replace it
     found = moves.creations.of(target.value)
     for move in moves.moves:
         shared = any(creation.overlaps(other) for creation in move.creations for other in found)

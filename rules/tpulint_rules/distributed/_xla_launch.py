@@ -1,0 +1,99 @@
+"""A launch of torch.multiprocessing rewritten for torch_xla, with what its processes are told."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from tpulint.context import FileContext, FixBuilder
+from tpulint.model import Applicability, Scope
+from tpulint.semantic import FunctionNode
+from tpulint.semantic.handovers import Handovers
+from tpulint.semantic.launches import Launch
+
+if TYPE_CHECKING:
+    from tpulint.context import Folding
+
+
+def xla_launch(ctx: FileContext, launch: Launch, *, per_gpu: bool) -> FixBuilder:
+    """The fix that starts the processes with ``torch_xla.launch``."""
+    reason = "torch_xla.launch runs the function in one process per chip, with the index of the process first."
+    fix = ctx.fix("Start with `torch_xla.launch`", Applicability.SAFE, reason, Scope.MODULE)
+    if not per_gpu:
+        fix.lower(Applicability.UNSAFE, "One process per chip is started, however many are asked for here.")
+    arguments, call = launch.arguments, launch.call
+    join = arguments.get("join")
+    if join is not None and not (isinstance(join, ast.Constant) and join.value is True):
+        fix.give_up()  # launch() waits for its processes
+    if any(arguments.get("start_method") is item for item in call.args):
+        fix.give_up()
+    fix.rename_callee(call, f"{fix.use('torch_xla', at=call)}.launch")
+    gone: list[ast.AST] = [
+        next((keyword for keyword in call.keywords if keyword.value is arguments[name]), arguments[name])
+        for name in ("nprocs", "join", "daemon") if name in arguments
+    ]  # fmt: skip
+    handed = Handovers(ctx.index, launch)
+    folding = fix.fold(handed.answers)
+    if not handed.known or folding.drops(call):
+        fix.give_up()  # a process may be told that there are 0 GPUs, or the launch is what happens with one device
+        return fix
+    if handed.answers:
+        fix.lower(Applicability.UNSAFE, "Conditions on the number of GPUs are taken to be met.")
+    if any(item.attribute for item in handed.items):
+        fix.lower(Applicability.UNSAFE, "The number of processes is set anew in a namespace that other code may fill.")
+    _hand_over(ctx, fix, launch, handed, gone, folding)
+    own: list[ast.expr | ast.keyword] = [*call.args, *call.keywords]
+    fix.delete_arguments(call, [item for item in own if item in gone])
+    statements, passages = handed.unread([*gone, *handed.answers], folding.drops)
+    for statement in statements:
+        folding.delete(statement)
+    for passage in passages:
+        fix.delete_parameter(passage.function, passage.parameter)
+        for caller, argument in passage.arguments:
+            fix.delete_arguments(caller, [argument])
+    folding.write()
+    return fix
+
+
+def _hand_over(
+    ctx: FileContext, fix: FixBuilder, launch: Launch, handed: Handovers, gone: list[ast.AST], folding: Folding
+) -> None:
+    """Let the launched functions ask for the number of processes: in the parent, that would start the runtime."""
+    launches = ctx.index.launches
+    lines: dict[FunctionNode, list[str]] = {}
+    gone_parameters: dict[FunctionNode, list[ast.arg]] = {}
+    dropped: list[ast.expr] = []
+    for item in handed.items:
+        alone = all(launches.is_only_launched(function, folding.drops) for function, _ in item.parameters)
+        if alone and not item.attribute:
+            dropped.append(item.item)
+            for function, parameter in item.parameters:
+                gone_parameters.setdefault(function, []).append(parameter)
+        for function, parameter in item.parameters:
+            if handed.is_needed(item, function, parameter):
+                target = parameter.arg + (f".{item.attribute}" if item.attribute else "")
+                xr = fix.use("torch_xla.runtime", alias="xr", at=function.body[0])
+                lines.setdefault(function, []).append(f"{target} = {xr}.world_size()")
+    for function, parameters in gone_parameters.items():
+        fix.delete_parameters(function, parameters)
+    for function, assignments in lines.items():
+        joins = ctx.index.process_groups.joins
+        join = next((join for join in joins if ctx.index.function_of(join.call) is function), None)
+        if launches.is_only_launched(function, folding.drops):
+            fix.insert_at_start(function, "\n".join(assignments))
+        elif join is not None:
+            # called directly as well, perhaps under torchrun: there the number is known when the group is joined
+            fix.insert_after(ctx.index.statement_of(join.call), "\n".join(assignments))
+        elif ctx.index.mentions(r"LOCAL_RANK|[\"']RANK[\"']|env://"):
+            fix.give_up()
+        else:
+            fix.insert_at_start(function, "\n".join(assignments))
+    if not dropped:
+        return
+    passed = launch.arguments["args"]
+    kept = [ctx.text(item) for item in launch.passed or () if item not in dropped]
+    if kept:
+        gone.extend(dropped)
+        fix.replace(passed, f"({', '.join(kept)}{',' if len(kept) == 1 else ''})")
+    else:
+        gone.append(next((keyword for keyword in launch.call.keywords if keyword.value is passed), passed))

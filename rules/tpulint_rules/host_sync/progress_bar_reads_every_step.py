@@ -1,0 +1,81 @@
+"""A progress bar that shows a value of the device anew in every step."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tpulint.context import FileContext, FixBuilder
+from tpulint.model import Applicability, Certainty, Finding, Scope
+from tpulint.semantic import Pace, Read, SemanticIndex, StepLoop
+from tpulint_rules.host_sync._device_values import short
+
+SHOWN_LESS = "The text beside the bar changes every 10 steps, where it changed in every step."
+INTERVAL = 10
+
+
+def check(ctx: FileContext) -> Iterator[Finding]:
+    """Texts of progress bars with a read in them, behind the boundary of a step loop."""
+    index = ctx.index
+    for loop in index.step_loops:
+        boundary = index.deferrals.boundary_statement(loop)
+        if boundary is None or index.parent(boundary) is not loop.node:
+            continue
+        for statements in _runs(loop.node.body):
+            bars = [statement for statement in statements if index.reads.is_bar(statement)]
+            reads = [read for statement in bars for read in index.reads.inside(statement) if _counts(index, read, loop)]
+            if not reads:
+                continue
+            fix = _throttle(ctx, loop, bars)
+            for read in reads:
+                yield ctx.finding(
+                    read.node,
+                    f"`{short(ctx.text(read.tensor))}` is fetched in every step for the text of a progress bar",
+                    fix,
+                    certainty=Certainty.CERTAIN if read.certain else Certainty.LIKELY,
+                )
+
+
+def _runs(body: list[ast.stmt]) -> Iterator[list[ast.stmt]]:
+    """Neighbouring statements of one sort: calls."""
+    run: list[ast.stmt] = []
+    for statement in body:
+        if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+            run.append(statement)
+            continue
+        yield run
+        run = []
+    yield run
+
+
+def _counts(index: SemanticIndex, read: Read, loop: StepLoop) -> bool:
+    return index.pace_of(read.node) is Pace.STEP and index.deferrals.is_behind_boundary(read.node, loop)
+
+
+def _throttle(ctx: FileContext, loop: StepLoop, bars: list[ast.stmt]) -> FixBuilder:
+    """The bars under an ``if`` that opens every tenth step."""
+    index, node = ctx.index, loop.node
+    fix = ctx.fix(f"Show it every {INTERVAL} steps", Applicability.UNSAFE, SHOWN_LESS, Scope.STATEMENT)
+    counter = index.counters.of(node)
+    if counter is None:
+        counter = _count_turns(fix, index, node)
+    suite = index.tree.suite_of(bars[0])
+    together = [suite[at] for at in range(suite.index(bars[0]), suite.index(bars[-1]) + 1)]
+    for group in [together] if together == bars else [[bar] for bar in bars]:
+        fix.put_under(group, f"if {counter} % {INTERVAL} == 0:")
+    return fix
+
+
+def _count_turns(fix: FixBuilder, index: SemanticIndex, loop: ast.AST) -> str:
+    """Let ``enumerate`` count the turns of a loop."""
+    if not isinstance(loop, ast.For):
+        fix.give_up()
+        return ""
+    name = index.names.fresh("step", loop)
+    target, iterable = index.text(loop.target), index.span(loop.iter)
+    if isinstance(loop.target, ast.Tuple) and not target.startswith("("):
+        target = f"({target})"
+    fix.replace(loop.target, f"{name}, {target}")
+    fix.insert(iterable.start, "enumerate(")
+    fix.insert(iterable.end, ")")
+    return name

@@ -1,0 +1,55 @@
+"""Variables that count the turns of a loop."""
+
+from __future__ import annotations
+
+import ast
+
+from tpulint.semantic import torch_facts as facts
+from tpulint.semantic.flow import Flow
+from tpulint.semantic.names import Names
+from tpulint.semantic.tree import LoopNode, SyntaxTree
+
+_DEPTH = 4
+
+
+class Counters:
+    """Finds them for any loop."""
+
+    def __init__(self, tree: SyntaxTree, names: Names, flow: Flow) -> None:
+        self._tree = tree
+        self._names = names
+        self._flow = flow
+
+    def of(self, loop: LoopNode) -> str | None:
+        """The variable that grows by one in every turn of a loop; None when there is none."""
+        if isinstance(loop, ast.For | ast.AsyncFor):
+            if isinstance(loop.target, ast.Name) and self._made_by(loop.iter, "builtins.range"):
+                return loop.target.id
+            if isinstance(loop.target, ast.Tuple) and loop.target.elts and self._made_by(loop.iter, "builtins.enumerate"):
+                first = loop.target.elts[0]
+                if isinstance(first, ast.Name):
+                    return first.id
+        for statement in loop.body:
+            if isinstance(statement, ast.AugAssign) and isinstance(statement.op, ast.Add):
+                one = isinstance(statement.value, ast.Constant) and statement.value.value == 1
+                if one and isinstance(statement.target, ast.Name):
+                    return statement.target.id
+        return None
+
+    def _made_by(self, node: ast.expr, maker: str, depth: int = 0) -> bool:
+        """Whether an iterable comes from this builtin, through wrappers that hand on its elements."""
+        if depth > _DEPTH:
+            return False
+        if isinstance(node, ast.Call):
+            name = self._names.qualified(node.func)
+            if name == maker:
+                return True
+            hands_on = name in facts.ITERABLE_WRAPPERS and name not in ("builtins.enumerate", "builtins.zip")
+            return hands_on and bool(node.args) and self._made_by(node.args[0], maker, depth + 1)
+        if isinstance(node, ast.Name):
+            reaching = self._flow.reaching(node)
+            return len(reaching) == 1 and all(
+                b.kind in ("assign", "with") and not b.path and b.value is not None and self._made_by(b.value, maker, depth + 1)
+                for b in reaching
+            )
+        return False

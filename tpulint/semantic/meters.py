@@ -1,0 +1,151 @@
+"""Meters: objects of a class of the file that keep sums of what they are given, such as ``AverageMeter``."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, NamedTuple
+
+from tpulint.semantic.reads import Read, Use
+from tpulint.semantic.regions import Pace
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode
+
+if TYPE_CHECKING:
+    from tpulint.semantic import SemanticIndex
+
+_NUMBERS_OF = ("builtins.float", "builtins.int", "builtins.str", "builtins.print", "torch.tensor")
+"""Calls that take the number out of a tensor as well as they take a number."""
+
+
+class Metered(NamedTuple):
+    """A read whose value goes into a meter that works with tensors just as well."""
+
+    read: Read
+    numbers: tuple[ast.Attribute, ...]
+    """Places outside of the meter's class that take a number out of it."""
+
+
+class Meters:
+    """Finds out whether a meter minds being given tensors."""
+
+    def __init__(self, index: SemanticIndex) -> None:
+        self._index = index
+        self._memo: dict[tuple[FunctionNode, str], frozenset[str] | None] = {}
+
+    def of(self, read: Read) -> Metered | None:
+        """The meter that a read goes into, if it can hold the tensor instead."""
+        index = self._index
+        call = index.parent(read.node)
+        if read.use is not Use.OTHER or not isinstance(call, ast.Call) or read.node not in call.args:
+            return None
+        if not isinstance(index.parent(call), ast.Expr) or not index.scalars.is_number(read):
+            return None
+        method = index.definitions.function_called(call)
+        owner = None if method is None else index.tree.class_of(method)
+        if method is None or owner is None or not isinstance(call.func, ast.Attribute):
+            return None
+        positions = [argument.arg for argument in (*method.args.posonlyargs, *method.args.args)]
+        at = call.args.index(read.node) + 1
+        if at >= len(positions) or any(isinstance(item, ast.Starred) for item in call.args):
+            return None
+        kept = self._attributes_holding(method, positions[at])
+        if not kept or self._shows_in_every_turn(call.func.value):
+            return None
+        numbers = [
+            node
+            for node in index.tree.attributes
+            if node.attr in kept
+            and isinstance(node.ctx, ast.Load)
+            and isinstance(node.value, ast.Name)
+            and index.definitions.class_of_variable(node.value) is owner
+            and not self._is_formatted(node)
+        ]
+        return Metered(read, tuple(numbers))
+
+    # ---------------------------------------------------------------- inside of the class
+
+    def _attributes_holding(self, method: FunctionNode, parameter: str) -> frozenset[str] | None:
+        """Attributes that take up what is passed for a parameter; None when anything but arithmetic is done with it."""
+        key = (method, parameter)
+        if key not in self._memo:
+            self._memo[key] = None
+            self._memo[key] = self._follow(method, parameter)
+        return self._memo[key]
+
+    def _follow(self, method: FunctionNode, parameter: str) -> frozenset[str] | None:
+        index = self._index
+        owner = index.tree.class_of(method)
+        assert owner is not None
+        own = method.args.args[0].arg
+        variables, attributes = {parameter}, set[str]()
+        size = -1
+        while size != len(variables) + len(attributes):
+            size = len(variables) + len(attributes)
+            for node in index.tree.inside(owner):
+                inside = index.tree.encloses(method, node)
+                held = isinstance(node, ast.Name) and inside and node.id in variables and isinstance(node.ctx, ast.Load)
+                if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load) and isinstance(node.value, ast.Name):
+                    held = held or node.attr in attributes and node.value.id == own
+                if not held:
+                    continue
+                assert isinstance(node, ast.expr)
+                target = self._taken_up_by(node)
+                if target is None:
+                    return None
+                if isinstance(target, ast.Attribute):
+                    attributes.add(target.attr)
+                elif isinstance(target, ast.Name) and inside:
+                    variables.add(target.id)
+        return frozenset(attributes)
+
+    def _taken_up_by(self, node: ast.expr) -> ast.AST | None:
+        """What a value goes into: the target of its statement, or the expression that shows it; None for other uses."""
+        tree = self._index.tree
+        if self._is_formatted(node):
+            return node
+        for ancestor in tree.ancestors(node):
+            if isinstance(ancestor, ast.BinOp | ast.UnaryOp):
+                continue
+            if isinstance(ancestor, ast.AugAssign):
+                return ancestor.target
+            if isinstance(ancestor, ast.Assign) and len(ancestor.targets) == 1:
+                target = ancestor.targets[0]
+                return target if isinstance(target, ast.Name | ast.Attribute) else None
+            if isinstance(ancestor, ast.Return):
+                return ancestor
+            return None
+        return None
+
+    def _is_formatted(self, node: ast.expr) -> bool:
+        """Whether a value becomes part of a text, or a number, where it stands."""
+        index = self._index
+        for ancestor in index.tree.ancestors(node):
+            if isinstance(ancestor, ast.FormattedValue):
+                return True
+            if isinstance(ancestor, ast.BinOp) and isinstance(ancestor.op, ast.Mod):
+                left = ancestor.left
+                if isinstance(left, ast.JoinedStr) or isinstance(left, ast.Constant) and isinstance(left.value, str):
+                    return True
+            if isinstance(ancestor, ast.Call):
+                if index.qualified_name(ancestor.func) in _NUMBERS_OF:
+                    return True
+                return isinstance(ancestor.func, ast.Attribute) and ancestor.func.attr == "format"
+            if isinstance(ancestor, (ast.stmt, *FUNCTIONS)):
+                return False
+        return False
+
+    # ---------------------------------------------------------------- outside of it
+
+    def _shows_in_every_turn(self, meter: ast.expr) -> bool:
+        """Whether the meter is printed in every step, which would read its sums there."""
+        index = self._index
+        text = index.text(meter)
+        for name in index.tree.names:
+            if name.id == text.partition(".")[0] and index.pace_of(name) in (Pace.STEP, Pace.EVALUATION):
+                if index.regions.gate_of(name) is not None:
+                    continue
+                for ancestor in index.tree.ancestors(name):
+                    if isinstance(ancestor, ast.Call) and index.reads.is_output(ancestor):
+                        return True
+                    if isinstance(ancestor, ast.stmt):
+                        break
+        return False

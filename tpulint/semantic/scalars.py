@@ -1,0 +1,153 @@
+"""Single numbers on the device: their shape and dtype, and what can be computed with them where they are."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from tpulint.semantic.kinds import Kind
+from tpulint.semantic.reads import How, Read
+
+if TYPE_CHECKING:
+    from tpulint.semantic import SemanticIndex
+
+_DEPTH = 8
+_COMPARING = (
+    "eq ne lt gt le ge argmax argmin count_nonzero logical_and logical_or logical_not isin isnan isfinite"
+).split()  # fmt: skip
+_INTEGER_METHODS = frozenset({*_COMPARING, "long", "int", "bool"})
+_KEEPING_METHODS = frozenset(
+    (
+        "sum view reshape squeeze unsqueeze flatten cpu cuda detach clone max min view_as contiguous item to all any t transpose "
+        "expand_as"
+    ).split()
+)
+"""Methods whose result holds integers if the tensor they are called on holds integers or booleans."""
+_INTEGER_FUNCTIONS = frozenset(f"torch.{name}" for name in _COMPARING)
+_INTEGER_TYPES = ("torch.long", "torch.int64", "torch.int", "torch.int32")
+
+
+class Scalars:
+    """Questions about expressions; what is not known is answered with no."""
+
+    def __init__(self, index: SemanticIndex) -> None:
+        self._index = index
+        self._losses: set[tuple[ast.AST | None, str]] | None = None
+
+    def is_number(self, read: Read) -> bool:
+        """Whether a read gives one number that the tensor itself can stand in for."""
+        if not read.scalar:
+            return False
+        if read.how is How.CAST and isinstance(read.node, ast.Call):
+            name = self._index.qualified_name(read.node.func)
+            if name == "builtins.int":
+                return self.is_integer(read.tensor)
+            return name == "builtins.float"
+        return True
+
+    def is_arithmetic(self, node: ast.expr, reads: set[ast.expr]) -> bool:
+        """Whether an expression is sums, products, quotients and powers of these reads and of host values."""
+        if node in reads:
+            return True
+        if isinstance(node, ast.BinOp):
+            if isinstance(node.op, ast.Pow):
+                return self.is_arithmetic(node.left, reads) and isinstance(node.right, ast.Constant)
+            plain = isinstance(node.op, ast.Add | ast.Sub | ast.Mult | ast.Div)
+            return plain and self.is_arithmetic(node.left, reads) and self.is_arithmetic(node.right, reads)
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            return self.is_arithmetic(node.operand, reads)
+        return not self._index.reads.inside(node)
+
+    # ---------------------------------------------------------------- dtype
+
+    def is_integer(self, node: ast.expr, depth: int = 0) -> bool:
+        """Whether a tensor is known to hold integers or booleans."""
+        if depth > _DEPTH:
+            return False
+        if isinstance(node, ast.Compare):
+            return True
+        if isinstance(node, ast.BinOp):
+            if isinstance(node.op, ast.BitAnd | ast.BitOr):
+                return True
+            plain = isinstance(node.op, ast.Add | ast.Sub | ast.Mult | ast.FloorDiv | ast.Mod)
+            return plain and self.is_integer(node.left, depth + 1) and self.is_integer(node.right, depth + 1)
+        if isinstance(node, ast.UnaryOp):
+            return self.is_integer(node.operand, depth + 1)
+        if isinstance(node, ast.Attribute):
+            return node.attr == "data" and self.is_integer(node.value, depth + 1)
+        if isinstance(node, ast.Subscript):
+            return self.is_integer(node.value, depth + 1)
+        if isinstance(node, ast.Name):
+            bindings = self._index.flow.reaching(node)
+            return bool(bindings) and all(
+                b.kind in ("assign", "augment")
+                and not b.path
+                and b.value is not None
+                and self.is_integer(b.value, depth + 1)
+                for b in bindings
+            )
+        return isinstance(node, ast.Call) and self._gives_integer(node, depth)
+
+    def _gives_integer(self, call: ast.Call, depth: int) -> bool:
+        index = self._index
+        name = index.qualified_name(call.func)
+        if any(k.arg == "dtype" and index.qualified_name(k.value) in _INTEGER_TYPES for k in call.keywords):
+            return True
+        if name is not None:
+            if name in _INTEGER_FUNCTIONS:
+                return True
+            return name == "torch.sum" and bool(call.args) and self.is_integer(call.args[0], depth + 1)
+        if not isinstance(call.func, ast.Attribute):
+            return False
+        method = call.func.attr
+        if method in _INTEGER_METHODS:
+            return True
+        if method == "to" and any("float" in index.text(item) for item in (*call.args, *call.keywords)):
+            return False
+        return method in _KEEPING_METHODS and self.is_integer(call.func.value, depth + 1)
+
+    # ---------------------------------------------------------------- shape
+
+    def is_scalar(self, node: ast.expr, depth: int = 0) -> bool:
+        """Whether a tensor is known to have no dimensions: a loss, a mean, a sum."""
+        index = self._index
+        if depth > _DEPTH:
+            return False
+        if isinstance(node, ast.Name):
+            if self._is_loss(node):
+                return True
+            bindings = index.flow.reaching(node)
+            return bool(bindings) and all(
+                b.kind == "assign" and not b.path and b.value is not None and self.is_scalar(b.value, depth + 1)
+                for b in bindings
+            )
+        if isinstance(node, ast.BinOp):
+            sides = (node.left, node.right)
+            return all(self.is_scalar(side, depth + 1) or index.kind(side) is Kind.HOST for side in sides)
+        if isinstance(node, ast.Attribute):
+            return node.attr == "data" and self.is_scalar(node.value, depth + 1)
+        return isinstance(node, ast.Call) and self._gives_scalar(node, depth)
+
+    def _gives_scalar(self, call: ast.Call, depth: int) -> bool:
+        name = self._index.qualified_name(call.func) or ""
+        whole = not any(k.arg in ("dim", "axis", "reduction", "keepdim") for k in call.keywords)
+        if name.startswith("torch.nn.functional."):
+            return whole and ("loss" in name or name.endswith(("entropy", "kl_div")))
+        if name in ("torch.mean", "torch.sum", "torch.norm"):
+            return whole and len(call.args) == 1
+        if not name and isinstance(call.func, ast.Attribute):
+            if call.func.attr in ("mean", "sum", "norm"):
+                return whole and not call.args
+            if call.func.attr in ("detach", "float", "clone", "item"):
+                return self.is_scalar(call.func.value, depth + 1)
+        return name == "torch.nn.utils.clip_grad_norm_"
+
+    def _is_loss(self, node: ast.Name) -> bool:
+        """Whether ``name.backward()`` is called in the same function, which only a tensor of one number allows."""
+        if self._losses is None:
+            self._losses = {
+                (self._index.function_of(call), receiver.id)
+                for call, receiver in self._index.method_calls("backward")
+                if not call.args and isinstance(receiver, ast.Name)
+            }
+        return (self._index.function_of(node), node.id) in self._losses
