@@ -108,7 +108,9 @@ def _check(index: SemanticIndex, source: SourceFile, settings: Settings, catalog
         findings.extend(rule.check(context))
     if findings:
         guarded = index.cuda_only_spans()
-        findings = [f for f in findings if not any(g.start <= f.span.start and f.span.end <= g.end for g in guarded)]
+        if guarded:
+            kept = [f for f in findings if not any(g.start <= f.span.start and f.span.end <= g.end for g in guarded)]
+            findings = _without_fixes_of(findings, kept)
         from tpulint.applicability import lower_applicability
 
         findings = _adjust(lower_applicability(findings, source), settings)
@@ -116,7 +118,7 @@ def _check(index: SemanticIndex, source: SourceFile, settings: Settings, catalog
         from tpulint.suppressions import UNUSED, Suppressions
 
         suppressions = Suppressions.scan(source)
-        findings = suppressions.filter(findings, index.statement_rows)
+        findings = _without_fixes_of(findings, suppressions.filter(findings, index.statement_rows))
         if not matches_any((*settings.ignore, *ignored), UNUSED, UNUSED):
             enabled = [rule for rule in catalogue.select(settings) if not matches_any(ignored, rule.code, rule.name)]
             findings.extend(
@@ -155,6 +157,15 @@ def _wished(finding: Finding, fix: Fix, settings: Settings) -> Applicability:
     if matches_any(settings.extend_unsafe_fixes, code, name):
         applicability = min(applicability, Applicability.UNSAFE)
     return applicability
+
+
+def _without_fixes_of(findings: list[Finding], kept: list[Finding]) -> list[Finding]:
+    """The kept findings; a fix shared with one that is not kept would touch what is to be left alone, so it goes."""
+    if len(kept) == len(findings):
+        return kept
+    stay = {id(finding) for finding in kept}
+    gone = {id(finding.fix) for finding in findings if finding.fix is not None and id(finding) not in stay}
+    return [finding._replace(fix=None) if id(finding.fix) in gone else finding for finding in kept]
 
 
 def crash_message(error: BaseException) -> str:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from tpulint.semantic.ranks import Ranks
     from tpulint.semantic.tensor_types import TensorTypes
     from tpulint.semantic.meters import Meters
+    from tpulint.semantic.returned_values import ReturnedValues
     from tpulint.semantic.scalars import Scalars
     from tpulint.semantic.totals import Totals
     from tpulint.semantic.turns import Turns
@@ -77,6 +78,7 @@ class SemanticIndex:
         self._turns: Turns | None = None
         self._totals: Totals | None = None
         self._scalars: Scalars | None = None
+        self._returned_values: ReturnedValues | None = None
         self._meters: Meters | None = None
         self._counters: Counters | None = None
         self._deferrals: Deferrals | None = None
@@ -197,6 +199,15 @@ class SemanticIndex:
 
             self._meters = Meters(self)
         return self._meters
+
+    @property
+    def returned_values(self) -> ReturnedValues:
+        """Numbers that functions called in every step read and return."""
+        if self._returned_values is None:
+            from tpulint.semantic.returned_values import ReturnedValues
+
+            self._returned_values = ReturnedValues(self)
+        return self._returned_values
 
     @property
     def totals(self) -> Totals:

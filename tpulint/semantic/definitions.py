@@ -74,6 +74,12 @@ class Definitions:
                 return self.class_called(value)
         return None
 
+    def returned_by(self, function: FunctionNode) -> list[ast.expr]:
+        """What a function returns; empty when some way through it returns nothing."""
+        returns = [node for node in self._tree.inside(function, functions=False) if isinstance(node, ast.Return)]
+        values = [node.value for node in returns if node.value is not None]
+        return values if len(values) == len(returns) else []
+
     def method(self, owner: ast.ClassDef, name: str) -> FunctionNode | None:
         """The method of a class of this file, by name; bases of this file are searched too."""
         for item in owner.body:

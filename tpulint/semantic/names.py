@@ -252,6 +252,12 @@ class Names:
                 result.append(node)
         return result
 
+    def mentions_of(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.expr]:
+        """Names and attributes that are written like a function of the file."""
+        found: list[ast.expr] = [node for node in self._tree.names if node.id == function.name]
+        found.extend(node for node in self._tree.attributes if node.attr == function.name)
+        return found
+
     def fresh(self, wanted: str, node: ast.AST) -> str:
         """A name like ``wanted`` that nothing is called yet, in the scope of a node or any other."""
         taken = {name.id for name in self._tree.names} | set(self.module.bindings) | set(self.scope_of(node).bindings) | _BUILTINS

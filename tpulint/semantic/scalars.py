@@ -106,6 +106,29 @@ class Scalars:
             return False
         return method in _KEEPING_METHODS and self.is_integer(call.func.value, depth + 1)
 
+    # ---------------------------------------------------------------- gradient
+
+    def is_detached(self, node: ast.expr, depth: int = 0) -> bool:
+        """Whether a tensor is known to be no part of a gradient."""
+        index = self._index
+        if depth > _DEPTH:
+            return False
+        if isinstance(node, ast.Attribute):
+            return node.attr == "data"
+        if isinstance(node, ast.Name):
+            bindings = index.flow.reaching(node)
+            return bool(bindings) and all(
+                b.kind == "assign" and not b.path and b.value is not None and self.is_detached(b.value, depth + 1)
+                for b in bindings
+            )
+        if isinstance(node, ast.Call):
+            if isinstance(node.func, ast.Attribute) and node.func.attr == "detach":
+                return True
+            function = index.definitions.function_called(node)
+            returned = [] if function is None else index.definitions.returned_by(function)
+            return bool(returned) and all(self.is_detached(value, depth + 1) for value in returned)
+        return False
+
     # ---------------------------------------------------------------- shape
 
     def is_scalar(self, node: ast.expr, depth: int = 0) -> bool:
@@ -140,6 +163,10 @@ class Scalars:
                 return whole and not call.args
             if call.func.attr in ("detach", "float", "clone", "item"):
                 return self.is_scalar(call.func.value, depth + 1)
+        function = self._index.definitions.function_called(call)
+        returned = [] if function is None else self._index.definitions.returned_by(function)
+        if returned:
+            return all(self.is_scalar(value, depth + 1) for value in returned)
         return name == "torch.nn.utils.clip_grad_norm_"
 
     def _is_loss(self, node: ast.Name) -> bool:

@@ -10,10 +10,8 @@ from tpulint.semantic import Kind, LoopNode, Read, SemanticIndex
 
 def keep_on_device(fix: FixBuilder, index: SemanticIndex, read: Read, tail: str = "") -> None:
     """Write the tensor, and ``tail``, where its value was read."""
-    text = index.text(read.tensor)
-    free = index.scalars.is_integer(read.tensor) or not index.regions.records_gradient(read.node)
-    suffix = "" if free or text.endswith((".detach()", ".data")) else ".detach()"
-    suffix += tail
+    free = index.scalars.is_integer(read.tensor) or index.scalars.is_detached(read.tensor)
+    suffix = tail if free or not index.regions.records_gradient(read.node) else ".detach()" + tail
     if isinstance(read.node, ast.Call) and isinstance(read.node.func, ast.Attribute):
         fix.replace_tail(read.node, read.tensor, suffix)
     else:

@@ -70,6 +70,14 @@ def _kept(ctx: FileContext, read: Read, loop: StepLoop) -> FixBuilder | None:
         for use in held.uses:
             fix.append(use, ".item()")
         return fix
+    returned = ctx.index.returned_values.of(read, loop)
+    if returned is not None:
+        fix = ctx.fix("Return the tensor and read it where the number is needed", Applicability.UNSAFE, HELD, Scope.LOOP)
+        for item in returned.reads:
+            keep_on_device(fix, ctx.index, item)
+        for call in returned.calls:
+            fix.append(call, ".item()")
+        return fix
     metered = ctx.index.meters.of(read)
     return None if metered is None else give_tensor(ctx, metered)
 

@@ -13,6 +13,7 @@ _GIVES_PARAMETERS = ("parameters", "named_parameters")
 
 
 def builds_optimizer(ctx: FileContext, call: ast.Call) -> bool:
+    """Whether a call makes an optimizer."""
     name = ctx.index.qualified_name(call.func)
     if name is None:
         # A function that builds one is looked into where it does.
