@@ -333,21 +333,39 @@ def test_programs_are_worth_fixing() -> None:
 # ---------------------------------------------------------------- programs that have nothing to do with torch
 
 ANCHORS = " ".join(sorted({anchor for rule in CATALOGUE.rules for anchor in rule.anchors}))
+arbitrary_programs = st.one_of(hypothesmith.from_node(), hypothesmith.from_grammar())
+fewer_examples = settings(max_examples=settings().max_examples // 3)
 
 
-@settings(max_examples=settings().max_examples // 3)
-@given(program=st.one_of(hypothesmith.from_node(), hypothesmith.from_grammar()))
-def test_arbitrary_programs_are_left_alone(program: str) -> None:
-    # Without the words that rules look for, a file would not even be parsed.
-    text = f"{program}\n# {ANCHORS}\n"
+def assume_valid(text: str) -> None:
     try:
         compile(text, "train.py", "exec", dont_inherit=True)
     except (SyntaxError, ValueError):
         assume(False)
+
+
+@fewer_examples
+@given(program=arbitrary_programs)
+def test_arbitrary_programs_are_left_alone(program: str) -> None:
+    # Without the words that rules look for, a file would not even be parsed.
+    text = f"{program}\n# {ANCHORS}\n"
+    assume_valid(text)
     for mode in MODES:
         result = mode.fix(text)
         assert result.findings == () and result.fixed == ()
         assert result.text == text
+
+
+@fewer_examples
+@given(program=arbitrary_programs)
+def test_arbitrary_code_beside_fixed_code_is_left_alone(program: str) -> None:
+    above, below = "import torch\ntorch.cuda.synchronize()\n", "\nif 1:\n  torch.cuda.empty_cache()"
+    text = above + program + below
+    assume_valid(text)
+    for mode in MODES:
+        result = mode.fix(text)
+        assert len(result.fixed) > 1
+        assert program in result.text
 
 
 # ---------------------------------------------------------------- the fixer alone

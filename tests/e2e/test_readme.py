@@ -26,7 +26,7 @@ from net import Net, loader
 def test_before_becomes_after(tmp_path: Path) -> None:
     script = tmp_path / "train.py"
     script.write_text(PREAMBLE + block("before"), encoding="utf-8")
-    expected = PREAMBLE.replace("import torch\n", "import torch\nimport torch_xla\n", 1)
+    expected = PREAMBLE.replace("as F\n", "as F\nimport torch_xla\n", 1)
     assert fix(script).split() == (expected + block("after")).split()
 
 

@@ -35,8 +35,14 @@ class BatchedReads:
         if node not in self._memo:
             deferrals = self._index.deferrals
             is_step = isinstance(loop, StepLoop)
-            boundary = deferrals.boundary_statement(loop) if isinstance(loop, StepLoop) else deferrals.evaluation_boundary(loop)
-            self._memo[node] = None if boundary is None else self._group(boundary, Pace.STEP if is_step else Pace.EVALUATION)
+            boundary = (
+                deferrals.boundary_statement(loop)
+                if isinstance(loop, StepLoop)
+                else deferrals.evaluation_boundary(loop)
+            )
+            self._memo[node] = (
+                None if boundary is None else self._group(boundary, Pace.STEP if is_step else Pace.EVALUATION)
+            )
         return self._memo[node]
 
     def _group(self, boundary: ast.Expr, pace: Pace) -> ReadGroup | None:

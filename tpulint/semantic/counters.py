@@ -25,7 +25,11 @@ class Counters:
         if isinstance(loop, ast.For | ast.AsyncFor):
             if isinstance(loop.target, ast.Name) and self._made_by(loop.iter, "builtins.range"):
                 return loop.target.id
-            if isinstance(loop.target, ast.Tuple) and loop.target.elts and self._made_by(loop.iter, "builtins.enumerate"):
+            if (
+                isinstance(loop.target, ast.Tuple)
+                and loop.target.elts
+                and self._made_by(loop.iter, "builtins.enumerate")
+            ):
                 first = loop.target.elts[0]
                 if isinstance(first, ast.Name):
                     return first.id
@@ -49,7 +53,10 @@ class Counters:
         if isinstance(node, ast.Name):
             reaching = self._flow.reaching(node)
             return len(reaching) == 1 and all(
-                b.kind in ("assign", "with") and not b.path and b.value is not None and self._made_by(b.value, maker, depth + 1)
+                b.kind in ("assign", "with")
+                and not b.path
+                and b.value is not None
+                and self._made_by(b.value, maker, depth + 1)
                 for b in reaching
             )
         return False

@@ -107,7 +107,7 @@ class Deferrals:
     # ---------------------------------------------------------------- what can be moved
 
     def movable_with(self, statement: ast.stmt, boundary: ast.stmt) -> list[ast.stmt] | None:
-        """The statements that have to move behind the boundary together with this one, in order; None when they cannot."""
+        """The statements that move behind the boundary together with this one, in order; None when they cannot."""
         tree = self._index.tree
         if tree.parents[statement] is not tree.parents[boundary]:
             return None
@@ -143,7 +143,7 @@ class Deferrals:
         name = statement.targets[0].id
         moved: list[ast.stmt] = []
         for other in between:
-            if self._reads_names(other) & ({name} | self._binds(moved)) or moved and self._is_output(other):
+            if self._reads_names(other) & ({name} | self._binds(moved)) or (moved and self._is_output(other)):
                 moved.append(other)
         stays = [other for other in between if other not in moved]
         if not all(self._is_movable(item) for item in moved):

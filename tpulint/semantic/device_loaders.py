@@ -9,8 +9,9 @@ from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.names import Names
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode
 
-_BOUNDARY_LOADERS = frozenset({"torch_xla.distributed.parallel_loader.MpDeviceLoader",
-                               "torch_xla.distributed.parallel_loader.ParallelLoader"})  # fmt: skip
+_BOUNDARY_LOADERS = frozenset(
+    {"torch_xla.distributed.parallel_loader.MpDeviceLoader", "torch_xla.distributed.parallel_loader.ParallelLoader"}
+)
 _DEPTH = 4
 _CALLS_LOOKED_AT = 8
 
@@ -37,9 +38,10 @@ class DeviceLoaders:
             for binding in self._names.bindings(node):
                 if binding.kind == "assign" and binding.value is not None and self.iterates(binding.value, depth + 1):
                     return True
-                if binding.kind == "parameter" and isinstance(binding.statement, FUNCTIONS):
-                    if any(self.iterates(item, depth + 1) for item in self._passed(binding.statement, binding.name)):
-                        return True
+                if binding.kind != "parameter" or not isinstance(binding.statement, FUNCTIONS):
+                    continue
+                if any(self.iterates(item, depth + 1) for item in self._passed(binding.statement, binding.name)):
+                    return True
         return False
 
     def _passed(self, function: FunctionNode, name: str) -> list[ast.expr]:

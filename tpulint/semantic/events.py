@@ -52,7 +52,14 @@ class Events:
 class EventMap:
     """The events of a file, by the loop body or function that runs them."""
 
-    def __init__(self, tree: SyntaxTree, names: Names, kinds: Kinds, definitions: Definitions) -> None:
+    def __init__(
+        self,
+        tree: SyntaxTree,
+        names: Names,
+        kinds: Kinds,
+        definitions: Definitions,
+        only_boundaries: bool = False,
+    ) -> None:
         self._tree = tree
         self._names = names
         self._kinds = kinds
@@ -61,12 +68,13 @@ class EventMap:
         self._called: dict[ast.AST | None, list[FunctionNode]] = {}
         self._loops_in: dict[ast.AST | None, list[LoopNode]] = {}
         self._summaries: dict[ast.AST, Events] = {}
-        self._cleared = {
-            (tree.function_of(call), ast.dump(call.func.value))
-            for call in tree.calls if isinstance(call.func, ast.Attribute) and call.func.attr == "zero_grad"
-        }  # fmt: skip
+        self._cleared: set[tuple[FunctionNode | None, str]] = set()
         """Objects whose gradients are cleared, by function and text."""
-        self._collect()
+        self._calls_in: dict[ast.AST | None, list[ast.Call]] | None = None
+        if only_boundaries:
+            self._collect_boundaries()
+        else:
+            self._collect()
 
     def of(self, holder: ast.AST) -> Events:
         """Events of a loop body or function, with those of nested loops and called functions."""
@@ -122,7 +130,7 @@ class EventMap:
         direct = self._direct.get(holder)
         if direct is not None:
             total.add(direct)
-        for function in self._called.get(holder, ()):
+        for function in self._called_in(holder):
             if function not in seen:
                 part = self._summary(function, seen)
                 part.functions.insert(0, function)
@@ -131,54 +139,83 @@ class EventMap:
             total.add(self._summary(loop, seen))
         return total
 
+    def _called_in(self, holder: ast.AST) -> list[FunctionNode]:
+        """Functions that a loop body or function calls itself."""
+        found = self._called.get(holder)
+        if found is None:
+            if self._calls_in is None:
+                self._calls_in = {}
+                for call in self._tree.calls:
+                    self._calls_in.setdefault(self.holder_of(call), []).append(call)
+            calls = self._calls_in.get(holder, ())
+            found = self._called[holder] = [function for call in calls for function in self.functions_of(call)]
+        return found
+
     def _collect(self) -> None:
         for call in self._tree.calls:
-            holder = self.holder_of(call)
-            self._collect_call(call, holder)
-            self._called.setdefault(holder, []).extend(self.functions_of(call))
+            if isinstance(call.func, ast.Attribute) and call.func.attr == "zero_grad":
+                self._cleared.add((self._tree.function_of(call), ast.dump(call.func.value)))
+        for call in self._tree.calls:
+            self._collect_call(call)
         for attribute in self._tree.attributes:
             if attribute.attr == "grad" and isinstance(attribute.ctx, ast.Load):
                 statement = self._manual_update(attribute)
                 if statement is not None:
-                    manual = self._events(self.holder_of(statement)).manual_updates
+                    manual = self._events(statement).manual_updates
                     if statement not in manual:
                         manual.append(statement)
-        loaders = DeviceLoaders(self._names, self._definitions)
+        self._collect_loops()
+
+    def _collect_boundaries(self) -> None:
+        if "xla" in self._tree.source.text:
+            for call in self._tree.calls:
+                if self._is_boundary(call):
+                    self._events(call).boundaries.append(call)
+        self._collect_loops()
+
+    def _collect_loops(self) -> None:
+        loaders = DeviceLoaders(self._names, self._definitions) if "xla" in self._tree.source.text else None
         for loop in self._tree.loops:
             self._loops_in.setdefault(self.holder_of(loop), []).append(loop)
-            if isinstance(loop, ast.For) and loaders.iterates(loop.iter):
-                self._events(loop).boundaries.append(loop.iter)
+            if loaders is not None and isinstance(loop, ast.For) and loaders.iterates(loop.iter):
+                self._direct.setdefault(loop, Events()).boundaries.append(loop.iter)
 
-    def _collect_call(self, call: ast.Call, holder: ast.AST | None) -> None:
+    def _is_boundary(self, call: ast.Call) -> bool:
+        """Whether a call ends a step: a sync, a step context, a compiled step."""
+        name = self._names.qualified(call.func)
+        return name in SYNCS or name in _OTHER_BOUNDARIES or self.compiled_step(call) is not None
+
+    def _collect_call(self, call: ast.Call) -> None:
         func = call.func
         name = self._names.qualified(func)
-        if name in SYNCS or name in _OTHER_BOUNDARIES or self.compiled_step(call) is not None:
-            self._events(holder).boundaries.append(call)
+        if self._is_boundary(call):
+            self._events(call).boundaries.append(call)
         elif name == _OPTIMIZER_STEP:
-            self._events(holder).updates.append(call)
+            self._events(call).updates.append(call)
             if any(k.arg == "barrier" and isinstance(k.value, ast.Constant) and k.value.value for k in call.keywords):
-                self._events(holder).boundaries.append(call)
+                self._events(call).boundaries.append(call)
         elif name == "torch.autograd.backward":
-            self._events(holder).backwards.append(call)
+            self._events(call).backwards.append(call)
         elif name is None and any(k.arg == "parameters" for k in call.keywords) and len(call.args) > 1:
             # A loss scaler of timm's kind: `loss_scaler(loss, optimizer, parameters=model.parameters())`.
             if self._is_optimizer(call.args[1]):
-                self._events(holder).backwards.append(call)
-                self._events(holder).updates.append(call)
+                self._events(call).backwards.append(call)
+                self._events(call).updates.append(call)
         elif isinstance(func, ast.Attribute) and func.attr in ("backward", "manual_backward"):
             # A method of this file is followed instead.
             if self._definitions.function_called(call) is None:
-                self._events(holder).backwards.append(call)
+                self._events(call).backwards.append(call)
                 if self._is_of_framework(call, func):
-                    self._events(holder).boundaries.append(call)
+                    self._events(call).boundaries.append(call)
         elif isinstance(func, ast.Attribute) and func.attr == "step":
             if self.is_update(call):
-                self._events(holder).updates.append(call)
+                self._events(call).updates.append(call)
             elif self._may_be_update(call, func):
-                self._events(holder).candidates.append(call)
+                self._events(call).candidates.append(call)
 
-    def _events(self, holder: ast.AST | None) -> Events:
-        return self._direct.setdefault(holder, Events())
+    def _events(self, node: ast.AST) -> Events:
+        """Events of the code that runs a node."""
+        return self._direct.setdefault(self.holder_of(node), Events())
 
     # ---------------------------------------------------------------- updates
 
@@ -195,7 +232,7 @@ class EventMap:
         return self._is_optimizer(func.value)
 
     def _is_optimizer(self, node: ast.expr) -> bool:
-        """An optimizer by origin, or an object that is no module and whose gradients are cleared in the same function."""
+        """An optimizer by origin, or an unknown object whose gradients are cleared in the same function."""
         kind = self._kinds.value(node).kind
         if kind is Kind.UNKNOWN:
             return (self._tree.function_of(node), ast.dump(node)) in self._cleared

@@ -85,11 +85,8 @@ class FilledLists:
                     return None
                 if node in receivers:
                     continue
-                if (
-                    (isinstance(node, ast.Name)
-                    and node.id == last)
-                    or (isinstance(node, ast.Attribute)
-                    and node.attr == last)
+                if (isinstance(node, ast.Name) and node.id == last) or (
+                    isinstance(node, ast.Attribute) and node.attr == last
                 ):
                     return None
         return FilledList(
@@ -108,20 +105,16 @@ class FilledLists:
             return False
         start = before[-1]
         outer = index.tree.loop_of(loop)
-        if (
-            not index.flow.dominates(start, loop)
-            or (outer is not None
-            and not index.tree.encloses(outer, start.statement))
+        if not index.flow.dominates(start, loop) or (
+            outer is not None and not index.tree.encloses(outer, start.statement)
         ):
             return False
         end = index.span(start.statement).end
-        for name in index.tree.names:
-            if name.id == target.id:
-                home = index.names.find(name.id, index.names.scope_of(name))
-                if home is not None and home[0] is found[0]:
-                    if end <= index.span(name).start < begin or index.function_of(name) is not index.function_of(loop):
-                        return False
-        return True
+        function = index.function_of(loop)
+        return not any(
+            end <= index.span(name).start < begin or index.function_of(name) is not function
+            for name in index.names.uses(found[0], target.id)
+        )
 
 
 def _appended(node: ast.AST) -> ast.Call | None:

@@ -59,7 +59,7 @@ class HeldValues:
         return all(scalars.is_number(item) for item in reads) and scalars.is_arithmetic(statement.value, nodes)
 
     def uses_of(self, statement: ast.Assign, target: ast.Name) -> list[ast.Name] | None:
-        """All uses of the value a statement gives a variable; None when not all are seen, or some may hold another value."""
+        """All uses of the value a statement gives a variable; None when not all are seen or some may see another."""
         index = self._index
         scope = index.names.scope_of(target)
         found = index.names.find(target.id, scope)

@@ -83,8 +83,12 @@ class Meters:
             for node in index.tree.inside(owner):
                 inside = index.tree.encloses(method, node)
                 held = isinstance(node, ast.Name) and inside and node.id in variables and isinstance(node.ctx, ast.Load)
-                if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load) and isinstance(node.value, ast.Name):
-                    held = held or node.attr in attributes and node.value.id == own
+                if (
+                    isinstance(node, ast.Attribute)
+                    and isinstance(node.ctx, ast.Load)
+                    and isinstance(node.value, ast.Name)
+                ):
+                    held = held or (node.attr in attributes and node.value.id == own)
                 if not held:
                     continue
                 assert isinstance(node, ast.expr)
@@ -123,7 +127,7 @@ class Meters:
                 return True
             if isinstance(ancestor, ast.BinOp) and isinstance(ancestor.op, ast.Mod):
                 left = ancestor.left
-                if isinstance(left, ast.JoinedStr) or isinstance(left, ast.Constant) and isinstance(left.value, str):
+                if isinstance(left, ast.JoinedStr) or (isinstance(left, ast.Constant) and isinstance(left.value, str)):
                     return True
             if isinstance(ancestor, ast.Call):
                 if index.qualified_name(ancestor.func) in _NUMBERS_OF:

@@ -119,10 +119,8 @@ class Reads:
             if self.is_on_device(node.value):
                 yield self._read(node.value, node.value, How.FORMAT)
         elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
-            if (
-                isinstance(node.left, ast.JoinedStr)
-                or (isinstance(node.left, ast.Constant)
-                and isinstance(node.left.value, str))
+            if isinstance(node.left, ast.JoinedStr) or (
+                isinstance(node.left, ast.Constant) and isinstance(node.left.value, str)
             ):
                 for item in node.right.elts if isinstance(node.right, ast.Tuple) else (node.right,):
                     if self.is_on_device(item):
@@ -212,9 +210,9 @@ class Reads:
             elif isinstance(parent, ast.Attribute) and parent.attr == "data":
                 current = parent
                 continue
-            elif isinstance(parent, ast.Call) and parent.args == [current] and not parent.keywords:
-                if self._names.qualified(parent.func) in CASTS:
-                    return parent
+            casts = isinstance(parent, ast.Call) and parent.args == [current] and not parent.keywords
+            if casts and self._names.qualified(parent.func) in CASTS:  # type: ignore[union-attr]
+                return parent  # type: ignore[return-value]
             return current
 
     def _read(self, node: ast.expr, tensor: ast.expr, how: How) -> Read:

@@ -6,10 +6,10 @@ import ast
 import re
 from enum import Enum
 
-from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.definitions import Definitions
+from tpulint.semantic.evaluation import Evaluation
 from tpulint.semantic.events import EventMap, Events
-from tpulint.semantic.kinds import Kind, Kinds
+from tpulint.semantic.kinds import Kinds
 from tpulint.semantic.names import Names
 from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, LoopNode, SyntaxTree
 
@@ -40,13 +40,14 @@ class StepLoop:
         self.manual_updates: list[ast.stmt] = []
         """Statements that update a parameter by hand: ``p.data.add_(p.grad, alpha=-lr)``."""
         self.boundaries: list[ast.AST] = []
-        """Step boundaries found: ``torch_xla.sync()``, ``barrier=True``, a device loader, ``torch_xla.step()``, the backward
-        pass of a training framework, which sets boundaries of its own."""
+        """Step boundaries found: ``torch_xla.sync()``, ``barrier=True``, a device loader, ``torch_xla.step()``, the
+        backward pass of a training framework, which sets boundaries of its own."""
         self.functions: list[FunctionNode] = []
         """Functions of this file that run in every step, those called by them included."""
 
 
-_TRAINS_OR_EVALUATES = re.compile(r"backward|scaler|no_grad|inference_mode|\beval\(|set_grad_enabled|optimizer_step")
+_TRAINS = re.compile(r"backward|scaler")
+_EVALUATES = re.compile(r"no_grad|inference_mode|\beval\(|set_grad_enabled")
 
 
 class Regions:
@@ -58,9 +59,11 @@ class Regions:
         self._kinds = kinds
         self._definitions = definitions
         # Without any of these words there is no loop to find: most files of a library.
-        self._loops = tree.loops if _TRAINS_OR_EVALUATES.search(tree.source.text) else []
-        self.events = EventMap(tree, names, kinds, definitions)
-        self.step_loops = self._find_step_loops()
+        text = tree.source.text
+        trains = _TRAINS.search(text) is not None
+        self.events = EventMap(tree, names, kinds, definitions, only_boundaries=not trains)
+        self.evaluation = Evaluation(tree, names, kinds, self.events)
+        self.step_loops = self._find_step_loops() if trains else []
         self._by_loop = {loop.node: loop for loop in self.step_loops}
         self._per_step: dict[FunctionNode, StepLoop] = {}
         for loop in self.step_loops:
@@ -68,7 +71,8 @@ class Regions:
                 self._per_step.setdefault(function, loop)
         self._gated = self._find_gated()
         """Functions that a step runs only at a log interval."""
-        self.evaluation_loops = self._find_evaluation_loops()
+        candidates = tree.loops if _EVALUATES.search(text) else []
+        self.evaluation_loops = self.evaluation.loops(candidates, frozenset(self._by_loop))
         self.turn_loops: frozenset[LoopNode] = frozenset((*self._by_loop, *self.evaluation_loops))
         """Step loops and evaluation loops."""
         self._per_evaluation: dict[FunctionNode, LoopNode] = {}
@@ -80,7 +84,7 @@ class Regions:
 
     def _find_step_loops(self) -> list[StepLoop]:
         """Loops with both events, those of step loops below them, directly or through calls, left out."""
-        summaries = {loop: self.events.of(loop) for loop in self._loops}
+        summaries = {loop: self.events.of(loop) for loop in self._tree.loops}
         both = {loop: events for loop, events in summaries.items() if events.has_step}
         result = []
         for node, events in both.items():
@@ -133,100 +137,6 @@ class Regions:
                         todo.append(function)
         return {function for function in self._per_step if function not in always}
 
-    def _find_evaluation_loops(self) -> list[LoopNode]:
-        """Loops that run a module without a backward pass, under no_grad or after ``eval()``."""
-        result = []
-        for loop in self._loops:
-            events = self.events.of(loop)
-            if (
-                events.backwards
-                or events.updates
-                or (self.step_loop_of(loop) is not None
-                and self._tree.encloses(
-                    self.step_loop_of(loop).node,
-                    loop,  # type: ignore[union-attr]
-                )
-                and not self._without_gradient(loop))
-            ):
-                continue
-            if (self._without_gradient(loop) or self._after_eval(loop)) and self.runs_module(loop):
-                if not self._goes_through_modules(loop) and not self._has_framework:
-                    result.append(loop)
-        return [loop for loop in result if not any(o is not loop and self._tree.encloses(loop, o) for o in result)]
-
-    def _goes_through_modules(self, loop: LoopNode) -> bool:
-        """Whether each turn runs another module: ``for layer in layers: x = layer(x)``."""
-        if not isinstance(loop, ast.For | ast.AsyncFor):
-            return False
-        targets = {node.id for node in ast.walk(loop.target) if isinstance(node, ast.Name)}
-        through = False
-        for node in self._tree.inside(loop, functions=False):
-            if isinstance(node, ast.Call) and self._kinds.value(node.func).kind is Kind.MODULE:
-                if not any(isinstance(part, ast.Name) and part.id in targets for part in ast.walk(node.func)):
-                    return False
-                through = True
-        return through
-
-    @property
-    def _has_framework(self) -> bool:
-        """Whether a training framework deals out the batches, and with them the step boundaries."""
-        return any(
-            (isinstance(statement, ast.ImportFrom) and (statement.module or "").split(".", 1)[0] == "accelerate")
-            or (isinstance(statement, ast.Import) and any(alias.name == "accelerate" for alias in statement.names))
-            for statement in self._tree.module.body
-        )  # fmt: skip
-
-    def _after_eval(self, loop: LoopNode) -> bool:
-        """Whether a module was last switched by ``eval()``, not ``train()``, in front of a loop of the same function."""
-        begin, function = (loop.lineno, loop.col_offset), self._tree.function_of(loop)
-        last = ""
-        for call in self._tree.calls:
-            if (call.lineno, call.col_offset) >= begin:
-                break
-            if isinstance(call.func, ast.Attribute) and call.func.attr in ("eval", "train"):
-                if self._tree.function_of(call) is function and self._kinds.value(call.func.value).kind is Kind.MODULE:
-                    last = "train" if call.args else call.func.attr
-        return last == "eval"
-
-    def _under_no_grad(self, node: ast.AST) -> bool:
-        child = node
-        for ancestor in self._tree.ancestors(node):
-            if isinstance(ancestor, ast.With | ast.AsyncWith) and self._tree.in_body(ancestor, child):
-                for item in ancestor.items:
-                    target = item.context_expr.func if isinstance(item.context_expr, ast.Call) else item.context_expr
-                    if self._names.qualified(target) in facts.NO_GRAD_CONTEXTS:
-                        return True
-            if isinstance(ancestor, FUNCTIONS):
-                for decorator in ancestor.decorator_list:
-                    target = decorator.func if isinstance(decorator, ast.Call) else decorator
-                    if self._names.qualified(target) in facts.NO_GRAD_CONTEXTS:
-                        return True
-                return False
-            child = ancestor
-        return False
-
-    def _without_gradient(self, node: ast.AST) -> bool:
-        if self._under_no_grad(node):
-            return True
-        for inner in self._tree.inside(node, functions=False):
-            if isinstance(inner, ast.With):
-                for item in inner.items:
-                    target = item.context_expr.func if isinstance(item.context_expr, ast.Call) else item.context_expr
-                    if self._names.qualified(target) in facts.NO_GRAD_CONTEXTS:
-                        return True
-        return False
-
-    def runs_module(self, holder: ast.AST) -> bool:
-        """Whether a module is run at or below a node."""
-        for node in (holder, *self._tree.inside(holder, functions=False)):
-            if isinstance(node, ast.Call) and not isinstance(node.func, ast.Call):
-                if self._kinds.value(node.func).kind is Kind.MODULE:
-                    return True
-                if isinstance(node.func, ast.Attribute) and self._kinds.value(node.func.value).kind is Kind.MODULE:
-                    if node.func.attr in ("generate", "forward", "encode", "decode"):
-                        return True
-        return False
-
     # ---------------------------------------------------------------- queries
 
     def updates_in(self, statement: ast.stmt) -> list[ast.AST]:
@@ -244,7 +154,11 @@ class Regions:
 
     def records_gradient(self, node: ast.AST) -> bool:
         """Whether operations at a node can become part of a gradient: false under ``torch.no_grad()``."""
-        return not self._under_no_grad(node)
+        return not self.evaluation.is_under_no_grad(node)
+
+    def runs_module(self, holder: ast.AST) -> bool:
+        """Whether a module is run at or below a node."""
+        return self.evaluation.runs_module(holder)
 
     def step_loop_of(self, node: ast.AST) -> StepLoop | None:
         """The step loop in whose turns the node runs, directly or in a function called per step."""
@@ -273,7 +187,7 @@ class Regions:
         return None
 
     def gate_of(self, node: ast.AST) -> ast.AST | None:
-        """The ``if`` (or ``and``) between the node and its loop that opens only every n-th turn or on a rare condition."""
+        """The ``if`` (or ``and``) between a node and its loop that opens only every n-th turn, or rarely."""
         child = node
         for ancestor in self._tree.ancestors(node):
             if isinstance(ancestor, (*LOOPS, *FUNCTIONS)):
@@ -284,8 +198,9 @@ class Regions:
                 and self._is_interval(ancestor.test)
             ):
                 return ancestor
-            if isinstance(ancestor, ast.BoolOp) and isinstance(ancestor.op, ast.And):
-                if any(self._is_interval(value) for value in ancestor.values[: ancestor.values.index(child)]):  # type: ignore[arg-type]
+            if isinstance(ancestor, ast.BoolOp) and isinstance(ancestor.op, ast.And) and isinstance(child, ast.expr):
+                before = ancestor.values[: ancestor.values.index(child)]
+                if any(self._is_interval(value) for value in before):
                     return ancestor
             child = ancestor
         return None
@@ -307,10 +222,13 @@ class Regions:
             # `if i == 0`, `if step == last`: one turn of many, when a counter is compared.
             return any(isinstance(side, ast.Name) and self._is_counter(side) for side in sides)
         return isinstance(test, ast.Name) and any(
-            binding.kind == "assign" and binding.value is not None and not binding.path and not isinstance(binding.value, ast.Name)
+            binding.kind == "assign"
+            and binding.value is not None
+            and not binding.path
+            and not isinstance(binding.value, ast.Name)
             and self._is_interval(binding.value)
             for binding in self._names.bindings(test)
-        )  # fmt: skip
+        )
 
     def _is_counter(self, name: ast.Name) -> bool:
         """Whether a name counts turns: bound by ``enumerate`` or ``range``, or stepped by ``+= 1``."""

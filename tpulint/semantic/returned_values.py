@@ -65,5 +65,3 @@ class ReturnedValues:
             or index.filled_lists.is_append(use)
             for use in uses
         )
-
-

@@ -13,15 +13,14 @@ if TYPE_CHECKING:
 
 _DEPTH = 8
 _COMPARING = (
-    "eq ne lt gt le ge argmax argmin count_nonzero logical_and logical_or logical_not isin isnan isfinite"
-).split()  # fmt: skip
+    "eq", "ne", "lt", "gt", "le", "ge", "argmax", "argmin", "count_nonzero", "logical_and", "logical_or", "logical_not",
+    "isin", "isnan", "isfinite",
+)  # fmt: skip
 _INTEGER_METHODS = frozenset({*_COMPARING, "long", "int", "bool"})
-_KEEPING_METHODS = frozenset(
-    (
-        "sum view reshape squeeze unsqueeze flatten cpu cuda detach clone max min view_as contiguous item to all any t transpose "
-        "expand_as"
-    ).split()
-)
+_KEEPING_METHODS = frozenset({
+    "sum", "view", "reshape", "squeeze", "unsqueeze", "flatten", "cpu", "cuda", "detach", "clone", "max", "min", "view_as",
+    "contiguous", "item", "to", "all", "any", "t", "transpose", "expand_as",
+})  # fmt: skip
 """Methods whose result holds integers if the tensor they are called on holds integers or booleans."""
 _INTEGER_FUNCTIONS = frozenset(f"torch.{name}" for name in _COMPARING)
 _INTEGER_TYPES = ("torch.long", "torch.int64", "torch.int", "torch.int32")

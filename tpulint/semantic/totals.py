@@ -246,7 +246,7 @@ class Totals:
         """Whether nothing in the loop looks at the target, so that a variable of its own can stand in for it."""
         index, target = self._index, total.target
         name = _last_name(target)
-        if name is None or isinstance(target, ast.Subscript) and not isinstance(target.slice, ast.Constant):
+        if name is None or (isinstance(target, ast.Subscript) and not isinstance(target.slice, ast.Constant)):
             return False
         for region in (total.loop, *index.regions.functions_in(total.loop)):
             for node in index.tree.inside(region, functions=False):

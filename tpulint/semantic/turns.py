@@ -21,7 +21,7 @@ _METRICS = ("torchmetrics.", "torcheval.metrics.")
 
 
 class Work(IntEnum):
-    """What running a statement does, as far as the step boundary is concerned. A statement does the highest of its parts."""
+    """What running a statement does, where the step boundary is concerned: the highest of what its parts do."""
 
     HOST = 0
     """Nothing that concerns the device: counts, bookkeeping."""
@@ -57,9 +57,10 @@ class Turns:
             if not inside and not functions and function is not None:
                 return self._places(function.body, self._last(function.body, events))
             holders = [
-                statement for statement in loop.node.body
+                statement
+                for statement in loop.node.body
                 if any(self._tree.encloses(statement, event) for event in inside) or self._regions.updates_in(statement)
-            ]  # fmt: skip
+            ]
             return self._places(loop.node.body, holders[-1] if holders else None)
         return self._places(loop.node.body, self._last(loop.node.body, events))
 

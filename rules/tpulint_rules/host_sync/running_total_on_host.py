@@ -82,7 +82,7 @@ def _start_with(fix: FixBuilder, total: Total, zero: str, before: list[str]) -> 
     assert total.start is not None
     element = element_of(total.start)
     statement = total.start.statement
-    if element is None or isinstance(statement, ast.Assign) and len(statement.targets) > 1:
+    if element is None or (isinstance(statement, ast.Assign) and len(statement.targets) > 1):
         before.append(f"{total.start.name} = {zero}")
     else:
         fix.replace(element, zero)

@@ -27,7 +27,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         for read in group.reads:
             yield ctx.finding(
                 read.node,
-                f"`{short(ctx.text(read.tensor))}` is one of {len(group.reads)} values fetched one by one in every {where}",
+                f"`{short(ctx.text(read.tensor))}` is one of {len(group.reads)} values "
+                f"fetched one by one in every {where}",
                 fix,
                 certainty=Certainty.CERTAIN if read.certain else Certainty.LIKELY,
             )
@@ -46,8 +47,7 @@ def fetch_together(fix: FixBuilder, index: SemanticIndex, group: ReadGroup) -> N
     else:
         stack = index.names.fresh("step_values", group.boundary)
         items = ", ".join(
-            fix.text(tensor) + ("" if index.scalars.is_scalar(tensor) else ".reshape(())")
-            for tensor in group.tensors
+            fix.text(tensor) + ("" if index.scalars.is_scalar(tensor) else ".reshape(())") for tensor in group.tensors
         )
         torch = torch_text(fix, index, group.boundary)
         fix.insert_before(group.boundary, f"{stack} = {torch}.stack(({items})).detach()")

@@ -22,7 +22,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
 
 
 def step_reads(ctx: FileContext, hows: tuple[How, ...]) -> Iterator[Finding]:
-    """Reads of these sorts that a step or an evaluation batch cannot afford; totals and branches have rules of their own."""
+    """Reads of these sorts that a step or an evaluation batch cannot afford, totals, lists and branches left out."""
     index = ctx.index
     for loop in index.step_loops:
         taken = reads_kept_elsewhere(index)
@@ -72,7 +72,9 @@ def _kept(ctx: FileContext, read: Read, loop: StepLoop) -> FixBuilder | None:
         return fix
     returned = ctx.index.returned_values.of(read, loop)
     if returned is not None:
-        fix = ctx.fix("Return the tensor and read it where the number is needed", Applicability.UNSAFE, HELD, Scope.LOOP)
+        fix = ctx.fix(
+            "Return the tensor and read it where the number is needed", Applicability.UNSAFE, HELD, Scope.LOOP
+        )
         for item in returned.reads:
             keep_on_device(fix, ctx.index, item)
         for call in returned.calls:

@@ -36,10 +36,13 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         for filled in lists:
             for read in filled.reads:
                 yield ctx.finding(
-                    read.node, f"`{short(ctx.text(read.node))}` makes the host wait for the device in every {where}, to append to "
-                    f"`{ctx.text(filled.target)}`", fix, severity=severity,
+                    read.node,
+                    f"`{short(ctx.text(read.node))}` makes the host wait for the device in every {where}, to append to "
+                    f"`{ctx.text(filled.target)}`",
+                    fix,
+                    severity=severity,
                     certainty=Certainty.CERTAIN if read.certain else Certainty.LIKELY,
-                )  # fmt: skip
+                )
 
 
 def collect_on_device(
@@ -57,5 +60,6 @@ def collect_on_device(
     for read in filled.reads:
         keep_on_device(fix, index, read, "" if index.scalars.is_scalar(read.tensor) else ".reshape(())")
     at, value = index.names.fresh("at", filled.loop), index.names.fresh("value", filled.loop)
-    numbers = f"{value} for {at} in range(0, len({name}), {CHUNK}) for {value} in {torch}.stack({name}[{at} : {at} + {CHUNK}]).tolist()"
+    chunk = f"{torch}.stack({name}[{at} : {at} + {CHUNK}]).tolist()"
+    numbers = f"{value} for {at} in range(0, len({name}), {CHUNK}) for {value} in {chunk}"
     after.append(f"{target} = [{numbers}]" if filled.is_new else f"{target}.extend({numbers})")

@@ -23,14 +23,20 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             continue
         certain = loop.is_certain
         places = index.turns.boundary_places(loop)
-        fix = ctx.fix("Mark the end of the step", Applicability.SAFE if certain else Applicability.UNSAFE,
-                      SAFE if certain else LIKELY, Scope.STATEMENT)  # fmt: skip
+        fix = ctx.fix(
+            "Mark the end of the step",
+            Applicability.SAFE if certain else Applicability.UNSAFE,
+            SAFE if certain else LIKELY,
+            Scope.STATEMENT,
+        )
         for place in places:
             fix.insert_after(place, f"{fix.use('torch_xla', at=place)}.sync()")
         yield ctx.finding(
-            header(ctx, loop.node), "training loop has no step boundary: the graph grows from step to step and is compiled anew each time",
-            fix, certainty=Certainty.CERTAIN if certain else Certainty.LIKELY,
-        )  # fmt: skip
+            header(ctx, loop.node),
+            "training loop has no step boundary: the graph grows from step to step and is compiled anew each time",
+            fix,
+            certainty=Certainty.CERTAIN if certain else Certainty.LIKELY,
+        )
 
 
 def header(ctx: FileContext, loop: LoopNode) -> Span:
