@@ -105,7 +105,7 @@ def fixed(text: str, rule: Any) -> str:
 
 
 def has_cuda_branches(text: str) -> bool:
-    """Whether the program keeps branches for CUDA beside another backend: what stands in them is left alone on purpose."""
+    """Whether it keeps branches for CUDA beside another backend: what stands in them is left alone on purpose."""
     return bool(SemanticIndex(SourceFile.from_text(text), ast.parse(text)).cuda_only_spans())
 
 
