@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 
 _DEPTH = 3
+_STEP_METHODS = ("backward", "step", "zero_grad", "unscale_", "requires_grad_")
 
 
 class Deferrals:
@@ -163,12 +164,27 @@ class Deferrals:
         nodes = (statement, *self._index.tree.inside(statement, functions=False))
         if any(isinstance(node, ast.Attribute) and node.attr == "grad" for node in nodes):
             return False  # gradients may be cleared in between
+        if any(isinstance(node, ast.Call) and self._trains_by(node) for node in nodes):
+            return False
         if isinstance(statement, ast.If):
             inner = (*statement.body, *statement.orelse)
             return not self._index.reads.inside(statement.test) and all(self._is_movable(item) for item in inner)
         if isinstance(statement, ast.Expr | ast.Assign | ast.AugAssign | ast.AnnAssign):
             return not any(isinstance(node, ast.Yield | ast.YieldFrom | ast.Await) for node in nodes)
         return False
+
+    def _trains_by(self, call: ast.Call) -> bool:
+        """Whether a call is part of the step: runs a module, a backward pass, or anything of an optimizer."""
+        index = self._index
+        if index.kind(call.func) is Kind.MODULE:
+            return True
+        if not isinstance(call.func, ast.Attribute):
+            return False
+        return call.func.attr in _STEP_METHODS or index.kind(call.func.value) in (
+            Kind.MODULE,
+            Kind.OPTIMIZER,
+            Kind.SCALER,
+        )
 
     def _reads_names(self, statement: ast.stmt) -> set[str]:
         nodes = self._index.tree.inside(statement, functions=True)

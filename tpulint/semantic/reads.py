@@ -210,9 +210,8 @@ class Reads:
             elif isinstance(parent, ast.Attribute) and parent.attr == "data":
                 current = parent
                 continue
-            casts = isinstance(parent, ast.Call) and parent.args == [current] and not parent.keywords
-            if casts and self._names.qualified(parent.func) in CASTS:  # type: ignore[union-attr]
-                return parent  # type: ignore[return-value]
+            if isinstance(parent, ast.Call) and parent.args == [current] and not parent.keywords:
+                return parent if self._names.qualified(parent.func) in CASTS else current
             return current
 
     def _read(self, node: ast.expr, tensor: ast.expr, how: How) -> Read:
@@ -231,6 +230,8 @@ class Reads:
 
     def _use(self, node: ast.expr, how: How) -> Use:
         """What the statement around a read does with it."""
+        if how is How.TRUTH:
+            return Use.BRANCH
         tree = self._tree
         child: ast.AST = node
         for ancestor in tree.ancestors(node):
@@ -260,7 +261,7 @@ class Reads:
             if isinstance(ancestor, ast.stmt):
                 break
             child = ancestor
-        return Use.BRANCH if how is How.TRUTH else Use.OTHER
+        return Use.OTHER
 
 
 def adds_to_itself(statement: ast.Assign) -> bool:

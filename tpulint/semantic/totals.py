@@ -246,6 +246,8 @@ class Totals:
         """Whether nothing in the loop looks at the target, so that a variable of its own can stand in for it."""
         index, target = self._index, total.target
         name = _last_name(target)
+        if isinstance(target, ast.Name) and self._is_seen_by_lambda(target):
+            return False
         if name is None or (isinstance(target, ast.Subscript) and not isinstance(target.slice, ast.Constant)):
             return False
         for region in (total.loop, *index.regions.functions_in(total.loop)):
@@ -255,6 +257,13 @@ class Totals:
                 if _names(node) == name and not any(index.tree.encloses(item, node) for item in total.additions):
                     return False
         return True
+
+    def _is_seen_by_lambda(self, target: ast.Name) -> bool:
+        """Whether a lambda looks at a variable: it may be called in the loop, by anybody."""
+        index = self._index
+        found = index.names.find(target.id, index.names.scope_of(target))
+        uses = [] if found is None else index.names.uses(found[0], target.id)
+        return any(index.tree.lambda_of(use) is not None for use in uses)
 
 
 def _target(node: ast.AST) -> ast.expr | None:

@@ -1,0 +1,755 @@
+"""Host reads: what whole loops become, with the step boundary they need, and what must be left alone."""
+
+from __future__ import annotations
+
+import ast
+import random
+from collections.abc import Sequence
+from textwrap import dedent
+from typing import Any
+
+import pytest
+
+from tpulint.catalog import load
+from tpulint.config import Settings
+from tpulint.linter import lint
+from tpulint.model import FileResult
+from tpulint.source import SourceFile
+
+CATALOGUE = load()
+FAMILY = ("TPU101", "TPU102", "TPU103", "TPU104", "TPU105", "TPU106", "TPU107", "TPU301", "TPU302")
+SETUP = """\
+import math
+import sys
+import torch
+import torch.nn.functional as F
+from tqdm import tqdm
+import torch_xla
+device = torch_xla.device()
+model = torch.nn.Linear(4, 3).to(device)
+critic = torch.nn.Linear(4, 1).to(device)
+optimizer = torch.optim.Adam(model.parameters())
+critic_optimizer = torch.optim.Adam(critic.parameters())
+loader = torch.utils.data.DataLoader(dataset, batch_size=4)
+"""
+
+
+def port(text: str, *, unsafe: bool = True, select: tuple[str, ...] = FAMILY, catalogue: Any = CATALOGUE) -> FileResult:
+    settings = Settings(select=select, preview=True, fix=True, unsafe_fixes=unsafe)
+    result = lint(SourceFile.from_text(text), settings, catalogue)
+    assert result.error == ""
+    ast.parse(result.text)
+    again = lint(SourceFile.from_text(result.text), settings, catalogue)
+    assert again.text == result.text, "a second run changes the text"
+    return result
+
+
+def check(text: str, select: tuple[str, ...] = FAMILY) -> list[tuple[str, str]]:
+    """Code and severity of what a plain check finds behind the set-up."""
+    result = lint(SourceFile.from_text(SETUP + dedent(text)), Settings(select=select, preview=True), CATALOGUE)
+    return [(finding.code, finding.severity.label) for finding in result.findings]
+
+
+def becomes(before: str, after: str, *, left: Sequence[str] = ()) -> None:
+    result = port(SETUP + dedent(before))
+    assert result.text.removeprefix(SETUP) == dedent(after)
+    assert [finding.code for finding in result.findings] == list(left)
+
+
+def stays(text: str, *, left: Sequence[str] = ()) -> None:
+    becomes(text, text, left=left)
+
+
+# -------------------------------------------------------------------- whole loops
+
+GAN = """
+for epoch in range(2):
+    for i, (x, _) in enumerate(loader):
+        real = x.to(device)
+        critic_optimizer.zero_grad()
+        output = critic(real)
+        errD_real = F.binary_cross_entropy_with_logits(output, torch.ones_like(output))
+        errD_real.backward()
+        D_x = output.mean().item()
+        fake = model(real)
+        output = critic(fake.detach())
+        errD_fake = F.binary_cross_entropy_with_logits(output, torch.zeros_like(output))
+        errD_fake.backward()
+        D_G_z1 = output.mean().item()
+        errD = errD_real + errD_fake
+        critic_optimizer.step()
+        optimizer.zero_grad()
+        errG = critic(fake).mean()
+        errG.backward()
+        optimizer.step()
+        print('[%d][%d] %.4f %.4f D(x): %.4f D(G(z)): %.4f'
+              % (epoch, i, errD.item(), errG.item(), D_x, D_G_z1))
+"""
+
+
+def test_values_of_a_gan_are_kept_and_fetched_together() -> None:
+    """The same name stands for two outputs: what is read early is kept, and all of it is one transfer."""
+    becomes(
+        GAN,
+        """
+        for epoch in range(2):
+            for i, (x, _) in enumerate(loader):
+                real = x.to(device)
+                critic_optimizer.zero_grad()
+                output = critic(real)
+                errD_real = F.binary_cross_entropy_with_logits(output, torch.ones_like(output))
+                errD_real.backward()
+                D_x = output.mean().detach()
+                fake = model(real)
+                output = critic(fake.detach())
+                errD_fake = F.binary_cross_entropy_with_logits(output, torch.zeros_like(output))
+                errD_fake.backward()
+                D_G_z1 = output.mean().detach()
+                errD = errD_real + errD_fake
+                critic_optimizer.step()
+                optimizer.zero_grad()
+                errG = critic(fake).mean()
+                errG.backward()
+                optimizer.step()
+                step_values = torch.stack((errD, errG, D_x, D_G_z1)).detach()
+                torch_xla.sync()
+                errD_value, errG_value, D_x_value, D_G_z1_value = step_values.tolist()
+                print('[%d][%d] %.4f %.4f D(x): %.4f D(G(z)): %.4f'
+                      % (epoch, i, errD_value, errG_value, D_x_value, D_G_z1_value))
+        """,
+    )
+
+
+BAR = """
+def train(model: torch.nn.Module, loader, optimizer, device, show):
+    train_loss = 0
+    correct = 0
+    total = 0
+    for batch_idx, (inputs, targets) in enumerate(loader):
+        inputs, targets = inputs.to(device), targets.to(device)
+        optimizer.zero_grad()
+        outputs = model(inputs)
+        loss = F.cross_entropy(outputs, targets)
+        loss.backward()
+        optimizer.step()
+
+        train_loss += loss.item()
+        _, predicted = outputs.max(1)
+        total += targets.size(0)
+        correct += predicted.eq(targets).sum().item()
+
+        show(batch_idx, len(loader), 'Loss: %.3f | Acc: %.3f%% (%d/%d)'
+             % (train_loss/(batch_idx+1), 100.*correct/total, correct, total))
+"""
+
+
+def test_totals_that_are_shown_in_every_step() -> None:
+    """Summed on the device, one transfer a step for what is shown; whole numbers stay whole."""
+    becomes(
+        BAR,
+        """
+        def train(model: torch.nn.Module, loader, optimizer, device, show):
+            train_loss = torch.zeros(1).to(device)
+            correct = torch.zeros(1, dtype=torch.long).to(device)
+            total = 0
+            for batch_idx, (inputs, targets) in enumerate(loader):
+                inputs, targets = inputs.to(device), targets.to(device)
+                optimizer.zero_grad()
+                outputs = model(inputs)
+                loss = F.cross_entropy(outputs, targets)
+                loss.backward()
+                optimizer.step()
+
+                train_loss += loss.detach()
+                _, predicted = outputs.max(1)
+                total += targets.size(0)
+                correct += predicted.eq(targets).sum()
+                step_values = torch.stack((train_loss.reshape(()), correct.reshape(()))).detach()
+                torch_xla.sync()
+                train_loss_value, correct_value = step_values.tolist()
+
+                show(batch_idx, len(loader), 'Loss: %.3f | Acc: %.3f%% (%d/%d)'
+                     % (train_loss_value/(batch_idx+1), 100.*int(correct_value)/total, int(correct_value), total))
+        """,
+    )
+
+
+GUARDED = """
+for step, x in enumerate(loader):
+    loss = model(x.to(device)).mean()
+    loss_value = loss.item()
+    if not math.isfinite(loss_value):
+        print("Loss is {}, stopping training".format(loss_value))
+        sys.exit(1)
+    loss /= 4
+    loss.backward()
+    if (step + 1) % 4 == 0:
+        optimizer.step()
+        optimizer.zero_grad()
+    meters.update(loss=loss_value)
+"""
+
+
+def test_guard_on_a_loss_that_changes_behind_it() -> None:
+    """The loss is divided in place before the boundary: the tensor is kept as it was, the guard moves."""
+    becomes(
+        GUARDED,
+        """
+        for step, x in enumerate(loader):
+            loss = model(x.to(device)).mean()
+            loss_value = loss.detach()
+            loss /= 4
+            loss.backward()
+            if (step + 1) % 4 == 0:
+                optimizer.step()
+                optimizer.zero_grad()
+            torch_xla.sync()
+            loss_value = loss_value.item()
+            if not math.isfinite(loss_value):
+                print("Loss is {}, stopping training".format(loss_value))
+                sys.exit(1)
+            meters.update(loss=loss_value)
+        """,
+    )
+
+
+STEP_FUNCTION = """
+def train_step(x, y):
+    optimizer.zero_grad()
+    loss = F.mse_loss(model(x), y)
+    loss.backward()
+    optimizer.step()
+    return loss.item()
+
+for epoch in range(3):
+    epoch_loss = 0
+    history = []
+    for i, (x, y) in enumerate(loader):
+        loss = train_step(x.to(device), y.to(device))
+        epoch_loss += loss
+        history.append(loss)
+        if i % 10 == 0:
+            print(f"loss {loss}")
+    print(epoch_loss, max(history))
+"""
+
+
+def test_function_of_a_step_returns_the_tensor() -> None:
+    becomes(
+        STEP_FUNCTION,
+        """
+        def train_step(x, y):
+            optimizer.zero_grad()
+            loss = F.mse_loss(model(x), y)
+            loss.backward()
+            optimizer.step()
+            torch_xla.sync()
+            return loss.detach()
+
+        for epoch in range(3):
+            epoch_loss = torch.zeros(1).to(device)
+            history = []
+            for i, (x, y) in enumerate(loader):
+                loss = train_step(x.to(device), y.to(device))
+                epoch_loss += loss
+                history.append(loss)
+                if i % 10 == 0:
+                    print(f"loss {loss.item()}")
+            history = [value for at in range(0, len(history), 64) for value in torch.stack(history[at : at + 64]).tolist()]
+            epoch_loss = epoch_loss.item()
+            print(epoch_loss, max(history))
+        """,
+    )
+
+
+METERS = """
+class AverageMeter:
+    def __init__(self, name):
+        self.name = name
+        self.reset()
+
+    def reset(self):
+        self.val = self.sum = self.count = self.avg = 0
+
+    def update(self, val, n=1):
+        self.val = val
+        self.sum += val * n
+        self.count += n
+        self.avg = self.sum / self.count
+
+    def __str__(self):
+        return "{name} {val:.3f} ({avg:.3f})".format(**self.__dict__)
+
+def train(epoch):
+    losses = AverageMeter("loss")
+    for i, (x, y) in enumerate(loader):
+        x, y = x.to(device), y.to(device)
+        loss = F.cross_entropy(model(x), y)
+        losses.update(loss.item(), x.size(0))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        if i % 10 == 0:
+            print(losses)
+    return losses.avg
+"""
+
+
+def test_meter_is_given_tensors() -> None:
+    result = port(SETUP + METERS)
+    assert "        losses.update(loss.detach(), x.size(0))\n" in result.text
+    assert "    return float(losses.avg)\n" in result.text
+    assert result.findings == ()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("self.val = val", "self.val = round(val, 3)"),
+        ("self.val = val", "if val > self.val: self.val = val"),
+        ("self.count += n", "self.history.append(val)"),
+        ("if i % 10 == 0:\n            print(losses)", "print(losses)"),
+    ],
+    ids=["rounded", "compared", "collected", "printed in every step"],
+)
+def test_meter_that_needs_numbers(old: str, new: str) -> None:
+    """The read cannot be avoided, only moved behind the boundary."""
+    assert old in METERS
+    result = port(SETUP + METERS.replace(old, new))
+    assert "torch_xla.sync()\n        losses.update(loss.item(), x.size(0))\n" in result.text
+
+
+PROGRESS = """
+bar = tqdm(loader)
+for x, y in bar:
+    loss = F.cross_entropy(model(x.to(device)), y.to(device))
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    bar.set_description(f"loss {loss.item():.3f}")
+"""
+
+
+def test_progress_bar() -> None:
+    becomes(
+        PROGRESS,
+        """
+        bar = tqdm(loader)
+        for step, (x, y) in enumerate(bar):
+            loss = F.cross_entropy(model(x.to(device)), y.to(device))
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            torch_xla.sync()
+            if step % 10 == 0:
+                bar.set_description(f"loss {loss.item():.3f}")
+        """,
+    )
+
+
+class Reordered:
+    """The catalogue with its rules in another order."""
+
+    def __init__(self, seed: int) -> None:
+        self._order = random.Random(seed)
+
+    def select(self, settings: Settings) -> tuple[object, ...]:
+        rules = list(CATALOGUE.select(settings))
+        self._order.shuffle(rules)
+        return tuple(rules)
+
+
+@pytest.mark.parametrize("text", [GAN, BAR, GUARDED, STEP_FUNCTION, METERS, PROGRESS])
+def test_order_of_the_rules_does_not_matter(text: str) -> None:
+    expected = port(SETUP + text)
+    for seed in range(3):
+        assert port(SETUP + text, catalogue=Reordered(seed)) == expected
+
+
+# -------------------------------------------------------------------- totals
+
+
+def total(before: str, after: str, *, start: str = "total = 0.0", end: str = "print(total)") -> None:
+    """A step loop that adds to a total in its last statements."""
+    head = "for i, (x, y) in enumerate(loader):\n    loss = F.cross_entropy(model(x.to(device)), y.to(device))\n"
+    head += "    loss.backward()\n    optimizer.step()\n    torch_xla.sync()\n"
+    text = SETUP + f"{start}\n{head}    {before}\n{end}\n"
+    assert port(text).text.removeprefix(SETUP) == dedent(after).replace("<step>\n", head)
+
+
+def test_total_with_weights_and_quotients() -> None:
+    total(
+        "total += loss.item() * x.size(0) / len(loader)",
+        """\
+        total = torch.zeros(1).to(device)
+        <step>
+            total += loss.detach() * x.size(0) / len(loader)
+        total = total.item()
+        print(total)
+        """,
+    )
+
+
+def test_total_that_nobody_needs_behind_the_loop_is_not_read_there() -> None:
+    total(
+        "total += loss.item()\n    if i % 10 == 0: print(total / (i + 1)); total = 0",
+        """\
+        total = torch.zeros(1).to(device)
+        <step>
+            total += loss.detach()
+            if i % 10 == 0: print(total.item() / (i + 1)); total = torch.zeros(1).to(device)
+        print()
+        """,
+        end="print()",
+    )
+
+
+def test_total_shared_by_a_chain_gets_a_line_of_its_own() -> None:
+    """`a = b = 0` with one tensor for both would add to both."""
+    total(
+        "total += loss.item(); count += 1",
+        """\
+        total = count = 0
+        total = torch.zeros(1).to(device)
+        <step>
+            total += loss.detach(); count += 1
+        total = total.item()
+        print(total)
+        """,
+        start="total = count = 0",
+    )
+
+
+def test_mean_of_a_total_looked_at_now_and_then() -> None:
+    total(
+        "total += loss.item()\n    mean = total / (i + 1)\n    if i % 10 == 0: print(mean)",
+        """\
+        total = torch.zeros(1).to(device)
+        <step>
+            total += loss.detach()
+            mean = total / (i + 1)
+            if i % 10 == 0: print(mean.item())
+        print()
+        """,
+        end="print()",
+    )
+
+
+def test_total_that_is_a_tensor_already() -> None:
+    total(
+        "total[0] += loss.item()",
+        """\
+        total = torch.zeros(2).to(device)
+        <step>
+            total[0] += loss.detach()
+        print(total)
+        """,
+        start="total = torch.zeros(2).to(device)",
+    )
+
+
+def test_total_that_lives_longer_than_the_loop() -> None:
+    total(
+        "state.total += loss.item()",
+        """\
+        state = load()
+        device_total = torch.zeros(1).to(device)
+        <step>
+            device_total += loss.detach()
+        state.total += device_total.item()
+        print(state)
+        """,
+        start="state = load()",
+        end="print(state)",
+    )
+
+
+def test_total_that_a_function_shows_behind_the_loop() -> None:
+    """The function sees the number there: the variable itself must not be a tensor meanwhile."""
+    total(
+        "total += loss.item()",
+        """\
+        total = 0.0
+        def show(): print(total)
+        device_total = torch.zeros(1).to(device)
+        <step>
+            device_total += loss.detach()
+        total += device_total.item()
+        show()
+        """,
+        start="total = 0.0\ndef show(): print(total)",
+        end="show()",
+    )
+
+
+def test_norm_of_all_gradients() -> None:
+    """One read instead of one for each parameter, and that one behind the boundary."""
+    becomes(
+        """
+        for x in loader:
+            loss = model(x.to(device)).mean()
+            loss.backward()
+            norm = 0
+            for p in model.parameters():
+                norm += p.grad.norm(2).item() ** 2
+            optimizer.step()
+            optimizer.zero_grad()
+            torch_xla.sync()
+            print(norm ** 0.5)
+        """,
+        """
+        for x in loader:
+            loss = model(x.to(device)).mean()
+            loss.backward()
+            norm = 0
+            for p in model.parameters():
+                norm += p.grad.norm(2).detach() ** 2
+            optimizer.step()
+            optimizer.zero_grad()
+            torch_xla.sync()
+            norm = float(norm)
+            print(norm ** 0.5)
+        """,
+    )
+
+
+@pytest.mark.parametrize(
+    ("start", "body", "end"),
+    [
+        ("total = 0.0", "total += loss.item()\n    if total > 100: break", ""),
+        ("total = 0.0", "total += loss.item()\n    rate = schedule(total)", ""),
+        ("total = 0.0\nshow = lambda: print(total)", "total += loss.item()", ""),
+        ("total = 1.0", "total += loss.item()\n    if i % 9 == 0: print(total)", ""),
+        ("total = 0.0", "total += round(loss.item(), 3)", ""),
+        ("total = 0.0", "total += loss.item() if i else 0.0", ""),
+        ("total = 0.0", "total += int(loss)", ""),
+        ("totals = [0.0, 0.0]", "totals[i % 2] += loss.item()", ""),
+        ("total = 0.0", "total += loss.item()\n    total = max(total, 1.0)", ""),
+    ],
+)
+def test_totals_that_stay_on_the_host(start: str, body: str, end: str) -> None:
+    """Somebody looks at the number in every step, or it cannot be computed where it is: the read stays."""
+    text = f"{start}\nfor i, x in enumerate(loader):\n    loss = model(x.to(device)).mean()\n    loss.backward()\n"
+    text += f"    optimizer.step()\n    torch_xla.sync()\n    {body}\n{end}"
+    assert port(SETUP + text, select=("TPU104",)).text == SETUP + text
+
+
+# -------------------------------------------------------------------- lists
+
+
+def test_list_that_the_loop_looks_at() -> None:
+    stays(
+        """
+        losses = []
+        for x in loader:
+            loss = model(x.to(device)).mean()
+            loss.backward()
+            optimizer.step()
+            torch_xla.sync()
+            losses.append(loss.item())
+            if len(losses) > 3:
+                break
+        """
+    )
+
+
+def test_list_of_pairs_and_list_of_a_function() -> None:
+    """Neither is a list of numbers, or nobody knows which list it is."""
+    stays(
+        """
+        pairs = []
+        for i, x in enumerate(loader):
+            loss = model(x.to(device)).mean()
+            loss.backward()
+            optimizer.step()
+            torch_xla.sync()
+            pairs.append((i, loss.item()))
+        """
+    )
+    stays(
+        """
+        for x in loader:
+            loss = model(x.to(device)).mean()
+            loss.backward()
+            optimizer.step()
+            torch_xla.sync()
+            history().append(loss.item())
+        """
+    )
+
+
+# -------------------------------------------------------------------- moving behind the boundary
+
+
+def moved(body: str, expected: str) -> None:
+    """Statements between the forward pass and the update of a step loop with a boundary."""
+    before = "for i, x in enumerate(loader):\n    loss = model(x.to(device)).mean()\n"
+    after = "    loss.backward()\n    optimizer.step()\n    torch_xla.sync()\n"
+    result = port(SETUP + before + body + after, select=("TPU101", "TPU102"))
+    assert result.text.removeprefix(SETUP + before) == expected.replace("<step>\n", after)
+
+
+def test_comments_and_order_are_kept() -> None:
+    moved(
+        "    # first\n    print(loss.item())  # one\n    print('step', i)\n    print(f'{loss}')  # two\n",
+        "<step>\n    # first\n    print(loss.item())  # one\n    print('step', i)\n    print(f'{loss}')  # two\n",
+    )
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "    print(loss.item(), scheduler.get_last_lr())\n    scheduler.step()\n",
+        "    print(loss.item(), i)\n    i = i + 1\n",
+        "    print(model.weight.sum().item())\n",
+        "    print(loss.item()); x = 1\n",
+        "    values = [loss.item()]\n    rate = schedule(values)\n    loss = loss * rate\n",
+        "    if i:\n        print(loss.item())\n        loss = loss * 2\n",
+    ],
+    ids=["learning rate", "counter", "parameter", "shared line", "needed for the step", "within the step"],
+)
+def test_statements_that_would_show_something_else_behind_the_update(body: str) -> None:
+    text = SETUP + f"for i, x in enumerate(loader):\n    loss = model(x.to(device)).mean()\n{body}"
+    text += "    loss.backward()\n    optimizer.step()\n    torch_xla.sync()\n"
+    result = port(text, select=("TPU101", "TPU102"))
+    assert result.text == text
+    assert result.findings != ()
+
+
+def test_no_fix_moves_a_read_without_a_boundary() -> None:
+    text = "for x in loader:\n    loss = model(x.to(device)).mean()\n    print(loss.item())\n"
+    text += "    loss.backward()\n    optimizer.step()\n"
+    assert port(SETUP + text, select=("TPU101",)).text == SETUP + text
+
+
+# -------------------------------------------------------------------- what is found, and how bad it is
+
+
+def step(body: str, behind: str = "pass") -> str:
+    return f"""
+for i, (x, y) in enumerate(loader):
+    x = x.to(device)
+    output = model(x)
+    loss = F.cross_entropy(output, y.to(device))
+    {body}
+    loss.backward()
+    optimizer.step()
+    torch_xla.sync()
+    {behind}
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        ("a = loss.item()", "TPU101"),
+        ("a = float(loss)", "TPU101"),
+        ("a = output.tolist()", "TPU101"),
+        ("a = output.detach().cpu().numpy()", "TPU101"),
+        ("a = output.to('cpu')", "TPU101"),
+        ("a = output.to(torch.device('cpu'), non_blocking=True)", "TPU101"),
+        ("a = math.exp(loss)", "TPU101"),
+        ("print(loss)", "TPU102"),
+        ("a = f'{i} {loss:.3f}'", "TPU102"),
+        ("a = '%.3f' % loss", "TPU102"),
+        ("a = '{:.3f}'.format(loss)", "TPU102"),
+        ("a = str(loss)", "TPU102"),
+        ("log.info('%s', loss)", "TPU102"),
+        ("bar.set_postfix({'loss': loss})", "TPU102"),
+        ("writer.add_scalar('loss', loss, i)", "TPU102"),
+        ("writer.add_scalars('losses', {'train': loss}, i)", "TPU102"),
+        ("assert loss < 10", "TPU103"),
+        ("a = 1 if loss > 1 else 2", "TPU103"),
+        ("a = [t for t in (1, 2) if loss > t]", "TPU103"),
+    ],
+)
+def test_reads_of_every_sort(body: str, code: str) -> None:
+    assert check(step(body)) == [(code, "error")]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "a = loss.detach()",
+        "a = output.argmax(1) == y.to(device)",
+        "a = torch.isnan(loss)",
+        "a = loss.shape, loss.size(), loss.dim(), loss.numel(), loss.dtype, loss.device, len(output)",
+        "a = y.sum().item() + float(y[0]) + len(y.tolist())",
+        "a = y.numpy().mean(); print(y, a)",
+        "a = torch.tensor([1.0, 2.0]).tolist()",
+        "a = {'loss': loss}.items()",
+        "a = [part for part in output]",
+        "a = sum([loss, loss])",
+        "a = torch.where(loss > 1, loss, 2 * loss)",
+        "a = loss is None or loss.requires_grad",
+        "a = lambda: loss.item()",
+        "print('step', i, len(x), output.shape, f'{output.size(0)}')",
+        "a = settings.item() if callable(settings.item) else settings.cpu()",
+    ],
+)
+def test_what_does_not_read(body: str) -> None:
+    assert check(step(body)) == []
+
+
+def test_one_read_behind_the_boundary_is_what_logging_costs() -> None:
+    assert check(step("pass", "print(loss.item())")) == []
+
+
+def test_branch_behind_the_boundary_is_a_transfer_in_every_step() -> None:
+    assert check(step("pass", "if loss > 100: break")) == [("TPU103", "warning")]
+
+
+@pytest.mark.parametrize(
+    "gate",
+    [
+        "if i % 10 == 0:",
+        "if (i + 1) % 10 == 0 and i > 0:",
+        "if not i % 10:",
+        "if i == 0:",
+        "if i % 10 == 0 or i == 5:",
+    ],
+)
+def test_log_interval(gate: str) -> None:
+    assert check(step("pass", f"{gate} print(loss.item(), output.mean().item())")) == []
+    assert check(step(f"{gate} print(loss.item())")) == [("TPU101", "warning")]
+
+
+def test_condition_that_is_no_interval() -> None:
+    assert ("TPU106", "warning") in check(
+        step("pass", "if verbose: pass\n    print(loss.item(), output.mean().item(), loss)")
+    )
+
+
+def test_evaluation_batches() -> None:
+    text = """
+    with torch.no_grad():
+        for i, (x, y) in enumerate(loader):
+            output = model(x.to(device))
+            torch_xla.sync()
+            {}
+    """
+    assert check(text.format("outputs.append(output.cpu())")) == [("TPU101", "warning")]
+    assert check(text.format("print(output)")) == [("TPU102", "warning")]
+    assert check(text.format("if output.max() > 1: break")) == [("TPU103", "warning")]
+    assert check(text.format("if i == 0: print(output.cpu())")) == []
+
+
+def test_script_without_a_device_reads_nothing_from_it() -> None:
+    text = """
+    import torch
+    model = torch.nn.Linear(4, 3)
+    optimizer = torch.optim.SGD(model.parameters())
+    for x in batches:
+        loss = model(x).mean()
+        print(loss.item())
+        loss.backward()
+        optimizer.step()
+    """
+    result = lint(SourceFile.from_text(dedent(text)), Settings(select=FAMILY, preview=True), CATALOGUE)
+    assert result.findings == ()
+
+
+def test_read_of_something_unknown() -> None:
+    text = "for x in batches:\n    score = metric(x)\n    print(score.item(), float(score))\n    loss.backward()\n"
+    text += "    optimizer.step()\n    torch_xla.sync()\n"
+    assert check(text) == []

@@ -1,0 +1,557 @@
+"""Step boundaries: where they go, and loops that must be left alone."""
+
+from __future__ import annotations
+
+import ast
+from textwrap import dedent
+
+import pytest
+
+from tpulint.catalog import load
+from tpulint.config import Settings
+from tpulint.linter import lint
+from tpulint.model import Applicability, FileResult, Severity
+from tpulint.source import SourceFile
+
+CATALOGUE = load()
+FAMILY = ("TPU301", "TPU302")
+
+
+def port(text: str, *, unsafe: bool = True, select: tuple[str, ...] = FAMILY) -> FileResult:
+    settings = Settings(select=select, preview=True, fix=True, unsafe_fixes=unsafe)
+    result = lint(SourceFile.from_text(text), settings, CATALOGUE)
+    assert result.error == ""
+    ast.parse(result.text)
+    again = lint(SourceFile.from_text(result.text), settings, CATALOGUE)
+    assert again.text == result.text, "a second run changes the text"
+    return result
+
+
+def check(text: str, select: tuple[str, ...] = FAMILY) -> FileResult:
+    return lint(SourceFile.from_text(dedent(text).lstrip("\n")), Settings(select=select, preview=True), CATALOGUE)
+
+
+def becomes(before: str, after: str, *, unsafe: bool = False, select: tuple[str, ...] = FAMILY) -> None:
+    result = port(dedent(before).lstrip("\n"), unsafe=unsafe, select=select)
+    assert result.text == dedent(after).lstrip("\n")
+    assert result.findings == ()
+
+
+def stays(text: str) -> None:
+    text = dedent(text).lstrip("\n")
+    result = port(text)
+    assert result.text == text
+    assert result.findings == ()
+
+
+# -------------------------------------------------------------------- where the boundary goes
+
+
+def test_update_in_a_method_of_a_trainer() -> None:
+    becomes(
+        """
+        import torch
+
+
+        class Trainer:
+            def __init__(self, model, optimizer, loader, device):
+                self.model = model.to(device)
+                self.optimizer = optimizer
+                self.loader = loader
+
+            def run_batch(self, x, y):
+                self.optimizer.zero_grad()
+                loss = torch.nn.functional.mse_loss(self.model(x), y)
+                loss.backward()
+                self.optimizer.step()
+                return loss
+
+            def run_epoch(self):
+                for x, y in self.loader:
+                    self.run_batch(x, y)
+        """,
+        """
+        import torch
+        import torch_xla
+
+
+        class Trainer:
+            def __init__(self, model, optimizer, loader, device):
+                self.model = model.to(device)
+                self.optimizer = optimizer
+                self.loader = loader
+
+            def run_batch(self, x, y):
+                self.optimizer.zero_grad()
+                loss = torch.nn.functional.mse_loss(self.model(x), y)
+                loss.backward()
+                self.optimizer.step()
+                torch_xla.sync()
+                return loss
+
+            def run_epoch(self):
+                for x, y in self.loader:
+                    self.run_batch(x, y)
+        """,
+    )
+
+
+def test_updates_in_two_functions_have_one_boundary_in_the_loop() -> None:
+    becomes(
+        """
+        import torch
+
+        def update_critic(critic, optimizer, x):
+            optimizer.zero_grad()
+            critic(x).mean().backward()
+            optimizer.step()
+
+        def update_actor(actor, optimizer, x):
+            optimizer.zero_grad()
+            actor(x).mean().backward()
+            optimizer.step()
+
+        def train(actor, critic, first, second, loader, device):
+            for step, x in enumerate(loader):
+                x = x.to(device)
+                update_critic(critic, first, x)
+                update_actor(actor, second, x)
+                if step % 10 == 0:
+                    print(step)
+        """,
+        """
+        import torch
+        import torch_xla
+
+        def update_critic(critic, optimizer, x):
+            optimizer.zero_grad()
+            critic(x).mean().backward()
+            optimizer.step()
+
+        def update_actor(actor, optimizer, x):
+            optimizer.zero_grad()
+            actor(x).mean().backward()
+            optimizer.step()
+
+        def train(actor, critic, first, second, loader, device):
+            for step, x in enumerate(loader):
+                x = x.to(device)
+                update_critic(critic, first, x)
+                update_actor(actor, second, x)
+                torch_xla.sync()
+                if step % 10 == 0:
+                    print(step)
+        """,
+    )
+
+
+def test_inner_loop_of_the_critic_and_the_loop_around_it() -> None:
+    """Both loops train; the work of the outer one must not run into the next inner turn forever."""
+    becomes(
+        """
+        import torch
+        device = torch.device("cuda")
+        critic, actor = torch.nn.Linear(2, 1).to(device), torch.nn.Linear(2, 2).to(device)
+        first, second = torch.optim.SGD(critic.parameters()), torch.optim.SGD(actor.parameters())
+        for step in range(100):
+            for _ in range(5):
+                critic(torch.randn(4, 2, device=device)).mean().backward()
+                first.step()
+                first.zero_grad()
+            actor(torch.randn(4, 2, device=device)).mean().backward()
+            second.step()
+        """,
+        """
+        import torch
+        import torch_xla
+        device = torch.device("cuda")
+        critic, actor = torch.nn.Linear(2, 1).to(device), torch.nn.Linear(2, 2).to(device)
+        first, second = torch.optim.SGD(critic.parameters()), torch.optim.SGD(actor.parameters())
+        for step in range(100):
+            for _ in range(5):
+                critic(torch.randn(4, 2, device=device)).mean().backward()
+                first.step()
+                first.zero_grad()
+                torch_xla.sync()
+            actor(torch.randn(4, 2, device=device)).mean().backward()
+            second.step()
+            torch_xla.sync()
+        """,
+    )
+
+
+def test_closure() -> None:
+    becomes(
+        """
+        import torch
+        device = torch.device("cuda")
+        model = torch.nn.Linear(2, 1).to(device)
+        optimizer = torch.optim.LBFGS(model.parameters())
+        for step in range(20):
+            def closure():
+                optimizer.zero_grad()
+                loss = model(torch.ones(1, 2, device=device)).mean()
+                loss.backward()
+                return loss
+            optimizer.step(closure)
+        """,
+        """
+        import torch
+        import torch_xla
+        device = torch.device("cuda")
+        model = torch.nn.Linear(2, 1).to(device)
+        optimizer = torch.optim.LBFGS(model.parameters())
+        for step in range(20):
+            def closure():
+                optimizer.zero_grad()
+                loss = model(torch.ones(1, 2, device=device)).mean()
+                loss.backward()
+                return loss
+            optimizer.step(closure)
+            torch_xla.sync()
+        """,
+    )
+
+
+@pytest.mark.parametrize(
+    "update",
+    [
+        "optimizers['model'].zero_grad(); loss.backward(); optimizers['model'].step()",
+        "for one in optimizers: one.zero_grad()\n    loss.backward()\n    for one in optimizers: one.step()",
+        "loss_scaler(loss, optimizer, parameters=model.parameters())\n    optimizer.zero_grad()",
+        "scaler.scale(loss).backward()\n    scaler.step(optimizer)\n    scaler.update()\n    optimizer.zero_grad()",
+        "loss.backward()\n    with torch.no_grad():\n        for p in model.parameters(): p.sub_(0.1 * p.grad)",
+    ],
+)
+def test_updates_known_by_what_is_done_with_them(update: str) -> None:
+    """Nothing says what these objects are but that their gradients are cleared, or parameters change by gradients."""
+    text = f"import torch\nfrom lib import *\nfor x in batches:\n    loss = model(x.to(device)).mean()\n    {update}\n"
+    result = port(text, unsafe=False)
+    assert result.text.endswith("torch_xla.sync()\n")
+    assert result.findings == ()
+
+
+def test_object_that_only_steps_is_likely_an_optimizer() -> None:
+    text = """
+    import torch
+    from lib import *
+    for x in batches:
+        model.zero_grad()
+        model(x.to(device)).mean().backward()
+        updater.step()
+    """
+    (finding,) = check(text).findings
+    assert finding.fix is not None
+    assert finding.fix.applicability is Applicability.UNSAFE
+
+
+@pytest.mark.parametrize("call", ["scheduler.step()", "env.step(action)", "profiler.step()", "self.step()"])
+def test_other_things_that_step(call: str) -> None:
+    stays(
+        f"""
+        import torch
+        from lib import *
+        for x in batches:
+            model(x.to(device)).mean().backward()
+            {call}
+        """
+    )
+
+
+def test_boundary_stands_behind_device_work_and_in_front_of_clocks_and_files() -> None:
+    becomes(
+        """
+        import time
+        import torch
+        import torch.nn.functional as F
+
+        def count_right(output, target):
+            with torch.no_grad():
+                _, guess = output.topk(1)
+                return (guess.t() == target).sum()
+
+        def train(model, optimizer, ema, loader, device):
+            right = 0
+            for step, (x, y) in enumerate(loader):
+                x, y = x.to(device), y.to(device)
+                output = model(x)
+                loss = F.cross_entropy(output, y)
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+                ema.update(model)
+
+                # accuracy
+                right += count_right(output, y)
+                seen = step * len(x)  # on the host
+                elapsed = time.time() - begin
+                if step % 500 == 0:
+                    torch.save(model.state_dict(), "last.pt")
+        """,
+        """
+        import time
+        import torch
+        import torch.nn.functional as F
+        import torch_xla
+
+        def count_right(output, target):
+            with torch.no_grad():
+                _, guess = output.topk(1)
+                return (guess.t() == target).sum()
+
+        def train(model, optimizer, ema, loader, device):
+            right = 0
+            for step, (x, y) in enumerate(loader):
+                x, y = x.to(device), y.to(device)
+                output = model(x)
+                loss = F.cross_entropy(output, y)
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+                ema.update(model)
+
+                # accuracy
+                right += count_right(output, y)
+                torch_xla.sync()
+                seen = step * len(x)  # on the host
+                elapsed = time.time() - begin
+                if step % 500 == 0:
+                    torch.save(model.state_dict(), "last.pt")
+        """,
+    )
+
+
+def test_skipped_micro_batches() -> None:
+    becomes(
+        """
+        import torch
+        def train(model, optimizer, loader, device):
+            for i, x in enumerate(loader):
+                model(x.to(device)).mean().backward()
+                if (i + 1) % 8 != 0:
+                    continue
+                optimizer.step()
+                optimizer.zero_grad()
+        """,
+        """
+        import torch
+        import torch_xla
+        def train(model, optimizer, loader, device):
+            for i, x in enumerate(loader):
+                model(x.to(device)).mean().backward()
+                if (i + 1) % 8 != 0:
+                    continue
+                optimizer.step()
+                optimizer.zero_grad()
+                torch_xla.sync()
+        """,
+    )
+
+
+def test_boundary_takes_the_place_of_a_wait_for_cuda() -> None:
+    becomes(
+        """
+        import torch
+        def train(model: torch.nn.Module, optimizer, loader, device):
+            for x in loader:
+                optimizer.zero_grad()
+                model(x.to(device)).mean().backward()
+                optimizer.step()
+                torch.cuda.synchronize()
+        """,
+        """
+        import torch
+        import torch_xla
+        def train(model: torch.nn.Module, optimizer, loader, device):
+            for x in loader:
+                optimizer.zero_grad()
+                model(x.to(device)).mean().backward()
+                optimizer.step()
+                torch_xla.sync()
+        """,
+        unsafe=True,
+        select=(*FAMILY, "TPU010"),
+    )
+
+
+def test_tabs_carriage_returns_and_no_newline_at_the_end() -> None:
+    before = (
+        "import torch\r\nfor x in b:\r\n\tloss = m(x.to(device))\r\n\tloss.backward()\r\n\to.zero_grad()\r\n\to.step()"
+    )
+    after = before.replace("torch\r\n", "torch\r\nimport torch_xla\r\n", 1) + "\r\n\ttorch_xla.sync()"
+    assert port(before, unsafe=False).text == after
+
+
+# -------------------------------------------------------------------- what is left alone
+
+
+def test_script_without_a_device() -> None:
+    """Nothing in it has to do with a device: it runs on the host, and is meant to."""
+    stays(
+        """
+        import torch
+        model = torch.nn.Linear(2, 1)
+        optimizer = torch.optim.SGD(model.parameters())
+        for x in batches:
+            optimizer.zero_grad()
+            model(x).mean().backward()
+            optimizer.step()
+        """
+    )
+
+
+def test_optimizer_is_defined_not_used() -> None:
+    stays(
+        """
+        import torch
+
+        class Descent(torch.optim.Optimizer):
+            def step(self):
+                for p in self.params:
+                    p.data.add_(p.grad, alpha=-0.1)
+
+        def to_device(x, device):
+            for part in x:
+                part.to(device).backward()
+        """
+    )
+
+
+def test_device_loader_passed_to_a_function() -> None:
+    stays(
+        """
+        import torch
+        import torch_xla
+        from torch_xla.distributed.parallel_loader import MpDeviceLoader
+
+        def train(model, optimizer, batches):
+            for x in batches:
+                optimizer.zero_grad()
+                model(x).mean().backward()
+                optimizer.step()
+
+        def main(model, optimizer, loader):
+            train(model, optimizer, MpDeviceLoader(loader, torch_xla.device()))
+        """
+    )
+
+
+def test_boundary_in_a_helper() -> None:
+    stays(
+        """
+        import torch
+        import torch_xla
+
+        def finish(optimizer):
+            optimizer.step()
+            torch_xla.sync()
+
+        def train(model, optimizer, loader, device):
+            for x in loader:
+                model(x.to(device)).mean().backward()
+                finish(optimizer)
+                optimizer.zero_grad()
+        """
+    )
+
+
+# -------------------------------------------------------------------- evaluation
+
+
+def test_evaluation_behind_eval_without_no_grad() -> None:
+    result = check(
+        """
+        import torch
+        def score(model: torch.nn.Module, loader, device):
+            model.eval()
+            right = 0
+            for x, y in loader:
+                right += (model(x.to(device)).argmax(1) == y.to(device)).sum()
+            return right.item()
+        """
+    )
+    assert [(finding.code, finding.severity) for finding in result.findings] == [("TPU302", Severity.WARNING)]
+
+
+def test_train_mode_is_no_evaluation() -> None:
+    stays(
+        """
+        import torch
+        def warm_up(model: torch.nn.Module, loader, device):
+            model.eval()
+            model.train()
+            for x in loader:
+                model(x.to(device))
+        """
+    )
+
+
+def test_loop_over_layers_is_no_evaluation() -> None:
+    stays(
+        """
+        import torch
+        @torch.no_grad()
+        def forward(layers: torch.nn.ModuleList, heads: torch.nn.ModuleList, x, device):
+            x = x.to(device)
+            for layer in layers:
+                x = layer(x)
+            for i in range(len(heads)):
+                x = heads[i](x)
+            return x
+        """
+    )
+
+
+def test_evaluation_of_a_framework() -> None:
+    stays(
+        """
+        import torch
+        from accelerate import Accelerator
+        accelerator = Accelerator()
+        model = accelerator.prepare(torch.nn.Linear(2, 1))
+        with torch.no_grad():
+            for x in batches:
+                accelerator.gather(model(x))
+        """
+    )
+
+
+def test_evaluation_within_a_step_loop() -> None:
+    """A function that a step starts now and then has a boundary of its own in each of its batches."""
+    becomes(
+        """
+        import torch
+        @torch.no_grad()
+        def validate(model, loader, device):
+            total = 0
+            for x in loader:
+                total += model(x.to(device)).sum()
+            return total.item()
+        def train(model: torch.nn.Module, optimizer, loader, device):
+            for step, x in enumerate(loader):
+                optimizer.zero_grad()
+                model(x.to(device)).mean().backward()
+                optimizer.step()
+                if step % 100 == 0:
+                    print(validate(model, loader, device))
+        """,
+        """
+        import torch
+        import torch_xla
+        @torch.no_grad()
+        def validate(model, loader, device):
+            total = 0
+            for x in loader:
+                total += model(x.to(device)).sum()
+                torch_xla.sync()
+            return total.item()
+        def train(model: torch.nn.Module, optimizer, loader, device):
+            for step, x in enumerate(loader):
+                optimizer.zero_grad()
+                model(x.to(device)).mean().backward()
+                optimizer.step()
+                torch_xla.sync()
+                if step % 100 == 0:
+                    print(validate(model, loader, device))
+        """,
+    )
