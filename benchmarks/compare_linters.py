@@ -82,7 +82,9 @@ def main() -> None:
     parser.add_argument("--files", type=int, default=50, help="size of the sample")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--skip", action="append", default=[], help="leave a tool out (it may be very slow on many files)")
+    parser.add_argument(
+        "--skip", action="append", default=[], help="leave a tool out (it may be very slow on many files)"
+    )
     args = parser.parse_args()
 
     files = list(python_files(args.paths))
@@ -101,12 +103,29 @@ def main() -> None:
     tools = {
         "tpulint, cold": [*tpulint, "--no-cache", *names],
         "tpulint, warm": [*tpulint, *names],
-        "ruff F,E,NPY, cold": [str(rivals / "ruff"), "check", "--select", "F,E,NPY", "--output-format", "concise", "--no-cache", *names],
-        "ruff F,E,NPY, warm": [str(rivals / "ruff"), "check", "--select", "F,E,NPY", "--output-format", "concise", *names],
+        "ruff F,E,NPY, cold": [
+            str(rivals / "ruff"),
+            "check",
+            "--select",
+            "F,E,NPY",
+            "--output-format",
+            "concise",
+            "--no-cache",
+            *names,
+        ],
+        "ruff F,E,NPY, warm": [
+            str(rivals / "ruff"),
+            "check",
+            "--select",
+            "F,E,NPY",
+            "--output-format",
+            "concise",
+            *names,
+        ],
         "TorchFix": [str(rivals / "torchfix"), "--select", "ALL", "-j1", *names],
         "Fixit": [str(rivals / "fixit"), "lint", *names],
         "python -c pass": [sys.executable, "-c", "pass"],
-    }  # fmt: skip
+    }
     results: dict[str, list[tuple[float, float, float]]] = {name: [] for name in tools if name not in args.skip}
     for name in results:
         if "warm" in name:

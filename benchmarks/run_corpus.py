@@ -69,7 +69,13 @@ def judge(path: str) -> Outcome:
         if lint(source.with_text(result.text), settings, catalogue).text != result.text:
             broken.append(f"{label}: a second run changes the text")
     findings = tuple(
-        (f.code, f.severity.label, source.position(f.span.start)[0], f.message, source.line(source.position(f.span.start)[0]).strip())
+        (
+            f.code,
+            f.severity.label,
+            source.position(f.span.start)[0],
+            f.message,
+            source.line(source.position(f.span.start)[0]).strip(),
+        )
         for f in checked.findings
     )
     return Outcome(path, True, findings, (changed[0], changed[1]), tuple(broken))
@@ -94,12 +100,17 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--select", default="", help="prefix of the codes to sample")
     args = parser.parse_args()
-    files = sorted(str(file) for path in args.paths for file in (Path(path).rglob("*.py") if Path(path).is_dir() else [Path(path)]))
+    files = sorted(
+        str(file) for path in args.paths for file in (Path(path).rglob("*.py") if Path(path).is_dir() else [Path(path)])
+    )
     with ProcessPoolExecutor(args.jobs) as pool:
         outcomes = list(pool.map(safely, files, chunksize=20))
     codes = Counter((code, severity) for outcome in outcomes for code, severity, *_ in outcome.findings)
-    print(f"{len(files)} files, {sum(not o.readable for o in outcomes)} unreadable, {sum(bool(o.findings) for o in outcomes)} with findings, "
-          f"{sum(o.changed[0] for o in outcomes)} changed by --fix, {sum(o.changed[1] for o in outcomes)} by --unsafe-fixes")  # fmt: skip
+    print(
+        f"{len(files)} files, {sum(not o.readable for o in outcomes)} unreadable, "
+        f"{sum(bool(o.findings) for o in outcomes)} with findings, {sum(o.changed[0] for o in outcomes)} changed by "
+        f"--fix, {sum(o.changed[1] for o in outcomes)} by --unsafe-fixes"
+    )
     for (code, severity), number in sorted(codes.items()):
         print(f"{number:6} {code} {severity}")
     failures = [(outcome.path, reason) for outcome in outcomes for reason in outcome.broken]
@@ -108,7 +119,9 @@ def main() -> int:
         print(f"  {path}: {reason}")
     if args.sample:
         pool_of_findings = [(o.path, *f) for o in outcomes for f in o.findings if f[0].startswith(args.select)]
-        for path, code, severity, row, message, line in random.Random(args.seed).sample(pool_of_findings, min(args.sample, len(pool_of_findings))):
+        for path, code, severity, row, message, line in random.Random(args.seed).sample(
+            pool_of_findings, min(args.sample, len(pool_of_findings))
+        ):
             print(f"{path}:{row}: {code} {severity} {message}\n    {line[:160]}")
     return 1 if failures else 0
 

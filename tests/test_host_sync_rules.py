@@ -235,6 +235,7 @@ for epoch in range(3):
 
 
 def test_function_of_a_step_returns_the_tensor() -> None:
+    """What the loop does with it on the device belongs to the step: the boundary stands behind that."""
     becomes(
         STEP_FUNCTION,
         """
@@ -243,7 +244,6 @@ def test_function_of_a_step_returns_the_tensor() -> None:
             loss = F.mse_loss(model(x), y)
             loss.backward()
             optimizer.step()
-            torch_xla.sync()
             return loss.detach()
 
         for epoch in range(3):
@@ -253,12 +253,16 @@ def test_function_of_a_step_returns_the_tensor() -> None:
                 loss = train_step(x.to(device), y.to(device))
                 epoch_loss += loss
                 history.append(loss)
+                torch_xla.sync()
                 if i % 10 == 0:
                     print(f"loss {loss.item()}")
-            history = [value for at in range(0, len(history), 64) for value in torch.stack(history[at : at + 64]).tolist()]
+            history = [<numbers>]
             epoch_loss = epoch_loss.item()
             print(epoch_loss, max(history))
-        """,
+        """.replace(
+            "<numbers>",
+            "value for at in range(0, len(history), 64) for value in torch.stack(history[at : at + 64]).tolist()",
+        ),
     )
 
 

@@ -117,19 +117,23 @@ def undefined_names(text: str) -> set[str]:
     return looked_up - bound - {"__file__", "__name__", *dir(builtins)}
 
 
+FOR_THEIR_EFFECT = {"annotations", "torch_xla", "xla_backend"}
+"""Imports that nobody has to read: the last two register a device and a backend of torch.distributed."""
+
+
 def unused_imports(text: str) -> set[str]:
-    """Names that the module imports at its top level and nobody reads."""
+    """Names that the module imports at its top level and nobody reads. An import with a comment is not counted: a fix
+    does not take comments away, and this one may say why the import is there."""
     tree = ast.parse(text)
+    rows = rows_of(text)
     imported = {
         alias.asname or alias.name.partition(".")[0]
         for node in tree.body
         if isinstance(node, ast.Import | ast.ImportFrom)
+        if not any("#" in row for row in rows[node.lineno - 1 : node.end_lineno])
         for alias in node.names
     }
-    # This one is imported for what the import does: it registers the backend of torch.distributed.
-    return (
-        imported - {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} - {"annotations", "xla_backend"}
-    )
+    return imported - {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} - FOR_THEIR_EFFECT
 
 
 def superfluous_passes(text: str) -> int:

@@ -25,8 +25,16 @@ class FileContext:
 
     __slots__ = ("_imports", "index", "options", "portable", "rule", "runtime", "source", "target")
 
-    def __init__(self, index: SemanticIndex, rule: Rule, target: Target, options: Mapping[str, object], *, portable: bool = False,
-                 runtime: str = "auto") -> None:  # fmt: skip
+    def __init__(
+        self,
+        index: SemanticIndex,
+        rule: Rule,
+        target: Target,
+        options: Mapping[str, object],
+        *,
+        portable: bool = False,
+        runtime: str = "auto",
+    ) -> None:
         self.index = index
         self.source: SourceFile = index.source
         self.rule = rule
@@ -38,14 +46,31 @@ class FileContext:
         """``auto``: fixes may import tpulint_runtime; ``never``: such fixes are only shown."""
         self._imports = ImportTable(index)
 
-    def finding(self, where: ast.AST | Span, message: str, fix: Fix | FixBuilder | None = None, *, severity: Severity | None = None,
-                certainty: Certainty = Certainty.CERTAIN, help: str = "", related: tuple[tuple[Span, str], ...] = ()) -> Finding:  # fmt: skip
+    def finding(
+        self,
+        where: ast.AST | Span,
+        message: str,
+        fix: Fix | FixBuilder | None = None,
+        *,
+        severity: Severity | None = None,
+        certainty: Certainty = Certainty.CERTAIN,
+        help: str = "",
+        related: tuple[tuple[Span, str], ...] = (),
+    ) -> Finding:
         """One place this rule speaks about. A builder whose fix turned out impossible gives a finding without one."""
         span = where if isinstance(where, Span) else self.index.span(where)
         if isinstance(fix, FixBuilder):
             fix = fix.build()
         return Finding(
-            self.rule.code, self.rule.name, span, message, self.rule.severity if severity is None else severity, certainty, fix, help, related
+            self.rule.code,
+            self.rule.name,
+            span,
+            message,
+            self.rule.severity if severity is None else severity,
+            certainty,
+            fix,
+            help,
+            related,
         )
 
     def fix(self, title: str, applicability: Applicability, reason: str, scope: Scope = Scope.EXPRESSION) -> FixBuilder:

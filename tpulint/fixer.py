@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
@@ -114,15 +113,17 @@ def keep_blocks_filled(edits: list[Edit]) -> list[Edit]:
     for suite, gone in deleted.items():
         first, last = min(gone), max(gone)
         if len(gone) < suite.size or any(
-            edit.deletes_from is None and edit.text.strip() and first.span.start <= edit.span.start < last.span.end for edit in edits
+            edit.deletes_from is None and edit.text.strip() and first.span.start <= edit.span.start < last.span.end
+            for edit in edits
         ):
             continue
         edits = [edit._replace(text=edit.placeholder) if edit is first else edit for edit in edits]
     return edits
 
 
-def fix_rounds(source: SourceFile, look: Callable[[SourceFile], tuple[SemanticIndex, list[Finding]]],
-               required: Applicability) -> FixedText:  # fmt: skip
+def fix_rounds(
+    source: SourceFile, look: Callable[[SourceFile], tuple[SemanticIndex, list[Finding]]], required: Applicability
+) -> FixedText:
     """Fix, look again, until nothing is accepted.
 
     ``look`` lints a text. Raises ``BrokenFix`` when a result does not parse or the rounds do not end.

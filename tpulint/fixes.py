@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tpulint.arguments import Piece, in_order, pieces
@@ -16,16 +17,35 @@ if TYPE_CHECKING:
     from tpulint.imports import ImportTable
     from tpulint.semantic import SemanticIndex
 
-_ATOMS = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Constant, ast.List, ast.Dict, ast.Set, ast.ListComp,
-          ast.DictComp, ast.SetComp, ast.JoinedStr)  # fmt: skip
+_ATOMS = (
+    ast.Name,
+    ast.Attribute,
+    ast.Call,
+    ast.Subscript,
+    ast.Constant,
+    ast.List,
+    ast.Dict,
+    ast.Set,
+    ast.ListComp,
+    ast.DictComp,
+    ast.SetComp,
+    ast.JoinedStr,
+)
 _SPACE = re.compile(r"[ \t\f]*")
 
 
 class FixBuilder:
     """Collects the edits of one fix. What cannot be expressed makes the whole fix impossible: ``build`` gives None."""
 
-    def __init__(self, index: SemanticIndex, imports: ImportTable, title: str, applicability: Applicability, reason: str,
-                 scope: Scope = Scope.EXPRESSION) -> None:  # fmt: skip
+    def __init__(
+        self,
+        index: SemanticIndex,
+        imports: ImportTable,
+        title: str,
+        applicability: Applicability,
+        reason: str,
+        scope: Scope = Scope.EXPRESSION,
+    ) -> None:
         self._index = index
         self._imports = imports
         self.title = title
@@ -53,10 +73,12 @@ class FixBuilder:
         if not self.possible or not self._edits:
             return None
         edits = sorted(set(self._edits))
-        for left, right in zip(edits, edits[1:], strict=False):
+        for left, right in pairwise(edits):
             if left.span.end > right.span.start or left.span == right.span:
                 return None
-        return Fix(self.title, tuple(edits), tuple(dict.fromkeys(self._needs)), self.applicability, self.reason, self.scope)
+        return Fix(
+            self.title, tuple(edits), tuple(dict.fromkeys(self._needs)), self.applicability, self.reason, self.scope
+        )
 
     # ---------------------------------------------------------------- edits
 
@@ -184,7 +206,9 @@ class FixBuilder:
         body = function.body
         has_docstring = ast.get_docstring(function, clean=False) is not None
         first = 0
-        while first < len(body) - 1 and (isinstance(body[first], ast.Global | ast.Nonlocal) or (first == 0 and has_docstring)):
+        while first < len(body) - 1 and (
+            isinstance(body[first], ast.Global | ast.Nonlocal) or (first == 0 and has_docstring)
+        ):
             first += 1
         self.insert_before(body[first], text)
 
@@ -334,7 +358,7 @@ class FixBuilder:
         line_start = self._line_start(last.start)
         own_line = not source[line_start : last.start].strip() and len(found) > 1
         gap = f"\n{source[line_start : last.start]}" if own_line else " "
-        # The last code point of the last argument is rewritten with it: another fix that deletes that argument must clash.
+        # The last code point of the last argument is rewritten with it: a fix that deletes that argument must clash.
         tail = Span(last.end - 1, last.end)
         written = next((edit for edit in self._edits if edit.span == tail), None)
         if written is not None:
@@ -378,7 +402,9 @@ class FixBuilder:
 
     def _past_newline(self, offset: int) -> int:
         text = self._index.source.text
-        return offset + (2 if text.startswith("\r\n", offset) else 1 if text[offset : offset + 1] in ("\n", "\r") else 0)
+        return offset + (
+            2 if text.startswith("\r\n", offset) else 1 if text[offset : offset + 1] in ("\n", "\r") else 0
+        )
 
     def _shares_line(self, statement: ast.stmt) -> bool:
         """Whether other code stands on the statement's first or last line."""

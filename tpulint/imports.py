@@ -22,7 +22,9 @@ class ImportTable:
     def __init__(self, index: SemanticIndex) -> None:
         self._index = index
 
-    def local_name(self, module: str, name: str | None, alias: str | None, at: ast.AST | None) -> tuple[str, ImportNeed | None]:
+    def local_name(
+        self, module: str, name: str | None, alias: str | None, at: ast.AST | None
+    ) -> tuple[str, ImportNeed | None]:
         """Text for ``module`` (or ``module.name``) at a node, and the import it still needs."""
         names = self._index.names
         wanted = f"{module}.{name}" if name else module
@@ -66,7 +68,11 @@ class ImportTable:
         for node in self._index.tree.module.body:
             if isinstance(node, ast.Import):
                 for item in node.names:
-                    if item.asname is None and item.name == wanted and not self._taken(wanted.split(".", 1)[0], wanted.split(".", 1)[0], scope):
+                    if (
+                        item.asname is None
+                        and item.name == wanted
+                        and not self._taken(wanted.split(".", 1)[0], wanted.split(".", 1)[0], scope)
+                    ):
                         return wanted
                     if item.asname is None and item.name.startswith(wanted + ".") and "." not in wanted:
                         return wanted
@@ -88,7 +94,7 @@ class ImportTable:
 def import_edit(index: SemanticIndex, needs: Iterable[ImportNeed]) -> Edit | None:
     """One insertion that imports everything needed and not imported yet.
 
-    The place is below the last import of torch at the top of the file, else below the last import, else below docstring.
+    The place is below the last import of torch at the top, else below the last import, else below the docstring.
     """
     lines = []
     for need in sorted(set(needs), key=lambda item: (item.name is not None, item.module, item.name or "")):
@@ -106,7 +112,9 @@ def import_edit(index: SemanticIndex, needs: Iterable[ImportNeed]) -> Edit | Non
     for number, statement in enumerate(body):
         if isinstance(statement, ast.Import | ast.ImportFrom):
             anchor = statement
-            modules = [a.name for a in statement.names] if isinstance(statement, ast.Import) else [statement.module or ""]
+            modules = (
+                [a.name for a in statement.names] if isinstance(statement, ast.Import) else [statement.module or ""]
+            )
             if any(module.split(".", 1)[0] in ("torch", "torch_xla") for module in modules):
                 if isinstance(statement, ast.Import):
                     torch_import = statement
@@ -131,7 +139,9 @@ def import_edit(index: SemanticIndex, needs: Iterable[ImportNeed]) -> Edit | Non
     return Edit(Span(at, at), gap + "".join(newline + line for line in lines))
 
 
-def unused_imports(before: SemanticIndex, after: SemanticIndex) -> list[tuple[ast.Import | ast.ImportFrom, list[ast.alias]]]:
+def unused_imports(
+    before: SemanticIndex, after: SemanticIndex
+) -> list[tuple[ast.Import | ast.ImportFrom, list[ast.alias]]]:
     """Imports in ``after`` that had a use in ``before`` and lost the last one through our edits.
 
     Never in ``__init__.py``, never names in ``__all__``, never inside try or if: those imports may be there for others.
@@ -164,6 +174,10 @@ def _used_names(index: SemanticIndex) -> set[str]:
 def _exported(index: SemanticIndex) -> set[str]:
     names: set[str] = set()
     for statement in index.tree.module.body:
-        if isinstance(statement, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "__all__" for t in statement.targets):
-            names.update(n.value for n in ast.walk(statement.value) if isinstance(n, ast.Constant) and isinstance(n.value, str))
+        if isinstance(statement, ast.Assign) and any(
+            isinstance(t, ast.Name) and t.id == "__all__" for t in statement.targets
+        ):
+            names.update(
+                n.value for n in ast.walk(statement.value) if isinstance(n, ast.Constant) and isinstance(n.value, str)
+            )
     return names

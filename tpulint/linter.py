@@ -43,7 +43,9 @@ def lint(source: SourceFile, settings: Settings, catalogue: Catalogue) -> FileRe
         from tpulint.fixer import BrokenFix, fix_rounds
 
         try:
-            result = fix_rounds(source, lambda changed: _look(changed, settings, catalogue), settings.required_applicability)
+            result = fix_rounds(
+                source, lambda changed: _look(changed, settings, catalogue), settings.required_applicability
+            )
             source.render(result.text)
         except (BrokenFix, UnicodeEncodeError) as error:
             _, findings = _look(source, settings, catalogue)
@@ -52,7 +54,9 @@ def lint(source: SourceFile, settings: Settings, catalogue: Catalogue) -> FileRe
     except InvalidSyntax as invalid:
         return FileResult(source.path, (_invalid_syntax(source, invalid.error),), text, text)
     except (_TooComplex, RecursionError, MemoryError):
-        return FileResult(source.path, (_finding(Span(0, 0), "file is nested too deeply for Python to parse"),), text, text)
+        return FileResult(
+            source.path, (_finding(Span(0, 0), "file is nested too deeply for Python to parse"),), text, text
+        )
     except Exception as error:  # a bug of ours in one file must not stop the others
         return FileResult(source.path, (), text, text, error=crash_message(error))
 
@@ -103,8 +107,14 @@ def _check(index: SemanticIndex, source: SourceFile, settings: Settings, catalog
     for rule in rules:
         if matches_any(ignored, rule.code, rule.name):
             continue
-        context = FileContext(index, rule, settings.target, rule.option_values(settings.options(rule.code).items()), portable=settings.portable,
-                              runtime=settings.runtime)  # fmt: skip
+        context = FileContext(
+            index,
+            rule,
+            settings.target,
+            rule.option_values(settings.options(rule.code).items()),
+            portable=settings.portable,
+            runtime=settings.runtime,
+        )
         findings.extend(rule.check(context))
     if findings:
         guarded = index.cuda_only_spans()

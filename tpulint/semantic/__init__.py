@@ -22,28 +22,28 @@ if TYPE_CHECKING:
     from tpulint.semantic.batched_reads import BatchedReads
     from tpulint.semantic.counters import Counters
     from tpulint.semantic.deferrals import Deferrals
-    from tpulint.semantic.filled_lists import FilledLists
-    from tpulint.semantic.held_values import HeldValues
     from tpulint.semantic.device_counts import DeviceCounts
     from tpulint.semantic.devices import Devices
+    from tpulint.semantic.filled_lists import FilledLists
+    from tpulint.semantic.held_values import HeldValues
     from tpulint.semantic.launches import Launches
     from tpulint.semantic.loaders import Loaders
+    from tpulint.semantic.meters import Meters
     from tpulint.semantic.mixed_precision import MixedPrecision
     from tpulint.semantic.moves import Moves
     from tpulint.semantic.parent_process import ParentProcess
     from tpulint.semantic.process_groups import ProcessGroups
     from tpulint.semantic.ranks import Ranks
-    from tpulint.semantic.tensor_types import TensorTypes
-    from tpulint.semantic.meters import Meters
     from tpulint.semantic.returned_values import ReturnedValues
     from tpulint.semantic.scalars import Scalars
+    from tpulint.semantic.tensor_types import TensorTypes
     from tpulint.semantic.totals import Totals
     from tpulint.semantic.turns import Turns
     from tpulint.semantic.xla_devices import XlaDevices
 
 __all__ = [
-    "FUNCTIONS", "LOOPS", "Binding", "FunctionNode", "How", "Kind", "LoopNode", "Pace", "Read", "Scope", "SemanticIndex", "Side",
-    "StepLoop", "Use", "Value",
+    "FUNCTIONS", "LOOPS", "Binding", "FunctionNode", "How", "Kind", "LoopNode", "Pace", "Read", "Scope",
+    "SemanticIndex", "Side", "StepLoop", "Use", "Value",
 ]  # fmt: skip
 
 

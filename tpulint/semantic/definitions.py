@@ -46,7 +46,12 @@ class Definitions:
         if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name):
             owner = self._tree.class_of(func)
             within = self._tree.function_of(func)
-            if owner is not None and within is not None and within.args.args and within.args.args[0].arg == func.value.id:
+            if (
+                owner is not None
+                and within is not None
+                and within.args.args
+                and within.args.args[0].arg == func.value.id
+            ):
                 return self.method(owner, func.attr)
             instance = self.class_of_variable(func.value)
             if instance is not None:
@@ -96,13 +101,16 @@ class Definitions:
         """Whether a class of this file is an nn.Module."""
         for base in owner.bases:
             name = self._names.qualified(base)
-            if name is not None and (name in facts.MODULE_BASES or name.startswith("torch.nn.") and name[9:10].isupper()):
+            if name is not None and (
+                name in facts.MODULE_BASES or (name.startswith("torch.nn.") and name[9:10].isupper())
+            ):
                 return True
             if isinstance(base, ast.Name) and depth < 5:
                 bindings = self._names.bindings(base)
-                if len(bindings) == 1 and isinstance(bindings[0].node, ast.ClassDef) and bindings[0].node is not owner:
-                    if self.is_module_class(bindings[0].node, depth + 1):
-                        return True
+                if len(bindings) != 1 or not isinstance(bindings[0].node, ast.ClassDef) or bindings[0].node is owner:
+                    continue
+                if self.is_module_class(bindings[0].node, depth + 1):
+                    return True
         return False
 
     def arguments_for(self, function: FunctionNode, name: str) -> list[ast.expr]:

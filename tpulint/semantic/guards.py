@@ -11,10 +11,19 @@ from tpulint.semantic.names import Names
 from tpulint.semantic.tree import SyntaxTree
 
 _CUDA_QUESTIONS = frozenset({"torch.cuda.is_available", "torch.cuda.is_initialized", "torch.cuda.device_count"})
-_XLA_DEVICES = frozenset({"torch_xla.device", "torch_xla.devices", "torch_xla.core.xla_model.xla_device", "torch_xla.runtime.device_type",
-                          "torch_xla.runtime.xla_device"})  # fmt: skip
+_XLA_DEVICES = frozenset(
+    {
+        "torch_xla.device",
+        "torch_xla.devices",
+        "torch_xla.core.xla_model.xla_device",
+        "torch_xla.runtime.device_type",
+        "torch_xla.runtime.xla_device",
+    }
+)
 _ASKS_FOR_CUDA = re.compile(r"(is_|has_|use_).*(cuda|gpu|nvidia).*|.*(cuda|gpu)_available.*", re.IGNORECASE)
-_ASKS_FOR_XLA = re.compile(r"(is_|has_|use_)?.*(xla|tpu)(_.*)?available.*|(is_|has_|use_|on_)(torch_)?(xla|tpu).*|(XLA|TPU)_AVAILABLE.*")
+_ASKS_FOR_XLA = re.compile(
+    r"(is_|has_|use_)?.*(xla|tpu)(_.*)?available.*|(is_|has_|use_|on_)(torch_)?(xla|tpu).*|(XLA|TPU)_AVAILABLE.*"
+)
 _MENTIONS_XLA = re.compile(r"xla|tpu", re.IGNORECASE)
 _MENTIONS_CUDA = re.compile(r"cuda|gpu|nvidia", re.IGNORECASE)
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
@@ -28,7 +37,7 @@ class Guards:
         self._names = names
 
     def knows_xla(self) -> bool:
-        """Whether the file takes an XLA device or asks for one: a script with several backends, or one ported already."""
+        """Whether the file takes an XLA device or asks for one: it has several backends, or is ported already."""
         if not _MENTIONS_XLA.search(self._tree.source.text):
             return False
         if any(_ASKS_FOR_XLA.fullmatch(name.id) for name in self._tree.names):
@@ -91,14 +100,20 @@ class Guards:
             if isinstance(test.ops[0], ast.Eq):
                 return _is_cuda(left) or _is_cuda(right)
             if isinstance(test.ops[0], ast.In):
-                return _is_cuda(left) or isinstance(right, ast.Tuple | ast.List | ast.Set) and all(_is_cuda(e) for e in right.elts)
+                return _is_cuda(left) or (
+                    isinstance(right, ast.Tuple | ast.List | ast.Set) and all(_is_cuda(e) for e in right.elts)
+                )
             if isinstance(test.ops[0], ast.Gt):
                 return isinstance(left, ast.Call) and self._names.qualified(left.func) in _CUDA_QUESTIONS
             return False
         if isinstance(test, ast.Name):
             bindings = self._names.bindings(test)
             return bool(bindings) and all(
-                b.kind == "assign" and not b.path and b.value is not None and not isinstance(b.value, ast.Name) and self._asks_cuda(b.value)
+                b.kind == "assign"
+                and not b.path
+                and b.value is not None
+                and not isinstance(b.value, ast.Name)
+                and self._asks_cuda(b.value)
                 for b in bindings
             )
         return isinstance(test, ast.Attribute) and test.attr == "is_cuda"
@@ -110,10 +125,14 @@ class Guards:
             return all(asked) if isinstance(test.op, ast.And) else any(asked)
         if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.Eq | ast.In):
             return any(
-                isinstance(side, ast.Constant) and isinstance(side.value, str) and side.value.lower() in ("xla", "tpu")
+                (
+                    isinstance(side, ast.Constant)
+                    and isinstance(side.value, str)
+                    and side.value.lower() in ("xla", "tpu")
+                )
                 or (_last(side) or "").lower() in ("xla", "tpu")
                 for side in (test.left, *test.comparators)
-            )  # fmt: skip
+            )
         last = _last(test.func if isinstance(test, ast.Call) else test)
         return last is not None and _ASKS_FOR_XLA.fullmatch(last) is not None
 

@@ -222,8 +222,13 @@ class Kinds:
             return UNKNOWN
         if name.startswith("torch.nn.") and last[:1].isupper():
             return Value(Kind.MODULE)
-        if name.startswith(facts.MODULE_PREFIXES) or last == "from_pretrained" and "Tokenizer" not in name and (
-            "Model" in name or "Auto" in name and "Config" not in name and "Processor" not in name and "Image" not in name
+        if name.startswith(facts.MODULE_PREFIXES) or (
+            last == "from_pretrained"
+            and "Tokenizer" not in name
+            and (
+                "Model" in name
+                or ("Auto" in name and "Config" not in name and "Processor" not in name and "Image" not in name)
+            )
         ):
             return Value(Kind.MODULE, certain=False)
         if name.startswith("numpy."):
@@ -235,7 +240,9 @@ class Kinds:
                 return HOST
             if name in facts.TORCH_NON_TENSOR or name.startswith(facts.TORCH_NON_TENSOR_PREFIXES):
                 return UNKNOWN
-            if name.count(".") == 1 or name.startswith(("torch.linalg.", "torch.fft.", "torch.special.", "torch.Tensor.")):
+            if name.count(".") == 1 or name.startswith(
+                ("torch.linalg.", "torch.fft.", "torch.special.", "torch.Tensor.")
+            ):
                 return self._torch_function(node, depth)
         return None
 
@@ -290,7 +297,9 @@ class Kinds:
         if receiver.kind is Kind.SCALER and method == "scale" and node.args:
             return self.value(node.args[0], depth)
         if receiver.kind is Kind.HOST:
-            return HOST if method in ("format", "join", "strip", "split", "lower", "upper", "replace", "copy") else UNKNOWN
+            return (
+                HOST if method in ("format", "join", "strip", "split", "lower", "upper", "replace", "copy") else UNKNOWN
+            )
         if receiver.kind is Kind.UNKNOWN and method in ("item", "tolist"):
             return HOST._replace(certain=False)
         if receiver.kind is Kind.UNKNOWN and method == "numpy" and not node.args:
@@ -435,11 +444,13 @@ class Kinds:
                 return HOST
             if name in facts.ITERABLE_WRAPPERS and node.args:
                 return self._element(node.args[0], path, depth)
-            if isinstance(node.func, ast.Attribute) and node.func.attr in ("parameters", "named_parameters"):
-                if self.value(node.func.value, depth).kind is Kind.MODULE:
-                    if node.func.attr == "parameters":
-                        return self._parameter_tensor() if not path else UNKNOWN
-                    return self._parameter_tensor() if path == (1,) else UNKNOWN
+            parts = {"parameters": (), "named_parameters": (1,)}
+            if (
+                isinstance(node.func, ast.Attribute)
+                and node.func.attr in parts
+                and self.value(node.func.value, depth).kind is Kind.MODULE
+            ):
+                return self._parameter_tensor() if path == parts[node.func.attr] else UNKNOWN
             if isinstance(node.func, ast.Attribute) and node.func.attr == "log_every" and node.args:
                 return self._element(node.args[0], path, depth)  # the MetricLogger of torchvision's references
         if isinstance(node, ast.Name):
@@ -486,7 +497,9 @@ class Kinds:
                 if function.args.args and function.args.args[0].arg != binding.name:
                     return Value(Kind.TENSOR, Side.DEVICE if self.mentions_device else Side.UNKNOWN, certain=False)
                 return UNKNOWN
-            values = [self.value(argument, depth + 2) for argument in self._definitions.arguments_for(function, binding.name)]
+            values = [
+                self.value(argument, depth + 2) for argument in self._definitions.arguments_for(function, binding.name)
+            ]
             joined = self._join(values)
             if joined.kind is not Kind.UNKNOWN:
                 return joined._replace(certain=False)
@@ -529,7 +542,12 @@ class Kinds:
         if any(isinstance(n, ast.Yield | ast.YieldFrom) for n in self._tree.inside(function, functions=False)):
             return UNKNOWN
         joined = self._join(values)
-        if joined.kind is Kind.TENSOR and joined.side is Side.UNKNOWN and function.name == "forward" and self.mentions_device:
+        if (
+            joined.kind is Kind.TENSOR
+            and joined.side is Side.UNKNOWN
+            and function.name == "forward"
+            and self.mentions_device
+        ):
             return joined._replace(side=Side.DEVICE)
         return joined
 

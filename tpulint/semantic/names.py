@@ -17,8 +17,16 @@ class Binding:
 
     __slots__ = ("kind", "name", "node", "path", "scope", "statement", "value")
 
-    def __init__(self, name: str, kind: str, node: ast.AST, statement: ast.AST, value: ast.expr | None,
-                 path: tuple[int, ...], scope: Scope) -> None:  # fmt: skip
+    def __init__(
+        self,
+        name: str,
+        kind: str,
+        node: ast.AST,
+        statement: ast.AST,
+        value: ast.expr | None,
+        path: tuple[int, ...],
+        scope: Scope,
+    ) -> None:
         self.name = name
         self.kind = kind
         """assign, augment, annotate, loop, with, import, parameter, function, class, delete, handler, match."""
@@ -84,7 +92,11 @@ class Names:
                 if isinstance(ancestor, ast.Lambda) and child in (ancestor.args,) and not isinstance(node, ast.arg):
                     child = ancestor
                     continue
-                if isinstance(ancestor, FUNCTIONS) and not self._tree.in_body(ancestor, child) and not isinstance(node, ast.arg):
+                if (
+                    isinstance(ancestor, FUNCTIONS)
+                    and not self._tree.in_body(ancestor, child)
+                    and not isinstance(node, ast.arg)
+                ):
                     child = ancestor
                     continue
                 if isinstance(ancestor, ast.ClassDef) and not self._tree.in_body(ancestor, child):
@@ -260,7 +272,12 @@ class Names:
 
     def fresh(self, wanted: str, node: ast.AST) -> str:
         """A name like ``wanted`` that nothing is called yet, in the scope of a node or any other."""
-        taken = {name.id for name in self._tree.names} | set(self.module.bindings) | set(self.scope_of(node).bindings) | _BUILTINS
+        taken = (
+            {name.id for name in self._tree.names}
+            | set(self.module.bindings)
+            | set(self.scope_of(node).bindings)
+            | _BUILTINS
+        )
         name, number = wanted, 2
         while name in taken:
             name, number = f"{wanted}_{number}", number + 1

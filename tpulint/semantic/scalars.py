@@ -18,8 +18,8 @@ _COMPARING = (
 )  # fmt: skip
 _INTEGER_METHODS = frozenset({*_COMPARING, "long", "int", "bool"})
 _KEEPING_METHODS = frozenset({
-    "sum", "view", "reshape", "squeeze", "unsqueeze", "flatten", "cpu", "cuda", "detach", "clone", "max", "min", "to", "all",
-    "any", "contiguous", "item", "view_as", "t", "transpose", "expand_as",
+    "sum", "view", "reshape", "squeeze", "unsqueeze", "flatten", "cpu", "cuda", "detach", "clone", "max", "min", "to",
+    "all", "any", "contiguous", "item", "view_as", "t", "transpose", "expand_as",
 })  # fmt: skip
 """Methods whose result holds integers if the tensor they are called on holds integers or booleans."""
 _INTEGER_FUNCTIONS = frozenset(f"torch.{name}" for name in _COMPARING)

@@ -57,22 +57,27 @@ ITERABLE_WRAPPERS = frozenset({"builtins.enumerate", "builtins.iter", "tqdm.tqdm
 DEVICE_FACTORIES = frozenset({"torch_xla.device", "torch_xla.core.xla_model.xla_device"})
 """Calls that give the XLA device."""
 
-HOST_MODULES = ("math", "time", "os", "random", "json", "re", "sys", "datetime", "argparse", "pathlib", "statistics", "glob",
+HOST_MODULES = ("math", "time", "os", "random", "json", "re", "sys", "datetime", "argparse", "pathlib",
+                "statistics", "glob",
                 "copy.deepcopy_", "subprocess", "logging", "string", "collections")  # fmt: skip
 """Modules whose functions give host values."""
 
 HOST_BUILTINS = frozenset({
-    "len", "int", "float", "bool", "str", "repr", "range", "list", "dict", "tuple", "set", "round", "open", "input", "format",
+    "len", "int", "float", "bool", "str", "repr", "range", "list", "dict", "tuple", "set", "round", "open", "input",
+    "format",
     "isinstance", "hasattr", "id", "hash", "ord", "chr", "bytes", "divmod", "type", "sorted", "frozenset", "any", "all",
 })  # fmt: skip
 
 TORCH_HOST_CALLS = frozenset({
     "torch.is_tensor", "torch.numel", "torch.cuda.is_available", "torch.cuda.device_count", "torch.cuda.current_device",
-    "torch.cuda.memory_allocated", "torch.cuda.max_memory_allocated", "torch.cuda.memory_reserved", "torch.cuda.get_device_name",
-    "torch.get_default_dtype", "torch.is_grad_enabled", "torch.finfo", "torch.iinfo", "torch.get_num_threads", "torch.Size",
+    "torch.cuda.memory_allocated", "torch.cuda.max_memory_allocated", "torch.cuda.memory_reserved",
+    "torch.cuda.get_device_name",
+    "torch.get_default_dtype", "torch.is_grad_enabled", "torch.finfo", "torch.iinfo", "torch.get_num_threads",
+    "torch.Size",
     "torch.typename", "torch.is_floating_point", "torch.is_complex", "torch.initial_seed", "torch.seed", "torch.equal",
     "torch.allclose", "torch.is_nonzero", "torch.accelerator.is_available", "torch.nn.utils.rnn.pack_sequence_",
-    "torch.backends.mps.is_available", "torch.are_deterministic_algorithms_enabled", "torch.get_rng_state", "torch.result_type",
+    "torch.backends.mps.is_available", "torch.are_deterministic_algorithms_enabled", "torch.get_rng_state",
+    "torch.result_type",
     "torch.distributed.get_rank", "torch.distributed.get_world_size", "torch.distributed.is_initialized",
     "torch.distributed.is_available",
 })  # fmt: skip
@@ -80,53 +85,73 @@ TORCH_HOST_CALLS = frozenset({
 
 TORCH_NON_TENSOR_PREFIXES = (
     "torch.utils.", "torch.optim.", "torch.cuda.", "torch.distributed.", "torch.backends.", "torch.multiprocessing.",
-    "torch.profiler.", "torch.jit.", "torch.onnx.", "torch.hub.", "torch.autograd.", "torch.distributions.", "torch.fx.",
-    "torch.package.", "torch.version.", "torch.amp.", "torch.accelerator.", "torch.random.", "torch.overrides.", "torch.library.",
+    "torch.profiler.", "torch.jit.", "torch.onnx.", "torch.hub.", "torch.autograd.", "torch.distributions.",
+    "torch.fx.",
+    "torch.package.", "torch.version.", "torch.amp.", "torch.accelerator.", "torch.random.", "torch.overrides.",
+    "torch.library.",
     "torch.ops.", "torch.export.", "torch._", "torch.nn.utils.", "torch.compiler.", "torch.futures.", "torch.masked.",
-    "torch.ao.", "torch.quantization.", "torch.testing.", "torch.nn.init.", "torch.nn.parallel.", "torch.types.", "torch.monitor.",
+    "torch.ao.", "torch.quantization.", "torch.testing.", "torch.nn.init.", "torch.nn.parallel.", "torch.types.",
+    "torch.monitor.",
 )  # fmt: skip
 TORCH_NON_TENSOR = frozenset({
-    "torch.device", "torch.load", "torch.save", "torch.no_grad", "torch.enable_grad", "torch.inference_mode", "torch.autocast",
+    "torch.device", "torch.load", "torch.save", "torch.no_grad", "torch.enable_grad", "torch.inference_mode",
+    "torch.autocast",
     "torch.manual_seed", "torch.set_grad_enabled", "torch.Generator", "torch.compile", "torch.set_default_dtype",
-    "torch.set_default_tensor_type", "torch.set_default_device", "torch.set_num_threads", "torch.use_deterministic_algorithms",
-    "torch.set_float32_matmul_precision", "torch.get_device_module", "torch.Stream", "torch.Event", "torch.set_printoptions",
+    "torch.set_default_tensor_type", "torch.set_default_device", "torch.set_num_threads",
+    "torch.use_deterministic_algorithms",
+    "torch.set_float32_matmul_precision", "torch.get_device_module", "torch.Stream", "torch.Event",
+    "torch.set_printoptions",
     "torch.nn.Module", "torch.dtype",
 })  # fmt: skip
 
 TORCH_FACTORIES = frozenset({
-    "tensor", "as_tensor", "zeros", "ones", "empty", "full", "rand", "randn", "randint", "randperm", "arange", "linspace",
-    "logspace", "eye", "from_numpy", "FloatTensor", "LongTensor", "IntTensor", "DoubleTensor", "HalfTensor", "BoolTensor",
+    "tensor", "as_tensor", "zeros", "ones", "empty", "full", "rand", "randn", "randint", "randperm", "arange",
+    "linspace",
+    "logspace", "eye", "from_numpy", "FloatTensor", "LongTensor", "IntTensor", "DoubleTensor", "HalfTensor",
+    "BoolTensor",
     "ByteTensor", "Tensor", "normal", "scalar_tensor", "tril_indices", "triu_indices", "hann_window", "hamming_window",
     "frombuffer", "range", "empty_strided",
 })  # fmt: skip
 """``torch.<name>`` that makes a tensor on the host unless ``device=`` says otherwise."""
 
 TENSOR_METHODS = frozenset({
-    "abs", "add", "all", "amax", "amin", "any", "argmax", "argmin", "argsort", "bmm", "bool", "chunk", "clamp", "clamp_", "clone",
-    "contiguous", "cos", "cumsum", "detach", "detach_", "div", "dot", "double", "einsum", "eq", "exp", "expand", "expand_as", "fill_",
-    "flatten", "float", "gather", "ge", "gt", "half", "index_select", "int", "le", "log", "log_softmax", "logsumexp", "long", "lt",
-    "masked_fill", "masked_fill_", "matmul", "max", "mean", "median", "min", "mm", "mul", "mul_", "narrow", "ne", "neg", "norm",
-    "normal_", "permute", "pow", "prod", "relu", "repeat", "reshape", "roll", "round", "rsqrt", "scatter", "scatter_", "select",
-    "sigmoid", "sign", "sin", "softmax", "split", "sqrt", "square", "squeeze", "std", "sub", "sub_", "sum", "tanh", "topk",
-    "transpose", "tril", "triu", "type", "type_as", "unbind", "unflatten", "unfold", "uniform_", "unsqueeze", "var", "view",
+    "abs", "add", "all", "amax", "amin", "any", "argmax", "argmin", "argsort", "bmm", "bool", "chunk", "clamp",
+    "clamp_", "clone",
+    "contiguous", "cos", "cumsum", "detach", "detach_", "div", "dot", "double", "einsum", "eq", "exp", "expand",
+    "expand_as", "fill_",
+    "flatten", "float", "gather", "ge", "gt", "half", "index_select", "int", "le", "log", "log_softmax",
+    "logsumexp", "long", "lt",
+    "masked_fill", "masked_fill_", "matmul", "max", "mean", "median", "min", "mm", "mul", "mul_", "narrow", "ne",
+    "neg", "norm",
+    "normal_", "permute", "pow", "prod", "relu", "repeat", "reshape", "roll", "round", "rsqrt", "scatter",
+    "scatter_", "select",
+    "sigmoid", "sign", "sin", "softmax", "split", "sqrt", "square", "squeeze", "std", "sub", "sub_", "sum", "tanh",
+    "topk",
+    "transpose", "tril", "triu", "type", "type_as", "unbind", "unflatten", "unfold", "uniform_", "unsqueeze", "var",
+    "view",
     "view_as", "where", "zero_", "bfloat16", "t", "requires_grad_", "to",
 })  # fmt: skip
 """Tensor methods that only record work, whatever the side of the tensor."""
 
 TENSOR_HOST_METHODS = frozenset({
-    "item", "tolist", "size", "dim", "ndimension", "numel", "nelement", "element_size", "stride", "data_ptr", "is_contiguous",
-    "get_device", "storage_offset", "is_floating_point", "is_complex", "requires_grad_hook", "has_names", "is_pinned", "is_shared",
-    "equal", "allclose", "is_nonzero", "untyped_storage", "storage", "type_", "backward", "register_hook", "__len__", "retain_grad",
+    "item", "tolist", "size", "dim", "ndimension", "numel", "nelement", "element_size", "stride", "data_ptr",
+    "is_contiguous",
+    "get_device", "storage_offset", "is_floating_point", "is_complex", "requires_grad_hook", "has_names",
+    "is_pinned", "is_shared",
+    "equal", "allclose", "is_nonzero", "untyped_storage", "storage", "type_", "backward", "register_hook",
+    "__len__", "retain_grad",
 })  # fmt: skip
 """Tensor methods whose result is no tensor."""
 
 TENSOR_HOST_ATTRIBUTES = frozenset({
-    "shape", "device", "dtype", "ndim", "requires_grad", "is_cuda", "is_leaf", "grad_fn", "layout", "names", "itemsize", "nbytes",
+    "shape", "device", "dtype", "ndim", "requires_grad", "is_cuda", "is_leaf", "grad_fn", "layout", "names",
+    "itemsize", "nbytes",
     "is_sparse", "is_quantized", "is_meta", "output_nr", "is_mps", "is_xla",
 })  # fmt: skip
 
 MODULE_SELF_METHODS = frozenset({
-    "to", "cuda", "cpu", "train", "eval", "float", "half", "double", "bfloat16", "type", "apply", "requires_grad_", "to_empty",
+    "to", "cuda", "cpu", "train", "eval", "float", "half", "double", "bfloat16", "type", "apply", "requires_grad_",
+    "to_empty",
     "share_memory", "xla", "compile_",
 })  # fmt: skip
 """nn.Module methods that return the module itself."""
@@ -136,14 +161,18 @@ MODULE_PREFIXES = ("torchvision.models.", "timm.create_model", "torchvision.ops.
 """Calls under these names give modules; under ``torch.nn.`` every class does."""
 
 MODULE_BASES = frozenset({
-    "torch.nn.Module", "torch.nn.Sequential", "torch.nn.ModuleList", "torch.nn.ModuleDict", "pytorch_lightning.LightningModule",
-    "lightning.LightningModule", "lightning.pytorch.LightningModule", "transformers.PreTrainedModel", "torch.jit.ScriptModule",
+    "torch.nn.Module", "torch.nn.Sequential", "torch.nn.ModuleList", "torch.nn.ModuleDict",
+    "pytorch_lightning.LightningModule",
+    "lightning.LightningModule", "lightning.pytorch.LightningModule", "transformers.PreTrainedModel",
+    "torch.jit.ScriptModule",
     "torch_geometric.nn.MessagePassing", "torch.nn.modules.loss._Loss", "torch.nn.modules.loss._WeightedLoss",
 })  # fmt: skip
 
 OPTIMIZER_PREFIXES = ("torch.optim.", "transformers.AdamW", "transformers.optimization.AdamW", "transformers.Adafactor",
-                      "timm.optim.", "apex.optimizers.", "bitsandbytes.optim.", "torch_optimizer.", "torch_xla.amp.syncfree.")  # fmt: skip
-SCHEDULER_PREFIXES = ("torch.optim.lr_scheduler.", "transformers.get_", "transformers.optimization.get_", "timm.scheduler.",
+                      "timm.optim.", "apex.optimizers.", "bitsandbytes.optim.", "torch_optimizer.",
+                      "torch_xla.amp.syncfree.")  # fmt: skip
+SCHEDULER_PREFIXES = ("torch.optim.lr_scheduler.", "transformers.get_", "transformers.optimization.get_",
+                      "timm.scheduler.",
                       "diffusers.optimization.get_", "torch.optim.swa_utils.SWALR")  # fmt: skip
 
 NO_GRAD_CONTEXTS = frozenset({"torch.no_grad", "torch.inference_mode"})
@@ -159,32 +188,44 @@ PROCESS_STARTERS = frozenset({
 """Calls that start processes; before them the device must not be touched."""
 
 CUDA_TENSOR_TYPES = {
-    "FloatTensor": "float32", "DoubleTensor": "float64", "HalfTensor": "float16", "BFloat16Tensor": "bfloat16", "ByteTensor": "uint8",
+    "FloatTensor": "float32", "DoubleTensor": "float64", "HalfTensor": "float16", "BFloat16Tensor": "bfloat16",
+    "ByteTensor": "uint8",
     "CharTensor": "int8", "ShortTensor": "int16", "IntTensor": "int32", "LongTensor": "int64", "BoolTensor": "bool",
 }  # fmt: skip
 """``torch.cuda.<name>``, the old classes that say type and device in one, to the dtype."""
 
 CUDA_ONLY_NAMES = frozenset({
-    "torch.cuda.get_device_properties", "torch.cuda.get_device_capability", "torch.cuda.mem_get_info", "torch.cuda.memory_summary",
-    "torch.cuda.get_per_process_memory_fraction", "torch.cuda.utilization", "torch.cuda.memory_usage", "torch.cuda.temperature",
-    "torch.cuda.power_draw", "torch.cuda.clock_rate", "torch.cuda.list_gpu_processes", "torch.cuda.can_device_access_peer",
-    "torch.cuda.cudart", "torch.cuda.initial_seed", "torch.cuda.Event", "torch.cuda.Stream", "torch.cuda.ExternalStream",
-    "torch.cuda.current_stream", "torch.cuda.default_stream", "torch.cuda.set_stream", "torch.cuda.CUDAGraph", "torch.cuda.graph",
-    "torch.cuda.graphs", "torch.cuda.make_graphed_callables", "torch.cuda.nccl", "torch.cuda.comm", "torch.cuda.get_arch_list",
-    "torch.version.cuda", "torch.cuda.get_rng_state_all", "torch.cuda.set_rng_state_all", "torch.nn.DataParallel", "torch.nn.parallel.data_parallel",
-    "pynvml", "nvidia_smi", "amdsmi", "GPUtil", "cupy", "triton", "apex", "bitsandbytes", "flash_attn", "xformers", "tensorrt",
+    "torch.cuda.get_device_properties", "torch.cuda.get_device_capability", "torch.cuda.mem_get_info",
+    "torch.cuda.memory_summary",
+    "torch.cuda.get_per_process_memory_fraction", "torch.cuda.utilization", "torch.cuda.memory_usage",
+    "torch.cuda.temperature",
+    "torch.cuda.power_draw", "torch.cuda.clock_rate", "torch.cuda.list_gpu_processes",
+    "torch.cuda.can_device_access_peer",
+    "torch.cuda.cudart", "torch.cuda.initial_seed", "torch.cuda.Event", "torch.cuda.Stream",
+    "torch.cuda.ExternalStream",
+    "torch.cuda.current_stream", "torch.cuda.default_stream", "torch.cuda.set_stream", "torch.cuda.CUDAGraph",
+    "torch.cuda.graph",
+    "torch.cuda.graphs", "torch.cuda.make_graphed_callables", "torch.cuda.nccl", "torch.cuda.comm",
+    "torch.cuda.get_arch_list",
+    "torch.version.cuda", "torch.cuda.get_rng_state_all", "torch.cuda.set_rng_state_all", "torch.nn.DataParallel",
+    "torch.nn.parallel.data_parallel",
+    "pynvml", "nvidia_smi", "amdsmi", "GPUtil", "cupy", "triton", "apex", "bitsandbytes", "flash_attn", "xformers",
+    "tensorrt",
     "torch_tensorrt", "transformer_engine", "deepspeed",
 })  # fmt: skip
 """What has no counterpart on an XLA device: it raises without a CUDA driver, or shares work among GPUs."""
 
 CUDA_REPORTS = frozenset({
-    "torch.cuda.get_device_name", "torch.cuda.device_count", "torch.cuda.memory_allocated", "torch.cuda.max_memory_allocated",
-    "torch.cuda.memory_reserved", "torch.cuda.max_memory_reserved", "torch.cuda.memory_stats", "torch.accelerator.device_count",
+    "torch.cuda.get_device_name", "torch.cuda.device_count", "torch.cuda.memory_allocated",
+    "torch.cuda.max_memory_allocated",
+    "torch.cuda.memory_reserved", "torch.cuda.max_memory_reserved", "torch.cuda.memory_stats",
+    "torch.accelerator.device_count",
 })  # fmt: skip
 """Functions that only tell something about GPUs."""
 
 CUDA_ACTIONS = frozenset({
-    "torch.cuda.manual_seed", "torch.cuda.manual_seed_all", "torch.cuda.synchronize", "torch.cuda.empty_cache", "torch.cuda.set_device",
+    "torch.cuda.manual_seed", "torch.cuda.manual_seed_all", "torch.cuda.synchronize", "torch.cuda.empty_cache",
+    "torch.cuda.set_device",
     "torch.accelerator.synchronize", "torch.accelerator.set_device_index",
 })  # fmt: skip
 """Functions that do what an XLA device has a counterpart for, or needs none."""

@@ -17,7 +17,21 @@ SCOPES = (ast.Module, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.L
 
 # Operators and contexts carry nothing; they are shared singletons, so they have no parent to record either.
 _LEAVES = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop, ast.type_ignore)
-_NO_CHILDREN = {"ctx", "op", "ops", "type_comment", "kind", "conversion", "simple", "is_async", "level", "id", "attr", "arg", "names_"}
+_NO_CHILDREN = {
+    "ctx",
+    "op",
+    "ops",
+    "type_comment",
+    "kind",
+    "conversion",
+    "simple",
+    "is_async",
+    "level",
+    "id",
+    "attr",
+    "arg",
+    "names_",
+}
 
 
 def _child_fields() -> dict[type, tuple[str, ...]]:
@@ -150,7 +164,7 @@ class SyntaxTree:
         raise ValueError("statement without a suite")
 
     def in_body(self, holder: ast.AST, child: ast.AST) -> bool:
-        """Whether a direct child of a statement or definition stands in its ``body`` (not in its header or ``else``)."""
+        """Whether a direct child of a statement or definition stands in its ``body``, not in its header or ``else``."""
         return isinstance(child, ast.stmt) and self.suite_of(child) is getattr(holder, "body", None)
 
     def child_towards(self, holder: ast.AST, node: ast.AST) -> ast.AST | None:

@@ -52,17 +52,26 @@ class Turns:
         events = [*loop.updates, *loop.manual_updates]
         functions = {self._tree.function_of(event) for event in events}
         inside = [event for event in events if self._tree.encloses(loop.node, event)]
-        if len(inside) < len(events):
-            function = functions.pop()
-            if not inside and not functions and function is not None:
-                return self._places(function.body, self._last(function.body, events))
-            holders = [
-                statement
-                for statement in loop.node.body
-                if any(self._tree.encloses(statement, event) for event in inside) or self._regions.updates_in(statement)
-            ]
-            return self._places(loop.node.body, holders[-1] if holders else None)
-        return self._places(loop.node.body, self._last(loop.node.body, events))
+        if len(inside) == len(events):
+            return self._places(loop.node.body, self._last(loop.node.body, events))
+        holders = [
+            statement
+            for statement in loop.node.body
+            if any(self._tree.encloses(statement, event) for event in inside) or self._regions.updates_in(statement)
+        ]
+        function = functions.pop()
+        if not inside and not functions and function is not None:
+            anchor = self._last(function.body, events)
+            if anchor is None or len(holders) != 1 or not self._leaves_work(function, anchor, loop.node, holders[0]):
+                return self._places(function.body, anchor)
+        return self._places(loop.node.body, holders[-1] if holders else None)
+
+    def _leaves_work(self, function: FunctionNode, update: ast.stmt, loop: LoopNode, holder: ast.stmt) -> bool:
+        """Whether the loop goes on recording for the device what a function without reads behind its update returns."""
+        rest = function.body[function.body.index(update) + 1 :]
+        if any(self._reads.inside(item) for item in rest):
+            return False
+        return self._forward(loop.body, holder) is not holder
 
     def evaluation_place(self, loop: LoopNode) -> ast.stmt:
         """Statement of the body behind which the boundary of an evaluation loop belongs."""
