@@ -655,3 +655,10 @@ def test_bar_appears_on_a_terminal_when_work_takes_time(project: Path) -> None:
     assert "Linting" not in on_terminal("-n", "-q", cwd=project)
     assert "Linting" not in on_terminal("-n", "train.py", cwd=project)
     assert "Linting" not in tpulint("-n", cwd=project).err
+
+
+@pytest.mark.parametrize(("name", "code"), [("torch.cuda.amp.GradScaler", "TPU401"), ("torch.load", "TPU701")])
+def test_explain_names_the_rule_that_knows_by_logic(clean: Path, name: str, code: str) -> None:
+    answer = tpulint("explain", name, cwd=clean)
+    assert answer.status == 0
+    assert f"{code} " in answer.out and "becomes" in answer.out

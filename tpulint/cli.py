@@ -118,11 +118,24 @@ def explain(name: str, output_format: str) -> None:
     NAME is a dotted name, such as torch.cuda.synchronize; its last parts will do. A module, such as torch.cuda, stands
     for everything below it.
     """
-    from tpulint.explanations import describe_match, list_matches, match_data, matches_of, suggestion
+    from tpulint.explanations import (
+        describe_match,
+        describe_rule,
+        list_matches,
+        match_data,
+        matches_of,
+        rules_about,
+        suggestion,
+    )
 
     settings, catalogue = _project()
     matches = matches_of(catalogue, name)
-    if output_format == "json":
+    rules = [] if matches else rules_about(catalogue, name)
+    if output_format == "json" and rules:
+        _print_json([{"rule": rule.code, "name": rule.name, "why": rule.why} for rule in rules])
+    elif rules:
+        click.echo("\n\n".join("\n".join(describe_rule(rule)) for rule in rules))
+    elif output_format == "json":
         _print_json([match_data(match) for match in matches])
     elif len(matches) > _SHOWN_IN_FULL:
         click.echo("\n".join(list_matches(matches, settings.target)))
@@ -130,7 +143,7 @@ def explain(name: str, output_format: str) -> None:
         click.echo(
             "\n\n".join("\n".join(describe_match(match, settings.target)) for match in matches), nl=bool(matches)
         )
-    if not matches:
+    if not matches and not rules:
         raise ConfigError(f"no rule has a row for `{name}`{suggestion(catalogue, name)}")
 
 

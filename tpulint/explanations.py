@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -73,6 +74,30 @@ def matches_of(catalogue: Catalogue, name: str) -> list[Match]:
     if ending:
         return ending
     return [match for match in rows if _covers(match.row, name)]
+
+
+def rules_about(catalogue: Catalogue, name: str) -> list[Rule]:
+    """Rules that know a name by logic, not by a row: those it is an anchor of, else those whose examples write it."""
+    last = name.strip().removesuffix("()").rstrip(".").rpartition(".")[2]
+    live = [rule for rule in catalogue.rules if rule.status != "removed"]
+    anchored = [rule for rule in live if any(anchor.strip(".( ").rpartition(".")[2] == last for anchor in rule.anchors)]
+    if anchored or len(last) < 4:
+        return anchored
+    written = re.compile(rf"\b{re.escape(last)}\b")
+    return [rule for rule in live if any(written.search(example.bad) for example in rule.examples)][:4]
+
+
+def describe_rule(rule: Rule) -> Iterator[str]:
+    """A rule in short, with the first example of what becomes of the code."""
+    from tpulint.report.full import first_sentence
+
+    yield f"{rule.code} {rule.name}: {rule.summary}"
+    yield f"  why: {first_sentence(rule.why)}"
+    example = next((example for example in rule.examples if example.bad and example.good), None)
+    if example is not None:
+        yield from ("  for example", *(f"    {line}" for line in example.bad.rstrip().split("\n")))
+        yield from ("  becomes", *(f"    {line}" for line in example.good.rstrip().split("\n")))
+    yield f"  `tpulint rule {rule.code}` tells more"
 
 
 def suggestion(catalogue: Catalogue, name: str) -> str:

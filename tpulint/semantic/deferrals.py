@@ -44,12 +44,14 @@ class Deferrals:
             return depth < _DEPTH and self._calls_are_behind(function, loop, depth)
         fresh = True
         places = [] if loop.boundaries else self._index.turns.boundary_places(loop)
+        if self._passes_boundary(node, loop, places):
+            return True
         child = tree.statement_of(node)
         while True:
             suite = tree.suite_of(child)
             at = suite.index(child)
             for statement in reversed(suite[:at]):
-                if statement in places or (loop.boundaries and self._sets_boundary(statement, loop)):
+                if statement in places or self._passes_boundary(statement, loop, places):
                     return True
                 if self._trains(statement, loop) or self._index.regions.runs_module(statement):
                     fresh = False
@@ -71,14 +73,18 @@ class Deferrals:
         calls = [call for call in self._index.definitions.calls_of(function) if self._index.step_loop_of(call) is loop]
         return bool(calls) and all(self.is_behind_boundary(call, loop, depth + 1) for call in calls)
 
-    def _sets_boundary(self, statement: ast.stmt, loop: StepLoop) -> bool:
-        tree = self._index.tree
-        if any(tree.encloses(statement, boundary) for boundary in loop.boundaries):
+    def _passes_boundary(self, node: ast.AST, loop: StepLoop, places: list[ast.stmt]) -> bool:
+        """Whether running a node runs a boundary of the loop, or passes a place where one belongs, in it or by a call."""
+        tree, events = self._index.tree, self._index.regions.events
+        if any(tree.encloses(node, boundary) for boundary in loop.boundaries):
             return True
-        for node in (statement, *tree.inside(statement, functions=False)):
-            if isinstance(node, ast.Call):
-                function = self._index.definitions.function_called(node)
-                if function is not None and self._index.regions.boundaries_in(function):
+        holders = {tree.function_of(place) for place in places if not tree.encloses(loop.node, place)}
+        for inner in (node, *tree.inside(node, functions=False)):
+            if isinstance(inner, ast.Call):
+                function = self._index.definitions.function_called(inner)
+                if function is None:
+                    continue
+                if events.of(function).boundaries or not holders.isdisjoint({function, *events.of(function).functions}):
                     return True
         return False
 

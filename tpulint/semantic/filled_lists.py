@@ -32,10 +32,14 @@ class FilledLists:
         self._index = index
         self._memo: dict[LoopNode, list[FilledList]] = {}
 
-    def is_append(self, node: ast.AST) -> bool:
-        """Whether a node is what a statement ``xs.append(node)`` appends, or part of it."""
-        statement = self._index.statement_of(node)
-        return _appended(statement) is not None
+    def accepts(self, use: ast.expr) -> bool:
+        """Whether a name is appended to a list that could hold tensors instead."""
+        statement = self._index.statement_of(use)
+        call, loop = _appended(statement), self._index.tree.loop_of(statement)
+        if call is None or loop not in self._index.regions.turn_loops or call.args[0] is not use:
+            return False
+        assert loop is not None
+        return self._filled(loop, [call]) is not None
 
     def of(self, loop: LoopNode) -> list[FilledList]:
         """Lists that can be filled with tensors and turned into numbers behind the loop."""

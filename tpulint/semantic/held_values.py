@@ -41,7 +41,7 @@ class HeldValues:
         if not uses:
             return None
         early = index.deferrals.is_behind_boundary(statement, loop)
-        if early and not (statement.value in nodes and all(self._is_rare(use) for use in uses)):
+        if early and not (statement.value in nodes and all(self.is_rare(use) for use in uses)):
             return None
         if not all(self._may_read(use, loop) for use in uses):
             return None
@@ -79,8 +79,10 @@ class HeldValues:
                 uses.append(name)
         return uses
 
-    def _is_rare(self, use: ast.Name) -> bool:
-        return self._index.pace_of(use) is Pace.LOG_INTERVAL
+    def is_rare(self, use: ast.Name) -> bool:
+        """Whether the number is needed less often than in every step, or only to be added up or collected."""
+        index = self._index
+        return index.pace_of(use) is not Pace.STEP or index.totals.accepts(use) or index.filled_lists.accepts(use)
 
     def _may_read(self, use: ast.Name, loop: StepLoop) -> bool:
         """Whether reading the value here is cheaper than early in the turn, or will be made so by another rule."""
@@ -90,8 +92,4 @@ class HeldValues:
             return True
         if index.deferrals.is_behind_boundary(use, loop):
             return True
-        statement = index.statement_of(use)
-        return index.totals.is_addition(statement) or index.filled_lists.is_append(use)
-
-
-__all__ = ["HeldValue", "HeldValues"]
+        return index.totals.accepts(use) or index.filled_lists.accepts(use)

@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING, NamedTuple
 
 from tpulint.semantic.reads import Read, Use
-from tpulint.semantic.regions import Pace, StepLoop
+from tpulint.semantic.regions import StepLoop
 
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
@@ -52,16 +52,11 @@ class ReturnedValues:
     def _is_needed_rarely(self, call: ast.Call) -> bool:
         """Whether the number is only added up, collected, or looked at now and then."""
         index = self._index
-        statement = index.statement_of(call)
-        if index.totals.is_addition(statement) or index.filled_lists.is_append(call):
+        if index.totals.accepts(call) or index.filled_lists.accepts(call):
             return True
+        statement = index.statement_of(call)
         if not isinstance(statement, ast.Assign) or statement.value is not call or len(statement.targets) != 1:
             return False
         target = statement.targets[0]
         uses = index.held_values.uses_of(statement, target) if isinstance(target, ast.Name) else None
-        return uses is not None and all(
-            index.pace_of(use) is Pace.LOG_INTERVAL
-            or index.totals.is_addition(index.statement_of(use))
-            or index.filled_lists.is_append(use)
-            for use in uses
-        )
+        return uses is not None and all(index.held_values.is_rare(use) for use in uses)

@@ -77,9 +77,28 @@ class Totals:
             self._memo[loop] = self._find(loop)
         return self._memo[loop]
 
-    def is_addition(self, statement: ast.stmt) -> bool:
-        """Whether a statement adds to a variable."""
-        return _target(statement) is not None
+    def accepts(self, use: ast.expr) -> bool:
+        """Whether a name is added to a total that could move to the device if the name stood for a tensor."""
+        index = self._index
+        statement = index.statement_of(use)
+        target, loop = _target(statement), index.tree.loop_of(statement)
+        if target is None or loop not in self.loops or not self._is_operand(use, statement):
+            return False
+        total = Total(loop, target, (statement,), (), False, Home.NEW_VARIABLE)
+        if self._is_device_tensor(target):
+            return True
+        if isinstance(target, ast.Name) and self._in_own_variable(total, target) is not None:
+            return True
+        return isinstance(statement, ast.AugAssign) and self._is_unused_inside(total)
+
+    def _is_operand(self, use: ast.expr, statement: ast.stmt) -> bool:
+        """Whether only arithmetic lies between a name and its statement."""
+        for ancestor in self._index.tree.ancestors(use):
+            if ancestor is statement:
+                return True
+            if not isinstance(ancestor, ast.BinOp | ast.UnaryOp):
+                return False
+        return False
 
     def _find(self, loop: LoopNode) -> list[Total]:
         index = self._index
@@ -234,11 +253,8 @@ class Totals:
         target = statement.targets[0]
         if not isinstance(target, ast.Name) or not index.scalars.is_arithmetic(statement.value, set()):
             return None
-        for ancestor in index.tree.ancestors(use):
-            if ancestor is statement:
-                break
-            if not isinstance(ancestor, ast.BinOp | ast.UnaryOp):
-                return None
+        if not self._is_operand(use, statement):
+            return None
         uses = index.held_values.uses_of(statement, target)
         return uses if uses and all(self._may_read(one) for one in uses) else None
 

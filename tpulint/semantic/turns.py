@@ -44,11 +44,17 @@ class Turns:
         self._regions = regions
         self._reads = reads
         self._memo: dict[ast.AST, Work] = {}
+        self._boundary_places: dict[StepLoop, list[ast.stmt]] = {}
 
     # ---------------------------------------------------------------- the boundary
 
     def boundary_places(self, loop: StepLoop) -> list[ast.stmt]:
         """Statements behind which the step boundary of a step loop belongs; empty when that cannot be told."""
+        if loop not in self._boundary_places:
+            self._boundary_places[loop] = self._find_places(loop)
+        return self._boundary_places[loop]
+
+    def _find_places(self, loop: StepLoop) -> list[ast.stmt]:
         events = [*loop.updates, *loop.manual_updates]
         functions = {self._tree.function_of(event) for event in events}
         inside = [event for event in events if self._tree.encloses(loop.node, event)]
