@@ -688,6 +688,7 @@ def test_reads_of_every_sort(body: str, code: str) -> None:
         "a = loss is None or loss.requires_grad",
         "a = lambda: loss.item()",
         "print('step', i, len(x), output.shape, f'{output.size(0)}')",
+        "save(output, 'step %d' % i)",
         "a = settings.item() if callable(settings.item) else settings.cpu()",
     ],
 )

@@ -348,6 +348,46 @@ def test_skipped_micro_batches() -> None:
     )
 
 
+def test_block_that_updates_and_goes_on_with_the_next_turn() -> None:
+    becomes(
+        """
+        import torch
+        def train(model: torch.nn.Module, optimizer, loader, device):
+            for step, x in enumerate(loader):
+                x = x.to(device)
+                optimizer.zero_grad()
+                if step < 500:
+                    loss = model(x).mean()
+                    loss.backward()
+                    optimizer.step()
+                    print(loss.item())
+                    continue
+                loss = model(x).std()
+                loss.backward()
+                optimizer.step()
+        """,
+        """
+        import torch
+        import torch_xla
+        def train(model: torch.nn.Module, optimizer, loader, device):
+            for step, x in enumerate(loader):
+                x = x.to(device)
+                optimizer.zero_grad()
+                if step < 500:
+                    loss = model(x).mean()
+                    loss.backward()
+                    optimizer.step()
+                    torch_xla.sync()
+                    print(loss.item())
+                    continue
+                loss = model(x).std()
+                loss.backward()
+                optimizer.step()
+                torch_xla.sync()
+        """,
+    )
+
+
 def test_boundary_takes_the_place_of_a_wait_for_cuda() -> None:
     becomes(
         """

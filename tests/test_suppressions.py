@@ -244,3 +244,13 @@ def test_file_without_the_words_is_not_tokenized(monkeypatch: pytest.MonkeyPatch
     assert kept("x = 1  # a comment\n", ("TPU101", 1)) == [("TPU101", 1)]
     with pytest.raises(AssertionError, match=re.escape("tokenized")):
         kept("x = 1  # noqa\n", ("TPU101", 1))
+
+
+def test_misspelt_code_is_told_whatever_ran() -> None:
+    lines = ("x = 1  # tpulint: ignore[TPU0O2, acme]", "y = 2  # noqa: TPU999, E501", "z = 3  # noqa: TPU9", "")
+    source = SourceFile.from_text("\n".join(lines))
+    found = Suppressions.scan(source).unused(enabled=(), existing=("TPU101", "TPU901", "some-rule"))
+    assert [finding.message for finding in found] == [
+        "suppression of `TPU0O2`, `acme` hides nothing",
+        "suppression of `TPU999` hides nothing",
+    ]

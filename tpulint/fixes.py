@@ -31,6 +31,9 @@ _ATOMS = (
     ast.SetComp,
     ast.JoinedStr,
 )
+_STRING_OR_COMMENT = re.compile(
+    r"#[^\r\n]*|\'\'\'.*?\'\'\'|\"\"\".*?\"\"\"|\'(?:\\.|[^\'\\\r\n])*\'|\"(?:\\.|[^\"\\\r\n])*\"", re.DOTALL
+)
 _SPACE = re.compile(r"[ \t\f]*")
 
 
@@ -73,12 +76,18 @@ class FixBuilder:
         if not self.possible or not self._edits:
             return None
         edits = sorted(set(self._edits))
+        if _balance("".join(edit.text for edit in edits)) != self._removed_balance(edits):
+            return None  # part of a call in parentheses of its own: half of them would be left
         for left, right in pairwise(edits):
             if left.span.end > right.span.start or left.span == right.span:
                 return None
         return Fix(
             self.title, tuple(edits), tuple(dict.fromkeys(self._needs)), self.applicability, self.reason, self.scope
         )
+
+    def _removed_balance(self, edits: Sequence[Edit]) -> tuple[int, ...]:
+        text = self._index.source.text
+        return _balance("".join(f"{text[edit.span.start : edit.span.end]}\n" for edit in edits))
 
     # ---------------------------------------------------------------- edits
 
@@ -174,7 +183,7 @@ class FixBuilder:
         index, source = self._index, self._index.source
         end = index.tree.end(statement)
         if self._shares_line(statement):
-            if "\n" in text or isinstance(statement, ast.For | ast.While | ast.If | ast.With | ast.Try):
+            if "\n" in text or "#" in text or isinstance(statement, ast.For | ast.While | ast.If | ast.With | ast.Try):
                 self.give_up()
                 return
             self.insert(end, "; " + text)
@@ -192,7 +201,7 @@ class FixBuilder:
         index = self._index
         start = index.tree.start(statement)
         if self._index.source.text[self._line_start(start) : start].strip():
-            if "\n" in text:
+            if "\n" in text or "#" in text:
                 self.give_up()
                 return
             self.insert(start, text + "; ")
@@ -423,3 +432,9 @@ def _only_imports(statement: ast.stmt) -> bool:
 def _only_comment(text: str) -> bool:
     """Whether the rest of a line holds no code."""
     return re.match(r"[ \t\f]*(#.*)?$", text, re.DOTALL) is not None
+
+
+def _balance(text: str) -> tuple[int, ...]:
+    """Opening minus closing brackets of each kind, strings and comments left out."""
+    code = _STRING_OR_COMMENT.sub("", text)
+    return tuple(code.count(opening) - code.count(closing) for opening, closing in ("()", "[]", "{}"))

@@ -135,6 +135,7 @@ def _check(index: SemanticIndex, source: SourceFile, settings: Settings, catalog
                 suppressions.unused(
                     {word for rule in enabled for word in (rule.code, rule.name)},
                     known={rule.code for rule in catalogue.rules if rule.default},
+                    existing={word for rule in catalogue.rules for word in (rule.code, rule.name)},
                 )
             )
     return sorted(dict.fromkeys(findings), key=lambda finding: (finding.span, finding.code))

@@ -91,7 +91,9 @@ class Suppressions:
             return list(findings)
         return [finding for finding in findings if not self._is_silenced(finding, statement_rows)]
 
-    def unused(self, enabled: Collection[str], known: Collection[str] = ()) -> list[Finding]:
+    def unused(
+        self, enabled: Collection[str], known: Collection[str] = (), existing: Collection[str] = ()
+    ) -> list[Finding]:
         """Findings about suppressions that silenced nothing. Ask after ``filter``.
 
         ``enabled`` holds codes and names of the rules that ran on this file. ``known`` holds the codes of all rules
@@ -100,8 +102,8 @@ class Suppressions:
         """
         if not self._suppressions:
             return []
-        ran, meant = frozenset(enabled), frozenset(known)
-        unused = (self._unused_of(suppression, ran, meant) for suppression in self._suppressions)
+        ran, meant, real = frozenset(enabled), frozenset(known), frozenset(existing)
+        unused = (self._unused_of(suppression, ran, meant, real) for suppression in self._suppressions)
         found = [finding for finding in unused if finding is not None]
         return [finding for finding in found if not self._is_silenced_by_name(finding)]
 
@@ -123,7 +125,9 @@ class Suppressions:
             for suppression in self._suppressions
         )
 
-    def _unused_of(self, suppression: Suppression, enabled: frozenset[str], known: frozenset[str]) -> Finding | None:
+    def _unused_of(
+        self, suppression: Suppression, enabled: frozenset[str], known: frozenset[str], existing: frozenset[str]
+    ) -> Finding | None:
         if suppression.blanket:
             if not suppression.ours or suppression.used or not known or not known <= enabled:
                 return None
@@ -131,7 +135,8 @@ class Suppressions:
         unused = [
             selector
             for selector in suppression.selectors
-            if selector not in suppression.used and _is_answerable(selector, enabled, known)
+            if selector not in suppression.used
+            and (_is_answerable(selector, enabled, known) or _means_nothing(selector, existing, ours=suppression.ours))
         ]
         if not unused:
             return None
@@ -145,6 +150,13 @@ def _matches(selector: str, code: str, name: str) -> bool:
     if selector in (code, name):
         return True
     return _PREFIX.match(selector) is not None and code.upper().startswith(selector.upper())
+
+
+def _means_nothing(selector: str, existing: frozenset[str], *, ours: bool) -> bool:
+    """Whether a selector names no rule at all: a misspelt code. In ``# noqa`` other words belong to other tools."""
+    if not existing or (not ours and not selector.upper().startswith("TPU")):
+        return False
+    return not any(word == selector or word.startswith(selector.upper()) for word in (*existing, UNUSED))
 
 
 def _is_answerable(selector: str, enabled: frozenset[str], known: frozenset[str]) -> bool:

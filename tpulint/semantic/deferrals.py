@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from tpulint.semantic.events import SYNCS
+from tpulint.semantic.events import OPTIMIZER_STEP, SYNCS
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.reads import Read
 from tpulint.semantic.regions import StepLoop
@@ -74,7 +74,7 @@ class Deferrals:
         return bool(calls) and all(self.is_behind_boundary(call, loop, depth + 1) for call in calls)
 
     def _passes_boundary(self, node: ast.AST, loop: StepLoop, places: list[ast.stmt]) -> bool:
-        """Whether running a node runs a boundary of the loop, or passes a place where one belongs, in it or by a call."""
+        """Whether running a node runs a boundary of the loop, or passes where one belongs, in it or by a call."""
         tree, events = self._index.tree, self._index.regions.events
         if any(tree.encloses(node, boundary) for boundary in loop.boundaries):
             return True
@@ -93,23 +93,28 @@ class Deferrals:
         return any(self._index.tree.encloses(statement, event) for event in events)
 
     def boundary_statement(self, loop: StepLoop) -> ast.Expr | None:
-        """The one statement ``torch_xla.sync()`` that ends every turn, where the loop has exactly that."""
-        found = [self._index.statement_of(boundary) for boundary in loop.boundaries]
-        if len(found) != 1 or not isinstance(found[0], ast.Expr) or not isinstance(found[0].value, ast.Call):
-            return None
-        if self._index.qualified_name(found[0].value.func) not in SYNCS and found[0].value not in loop.updates:
-            return None
-        holder = self._index.parent(found[0])
-        return found[0] if holder is loop.node or isinstance(holder, FUNCTIONS) else None
+        """The one statement ``torch_xla.sync()`` that every turn comes to; there may be others within blocks."""
+        found = [self._sync(boundary) for boundary in loop.boundaries]
+        plain = [item for item in found if item is not None and self._is_plain(item, loop.node)]
+        return plain[0] if len(plain) == 1 and None not in found else None
 
     def evaluation_boundary(self, node: LoopNode) -> ast.Expr | None:
         """The one statement ``torch_xla.sync()`` that ends every turn of an evaluation loop."""
-        found = [self._index.statement_of(boundary) for boundary in self._index.regions.boundaries_in(node)]
-        if len(found) != 1 or not isinstance(found[0], ast.Expr) or not isinstance(found[0].value, ast.Call):
+        found = [self._sync(boundary) for boundary in self._index.regions.boundaries_in(node)]
+        return found[0] if len(found) == 1 and found[0] is not None and self._is_plain(found[0], node) else None
+
+    def _sync(self, boundary: ast.AST) -> ast.Expr | None:
+        """The statement of a boundary that is a call for nothing else (but an update)."""
+        statement = self._index.statement_of(boundary)
+        if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
             return None
-        if self._index.qualified_name(found[0].value.func) not in SYNCS or self._index.parent(found[0]) is not node:
-            return None
-        return found[0]
+        if self._index.qualified_name(statement.value.func) in (*SYNCS, OPTIMIZER_STEP):
+            return statement
+        return None
+
+    def _is_plain(self, statement: ast.Expr, loop: LoopNode) -> bool:
+        holder = self._index.parent(statement)
+        return holder is loop or isinstance(holder, FUNCTIONS)
 
     # ---------------------------------------------------------------- what can be moved
 

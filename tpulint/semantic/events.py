@@ -13,7 +13,7 @@ from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, LoopNode, Synt
 
 SYNCS = frozenset({"torch_xla.sync", "torch_xla.core.xla_model.mark_step"})
 """Calls that end a step and do nothing else."""
-_OPTIMIZER_STEP = "torch_xla.core.xla_model.optimizer_step"
+OPTIMIZER_STEP = "torch_xla.core.xla_model.optimizer_step"
 _OTHER_BOUNDARIES = frozenset({"torch_xla.step", "torch_xla.debug.profiler.StepTrace"})
 _NO_OPTIMIZER = re.compile(r"sched|warm|lr|prof|env|timer|ema|bar|progress|meter|stop|self$|cls$", re.IGNORECASE)
 """Names of other things that step. Only ever a reason to leave a call alone."""
@@ -190,7 +190,7 @@ class EventMap:
         name = self._names.qualified(func)
         if self._is_boundary(call):
             self._events(call).boundaries.append(call)
-        elif name == _OPTIMIZER_STEP:
+        elif name == OPTIMIZER_STEP:
             self._events(call).updates.append(call)
             if any(k.arg == "barrier" and isinstance(k.value, ast.Constant) and k.value.value for k in call.keywords):
                 self._events(call).boundaries.append(call)

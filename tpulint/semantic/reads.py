@@ -92,10 +92,14 @@ class Reads:
 
     def is_output(self, call: ast.Call) -> bool:
         """Whether a call prints, logs or shows something."""
-        if self._names.qualified(call.func) in ("builtins.print", *_LOG_FUNCTIONS):
-            return True
         if isinstance(self._tree.parents.get(call), ast.Expr) and any(self._is_text(item) for item in call.args):
             return True  # whatever is given a text made for people: `progress_bar(i, n, 'loss: %.3f' % loss)`
+        return self._formats_arguments(call)
+
+    def _formats_arguments(self, call: ast.Call) -> bool:
+        """Whether a call makes text, or a point of a curve, of each of its arguments."""
+        if self._names.qualified(call.func) in ("builtins.print", *_LOG_FUNCTIONS):
+            return True
         if not isinstance(call.func, ast.Attribute):
             return False
         method = call.func.attr
@@ -171,7 +175,7 @@ class Reads:
                 if self.is_on_device(item):
                     yield self._read(call, item, How.TRUTH)
                     break
-        elif name in _TEXTS or self.is_output(call):
+        elif name in _TEXTS or self._formats_arguments(call):
             yield from self._formatted(call)
 
     def _formatted(self, call: ast.Call) -> Iterator[Read]:

@@ -93,13 +93,23 @@ class Turns:
         if anchor is None:
             return []
         outer = self._forward(suite, anchor)
+        # A block that updates and goes on with the next turn never comes to the boundary behind it.
+        early = [
+            place
+            for statement in suite[: suite.index(anchor)]
+            if isinstance(statement, ast.If) and self._skips(statement)
+            for place in self._inner_places(statement)
+        ]
         if not isinstance(anchor, ast.If | ast.With | ast.AsyncWith | ast.Try) or self.work(anchor) is not Work.READ:
-            return [outer]
+            return [*early, outer]
         # The update stands in a block that also reads: there the boundary has to come before the reads.
         inner = self._inner_places(anchor)
         if inner and isinstance(anchor, ast.With | ast.AsyncWith):
-            return inner
-        return [*inner, outer]
+            return [*early, *inner]
+        return [*early, *inner, outer]
+
+    def _skips(self, statement: ast.If) -> bool:
+        return any(block and isinstance(block[-1], ast.Continue) for block in (statement.body, statement.orelse))
 
     def _inner_places(self, anchor: ast.stmt) -> list[ast.stmt]:
         """Places within the blocks of a compound statement that hold an update with a read behind it."""
@@ -112,7 +122,7 @@ class Turns:
             at = block.index(holders[-1])
             if isinstance(holders[-1], ast.If | ast.With | ast.Try) and self.work(holders[-1]) is Work.READ:
                 result.extend(self._inner_places(holders[-1]))
-            elif any(self._reads.inside(statement) for statement in block[at + 1 :]):
+            elif isinstance(block[-1], ast.Continue) or any(self._reads.inside(item) for item in block[at + 1 :]):
                 result.append(self._forward(block, holders[-1]))
         return result
 

@@ -24,7 +24,7 @@ _MODEL_PARALLEL = (
 def check(ctx: FileContext) -> Iterator[Finding]:
     devices = ctx.index.devices
     sites = devices.sites
-    if not sites or not ctx.index.mentions(r"(?m)^\s*(?:import|from)\s+torch\b"):
+    if not sites or not ctx.index.mentions(r"(?m)^\s*(?:import|from)\s[^\n#]*\btorch\b"):
         return
     numbers = {site.number for site in sites if site.role is not Role.COMPARISON and site.number.isdigit()}
     fix = _choose_xla(ctx, devices) if len(numbers) < 2 else None

@@ -146,7 +146,7 @@ def _convert(ctx: FileContext, fix: FixBuilder, use: TypeUse, call: ast.Call, de
         return
     end = ctx.index.span(call.func).end
     fix.replace(Span(end - len("type"), end), "to")
-    fix.replace(call.args[0], f"{device}, {fix.use('torch', at=call)}.{CUDA_TENSOR_TYPES[use.name]}")
+    fix.replace(fix.pieces(call)[0].span, f"{device}, {fix.use('torch', at=call)}.{CUDA_TENSOR_TYPES[use.name]}")
 
 
 def _set_default(ctx: FileContext, fix: FixBuilder, use: TypeUse, call: ast.Call) -> None:
