@@ -80,7 +80,9 @@ _OPTIONS: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
     _target("--target", type=click.Choice([target.name for target in KNOWN_TARGETS]), help="What to port to."),
     _target("--target-version", metavar="VERSION", help="Version of the target that must understand the written code."),
     _target(
-        "--portable/--no-portable", default=None, help="Write code that still runs where torch_xla is not installed."
+        "--portable/--no-portable",
+        default=None,
+        help="Only show renames of CUDA calls that would tie the code to torch_xla. Other rules do not heed it yet.",
     ),
     _files("--exclude", multiple=True, metavar="PATTERNS", help="Paths to leave out, instead of the default ones."),
     _files(
