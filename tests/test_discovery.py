@@ -159,7 +159,7 @@ def test_ignored_files_are_those_git_ignores(tmp_path: Path, seed: int) -> None:
         folder = folders.pop()
         for entry in os.scandir(tmp_path / folder):
             found = os.path.join(folder, entry.name)
-            if entry.name == ".git" or ignore_file.verdict(found, entry.name, entry.is_dir()):
+            if entry.name == ".git" or ignore_file.verdict(found, entry.is_dir()):
                 continue
             (folders.append if entry.is_dir() else ours.add)(found)
     command = ["git", "-C", str(tmp_path), "-c", "core.excludesFile=", "ls-files", "-z", "-co", "--exclude-standard"]

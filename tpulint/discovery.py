@@ -114,7 +114,7 @@ class _Search:
                 is_folder = entry.is_dir(follow_symlinks=False)
                 if not is_folder and not entry.is_symlink() and not self._includes.match(entry.path):
                     continue
-                if self._excludes.match(entry.path) or _is_ignored(entry.path, entry.name, is_folder, scopes):
+                if self._excludes.match(entry.path) or _is_ignored(entry.path, is_folder, scopes):
                     continue
                 if entry.is_symlink():
                     self._links.append((entry.path, scopes))
@@ -138,9 +138,9 @@ class _Search:
         self.problems.append(Problem(shown(path), message))
 
 
-def _is_ignored(path: str, name: str, is_folder: bool, scopes: tuple[_Scope, ...]) -> bool:
+def _is_ignored(path: str, is_folder: bool, scopes: tuple[_Scope, ...]) -> bool:
     for scope in reversed(scopes):  # the nearest file speaks last
-        verdict = scope.ignore_file.verdict(with_slashes(path[scope.prefix :]), name, is_folder)
+        verdict = scope.ignore_file.verdict(with_slashes(path[scope.prefix :]), is_folder)
         if verdict is not None:
             return verdict
     return False
