@@ -70,7 +70,7 @@ if __name__ == "__main__":
     main()
 '''
 
-NAMESPACE_SCRIPT = '''\
+NAMESPACE_SCRIPT = """\
 import argparse
 
 import torch
@@ -101,9 +101,9 @@ def main():
 
 
 main()
-'''
+"""
 
-XLA_SCRIPT = '''\
+XLA_SCRIPT = """\
 import torch
 import torch.nn as nn
 import torch_xla
@@ -132,7 +132,7 @@ def train(index, dataset):
 
 if __name__ == "__main__":
     torch_xla.launch(train, args=([],))
-'''
+"""
 
 SCRIPTS = {"spawn": SPAWN_SCRIPT, "namespace": NAMESPACE_SCRIPT, "xla": XLA_SCRIPT}
 

@@ -377,7 +377,7 @@ def test_two_calls_of_a_factory_are_two_objects() -> None:
     )
 
     def of(name: str) -> Creation:
-        binding = index.names.module.bindings[name][0]
+        binding = index.names.bindings_in(index.names.module, name)[0]
         assert binding.value is not None
         (creation,) = index.moves.creations._part(binding.value, binding.path, 0)
         return creation

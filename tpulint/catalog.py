@@ -159,6 +159,8 @@ class Catalogue:
         self.rules = tuple(sorted(rules, key=lambda rule: rule.code))
         self.digest = digest
         """Changes whenever a card or the Python of a rule changes."""
+        self.letters = frozenset(rule.code.rstrip("0123456789") for rule in self.rules)
+        """What the codes begin with: ``TPU``, and the letters of rules from plugins."""
         self._by_word = {word: rule for rule in self.rules for word in (rule.code, rule.name)}
         self._selected: dict[Settings, tuple[Rule, ...]] = {}
 

@@ -47,7 +47,7 @@ class ImportTable:
     def _existing(self, wanted: str, scope: Scope) -> str | None:
         """The local text that already means ``wanted``, seen from a scope; only imports at module level count."""
         names = self._index.names
-        for local, bindings in names.module.bindings.items():
+        for local, bindings in names.variables_of(names.module).items():
             if len(bindings) != 1 or bindings[0].kind != "import":
                 continue
             statement = bindings[0].statement

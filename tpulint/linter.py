@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import gc
-import re
 import warnings
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 
 INVALID_SYNTAX = "invalid-syntax"
-_SUPPRESSION_WORDS = re.compile(r"noqa|tpulint:", re.IGNORECASE)
 
 
 class _TooComplex(Exception):
@@ -31,9 +29,9 @@ def lint(source: SourceFile, settings: Settings, catalogue: Catalogue) -> FileRe
 
     Bad user input gives findings; a failure of tpulint itself gives ``FileResult.error``. Never raises for either.
     """
-    rules = _applicable(source, settings, catalogue)
     text = source.text
-    if not rules and not _SUPPRESSION_WORDS.search(text):
+    rules = _applicable(text, settings, catalogue)
+    if not rules and not _may_suppress(text):
         return FileResult(source.path, (), text, text)
     try:
         if not settings.fix:
@@ -61,12 +59,17 @@ def lint(source: SourceFile, settings: Settings, catalogue: Catalogue) -> FileRe
         return FileResult(source.path, (), text, text, error=crash_message(error))
 
 
-def _applicable(source: SourceFile, settings: Settings, catalogue: Catalogue) -> tuple[Rule, ...]:
+@lru_cache(maxsize=2)
+def _applicable(text: str, settings: Settings, catalogue: Catalogue) -> tuple[Rule, ...]:
     """Enabled rules that have an anchor in the text: what no rule can speak about is not parsed."""
-    text = source.text
     rules = catalogue.select(settings)
     present = {anchor for anchor in _anchors(rules) if anchor in text}
     return tuple(rule for rule in rules if not present.isdisjoint(rule.anchors))
+
+
+def _may_suppress(text: str) -> bool:
+    lowered = text.lower()  # far quicker than a search that ignores case
+    return "noqa" in lowered or "tpulint:" in lowered
 
 
 @lru_cache(maxsize=8)
@@ -101,7 +104,7 @@ def _look(source: SourceFile, settings: Settings, catalogue: Catalogue) -> tuple
 def _check(index: SemanticIndex, source: SourceFile, settings: Settings, catalogue: Catalogue) -> list[Finding]:
     from tpulint.context import FileContext
 
-    rules = _applicable(source, settings, catalogue)
+    rules = _applicable(source.text, settings, catalogue)
     findings: list[Finding] = []
     ignored = settings.ignored_in(source.path)
     for rule in rules:
@@ -124,10 +127,10 @@ def _check(index: SemanticIndex, source: SourceFile, settings: Settings, catalog
         from tpulint.applicability import lower_applicability
 
         findings = _adjust(lower_applicability(findings, source), settings)
-    if _SUPPRESSION_WORDS.search(source.text) and not settings.ignore_noqa:
+    if _may_suppress(source.text) and not settings.ignore_noqa:
         from tpulint.suppressions import UNUSED, Suppressions
 
-        suppressions = Suppressions.scan(source)
+        suppressions = Suppressions.scan(source, catalogue.letters)
         findings = _without_fixes_of(findings, suppressions.filter(findings, index.statement_rows))
         if not matches_any((*settings.ignore, *ignored), UNUSED, UNUSED):
             enabled = [rule for rule in catalogue.select(settings) if not matches_any(ignored, rule.code, rule.name)]

@@ -20,12 +20,20 @@ _DIRECTIVE = re.compile(
     r"|(?i:tpulint):\s*(?P<verb>ignore-file|ignore|noqa)(?![\w-])"
     rf"(?:\s*(?P<bracket>\[)(?P<listed>[^\]\#]*)\]|(?P<own_colon>\s*:)\s*(?P<own_codes>{_CODES})?)?)"
 )
-_MAYBE = re.compile(r"\#[^\S\r\n]*(?:noqa|tpulint:)", re.IGNORECASE)
+_MAYBE = re.compile(r"\#[^\S\r\n]*(?:noqa(?P<rest>[^\r\n]*)|tpulint:)", re.IGNORECASE)
+_OTHER_CODES = re.compile(rf"\s*:\s*{_CODE}")
 _SELECTOR = re.compile(r"[\w-]+")
 _PREFIX = re.compile(r"(?i:TPU|[A-Z]+[0-9]+)$")
 _REASON = re.compile(r"(?:(?![^\S\r\n]+\#[\s:!]*[A-Za-z])[^\r\n])*")
 """What follows the codes, up to another comment on the same line; ``#42`` in a reason is not one."""
 _SPACE = re.compile(r"[^\S\r\n]*")
+
+
+def _may_concern(comment: re.Match[str], letters: frozenset[str]) -> bool:
+    rest = comment["rest"]
+    if rest is None or not letters or _OTHER_CODES.match(rest) is None:
+        return True
+    return any(word in rest.upper() for word in letters)
 
 
 class Suppression:
@@ -75,9 +83,13 @@ class Suppressions:
         self._line_wide = [suppressions[index] for _, index in covered]
 
     @classmethod
-    def scan(cls, source: SourceFile) -> Suppressions:
-        """Find the suppressions of a file. Text inside strings never counts."""
-        if _MAYBE.search(source.text) is None:
+    def scan(cls, source: SourceFile, letters: frozenset[str] = frozenset()) -> Suppressions:
+        """Find the suppressions of a file. Text inside strings never counts.
+
+        ``letters`` are those that the codes of all rules begin with. A file whose comments speak to other tools alone
+        (``# noqa: E501``) is not worth finding out what is a comment in it, which takes as long as parsing it.
+        """
+        if not any(_may_concern(match, letters) for match in _MAYBE.finditer(source.text)):
             return cls(source, [])
         return cls(source, [one for span in comment_spans(source.text) for one in _parse(source, span)])
 

@@ -85,6 +85,7 @@ class SemanticIndex:
         self._batched_reads: BatchedReads | None = None
         self._filled_lists: FilledLists | None = None
         self._held_values: HeldValues | None = None
+        self._guards: Guards | None = None
 
     @property
     def names(self) -> Names:
@@ -273,6 +274,13 @@ class SemanticIndex:
         return self._loaders
 
     @property
+    def guards(self) -> Guards:
+        """Branches kept for one backend."""
+        if self._guards is None:
+            self._guards = Guards(self.tree, self.names)
+        return self._guards
+
+    @property
     def moves(self) -> Moves:
         """Modules moved to the device, and what happens before."""
         if self._moves is None:
@@ -452,7 +460,7 @@ class SemanticIndex:
 
     def cuda_only_spans(self) -> list[Span]:
         """Branches that run on CUDA only, in a file that knows another backend too: what stands there is right."""
-        return Guards(self.tree, self.names).cuda_only()
+        return self.guards.cuda_only()
 
     def mentions(self, pattern: str) -> bool:
         """Whether a regular expression occurs anywhere in the text: a cheap first question."""

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from tpulint.semantic.cuda_features import CudaFeatures
 from tpulint.semantic.device_flow import DeviceFlow
 from tpulint.semantic.device_indices import DeviceIndices
-from tpulint.semantic.guards import Guards
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.places import Place
 from tpulint.semantic.variables import says_device
@@ -63,7 +62,7 @@ class Devices:
             if isinstance(parent := parents.get(node), ast.Call) and parent.func is node
         ]
         """Calls of functions of torch, with their qualified names."""
-        guards = Guards(index.tree, index.names)
+        guards = index.guards
         self._for_cuda = guards.cuda_only()
         # In a file with several backends the question is what keeps CUDA's branch apart.
         questions = [] if guards.knows_xla() else self._questions()

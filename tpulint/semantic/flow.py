@@ -41,7 +41,7 @@ class Flow:
         function = self._tree.function_of(use)
         if owner is None or function is None or not function.args.args or function.args.args[0].arg != use.value.id:
             return ()
-        return tuple(self._names.attributes.get(owner, {}).get(use.attr, ()))
+        return tuple(self._names.attribute_bindings(owner, use.attr))
 
     def _reaching(self, use: ast.Name) -> list[Binding]:
         scope = self._names.scope_of(use)

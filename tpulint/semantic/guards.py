@@ -20,12 +20,11 @@ _XLA_DEVICES = frozenset(
         "torch_xla.runtime.xla_device",
     }
 )
+_XLA_DEVICE_ENDS = frozenset(name.rpartition(".")[2] for name in _XLA_DEVICES)
 _ASKS_FOR_CUDA = re.compile(r"(is_|has_|use_).*(cuda|gpu|nvidia).*|.*(cuda|gpu)_available.*", re.IGNORECASE)
 _ASKS_FOR_XLA = re.compile(
     r"(is_|has_|use_)?.*(xla|tpu)(_.*)?available.*|(is_|has_|use_|on_)(torch_)?(xla|tpu).*|(XLA|TPU)_AVAILABLE.*"
 )
-_MENTIONS_XLA = re.compile(r"xla|tpu", re.IGNORECASE)
-_MENTIONS_CUDA = re.compile(r"cuda|gpu|nvidia", re.IGNORECASE)
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
@@ -35,22 +34,30 @@ class Guards:
     def __init__(self, tree: SyntaxTree, names: Names) -> None:
         self._tree = tree
         self._names = names
+        self._knows_xla: bool | None = None
 
     def knows_xla(self) -> bool:
         """Whether the file takes an XLA device or asks for one: it has several backends, or is ported already."""
-        if not _MENTIONS_XLA.search(self._tree.source.text):
+        if self._knows_xla is None:
+            self._knows_xla = self._finds_xla()
+        return self._knows_xla
+
+    def _finds_xla(self) -> bool:
+        text = self._tree.source.text.lower()
+        if "xla" not in text and "tpu" not in text:
             return False
-        if any(_ASKS_FOR_XLA.fullmatch(name.id) for name in self._tree.names):
+        attributes = self._tree.attributes
+        words = {name.id for name in self._tree.names} | {attribute.attr for attribute in attributes}
+        if any(_ASKS_FOR_XLA.fullmatch(word) for word in words):
             return True
-        for attribute in self._tree.attributes:
-            if _ASKS_FOR_XLA.fullmatch(attribute.attr) or self._names.qualified(attribute) in _XLA_DEVICES:
-                return True
+        if any(self._names.qualified(node) in _XLA_DEVICES for node in attributes if node.attr in _XLA_DEVICE_ENDS):
+            return True
         return any(constant.value in ("xla", "XLA", "tpu", "TPU") for constant in self._tree.strings)
 
     def cuda_only(self) -> list[Span]:
         """Spans of the branches that run on CUDA only; none in a file that knows no other backend."""
-        text = self._tree.source.text
-        if not _MENTIONS_CUDA.search(text) or not self.knows_xla():
+        text = self._tree.source.text.lower()
+        if not ("cuda" in text or "gpu" in text or "nvidia" in text) or not self.knows_xla():
             return []
         spans: list[Span] = []
         for node in self._tree.parents:

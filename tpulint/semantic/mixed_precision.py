@@ -98,7 +98,7 @@ class MixedPrecision:
             closed = not self._is_declared_elsewhere(target.id)
         else:
             owner = self._tree.class_of(target)
-            bindings = self._names.attributes.get(owner, {}).get(target.attr, []) if owner is not None else []
+            bindings = self._names.attribute_bindings(owner, target.attr) if owner is not None else []
             # Any `.scaler` of the file may be this one: the type of what stands before the dot is not known.
             mentions = [
                 node
@@ -136,7 +136,7 @@ class MixedPrecision:
         for (function, parameter), arguments in handed.items():
             if not self._are_all_uses(function, [call for call, _ in arguments]):
                 return uses, passages, False
-            bindings = self._names.scope_of(parameter).bindings.get(parameter.arg, [])
+            bindings = self._names.bindings_in(self._names.scope_of(parameter), parameter.arg)
             inner = [node for node in self._tree.names if node.id == parameter.arg and self._means(node, bindings)]
             more, further, followed = self._followed(inner, depth + 1)
             closed = closed and followed and len(bindings) == 1

@@ -118,9 +118,11 @@ class Moves:
                 return True
             if any(item.arg == "device" and self.is_device(item.value) for item in call.keywords):
                 return True
+        if "torch_xla" not in self._tree.source.text:
+            return False
         modules = (
             self._names.qualified_binding(binding) or ""
-            for bindings in self._names.module.bindings.values()
+            for bindings in self._names.variables_of(self._names.module).values()
             for binding in bindings
             if binding.kind == "import"
         )

@@ -9,7 +9,13 @@ from tpulint.semantic.torch_facts import CANONICAL_NAMES
 from tpulint.semantic.tree import FUNCTIONS, SCOPES, SyntaxTree
 
 _BUILTINS = frozenset(dir(builtins))
-_ALIAS_DEPTH = 6
+_SCOPE_CLASSES = frozenset(SCOPES)
+_ASSIGNMENTS = (ast.Assign, ast.AnnAssign, ast.NamedExpr)
+_NAME_FIELDS = {ast.arg: "arg", ast.MatchMapping: "rest"}
+_DEFINED_KINDS = {
+    ast.alias: "import", ast.FunctionDef: "function", ast.AsyncFunctionDef: "function", ast.ClassDef: "class",
+    ast.ExceptHandler: "handler",
+}  # fmt: skip
 
 
 class Binding:
@@ -64,6 +70,8 @@ class Names:
     def __init__(self, tree: SyntaxTree) -> None:
         self._tree = tree
         self._scopes: dict[ast.AST, Scope] = {}
+        self._around: dict[ast.AST, Scope] = {}
+        """Scope of what stands in a statement, where the statement makes none itself."""
         self._qualified: dict[ast.AST, str | None] = {}
         self._loads: dict[str, list[ast.Name]] | None = None
         self._variables: dict[tuple[ast.AST, str], str | None] = {}
@@ -71,10 +79,11 @@ class Names:
         self.has_star_import = False
         self.nameable: set[str] = set()
         """Names that some binding could make a qualified name: imports, and plain aliases of dotted names."""
-        self.attributes: dict[ast.ClassDef, dict[str, list[Binding]]] = {}
-        """Values given to ``self.x`` in the methods of a class."""
-        for node in tree.binders:
-            self._bind(node)
+        self._attributes: dict[ast.ClassDef, dict[str, list[Binding]]] = {}
+        # Most names of a file are never asked about: their bindings wait, by name, until they are.
+        self._waiting: dict[str, list[ast.AST]] = {}
+        self._waiting_attributes: dict[str, list[ast.Attribute]] = {}
+        self._sort_binders()
 
     # ---------------------------------------------------------------- scopes
 
@@ -85,26 +94,33 @@ class Names:
 
     def scope_of(self, node: ast.AST) -> Scope:
         """The scope in which code at this node runs. A definition belongs to the scope around it."""
-        tree = self._tree
-        child = node
-        for ancestor in tree.ancestors(node):
-            if isinstance(ancestor, SCOPES):
-                if isinstance(ancestor, ast.Lambda) and child in (ancestor.args,) and not isinstance(node, ast.arg):
-                    child = ancestor
-                    continue
-                if (
-                    isinstance(ancestor, FUNCTIONS)
-                    and not self._tree.in_body(ancestor, child)
-                    and not isinstance(node, ast.arg)
-                ):
-                    child = ancestor
-                    continue
-                if isinstance(ancestor, ast.ClassDef) and not self._tree.in_body(ancestor, child):
-                    child = ancestor
-                    continue
-                return self._scope_at(ancestor)
-            child = ancestor
-        return self.module
+        parents, known = self._tree.parents, self._around
+        child, ancestor = node, parents.get(node)
+        passed: list[ast.AST] = []
+        scope = self.module
+        while ancestor is not None:
+            if ancestor in known:
+                scope = known[ancestor]
+                break
+            if ancestor.__class__ in _SCOPE_CLASSES:
+                if self._runs_in(ancestor, child, node):
+                    scope = self._scope_at(ancestor)
+                    break
+            elif isinstance(ancestor, ast.stmt):
+                passed.append(ancestor)
+            child, ancestor = ancestor, parents.get(ancestor)
+        if node.__class__ is not ast.arg:
+            for statement in passed:
+                known[statement] = scope
+        return scope
+
+    def _runs_in(self, holder: ast.AST, child: ast.AST, node: ast.AST) -> bool:
+        """Whether a node below ``child`` runs in the scope of ``holder``, not in the one around: headers do not."""
+        if isinstance(holder, ast.Lambda):
+            return child is not holder.args or isinstance(node, ast.arg)
+        if isinstance(holder, FUNCTIONS):
+            return isinstance(node, ast.arg) or self._tree.in_body(holder, child)
+        return not isinstance(holder, ast.ClassDef) or self._tree.in_body(holder, child)
 
     def _scope_at(self, node: ast.AST) -> Scope:
         scope = self._scopes.get(node)
@@ -114,49 +130,49 @@ class Names:
 
     # ---------------------------------------------------------------- bindings
 
+    def _sort_binders(self) -> None:
+        parents, waiting, nameable = self._tree.parents, self._waiting, self.nameable
+        for node in self._tree.binders:
+            if isinstance(node, ast.Name):
+                waiting.setdefault(node.id, []).append(node)
+                statement = parents[node]
+                if isinstance(statement, _ASSIGNMENTS) and isinstance(statement.value, ast.Name | ast.Attribute):
+                    nameable.add(node.id)
+            elif isinstance(node, ast.Attribute):
+                self._waiting_attributes.setdefault(node.attr, []).append(node)
+            elif isinstance(node, ast.Import | ast.ImportFrom):
+                for alias in node.names:
+                    if alias.name == "*":
+                        self.has_star_import = True
+                    else:
+                        name = alias.asname or (alias.name if isinstance(node, ast.ImportFrom) else _root(alias.name))
+                        waiting.setdefault(name, []).append(alias)
+                        nameable.add(name)
+            elif isinstance(node, ast.Global | ast.Nonlocal):
+                where = "global" if isinstance(node, ast.Global) else "nonlocal"
+                self.scope_of(node).elsewhere.update(dict.fromkeys(node.names, where))
+            else:
+                field = _NAME_FIELDS.get(node.__class__, "name")
+                if (name := getattr(node, field)) is not None:
+                    waiting.setdefault(name, []).append(node)
+
     def _bind(self, node: ast.AST) -> None:
         tree = self._tree
-        if isinstance(node, ast.Import):
-            scope = self.scope_of(node)
-            for alias in node.names:
-                name = alias.asname or alias.name.split(".", 1)[0]
-                self._add(scope, Binding(name, "import", alias, node, None, (), scope))
-        elif isinstance(node, ast.ImportFrom):
-            scope = self.scope_of(node)
-            for alias in node.names:
-                if alias.name == "*":
-                    self.has_star_import = True
-                else:
-                    self._add(scope, Binding(alias.asname or alias.name, "import", alias, node, None, (), scope))
-        elif isinstance(node, FUNCTIONS):
-            scope = self.scope_of(node)
-            self._add(scope, Binding(node.name, "function", node, node, None, (), scope))
-        elif isinstance(node, ast.ClassDef):
-            scope = self.scope_of(node)
-            self._add(scope, Binding(node.name, "class", node, node, None, (), scope))
+        if isinstance(node, ast.Name):
+            self._bind_store(node)
         elif isinstance(node, ast.arg):
             self._bind_parameter(node)
-        elif isinstance(node, ast.Global | ast.Nonlocal):
+        else:
             scope = self.scope_of(node)
-            where = "global" if isinstance(node, ast.Global) else "nonlocal"
-            for name in node.names:
-                scope.elsewhere[name] = where
-        elif isinstance(node, ast.ExceptHandler):
-            if node.name:
-                scope = self.scope_of(node)
-                self._add(scope, Binding(node.name, "handler", node, node, None, (), scope))
-        elif isinstance(node, ast.MatchAs | ast.MatchStar):
-            if node.name:
-                scope = self.scope_of(node)
-                self._add(scope, Binding(node.name, "match", node, tree.statement_of(node), None, (), scope))
-        elif isinstance(node, ast.MatchMapping):
-            if node.rest:
-                scope = self.scope_of(node)
-                self._add(scope, Binding(node.rest, "match", node, tree.statement_of(node), None, (), scope))
-        elif isinstance(node, ast.Name):
-            self._bind_store(node)
-        elif isinstance(node, ast.Attribute):
-            self._bind_attribute(node)
+            kind = _DEFINED_KINDS.get(node.__class__, "match")
+            name = getattr(node, _NAME_FIELDS.get(node.__class__, "name"))
+            statement = node
+            if isinstance(node, ast.alias):
+                statement = tree.parents[node]
+                name = node.asname or (node.name if isinstance(statement, ast.ImportFrom) else _root(node.name))
+            elif kind == "match":
+                statement = tree.statement_of(node)
+            self._add(scope, Binding(name, kind, node, statement, None, (), scope))
 
     def _add(self, scope: Scope, binding: Binding) -> None:
         where = scope.elsewhere.get(binding.name)
@@ -164,8 +180,6 @@ class Names:
             scope = self.module
         elif where == "nonlocal" and scope.parent is not None:
             scope = scope.parent
-        if binding.kind == "import" or isinstance(binding.value, ast.Name | ast.Attribute):
-            self.nameable.add(binding.name)
         scope.bindings.setdefault(binding.name, []).append(binding)
 
     def _bind_parameter(self, node: ast.arg) -> None:
@@ -231,12 +245,42 @@ class Names:
             return
         kind, statement, value, path = self._origin(node)
         binding = Binding(node.attr, kind, node, statement, value, path, self._scope_at(function))
-        self.attributes.setdefault(owner, {}).setdefault(node.attr, []).append(binding)
+        self._attributes.setdefault(owner, {}).setdefault(node.attr, []).append(binding)
 
     # ---------------------------------------------------------------- queries
 
+    def bindings_in(self, scope: Scope, name: str) -> list[Binding]:
+        """Bindings of a name made in one scope, in order of position."""
+        waiting = self._waiting.pop(name, None)
+        if waiting is not None:
+            for node in waiting:
+                self._bind(node)
+        return scope.bindings.get(name, [])
+
+    def variables_of(self, scope: Scope) -> dict[str, list[Binding]]:
+        """Every name bound in a scope, with its bindings."""
+        for name in list(self._waiting):
+            self.bindings_in(scope, name)
+        return scope.bindings
+
+    def attribute_bindings(self, owner: ast.ClassDef, name: str) -> list[Binding]:
+        """Values given to ``self.<name>`` in the methods of a class."""
+        for node in self._waiting_attributes.pop(name, ()):
+            self._bind_attribute(node)
+        return self._attributes.get(owner, {}).get(name, [])
+
+    @property
+    def attributes(self) -> dict[ast.ClassDef, dict[str, list[Binding]]]:
+        """Values given to ``self.x`` in the methods of every class."""
+        for name in list(self._waiting_attributes):
+            for node in self._waiting_attributes.pop(name):
+                self._bind_attribute(node)
+        return self._attributes
+
     def find(self, name: str, scope: Scope) -> tuple[Scope, list[Binding]] | None:
         """The scope that a name read in ``scope`` belongs to, and all bindings of it there."""
+        if name in self._waiting:
+            self.bindings_in(scope, name)
         current: Scope | None = scope
         if scope.elsewhere.get(name) == "global":
             current = self.module
@@ -274,8 +318,8 @@ class Names:
         """A name like ``wanted`` that nothing is called yet, in the scope of a node or any other."""
         taken = (
             {name.id for name in self._tree.names}
-            | set(self.module.bindings)
-            | set(self.scope_of(node).bindings)
+            | set(self.variables_of(self.module))
+            | set(self.variables_of(self.scope_of(node)))
             | _BUILTINS
         )
         name, number = wanted, 2
@@ -342,7 +386,7 @@ class Names:
                     return None
                 name = f"{statement.module}.{alias.name}"
             else:
-                name = alias.name if alias.asname else alias.name.split(".", 1)[0]
+                name = alias.name if alias.asname else _root(alias.name)
             return CANONICAL_NAMES.get(name, name)
         if binding.kind == "assign" and not binding.path and binding.value is not None:
             if isinstance(binding.value, ast.Name | ast.Attribute):
@@ -350,3 +394,7 @@ class Names:
             if isinstance(binding.value, ast.Constant) and binding.value.value is None:
                 return ""
         return None
+
+
+def _root(name: str) -> str:
+    return name.split(".", 1)[0]

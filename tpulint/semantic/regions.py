@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from enum import Enum
 
 from tpulint.semantic.definitions import Definitions
@@ -46,8 +45,8 @@ class StepLoop:
         """Functions of this file that run in every step, those called by them included."""
 
 
-_TRAINS = re.compile(r"backward|scaler")
-_EVALUATES = re.compile(r"no_grad|inference_mode|\beval\(|set_grad_enabled")
+_TRAINS = ("backward", "scaler")
+_EVALUATES = ("no_grad", "inference_mode", "eval(", "set_grad_enabled")
 
 
 class Regions:
@@ -60,7 +59,7 @@ class Regions:
         self._definitions = definitions
         # Without any of these words there is no loop to find: most files of a library.
         text = tree.source.text
-        trains = _TRAINS.search(text) is not None
+        trains = any(word in text for word in _TRAINS)
         self.events = EventMap(tree, names, kinds, definitions, only_boundaries=not trains)
         self.evaluation = Evaluation(tree, names, kinds, self.events)
         self.step_loops = self._find_step_loops() if trains else []
@@ -71,7 +70,7 @@ class Regions:
                 self._per_step.setdefault(function, loop)
         self._gated = self._find_gated()
         """Functions that a step runs only at a log interval."""
-        candidates = tree.loops if _EVALUATES.search(text) else []
+        candidates = tree.loops if any(word in text for word in _EVALUATES) else []
         self.evaluation_loops = self.evaluation.loops(candidates, frozenset(self._by_loop))
         self.turn_loops: frozenset[LoopNode] = frozenset((*self._by_loop, *self.evaluation_loops))
         """Step loops and evaluation loops."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import Any
 
 from tpulint.model import Span
 from tpulint.source import SourceFile
@@ -17,31 +18,18 @@ SCOPES = (ast.Module, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.L
 
 # Operators and contexts carry nothing; they are shared singletons, so they have no parent to record either.
 _LEAVES = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop, ast.type_ignore)
-_NO_CHILDREN = {
-    "ctx",
-    "op",
-    "ops",
-    "type_comment",
-    "kind",
-    "conversion",
-    "simple",
-    "is_async",
-    "level",
-    "id",
-    "attr",
-    "arg",
-    "names_",
-}
+_NO_CHILDREN = {"ctx", "op", "ops", "type_comment", "kind", "conversion", "simple", "is_async", "level", "id", "attr",
+                "arg", "rest"}  # fmt: skip
 
 
 def _child_fields() -> dict[type, tuple[str, ...]]:
+    """Class to the fields that hold nodes, the last first: what is pushed last is visited first."""
     fields: dict[type, tuple[str, ...]] = {}
     for name in dir(ast):
         cls = getattr(ast, name)
         if isinstance(cls, type) and issubclass(cls, ast.AST) and not issubclass(cls, _LEAVES):
             fields[cls] = tuple(field for field in cls._fields if field not in _NO_CHILDREN)
     fields[ast.Constant] = ()
-    fields[ast.Name] = ()
     fields[ast.alias] = ()
     fields[ast.Global] = ()
     fields[ast.Nonlocal] = ()
@@ -49,10 +37,11 @@ def _child_fields() -> dict[type, tuple[str, ...]]:
     for cls in (ast.ListComp, ast.SetComp, ast.GeneratorExp):
         fields[cls] = ("generators", "elt")
     fields[ast.DictComp] = ("generators", "key", "value")
-    return fields
+    return {cls: names[::-1] for cls, names in fields.items()}
 
 
-_FIELDS = _child_fields()
+_FIELDS: dict[Any, tuple[str, ...]] = _child_fields()
+_OWN_BODIES = frozenset((*FUNCTIONS, ast.Lambda, ast.ClassDef))
 
 
 class SyntaxTree:
@@ -80,49 +69,55 @@ class SyntaxTree:
         self._walk()
 
     def _walk(self) -> None:
-        parents = self.parents
-        fields = _FIELDS
-        stack: list[ast.AST] = [self.module]
-        pop = stack.pop
+        # The hottest loop of a run: the four commonest classes are spelt out, the others go by the tables.
+        parents, names, calls, attributes, binders = self.parents, self.names, self.calls, self.attributes, self.binders
+        name_class, call_class, attribute_class, constant_class = ast.Name, ast.Call, ast.Attribute, ast.Constant
+        load, store, fields = ast.Load, ast.Store, _FIELDS
+        stack: list[Any] = [self.module]
+        pop, push = stack.pop, stack.append
+        item: Any
+        child: Any
         while stack:
             node = pop()
             cls = node.__class__
-            if cls is ast.Constant:
-                if isinstance(node.value, str) and parents[node].__class__ is not ast.JoinedStr:  # type: ignore[attr-defined]
-                    self.strings.append(node)  # type: ignore[arg-type]
-                continue
-            if cls is ast.Name:
-                self.names.append(node)  # type: ignore[arg-type]
-                if node.ctx.__class__ is not ast.Load:  # type: ignore[attr-defined]
-                    self.binders.append(node)
-                continue
-            if cls is ast.Attribute:
-                self.attributes.append(node)  # type: ignore[arg-type]
-                if node.ctx.__class__ is ast.Store:  # type: ignore[attr-defined]
-                    self.binders.append(node)
-            elif cls is ast.Call:
-                self.calls.append(node)  # type: ignore[arg-type]
-            elif cls in _COLLECTED:
-                getattr(self, _COLLECTED[cls]).append(node)
+            if cls is name_class:
+                names.append(node)
+                if node.ctx.__class__ is not load:
+                    binders.append(node)
+            elif cls is constant_class:
+                if node.value.__class__ is str and parents[node].__class__ is not ast.JoinedStr:
+                    self.strings.append(node)
+            elif cls is attribute_class:
+                attributes.append(node)
+                if node.ctx.__class__ is store:
+                    binders.append(node)
+                parents[node.value] = node
+                push(node.value)
+            elif cls is call_class:
+                calls.append(node)
+                for item in node.keywords[::-1]:
+                    parents[item] = node
+                    push(item)
+                for item in node.args[::-1]:
+                    parents[item] = node
+                    push(item)
+                parents[node.func] = node
+                push(node.func)
+            else:
+                if cls in _COLLECTED:
+                    getattr(self, _COLLECTED[cls]).append(node)
                 if cls in _BINDERS:
-                    self.binders.append(node)
-            elif cls in _BINDERS:
-                self.binders.append(node)
-            children: list[ast.AST] = []
-            for field in fields.get(cls) or cls._fields:
-                child = getattr(node, field, None)
-                if child is None:
-                    continue
-                if child.__class__ is list:
-                    for item in child:
-                        if isinstance(item, ast.AST) and not isinstance(item, _LEAVES):
-                            parents[item] = node
-                            children.append(item)
-                elif isinstance(child, ast.AST):
-                    parents[child] = node
-                    children.append(child)
-            children.reverse()
-            stack.extend(children)
+                    binders.append(node)
+                for field in fields[cls]:
+                    child = getattr(node, field, None)
+                    if child.__class__ is list:
+                        for item in child[::-1]:
+                            if item.__class__ in fields:
+                                parents[item] = node
+                                push(item)
+                    elif child.__class__ in fields:
+                        parents[child] = node
+                        push(child)
 
     # ---------------------------------------------------------------- structure
 
@@ -216,14 +211,17 @@ class SyntaxTree:
 
     def inside(self, node: ast.AST, *, functions: bool = True) -> Iterator[ast.AST]:
         """All nodes below one, in no promised order; ``functions=False`` stays out of nested functions and classes."""
-        stack = [node]
+        fields = _FIELDS
+        stack: list[Any] = [node]
         while stack:
             current = stack.pop()
-            for child in ast.iter_child_nodes(current):
-                if not functions and isinstance(child, (*FUNCTIONS, ast.Lambda, ast.ClassDef)):
-                    continue
-                yield child
-                stack.append(child)
+            for field in fields[current.__class__]:
+                value = getattr(current, field, None)
+                children: Any = value if value.__class__ is list else (value,)
+                for child in children:
+                    if child.__class__ in fields and (functions or child.__class__ not in _OWN_BODIES):
+                        yield child
+                        stack.append(child)
 
     # ---------------------------------------------------------------- positions
 

@@ -104,7 +104,7 @@ class XlaDevices:
         while scope is not None:
             names = [
                 name
-                for name, bindings in scope.bindings.items()
+                for name, bindings in self._names.variables_of(scope).items()
                 if self._is_readable(scope, name, bindings, node, scope is home)
             ]
             if names:
@@ -226,7 +226,7 @@ class XlaDevices:
         found = self._names.find(variable, self._names.scope_of(node))
         bindings = found[1] if found is not None else []
         if "." in variable and owner is not None:
-            bindings = self._names.attributes.get(owner, {}).get(variable.rpartition(".")[2], [])
+            bindings = self._names.attribute_bindings(owner, variable.rpartition(".")[2])
         for binding in bindings:
             value = binding.value
             if binding.kind == "parameter" or value is None:

@@ -16,11 +16,13 @@ _TIED = re.compile(r"LMHead|ForCausalLM|ForMaskedLM|ForConditionalGeneration|For
 
 def check(ctx: FileContext) -> Iterator[Finding]:
     moves = ctx.index.moves
-    if moves.keeps_parameters or not _trains(ctx):
+    if moves.keeps_parameters:
         return
     for move in moves.moves:
         if not any(_is_language_model(ctx, creation.node) and not creation.path for creation in move.creations):
             continue
+        if not _trains(ctx):
+            return
         if _is_tied_again(ctx, move):
             continue
         message = (

@@ -20,7 +20,9 @@ def keep_on_device(fix: FixBuilder, index: SemanticIndex, read: Read, tail: str 
 
 def torch_text(fix: FixBuilder, index: SemanticIndex, at: ast.AST) -> str:
     """How ``torch`` is written; a file that uses the name without binding it is beyond repair."""
-    if "torch" not in index.names.module.bindings and any(name.id == "torch" for name in index.tree.names):
+    if not index.names.bindings_in(index.names.module, "torch") and any(
+        name.id == "torch" for name in index.tree.names
+    ):
         fix.give_up()
     return fix.use("torch", at=at)
 

@@ -101,11 +101,9 @@ def _passed_beside(ctx: FileContext, move: Move) -> ast.arg | None:
 
 def _is_optimizer(ctx: FileContext, argument: ast.arg) -> bool:
     kinds, names = ctx.index.kinds, ctx.index.names
-    for bindings in (names.scope_of(argument).bindings.get(argument.arg, ()),):
-        if any(
-            binding.node is argument and kinds.binding_value(binding).kind is Kind.OPTIMIZER for binding in bindings
-        ):
-            return True
+    bindings = names.bindings_in(names.scope_of(argument), argument.arg)
+    if any(binding.node is argument and kinds.binding_value(binding).kind is Kind.OPTIMIZER for binding in bindings):
+        return True
     # `self.optimizer = optimizer`: how the attribute is used tells
     for node in ctx.index.tree.attributes:
         statement = ctx.index.parent(node)
