@@ -158,7 +158,7 @@ def test_clean_check_of_one_file_loads_nothing_heavy(tmp_path: Path) -> None:
     assert (loaded - before) & HEAVY == set()
 
 
-def test_file_without_an_anchor_is_not_parsed(tmp_path: Path) -> None:
+def test_file_without_an_anchor_is_not_indexed(tmp_path: Path) -> None:
     file = tmp_path / "plain.py"
     file.write_text("print('nothing to see')\n")
     loaded = modules_of(LINT, str(file), cache=tmp_path)

@@ -104,13 +104,13 @@ def test_pyproject_without_our_table_is_passed_over(project: Path) -> None:
 def test_stdin_filename_decides_where_to_look(project: Path) -> None:
     write(project / "a" / "tpulint.toml", 'select = ["TPU4"]\n')
     assert load(("-",), invocation={"stdin_filename": "a/train.py"}).settings.select == ("TPU4",)
-    assert load(("-",)).settings.select == ()
+    assert load(("-",)).settings.select is None
 
 
 def test_isolated_and_named_file(project: Path) -> None:
     write(project / "tpulint.toml", 'select = ["TPU0"]\n')
     other = write(project / "other.toml", 'select = ["TPU4"]\n')
-    assert load(isolated=True).settings.select == ()
+    assert load(isolated=True).settings.select is None
     configuration = load(configs=["other.toml"])
     assert configuration.settings.select == ("TPU4",)
     assert configuration.run.config_file == "other.toml"
@@ -241,6 +241,8 @@ def test_patterns_belong_to_the_folder_of_their_file(project: Path, monkeypatch:
         ('target = "torch_cuda"', ["`target`", "`torch_xla`"]),
         ("target-version = 2.9", ["`target-version`", "a string", '"2.9"']),
         ('target-version = "py311"', ["`target-version`", "'py311'"]),
+        ('target-version = "99"', ["`target-version`", "from 2.0 to 2.9", "'99'"]),
+        ('target-version = "1.13"', ["`target-version`", "from 2.0 to 2.9"]),
         ('runtime = "always"', ["`runtime`", "`auto`", "`never`"]),
         ("cache-dir = 1", ["`cache-dir`", "a string"]),
         ('per-file-ignores = ["TPU1"]', ["`per-file-ignores`", "a table"]),

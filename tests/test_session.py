@@ -55,9 +55,10 @@ def errors(outcome: Outcome) -> dict[str, str]:
 
 
 def settle(*paths: Path) -> None:
-    """Make files look as if they were written a while ago: only then is their time stamp trusted."""
-    for path in paths:
-        os.utime(path, ns=(time.time_ns() - 10**10, time.time_ns() - 10**10 + len(str(path))))
+    """Wait until the last change of these files is a while ago: only then is their time stamp trusted."""
+    changed = max(os.stat(path).st_ctime_ns for path in paths)
+    while time.time_ns() - changed < 60_000_000:
+        time.sleep(0.01)
 
 
 # -------------------------------------------------------------------- checking
@@ -295,11 +296,23 @@ def test_same_size_other_content(project: Path) -> None:
     assert codes(run())["a.py"] == ["ACM002", "ACM003"]
 
 
+def test_same_size_and_the_old_time_put_back(project: Path) -> None:
+    path = write(project / "a.py", SCRIPT)
+    settle(path)
+    before = path.stat()
+    run()
+    path.write_text(SCRIPT.replace("acme.drop()", "acme.dr0p()"))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert path.stat().st_mtime_ns == before.st_mtime_ns
+    assert codes(run())["a.py"] == ["ACM002", "ACM003"]
+
+
 def test_touched_file_is_read_but_not_linted(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(project / "a.py", SCRIPT)
     settle(path)
     first = run()
     os.utime(path, ns=(10**18, 10**18))
+    settle(path)
     opened = Opened(monkeypatch)
     assert run().reports == first.reports
     assert (opened.paths, opened.linted) == (["a.py"], 0)

@@ -33,7 +33,7 @@ _NOTES = {
 class Stamp(NamedTuple):
     """What tells one content of a file from another."""
 
-    mtime_ns: int
+    changed_ns: int
     """0 when the time cannot be trusted."""
     size: int
     digest: str
@@ -63,11 +63,11 @@ class Cache:
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             self._files = {}
 
-    def find(self, path: str, mtime_ns: int, size: int) -> FileReport | None:
+    def find(self, path: str, changed_ns: int, size: int) -> FileReport | None:
         """The report about a file that was not written since."""
         kept = self._files.get(self._name(path))
         try:
-            if kept is None or kept[0] != mtime_ns or kept[1] != size:
+            if kept is None or kept[0] != changed_ns or kept[1] != size:
                 return None
             return thaw(path, kept[3], kept[4])
         except (IndexError, KeyError, TypeError, ValueError):
@@ -84,8 +84,8 @@ class Cache:
         if kept[2] != stamp.digest:
             return None
         report = self.find(path, kept[0], stamp.size)
-        if report is not None and kept[0] != stamp.mtime_ns:
-            kept[0] = stamp.mtime_ns
+        if report is not None and kept[0] != stamp.changed_ns:
+            kept[0] = stamp.changed_ns
             self._changed = True
         return report
 
@@ -140,10 +140,10 @@ def is_cache(folder: str) -> bool:
         return False
 
 
-def stamp_of(data: bytes, mtime_ns: int) -> Stamp:
+def stamp_of(data: bytes, changed_ns: int) -> Stamp:
     """The stamp of a file just read."""
-    settled = time.time_ns() - mtime_ns > _SETTLED_NS
-    return Stamp(mtime_ns if settled else 0, len(data), digest_of(data))
+    settled = time.time_ns() - changed_ns > _SETTLED_NS
+    return Stamp(changed_ns if settled else 0, len(data), digest_of(data))
 
 
 def engine_key() -> str:

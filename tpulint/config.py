@@ -47,8 +47,8 @@ class Settings(NamedTuple):
     fix: bool = False
     unsafe_fixes: bool = False
     target: Target = Target()
-    select: tuple[str, ...] = ()
-    """Codes, prefixes, names or ``ALL``; empty for the rules that are on by default."""
+    select: tuple[str, ...] | None = None
+    """Codes, prefixes, names or ``ALL``; None for the rules that are on by default, empty for none."""
     extend_select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     fixable: tuple[str, ...] = ("ALL",)
@@ -149,7 +149,7 @@ class Configuration(NamedTuple):
 
     def check_rules(self, catalogue: Catalogue) -> None:
         """Raise ``ConfigError`` for a selector, or a table of options, that fits no rule of the catalogue."""
-        wishes = [(key, getattr(self.settings, key.replace("-", "_"))) for key in SELECTOR_KEYS]
+        wishes = [(key, getattr(self.settings, key.replace("-", "_")) or ()) for key in SELECTOR_KEYS]
         wishes.extend(("per-file-ignores", selectors) for _, selectors in self.settings.per_file_ignores)
         from tpulint.selection import UnknownSelector, check_selectors
 

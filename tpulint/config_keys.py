@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from tpulint.config import OUTPUT_FORMATS, SELECTOR_KEYS
 from tpulint.selectors import nearest
-from tpulint.targets import KNOWN_TARGETS, parse_version
+from tpulint.targets import KNOWN_TARGETS, VERSIONS, parse_version
 
 PATTERN_KEYS = ("exclude", "extend-exclude", "include", "extend-include")
 IGNORE_KEYS = ("per-file-ignores", "extend-per-file-ignores")
@@ -77,10 +77,14 @@ def read_target_version(value: object) -> tuple[int, ...]:
     """A version of the target."""
     if isinstance(value, float):
         raise ValueError(f'must be a string: write "{value}", since 2.10 as a number is 2.1')
+    oldest, newest = (".".join(map(str, version)) for version in VERSIONS)
     try:
-        return parse_version(read_string(value))
+        version = parse_version(read_string(value))
     except ValueError:
-        raise ValueError(f'must be a version of the target, such as "2.9", not {value!r}') from None
+        raise ValueError(f'must be a version of the target, such as "{newest}", not {value!r}') from None
+    if not VERSIONS[0] <= version[:2] <= VERSIONS[1]:
+        raise ValueError(f"must be a version from {oldest} to {newest}, not {value!r}")
+    return version
 
 
 def read_choice(value: object, choices: Sequence[str]) -> str:

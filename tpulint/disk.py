@@ -11,7 +11,8 @@ class Content(NamedTuple):
     """What a file held at one moment."""
 
     data: bytes
-    mtime_ns: int
+    changed_ns: int
+    """When the file was last changed, as ``changed_ns`` tells."""
 
 
 class ChangedOnDisk(OSError):
@@ -19,10 +20,15 @@ class ChangedOnDisk(OSError):
 
 
 def read(path: str) -> Content:
-    """The bytes of a file and the time they were written. Raises ``OSError``."""
+    """The bytes of a file and the time they were changed. Raises ``OSError``."""
     with open(path, "rb", buffering=0) as stream:
-        mtime_ns = os.fstat(stream.fileno()).st_mtime_ns
-        return Content(stream.read(), mtime_ns)
+        time_ns = changed_ns(os.fstat(stream.fileno()))
+        return Content(stream.read(), time_ns)
+
+
+def changed_ns(status: os.stat_result) -> int:
+    """When a file was last changed, in nanoseconds: ``cp -p`` and ``rsync -t`` put the time of writing back."""
+    return max(status.st_mtime_ns, status.st_ctime_ns)
 
 
 def replace(path: str, before: bytes, after: bytes) -> None:

@@ -31,9 +31,10 @@ def lint(source: SourceFile, settings: Settings, catalogue: Catalogue) -> FileRe
     """
     text = source.text
     rules = _applicable(text, settings, catalogue)
-    if not rules and not _may_suppress(text):
-        return FileResult(source.path, (), text, text)
     try:
+        if not rules and not _may_suppress(text):
+            _parse(text)  # a file that is not Python is told of, whatever it is about
+            return FileResult(source.path, (), text, text)
         if not settings.fix:
             index, findings = _look(source, settings, catalogue)
             index.release()
@@ -61,7 +62,7 @@ def lint(source: SourceFile, settings: Settings, catalogue: Catalogue) -> FileRe
 
 @lru_cache(maxsize=2)
 def _applicable(text: str, settings: Settings, catalogue: Catalogue) -> tuple[Rule, ...]:
-    """Enabled rules that have an anchor in the text: what no rule can speak about is not parsed."""
+    """Enabled rules that have an anchor in the text: of a file that no rule can speak about no index is made."""
     rules = catalogue.select(settings)
     present = {anchor for anchor in _anchors(rules) if anchor in text}
     return tuple(rule for rule in rules if not present.isdisjoint(rule.anchors))
@@ -86,19 +87,22 @@ def _look(source: SourceFile, settings: Settings, catalogue: Catalogue) -> tuple
     was_enabled = gc.isenabled()
     gc.disable()
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            try:
-                module = ast.parse(source.text)
-            except SyntaxError as error:
-                raise InvalidSyntax(error) from None
-            except (RecursionError, MemoryError) as error:
-                raise _TooComplex from error
-            index = SemanticIndex(source, module)
+        index = SemanticIndex(source, _parse(source.text))
         return index, _check(index, source, settings, catalogue)
     finally:
         if was_enabled:
             gc.enable()
+
+
+def _parse(text: str) -> ast.Module:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return ast.parse(text)
+        except SyntaxError as error:
+            raise InvalidSyntax(error) from None
+        except (RecursionError, MemoryError) as error:
+            raise _TooComplex from error
 
 
 def _check(index: SemanticIndex, source: SourceFile, settings: Settings, catalogue: Catalogue) -> list[Finding]:

@@ -42,8 +42,8 @@ def enabled(rules: Iterable[Rule], settings: Settings) -> tuple[Rule, ...]:
     for rule in rules:
         if rule.status == "removed" or not applies_to(rule, settings.target.name, settings.target.version):
             continue
-        wanted = _most_specific((*settings.select, *settings.extend_select), rule)
-        if wanted is None and not settings.select and rule.status in ("stable", "preview"):
+        wanted = _most_specific((*(settings.select or ()), *settings.extend_select), rule)
+        if wanted is None and settings.select is None and rule.status in ("stable", "preview"):
             wanted = -1  # on by default, less specific than anything
         if wanted is None or (wanted < _EXACT and not _may_run(rule, settings.preview)):
             continue

@@ -27,8 +27,18 @@ def matches_any(selectors: Iterable[str], code: str, name: str = "") -> bool:
 
 def nearest(word: str, words: Iterable[str]) -> str:
     """``; did you mean `...`?`` when one of the words is close, else nothing."""
-    from difflib import get_close_matches
+    from difflib import SequenceMatcher
 
-    by_lower = {known.lower(): known for known in words}
-    close = get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
-    return f"; did you mean `{by_lower[close[0]]}`?" if close else ""
+    matcher = SequenceMatcher()
+    matcher.set_seq2(_plain(word))
+    best, best_ratio = "", 0.6
+    for known in words:
+        matcher.set_seq1(_plain(known))
+        if matcher.quick_ratio() > best_ratio and (ratio := matcher.ratio()) > best_ratio:
+            best, best_ratio = known, ratio
+    return f"; did you mean `{best}`?" if best else ""
+
+
+def _plain(word: str) -> str:
+    """Small letters, and the letter O where a zero is meant: ``TPU0O2``."""
+    return word.lower().replace("o", "0")

@@ -55,9 +55,9 @@ class Examination:
             content = read(path)
         except OSError as error:
             return Examined(FileReport(path, error=f"cannot be read: {error.strerror or error}"), None)
-        return self.examine(path, content.data, content.mtime_ns)
+        return self.examine(path, content.data, content.changed_ns)
 
-    def examine(self, path: str, data: bytes, mtime_ns: int = 0, write: bool = True) -> Examined:
+    def examine(self, path: str, data: bytes, changed_ns: int = 0, write: bool = True) -> Examined:
         """The same for a content at hand; ``write`` puts a fixed text into the file, else into ``report.output``."""
         from tpulint.linter import crash_message, lint
         from tpulint.report.entry import describe
@@ -93,7 +93,7 @@ class Examination:
             return Examined(report, None)
         from tpulint.cache import stamp_of
 
-        return Examined(report, stamp_of(data, mtime_ns))
+        return Examined(report, stamp_of(data, changed_ns))
 
 
 def run(
@@ -154,7 +154,9 @@ def _open_cache(configuration: Configuration, catalogue: Catalogue) -> Cache:
 
 
 def _known_report(cache: Cache, path: str, status: os.stat_result) -> FileReport | None:
-    report = cache.find(path, status.st_mtime_ns, status.st_size)
+    from tpulint.disk import changed_ns
+
+    report = cache.find(path, changed_ns(status), status.st_size)
     if report is not None or not cache.is_worth_reading(path, status.st_size):
         return report
     # The same size at another time: a fresh checkout, perhaps. Reading is far cheaper than linting.
@@ -165,7 +167,7 @@ def _known_report(cache: Cache, path: str, status: os.stat_result) -> FileReport
         content = read(path)
     except OSError:
         return None
-    return cache.find_content(path, stamp_of(content.data, content.mtime_ns))
+    return cache.find_content(path, stamp_of(content.data, content.changed_ns))
 
 
 def _examine_all(examination: Examination, files: list[tuple[int, str]], jobs: int) -> Iterator[Examined]:

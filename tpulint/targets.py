@@ -23,6 +23,9 @@ class Target(NamedTuple):
 KNOWN_TARGETS = (Target(),)
 """Backends whose facts were measured."""
 
+VERSIONS = ((2, 0), (2, 9))
+"""Oldest and newest version (of torch_xla) that cards speak about; a later one is read as a mistake."""
+
 
 def parse_version(text: str) -> tuple[int, ...]:
     """``"2.9"`` to ``(2, 9)``. Raises ``ValueError``."""
