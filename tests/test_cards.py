@@ -120,7 +120,7 @@ def test_anchors_are_in_every_bad_example(rule: Rule) -> None:
 @pytest.mark.parametrize("rule", LIVE, ids=lambda rule: rule.code)
 def test_every_row_can_be_reached(rule: Rule) -> None:
     """A row whose name or version nobody can meet is a mistake in the table."""
-    names = [(row.old, row.argument, row.assigned) for row in rule.mapping]
+    names = [(row.old, row.argument, row.assigned, row.given) for row in rule.mapping]
     assert len(names) == len(set(names)), "a name has two rows"
     for row in rule.mapping:
         assert any(anchor in row.old for anchor in rule.anchors), f"no anchor lets {row.old} be seen"

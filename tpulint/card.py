@@ -72,6 +72,7 @@ class MappingRow(NamedTuple):
     argument: str = ""
     position: int | None = None
     allowed: tuple[object, ...] = ()
+    given: tuple[object, ...] | None = None
     assigned: bool = False
     with_item: bool = False
     acquires_device: bool = False

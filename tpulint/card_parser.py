@@ -198,6 +198,7 @@ def _row(table: Table) -> MappingRow:
         argument=table.text("argument", ""),
         position=table.number("position"),
         allowed=tuple(table.values("allowed")),
+        given=tuple(table.values("given")) if "given" in table else None,
         assigned=table.flag("assigned"),
         with_item=table.flag("with_item"),
         acquires_device=table.flag("acquires_device"),

@@ -13,7 +13,8 @@ A row of a card's ``mapping`` has these keys:
   - ``delete``: the call, when it is a statement, goes. Where its value is used there is no fix.
   - ``drop-argument``, ``set-argument``, ``rename-argument``: ``argument`` (the keyword) goes, gets the value ``new``,
     or is called ``new``. ``position`` (from 0) finds it when it is passed by position; ``allowed`` lists values with
-    which the call is left alone.
+    which the call is left alone. With ``given`` the row speaks only where one of these values is written; an empty
+    list stands for an argument that is absent.
   - ``unsupported``: a finding without a fix.
 
 - ``arguments``: for ``rename``: ``keep`` (default), ``drop``, or the list of the parameters, in order, that the new
@@ -175,15 +176,22 @@ def argument_of(ctx: FileContext, node: ast.expr, row: MappingRow) -> tuple[ast.
         unpacked_keywords = [item for item in call.keywords if item.arg is None]
         if row.action != "set-argument" or unpacked or unpacked_keywords:
             return None
-        return node, Certainty.CERTAIN
+        return None if row.given else (node, Certainty.CERTAIN)
     value = found.value if isinstance(found, ast.keyword) else found
+    if row.given is not None:
+        return (found, Certainty.CERTAIN) if _is_among(value, row.given) else None
     if not row.allowed:
         return found, Certainty.CERTAIN
     if not isinstance(value, ast.Constant):
         return found, Certainty.LIKELY
-    # 1 == True, so types are compared as well
-    is_allowed = any(type(value.value) is type(item) and value.value == item for item in row.allowed)
-    return None if is_allowed else (found, Certainty.CERTAIN)
+    return None if _is_among(value, row.allowed) else (found, Certainty.CERTAIN)
+
+
+def _is_among(value: ast.expr, values: tuple[object, ...]) -> bool:
+    """Whether an expression is one of some constants; 1 == True, so types are compared as well."""
+    return isinstance(value, ast.Constant) and any(
+        type(value.value) is type(item) and value.value == item for item in values
+    )
 
 
 def _is_annotation(ctx: FileContext, node: ast.expr) -> bool:
