@@ -39,7 +39,6 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             fix = xla_launch(ctx, launch, per_gpu=False)
             yield ctx.finding(launch.call, _NOT_SHARED, fix, certainty=Certainty.LIKELY)
 
-
     for call, functions in index.launches.started_by_hand():
         if any(_trains(ctx, function) for function in functions) and index.mentions(_GPU_WORDS):
             yield ctx.finding(call, _BY_HAND, certainty=Certainty.LIKELY)
