@@ -1,4 +1,4 @@
-"""A device loader moves the next batches while a step runs; ``.to(device)`` in the loop moves each when it is needed."""
+"""A device loader moves the next batches while a step runs; ``.to(device)`` in the loop moves each when it begins."""
 
 from __future__ import annotations
 
