@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Finding
 from tpulint.semantic import Kind
+from tpulint.semantic.torch_facts import ITERABLE_WRAPPERS
 
 _MESSAGE = "each batch is moved to the device when its step begins; a device loader moves the next ones meanwhile"
 _REASON = (
@@ -30,9 +31,10 @@ def check(ctx: FileContext) -> Iterator[Finding]:
 
 def _loader(ctx: FileContext, node: ast.expr) -> ast.expr | None:
     """The loader that is iterated, ``enumerate`` and a progress bar taken off."""
-    while isinstance(node, ast.Call) and node.args and ctx.index.kind(node) is not Kind.LOADER:
+    while isinstance(node, ast.Call) and node.args and ctx.index.qualified_name(node.func) in ITERABLE_WRAPPERS:
         node = node.args[0]
-    return node if ctx.index.kind(node) is Kind.LOADER else None
+    is_made_elsewhere = isinstance(node, ast.Name | ast.Attribute)
+    return node if is_made_elsewhere and ctx.index.kind(node) is Kind.LOADER else None
 
 
 def _moves(ctx: FileContext, statement: ast.stmt, targets: set[str]) -> Iterator[ast.expr]:
