@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from command import CONFIG, FIXED, SCRIPT, UNSAFELY_FIXED, environment, tpulint, write
@@ -80,7 +81,7 @@ def test_concise_report(project: Path) -> None:
     assert tpulint("--output-format=concise", "--unsafe-fixes", cwd=project).out.count("[*]\n") == 2
 
 
-@pytest.mark.parametrize("output_format", ["json", "json-lines", "github"])
+@pytest.mark.parametrize("output_format", ["json", "json-lines", "github", "gitlab", "junit", "sarif"])
 def test_reports_for_programs_hold_nothing_else(project: Path, output_format: str) -> None:
     answer = tpulint("--output-format", output_format, cwd=project)
     assert (answer.status, answer.err) == (1, "")
@@ -89,6 +90,14 @@ def test_reports_for_programs_hold_nothing_else(project: Path, output_format: st
         assert {item["group"] for item in json.loads(answer.out)} == {"device"}
     elif output_format == "json-lines":
         assert [json.loads(line)["noqa_row"] for line in answer.out.splitlines()] == [4, 5, 6]
+    elif output_format == "gitlab":
+        assert [item["check_name"] for item in json.loads(answer.out)] == ["ACM001", "ACM002", "ACM003"]
+    elif output_format == "junit":
+        assert len([*ElementTree.fromstring(answer.out).iter("failure")]) == 3
+    elif output_format == "sarif":
+        (run,) = json.loads(answer.out)["runs"]
+        assert [item["ruleId"] for item in run["results"]] == ["ACM001", "ACM002", "ACM003"]
+        assert all(rule["help"]["text"] and rule["fullDescription"]["text"] for rule in run["tool"]["driver"]["rules"])
     else:
         assert [line.split(" ")[0] for line in answer.out.splitlines()] == ["::warning", "::error", "::notice"]
 

@@ -7,6 +7,8 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from command import write
@@ -14,7 +16,7 @@ from command import write
 from tpulint.catalog import Catalogue
 from tpulint.discovery import Problem
 from tpulint.model import Applicability, Certainty, Edit, FileResult, Finding, Fix, Severity, Span
-from tpulint.report import concise, full, github, machine, summary
+from tpulint.report import concise, full, github, gitlab, junit, machine, sarif, summary
 from tpulint.report.diff import coloured, unified
 from tpulint.report.entry import FileReport, describe
 from tpulint.report.style import Style, printable, wants_colour, width
@@ -430,3 +432,68 @@ def test_coloured_diff() -> None:
     diff = unified("a.py", b"a\nb\n", b"a\nc\n")
     assert re.sub(rb"\x1b\[[0-9;]*m", b"", coloured(diff)) == diff
     assert b"\x1b[31m-b\x1b[0m\n" in coloured(diff)
+
+
+# -------------------------------------------------------------------- for CI servers
+
+
+def in_sarif(*reports: FileReport, problems: tuple[Problem, ...] = ()) -> dict[str, Any]:
+    (run,) = json.loads("".join(sarif.render([*reports], problems, NO_RULES, Target())))["runs"]
+    return run
+
+
+def test_sarif_places_fixes_and_what_leads_there() -> None:
+    text = "a = 1\nfor x in y:\n    total += loss.item()\n"
+    fix = replacement(text, ("item", "detach"), applicability=Applicability.UNSAFE)
+    run = in_sarif(report_of(text, finding(text, "loss.item()", fix=fix, related=((Span(0, 1), "made here"),))))
+    (result,) = run["results"]
+    assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"] == "TPU101"
+    assert result["level"] == "warning"
+    location = result["locations"][0]["physicalLocation"]
+    assert location["artifactLocation"]["uri"] == "train.py"
+    assert location["region"] == {"startLine": 3, "startColumn": 14, "endLine": 3, "endColumn": 25}
+    (replaced,) = result["fixes"][0]["artifactChanges"][0]["replacements"]
+    assert replaced["insertedContent"] == {"text": "detach"}
+    assert replaced["deletedRegion"] == {"startLine": 3, "startColumn": 19, "endLine": 3, "endColumn": 23}
+    (flow,) = result["codeFlows"][0]["threadFlows"]
+    assert [step["location"]["message"]["text"] for step in flow["locations"]] == ["made here", "is bad"]
+
+
+def test_sarif_addresses_are_relative_and_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = write(tmp_path / "my scripts" / "träin#1.py", "x = 1\n")
+    run = in_sarif(report_of("x = 1\n", finding("x = 1\n", "x"), path=str(path)))
+    place = run["results"][0]["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"]["uri"] == "my%20scripts/tr%C3%A4in%231.py"
+
+
+def test_sarif_tells_of_files_that_failed() -> None:
+    run = in_sarif(problems=(Problem("a.py", "cannot be read", 3), Problem("b.py", "gone")))
+    (invocation,) = run["invocations"]
+    assert invocation["executionSuccessful"] is False
+    texts = [note["message"]["text"] for note in invocation["toolExecutionNotifications"]]
+    assert texts == ["cannot be read", "gone"]
+    assert in_sarif()["invocations"][0]["executionSuccessful"] is True
+
+
+def test_gitlab() -> None:
+    text = "bad()\nbad()\n"
+    report = report_of(text, finding(text, "bad"), finding(text, "bad()\nbad")._replace(span=Span(6, 9)))
+    first, second = json.loads("".join(gitlab.render([report])))
+    assert (first["check_name"], first["description"], first["severity"]) == ("TPU101", "TPU101: is bad", "minor")
+    assert second["location"] == {
+        "path": "train.py", "positions": {"begin": {"line": 2, "column": 1}, "end": {"line": 2, "column": 4}}
+    }  # fmt: skip
+    assert first["fingerprint"] != second["fingerprint"]
+
+
+def test_junit_can_be_read_whatever_a_message_holds() -> None:
+    text = "bad()\n"
+    report = report_of(text, finding(text, "bad", 'a < b & "c" \x1b[1m \udcff'), path="odd<&>.py")
+    root = ElementTree.fromstring("".join(junit.render([report], [Problem("b.py", "gone")])))
+    assert (root.get("tests"), root.get("failures"), root.get("errors")) == ("2", "1", "1")
+    (failure,) = root.iter("failure")
+    assert (failure.get("message") or "").startswith('a < b & "c" ')
+    assert [case.get("name") for case in root.iter("testcase")] == ["TPU101 line 1, column 1", "tpulint"]
+    clean = ElementTree.fromstring("".join(junit.render([], [])))
+    assert (clean.get("tests"), clean.get("failures"), len([*clean.iter("testcase")])) == ("1", "0", 1)

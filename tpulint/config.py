@@ -21,7 +21,7 @@ DEFAULT_EXCLUDE = (
 # fmt: on
 DEFAULT_INCLUDE = ("*.py",)
 
-OUTPUT_FORMATS = ("full", "concise", "json", "json-lines", "github")
+OUTPUT_FORMATS = ("full", "concise", "json", "json-lines", "github", "gitlab", "junit", "sarif")
 
 COMMAND_LINE = "command line"
 """Origin of what no file said."""

@@ -40,6 +40,18 @@ def render(
         from tpulint.report import github
 
         yield from github.render(speaking, problems)
+    elif output_format == "sarif":
+        from tpulint.report import sarif
+
+        yield from sarif.render(speaking, problems, catalogue, settings.target)
+    elif output_format == "gitlab":
+        from tpulint.report import gitlab
+
+        yield from gitlab.render(speaking)
+    elif output_format == "junit":
+        from tpulint.report import junit
+
+        yield from junit.render(speaking, problems)
     else:
         from tpulint.report import machine
 

@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tpulint.digest import digest_of
 from tpulint.model import Applicability, Certainty, Severity
 from tpulint.report.entry import Entry, FileReport, Place
+from tpulint.report.fingerprints import fingerprints
 
 if TYPE_CHECKING:
     from tpulint.catalog import Catalogue
@@ -35,8 +35,7 @@ def render_lines(reports: list[FileReport], catalogue: Catalogue, target: Target
 def findings(reports: list[FileReport], catalogue: Catalogue, target: Target) -> Iterator[dict[str, object]]:
     """Every finding as plain data."""
     for report in reports:
-        seen: dict[str, int] = {}
-        for entry in report.entries:
+        for entry, mark in zip(report.entries, fingerprints(report), strict=True):
             rule = catalogue.get(entry.code)
             yield {
                 "cell": None,
@@ -44,7 +43,7 @@ def findings(reports: list[FileReport], catalogue: Catalogue, target: Target) ->
                 "code": entry.code,
                 "end_location": _location(entry.place.end_row, entry.place.end_column),
                 "filename": "-" if report.path == "-" else os.path.abspath(report.path),
-                "fingerprint": _fingerprint(report.path, entry, seen),
+                "fingerprint": mark,
                 "fix": _fix(report, entry),
                 "group": rule.category if rule is not None else None,
                 "help": entry.help or None,
@@ -81,12 +80,3 @@ def _range(place: Place) -> dict[str, object]:
 
 def _location(row: int, column: int) -> dict[str, int]:
     return {"column": column, "row": row}
-
-
-def _fingerprint(path: str, entry: Entry, seen: dict[str, int]) -> str:
-    """Names a finding beyond one commit: the rule, the file, the text of the line, and which one of equal ones."""
-    line = entry.place.row - entry.first_row
-    text = entry.excerpt[line].strip() if 0 <= line < len(entry.excerpt) else ""
-    same = f"{entry.code}\0{path}\0{text}"
-    seen[same] = seen.get(same, 0) + 1
-    return digest_of(f"{same}\0{seen[same]}".encode(errors="surrogatepass"))
