@@ -20,6 +20,7 @@ from tpulint.source import SourceFile
 
 if TYPE_CHECKING:
     from tpulint.semantic.batched_reads import BatchedReads
+    from tpulint.semantic.changing_numbers import ChangingNumbers
     from tpulint.semantic.counters import Counters
     from tpulint.semantic.deferrals import Deferrals
     from tpulint.semantic.device_counts import DeviceCounts
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from tpulint.semantic.held_values import HeldValues
     from tpulint.semantic.launches import Launches
     from tpulint.semantic.loaders import Loaders
+    from tpulint.semantic.masks import Masks
     from tpulint.semantic.meters import Meters
     from tpulint.semantic.mixed_precision import MixedPrecision
     from tpulint.semantic.moves import Moves
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from tpulint.semantic.scalars import Scalars
     from tpulint.semantic.tensor_types import TensorTypes
     from tpulint.semantic.totals import Totals
+    from tpulint.semantic.turn_code import TurnCode
     from tpulint.semantic.turns import Turns
     from tpulint.semantic.xla_devices import XlaDevices
 
@@ -86,6 +89,9 @@ class SemanticIndex:
         self._filled_lists: FilledLists | None = None
         self._held_values: HeldValues | None = None
         self._guards: Guards | None = None
+        self._turn_code: TurnCode | None = None
+        self._masks: Masks | None = None
+        self._changing_numbers: ChangingNumbers | None = None
 
     @property
     def names(self) -> Names:
@@ -173,6 +179,33 @@ class SemanticIndex:
 
             self._held_values = HeldValues(self)
         return self._held_values
+
+    @property
+    def turn_code(self) -> TurnCode:
+        """Code that runs in every turn of a step or evaluation loop."""
+        if self._turn_code is None:
+            from tpulint.semantic.turn_code import TurnCode
+
+            self._turn_code = TurnCode(self)
+        return self._turn_code
+
+    @property
+    def masks(self) -> Masks:
+        """Boolean tensors, and shapes that are known to be equal."""
+        if self._masks is None:
+            from tpulint.semantic.masks import Masks
+
+            self._masks = Masks(self)
+        return self._masks
+
+    @property
+    def changing_numbers(self) -> ChangingNumbers:
+        """Numbers of the host that differ from turn to turn."""
+        if self._changing_numbers is None:
+            from tpulint.semantic.changing_numbers import ChangingNumbers
+
+            self._changing_numbers = ChangingNumbers(self)
+        return self._changing_numbers
 
     @property
     def scalars(self) -> Scalars:

@@ -309,6 +309,8 @@ class Kinds:
         callee = self._infer_attribute(func, depth)
         if callee.kind is Kind.MODULE:
             return self._module_result(callee)
+        if receiver.kind is Kind.UNKNOWN and method in facts.TENSOR_ONLY_METHODS:
+            return Value(Kind.TENSOR, certain=False)
         return UNKNOWN
 
     def _tensor_method(self, receiver: Value, method: str, node: ast.Call, depth: int) -> Value:

@@ -133,6 +133,13 @@ TENSOR_METHODS = frozenset({
 })  # fmt: skip
 """Tensor methods that only record work, whatever the side of the tensor."""
 
+TENSOR_ONLY_METHODS = frozenset({
+    "contiguous", "unsqueeze", "narrow", "permute", "index_select", "masked_fill", "masked_fill_", "masked_select",
+    "expand_as", "view_as", "type_as", "new_zeros", "new_ones", "new_full", "new_tensor", "scatter_", "log_softmax",
+    "logsumexp", "unbind", "detach",
+})  # fmt: skip
+"""Methods that nothing but a tensor has, no array and no module: what they give is a tensor."""
+
 TENSOR_HOST_METHODS = frozenset({
     "item", "tolist", "size", "dim", "ndimension", "numel", "nelement", "element_size", "stride", "data_ptr",
     "is_contiguous",

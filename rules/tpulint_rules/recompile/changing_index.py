@@ -1,0 +1,104 @@
+"""A Python number that another turn has another value of, as an index or slice of a device tensor."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tpulint.context import FileContext, FixBuilder
+from tpulint.model import Applicability, Certainty, Finding
+from tpulint.semantic.linear import Linear
+
+_LEFT_ALONE = "The chosen rows are copied: what is written into them later no longer changes the tensor."
+_STORED = "The same elements are written; the place is an input of the graph."
+
+
+def check(ctx: FileContext) -> Iterator[Finding]:
+    index = ctx.index
+    if not index.turn_code.loops:
+        return
+    subscripts = [node for node in index.turn_code.nodes() if isinstance(node, ast.Subscript)]
+    for node in sorted(subscripts, key=index.span):
+        turn = index.turn_code.turn_of(node)
+        items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        if turn is None or any(_is_list(item) for item in items):
+            continue
+        causes = {item: cause for item in items if (cause := _cause(ctx, item)) is not None}
+        if not causes or not index.is_device_tensor(node.value):
+            continue
+        lengths = [ctx.text(item) for item in causes if not _is_steady(ctx, item)]
+        fix = None if lengths or len(causes) > 1 else _fix(ctx, node, items, next(iter(causes)))
+        what = "a new length" if lengths else "another place"
+        source = next(iter(causes.values()))
+        message = (
+            f"`{ctx.text(node)}` takes {what} of a device tensor in every {turn}: "
+            f"Python's `{ctx.text(source)}` becomes part of the graph, which is compiled anew for each value"
+        )
+        advice = (
+            "pad to one length and mask the rest: `torch.arange(size, device=device) < length`"
+            if lengths
+            else "keep the tensor on the host and move the slice, or index it with a tensor"
+        )
+        certain = index.value(node.value).certain
+        yield ctx.finding(
+            node,
+            message,
+            fix,
+            certainty=Certainty.CERTAIN if certain else Certainty.LIKELY,
+            help=advice,
+            related=((index.span(source), "changes here"),),
+        )
+
+
+def _is_list(item: ast.expr) -> bool:
+    return isinstance(item, ast.List | ast.ListComp | ast.Starred)
+
+
+def _cause(ctx: FileContext, item: ast.expr) -> ast.AST | None:
+    numbers = ctx.index.changing_numbers
+    if isinstance(item, ast.Slice):
+        return next((found for part in (item.lower, item.upper) if part and (found := numbers.cause(part))), None)
+    return numbers.cause(item)
+
+
+def _is_steady(ctx: FileContext, item: ast.expr) -> bool:
+    """Whether as many elements are taken in every turn."""
+    if not isinstance(item, ast.Slice):
+        return True
+    if item.lower is None or item.upper is None:
+        return False
+    atoms = Linear(ctx.index).difference(item.upper, item.lower)
+    return atoms is not None and not any(ctx.index.changing_numbers.cause(atom) for atom in atoms)
+
+
+def _fix(ctx: FileContext, node: ast.Subscript, items: list[ast.expr], item: ast.expr) -> FixBuilder | None:
+    """The place as a tensor: the same elements, and one graph for all places."""
+    at = items.index(item)
+    others = [other for other in items if other is not item]
+    if not all(isinstance(other, ast.Slice) for other in others) or not _is_plain(node.value):
+        return None
+    stored = not isinstance(node.ctx, ast.Load) or isinstance(ctx.index.parent(node), ast.AugAssign)
+    is_safe = stored and ctx.index.value(node.value).certain
+    fix = ctx.fix(
+        "Choose the place by a tensor",
+        Applicability.SAFE if is_safe else Applicability.UNSAFE,
+        _STORED if stored else _LEFT_ALONE,
+    )
+    if isinstance(item, ast.Slice):
+        torch = fix.use("torch", at=node)
+        base = fix.text(node.value)
+        size = f"len({base})" if at == 0 else f"{base}.size({at})"
+        fix.replace(item, f"{torch}.arange({size})[{ctx.text(item)}]")
+        return fix
+    fix.replace(item, f"[{ctx.text(item)}]")
+    if not stored:
+        colons = ":, " * at
+        fix.insert(ctx.index.span(node).end, f"[{colons}0]")
+    return fix
+
+
+def _is_plain(node: ast.expr) -> bool:
+    """Whether an expression may be written twice."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name)

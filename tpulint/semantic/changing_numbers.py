@@ -1,0 +1,167 @@
+"""Numbers of the host that differ from one turn of a step or evaluation loop to the next."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from tpulint.semantic.names import Binding
+from tpulint.semantic.tree import FUNCTIONS, LOOPS
+
+if TYPE_CHECKING:
+    from tpulint.semantic import SemanticIndex
+
+_DEPTH = 10
+_DRAWS = frozenset({
+    "random.random", "random.randint", "random.randrange", "random.uniform", "random.choice", "random.gauss",
+    "numpy.random.randint", "numpy.random.rand", "numpy.random.random", "numpy.random.uniform", "numpy.random.choice",
+    "numpy.random.random_sample",
+})  # fmt: skip
+"""Calls that draw one number each, when they are given no size."""
+_ONE_NUMBER = {
+    "numpy.random.randint": 2, "numpy.random.rand": 0, "numpy.random.random": 0, "numpy.random.uniform": 2,
+    "numpy.random.choice": 1, "numpy.random.random_sample": 0,
+}  # fmt: skip
+"""Most arguments with which a draw of NumPy is a single number."""
+_KEEPING = frozenset({"builtins.int", "builtins.float", "builtins.round", "builtins.abs", "math.floor", "math.ceil"})
+
+
+class ChangingNumbers:
+    """Finds where the change comes from. A number that may be the same for many turns is not said to change."""
+
+    def __init__(self, index: SemanticIndex) -> None:
+        self._index = index
+        self._bound: dict[Binding, ast.AST | None] = {}
+
+    def cause(self, node: ast.expr, depth: int = 0) -> ast.AST | None:
+        """The loop counter or random draw that gives an expression another value in every turn; None if unknown."""
+        if depth > _DEPTH:
+            return None
+        if isinstance(node, ast.Name):
+            return next(filter(None, (self._of_binding(b, depth) for b in self._index.flow.reaching(node))), None)
+        if isinstance(node, ast.Attribute):
+            return self._of_attribute(node)
+        if isinstance(node, ast.BinOp):
+            if isinstance(node.op, ast.Mod | ast.FloorDiv):
+                return None  # the same for many turns, or one of few
+            return self.cause(node.left, depth + 1) or self.cause(node.right, depth + 1)
+        if isinstance(node, ast.UnaryOp):
+            return None if isinstance(node.op, ast.Not) else self.cause(node.operand, depth + 1)
+        if isinstance(node, ast.Call):
+            return self._of_call(node, depth)
+        return None
+
+    def draw(self, node: ast.expr, depth: int = 0) -> ast.Call | None:
+        """The draw of a random number that decides a test in every turn: ``random.random() < p``."""
+        if depth > _DEPTH:
+            return None
+        if isinstance(node, ast.Compare):
+            sides = (node.left, *node.comparators)
+            return next((found for side in sides if (found := self._drawn(side)) is not None), None)
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            return self.draw(node.operand, depth + 1)
+        if isinstance(node, ast.IfExp):  # `True if random.random() < p else False`
+            return self.draw(node.test, depth + 1)
+        if isinstance(node, ast.Name):
+            bindings = self._index.flow.reaching(node)
+            plain = [b for b in bindings if b.kind == "assign" and not b.path and b.value is not None]
+            if len(plain) == len(bindings) == 1 and self._index.turn_code.turn_of(plain[0].statement) is not None:
+                assert plain[0].value is not None
+                return self.draw(plain[0].value, depth + 1)
+        return None
+
+    def _drawn(self, node: ast.expr) -> ast.Call | None:
+        found = self.cause(node)
+        return found if isinstance(found, ast.Call) else None
+
+    # ---------------------------------------------------------------- calls
+
+    def _of_call(self, call: ast.Call, depth: int) -> ast.AST | None:
+        name = self._index.qualified_name(call.func)
+        if name in _DRAWS:
+            few = len(call.args) <= _ONE_NUMBER.get(name, 9) and not any(k.arg == "size" for k in call.keywords)
+            return call if few and self._index.turn_code.turn_of(call) is not None else None
+        if name in _KEEPING and call.args:
+            return self.cause(call.args[0], depth + 1)
+        if name in ("builtins.min", "builtins.max") and len(call.args) > 1:
+            # `min(length, rest)` is the length in all turns but the last.
+            causes = [self.cause(item, depth + 1) for item in call.args]
+            return causes[0] if all(causes) else None
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "item" and not call.args:
+            inner = call.func.value
+            drawn = isinstance(inner, ast.Call) and self._index.qualified_name(inner.func) in (
+                "torch.randint",
+                "torch.rand",
+            )
+            return inner if drawn and self._index.turn_code.turn_of(inner) is not None else None
+        return None
+
+    # ---------------------------------------------------------------- variables
+
+    def _of_binding(self, binding: Binding, depth: int) -> ast.AST | None:
+        if binding not in self._bound:
+            self._bound[binding] = None  # what depends on itself changes by an augmented assignment, or not at all
+            self._bound[binding] = self._bind(binding, depth + 1)
+        return self._bound[binding]
+
+    def _bind(self, binding: Binding, depth: int) -> ast.AST | None:
+        index = self._index
+        if binding.kind == "loop":
+            return binding.node if binding.statement in index.turn_code.loops and self._counts(binding) else None
+        if binding.kind == "parameter":
+            if not isinstance(binding.statement, FUNCTIONS):
+                return None
+            passed = index.definitions.arguments_for(binding.statement, binding.name)
+            return next(filter(None, (self.cause(item, depth + 1) for item in passed)), None)
+        if binding.kind == "augment":
+            return binding.node if self._grows(binding) else None
+        if binding.kind == "assign" and not binding.path and binding.value is not None:
+            if index.turn_code.turn_of(binding.statement) is None:
+                return None
+            if self._adds_to_itself(binding) and self._grows(binding):
+                return binding.node
+            return self.cause(binding.value, depth)
+        return None
+
+    def _counts(self, binding: Binding) -> bool:
+        """Whether the target of a loop is a number that counts its turns."""
+        call, path = binding.value, binding.path
+        while isinstance(call, ast.Call):
+            name = self._index.qualified_name(call.func)
+            if name == "builtins.range":
+                return not path
+            if name == "builtins.enumerate":
+                if path[:1] == (0,):
+                    return True
+                path = path[1:]
+            elif name not in ("tqdm.tqdm", "builtins.reversed", "tqdm.trange"):
+                return False
+            elif name == "tqdm.trange":
+                return not path
+            call = call.args[0] if call.args else None
+        return False
+
+    def _adds_to_itself(self, binding: Binding) -> bool:
+        value = binding.value
+        return (
+            isinstance(value, ast.BinOp)
+            and isinstance(value.op, ast.Add)
+            and any(isinstance(side, ast.Name) and side.id == binding.name for side in (value.left, value.right))
+        )
+
+    def _grows(self, binding: Binding) -> bool:
+        """Whether what a statement adds to a local number is still there in the next turn."""
+        loop = next((a for a in self._index.tree.ancestors(binding.statement) if isinstance(a, LOOPS)), None)
+        if loop is None or loop not in self._index.turn_code.loops:
+            return False  # an inner loop begins anew in every turn
+        if self._index.turn_code.turn_of(binding.statement) is None:
+            return False
+        others = [b for b in binding.scope.bindings.get(binding.name, ()) if b is not binding]
+        return bool(others) and not any(self._index.tree.encloses(loop, b.node) for b in others)
+
+    def _of_attribute(self, node: ast.Attribute) -> ast.AST | None:
+        """``self.steps``, that every turn adds to and only ``__init__`` sets."""
+        bindings = self._index.flow.reaching_attribute(node)
+        added = [b for b in bindings if b.kind == "augment" and self._index.turn_code.turn_of(b.statement) is not None]
+        set_again = [b for b in bindings if b.kind != "augment" and self._index.turn_code.turn_of(b.statement)]
+        return added[0].node if added and not set_again else None

@@ -1,0 +1,67 @@
+"""Sums of products: enough algebra to see that ``(i + 1) * n`` and ``i * n`` are always ``n`` apart."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tpulint.semantic import SemanticIndex
+
+_DEPTH = 8
+_TERMS = 32
+
+Term = tuple[str, ...]
+"""The factors of a product, sorted; () is the number 1."""
+
+
+class Linear:
+    """A number written as a sum of products of what cannot be taken apart further."""
+
+    def __init__(self, index: SemanticIndex) -> None:
+        self._index = index
+        self.atoms: dict[str, ast.expr] = {}
+        """What the factors stand for."""
+
+    def difference(self, upper: ast.expr, lower: ast.expr) -> list[ast.expr] | None:
+        """What the difference of two numbers depends on; None when that is too much to tell."""
+        left, right = self._terms(upper, 0), self._terms(lower, 0)
+        if left is None or right is None:
+            return None
+        left.subtract(right)
+        return [self.atoms[factor] for term, times in left.items() if times for factor in term]
+
+    def _terms(self, node: ast.expr, depth: int) -> Counter[Term] | None:
+        if depth > _DEPTH:
+            return None
+        if isinstance(node, ast.Constant):
+            return Counter({(): node.value}) if type(node.value) is int else None
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub | ast.Mult):
+            left, right = self._terms(node.left, depth + 1), self._terms(node.right, depth + 1)
+            if left is None or right is None or len(left) * len(right) > _TERMS:
+                return None
+            if isinstance(node.op, ast.Mult):
+                product: Counter[Term] = Counter()
+                for one, times in left.items():
+                    for other, more in right.items():
+                        product[tuple(sorted((*one, *other)))] += times * more
+                return product
+            result = Counter(left)
+            if isinstance(node.op, ast.Add):
+                for term, times in right.items():
+                    result[term] += times
+            else:
+                result.subtract(right)
+            return result
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            return self._terms(ast.copy_location(ast.BinOp(ast.Constant(0), ast.Sub(), node.operand), node), depth + 1)
+        if isinstance(node, ast.Name):
+            bindings = self._index.flow.reaching(node)
+            if len(bindings) == 1 and bindings[0].kind == "assign" and not bindings[0].path and bindings[0].value:
+                found = self._terms(bindings[0].value, depth + 1)
+                if found is not None:
+                    return found
+        key = ast.dump(node)
+        self.atoms.setdefault(key, node)
+        return Counter({(key,): 1})

@@ -1,0 +1,156 @@
+"""Boolean tensors, and tensors that are known to have the shape of another."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from tpulint.semantic.kinds import Kind
+from tpulint.semantic.names import Binding
+
+if TYPE_CHECKING:
+    from tpulint.semantic import SemanticIndex
+
+_DEPTH = 8
+_TESTS = frozenset({
+    "eq", "ne", "lt", "gt", "le", "ge", "isnan", "isinf", "isfinite", "isneginf", "isposinf", "isclose", "isin",
+    "logical_and", "logical_or", "logical_not", "logical_xor", "signbit", "greater", "greater_equal", "less",
+    "less_equal", "not_equal",
+})  # fmt: skip
+"""Functions, and methods, whose result is boolean."""
+_KEEPING = frozenset({
+    "view", "reshape", "squeeze", "unsqueeze", "flatten", "to", "cuda", "cpu", "detach", "clone", "contiguous",
+    "expand", "expand_as", "view_as", "t", "transpose", "permute", "repeat", "all", "any",
+})  # fmt: skip
+_ELEMENTWISE = frozenset({
+    *_TESTS, "abs", "exp", "log", "neg", "sqrt", "square", "float", "long", "int", "bool", "half", "double", "detach",
+    "clone", "contiguous", "sigmoid", "tanh", "relu", "cuda", "cpu", "clamp", "round", "floor", "ceil", "sign",
+    "bfloat16", "to", "type", "pow", "mul", "add", "sub", "div", "log1p", "logical_not", "zeros_like", "ones_like",
+    "rand_like", "randn_like", "full_like", "empty_like", "clone",
+})  # fmt: skip
+"""Functions, and methods, whose result has the shape of their tensor arguments."""
+
+Shape = tuple[object, ...]
+
+
+class Masks:
+    """Questions about expressions; what is not known is answered with no."""
+
+    def __init__(self, index: SemanticIndex) -> None:
+        self._index = index
+
+    def is_mask(self, node: ast.expr) -> bool:
+        """Whether an expression is a boolean tensor on the device."""
+        return self._index.is_device_tensor(node) and self.is_boolean(node)
+
+    def is_boolean(self, node: ast.expr, depth: int = 0) -> bool:
+        """Whether a tensor is known to hold truth values."""
+        if depth > _DEPTH:
+            return False
+        if isinstance(node, ast.Compare):
+            return not any(isinstance(op, ast.Is | ast.IsNot | ast.In | ast.NotIn) for op in node.ops)
+        if isinstance(node, ast.BinOp):
+            plain = isinstance(node.op, ast.BitAnd | ast.BitOr | ast.BitXor)
+            return plain and self.is_boolean(node.left, depth + 1) and self.is_boolean(node.right, depth + 1)
+        if isinstance(node, ast.UnaryOp):
+            return isinstance(node.op, ast.Invert) and self.is_boolean(node.operand, depth + 1)
+        if isinstance(node, ast.Subscript):
+            return self.is_boolean(node.value, depth + 1)
+        if isinstance(node, ast.Name):
+            bindings = self._index.flow.reaching(node)
+            return bool(bindings) and all(self._binds_boolean(binding, depth + 1) for binding in bindings)
+        return isinstance(node, ast.Call) and self._gives_boolean(node, depth)
+
+    def _binds_boolean(self, binding: Binding, depth: int) -> bool:
+        value = binding.value
+        if binding.kind == "parameter" and isinstance(binding.statement, ast.FunctionDef):
+            passed = self._index.definitions.arguments_for(binding.statement, binding.name)
+            return bool(passed) and all(self.is_boolean(item, depth + 1) for item in passed)
+        if value is None or binding.path:
+            return False
+        if binding.kind == "augment":
+            return self.is_boolean(value, depth)  # `mask &= other` of a mask, with its other bindings
+        return binding.kind == "assign" and self.is_boolean(value, depth)
+
+    def _gives_boolean(self, call: ast.Call, depth: int) -> bool:
+        name = self._index.qualified_name(call.func)
+        if any(k.arg == "dtype" and self._index.qualified_name(k.value) == "torch.bool" for k in call.keywords):
+            return True
+        if name is not None and name.startswith("torch."):
+            return name[6:] in _TESTS
+        if name is not None or not isinstance(call.func, ast.Attribute):
+            function = self._index.definitions.function_called(call)
+            returned = [] if function is None else self._index.definitions.returned_by(function)
+            return bool(returned) and all(self.is_boolean(value, depth + 1) for value in returned)
+        method = call.func.attr
+        if method == "bool" or method in _TESTS:
+            return self._index.kind(call.func.value) is Kind.TENSOR
+        names = {self._index.qualified_name(item) or "" for item in call.args}
+        if method in ("to", "type") and names & {"torch.bool", "torch.BoolTensor"}:
+            return True
+        if method in ("to", "type") and any(n.startswith("torch.") and n != "torch.device" for n in names):
+            return False
+        return method in _KEEPING and self.is_boolean(call.func.value, depth + 1)
+
+    # ---------------------------------------------------------------- shapes
+
+    def have_one_shape(self, left: ast.expr, right: ast.expr) -> bool:
+        """Whether two tensors certainly have the same shape."""
+        shape = self._shape(left, 0)
+        return shape is not None and shape == self._shape(right, 0)
+
+    def _shape(self, node: ast.expr, depth: int) -> Shape | None:
+        """What a shape depends on: a variable with its bindings; None when it is not known. () is a number."""
+        index = self._index
+        if depth > _DEPTH:
+            return None
+        if isinstance(node, ast.Constant) or index.kind(node) is Kind.HOST or index.scalars.is_scalar(node):
+            return ()
+        if isinstance(node, ast.Name):
+            bindings = index.flow.reaching(node)
+            if len(bindings) == 1 and bindings[0].kind == "assign" and not bindings[0].path:
+                value = bindings[0].value
+                found = None if value is None else self._shape(value, depth + 1)
+                if found:
+                    return found
+            # In-place writes keep shapes; a name bound anew in between has other bindings.
+            return (node.id, bindings) if bindings else None
+        if isinstance(node, ast.Attribute):
+            if node.attr in ("data", "grad"):
+                return self._shape(node.value, depth + 1)
+            return (index.text(node), index.function_of(node)) if self._is_steady(node) else None
+        if isinstance(node, ast.Compare):
+            return self._broadcast([node.left, *node.comparators], depth)
+        if isinstance(node, ast.BinOp):
+            return None if isinstance(node.op, ast.MatMult) else self._broadcast([node.left, node.right], depth)
+        if isinstance(node, ast.UnaryOp):
+            return self._shape(node.operand, depth + 1)
+        return self._result(node, depth) if isinstance(node, ast.Call) else None
+
+    def _is_steady(self, node: ast.Attribute) -> bool:
+        """Whether an attribute of a plain variable is not bound anew in its function."""
+        text, function = self._index.text(node), self._index.function_of(node)
+        return isinstance(node.value, ast.Name) and not any(
+            isinstance(other.ctx, ast.Store)
+            and self._index.function_of(other) is function
+            and self._index.text(other) == text
+            for other in self._index.tree.attributes
+        )
+
+    def _broadcast(self, nodes: list[ast.expr], depth: int) -> Shape | None:
+        shapes: list[Shape | None] = [self._shape(node, depth + 1) for node in nodes]
+        large = [shape for shape in shapes if shape != ()]
+        if not large:
+            return ()
+        return large[0] if all(shape is not None and shape == large[0] for shape in large) else None
+
+    def _result(self, call: ast.Call, depth: int) -> Shape | None:
+        name = self._index.qualified_name(call.func)
+        if name is not None and name.startswith("torch."):
+            last = name.rpartition(".")[2]
+            return self._broadcast(call.args, depth) if last in _ELEMENTWISE and call.args else None
+        if name is None and isinstance(call.func, ast.Attribute) and call.func.attr in _ELEMENTWISE:
+            if call.func.attr in ("to", "type", "cuda", "cpu"):
+                return self._shape(call.func.value, depth + 1)
+            return self._broadcast([call.func.value, *call.args], depth)
+        return None
