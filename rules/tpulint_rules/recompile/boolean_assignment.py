@@ -1,0 +1,103 @@
+"""Writing where a mask is true: done by asking the mask, on the host, where that is."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tpulint.context import FileContext, FixBuilder
+from tpulint.model import Applicability, Certainty, Finding
+from tpulint.semantic import Kind
+
+_SAME = "The same elements get the same value, in place."
+
+
+def check(ctx: FileContext) -> Iterator[Finding]:
+    index = ctx.index
+    if not index.turn_code.loops:
+        return
+    found = [node for node in index.turn_code.nodes() if isinstance(node, ast.Subscript)]
+    for node in sorted(found, key=index.span):
+        turn = index.turn_code.turn_of(node)
+        if isinstance(node.ctx, ast.Load) or turn is None or not index.is_device_tensor(node.value):
+            continue
+        items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        if not any(index.masks.is_mask(item) for item in items):
+            continue
+        certain = index.value(node.value).certain
+        yield ctx.finding(
+            node,
+            f"`{ctx.text(node)} = ...` reads the mask on the host in every {turn}, "
+            "and compiles again for each number of true elements",
+            _fix(ctx, node, certain),
+            certainty=Certainty.CERTAIN if certain else Certainty.LIKELY,
+        )
+
+
+def _fix(ctx: FileContext, node: ast.Subscript, certain: bool) -> FixBuilder | None:
+    """``masked_fill_`` for a number, ``copy_(where(...))`` for a tensor chosen by the same mask."""
+    index, statement = ctx.index, ctx.index.parent(node)
+    fix = ctx.fix("Write through the mask", Applicability.SAFE if certain else Applicability.UNSAFE, _SAME)
+    target, mask = node.value, node.slice
+    same = index.masks.have_one_shape(target, mask)
+    text, mask_text = ctx.text(target), ctx.text(mask)
+    if isinstance(statement, ast.AugAssign) and same and _is_number(ctx, statement.value):
+        sign = ctx.text(node), ctx.text(statement)[len(ctx.text(node)) :].lstrip().split("=", 1)[0]
+        new = f"{text} {sign[1]} {fix.text(statement.value)}"
+        fix.lower(Applicability.UNSAFE, "The new value is computed for all elements; where it overflows, so may gradients.")
+    elif not isinstance(statement, ast.Assign) or statement.targets != [node]:
+        return None
+    elif _is_number(ctx, statement.value):
+        if _has_fraction(statement.value) and index.scalars.is_integer(target):
+            return None
+        if not same and not isinstance(mask, ast.Name):
+            return None
+        dims = "" if same else f".view({mask_text}.shape + (1,) * ({text}.dim() - {mask_text}.dim()))"
+        fix.replace(statement, f"{text}.masked_fill_({mask_text}{dims}, {ctx.text(statement.value)})")
+        return fix
+    elif same and _is_same_choice(ctx, statement.value, mask, target):
+        assert isinstance(statement.value, ast.Subscript)
+        new = ctx.text(statement.value.value)
+    else:
+        return None
+    torch = fix.use("torch", at=node)
+    fix.replace(statement, f"{text}.copy_({torch}.where({mask_text}, {new}, {text}))")
+    return fix
+
+
+def _is_number(ctx: FileContext, node: ast.expr, depth: int = 0) -> bool:
+    """Whether a value is certainly a single Python number."""
+    if isinstance(node, ast.Constant):
+        return type(node.value) in (int, float, bool)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return _is_number(ctx, node.operand, depth)
+    if isinstance(node, ast.BinOp):
+        return _is_number(ctx, node.left, depth) and _is_number(ctx, node.right, depth)
+    name = ctx.index.qualified_name(node.func if isinstance(node, ast.Call) else node)
+    if name in ("builtins.float", "builtins.int", "math.inf", "math.nan", "torch.inf", "torch.nan", "numpy.inf", "numpy.nan"):
+        return True
+    if isinstance(node, ast.Attribute) and node.attr in ("min", "max", "eps", "tiny"):
+        inner = node.value
+        return isinstance(inner, ast.Call) and ctx.index.qualified_name(inner.func) in ("torch.finfo", "torch.iinfo")
+    if isinstance(node, ast.Name) and depth < 4 and ctx.index.kind(node) is Kind.HOST:
+        values = [b.value if b.kind == "assign" and not b.path else None for b in ctx.index.flow.reaching(node)]
+        return bool(values) and all(value is not None and _is_number(ctx, value, depth + 1) for value in values)
+    return False
+
+
+def _has_fraction(node: ast.expr) -> bool:
+    return any(
+        not isinstance(item, ast.Constant) or isinstance(item.value, float)
+        for item in ast.walk(node)
+        if isinstance(item, ast.Constant | ast.Name | ast.Attribute | ast.Call)
+    )
+
+
+def _is_same_choice(ctx: FileContext, value: ast.expr, mask: ast.expr, target: ast.expr) -> bool:
+    """``y[mask]`` of a tensor of the same shape, by the same mask."""
+    return (
+        isinstance(value, ast.Subscript)
+        and ast.dump(value.slice) == ast.dump(mask)
+        and ctx.index.is_device_tensor(value.value)
+        and ctx.index.masks.have_one_shape(value.value, target)
+    )

@@ -1,0 +1,112 @@
+"""Operations whose result is as long as the data says: the host has to ask, and every length is another graph."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tpulint.context import FileContext, FixBuilder
+from tpulint.model import Applicability, Certainty, Finding
+
+
+_FUNCTIONS = frozenset(
+    f"torch.{name}"
+    for name in ("masked_select", "nonzero", "argwhere", "unique", "unique_consecutive", "repeat_interleave", "where")
+)
+_METHODS = frozenset({"masked_select", "nonzero", "argwhere", "unique", "unique_consecutive", "repeat_interleave"})
+_SUM_ORDER = "Zeros are added for the elements left out: the sum may differ in its last digits."
+
+
+def check(ctx: FileContext) -> Iterator[Finding]:
+    index = ctx.index
+    if not index.turn_code.loops:
+        return
+    nodes = [node for node in index.turn_code.nodes() if isinstance(node, ast.Subscript | ast.Call)]
+    for node in sorted(nodes, key=index.span):
+        turn = index.turn_code.turn_of(node)
+        tensor = _chosen_from(ctx, node) if turn is not None else None
+        if tensor is None or _asks_for_places(ctx, node):
+            continue
+        certain = index.value(tensor).certain
+        yield ctx.finding(
+            node,
+            f"the size of `{_short(ctx.text(node))}` depends on the data: "
+            f"the host reads it in every {turn}, and compiles again for each size",
+            _fix(ctx, node),
+            certainty=Certainty.CERTAIN if certain else Certainty.LIKELY,
+        )
+
+
+def _chosen_from(ctx: FileContext, node: ast.Subscript | ast.Call) -> ast.expr | None:
+    """The device tensor that an expression of unknown size is taken from; None when it is no such expression."""
+    index = ctx.index
+    if isinstance(node, ast.Subscript):
+        if not isinstance(node.ctx, ast.Load) or not index.is_device_tensor(node.value):
+            return None
+        if isinstance(index.parent(node), ast.AugAssign):
+            return None
+        items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        return node.value if any(index.masks.is_mask(item) for item in items) else None
+    name = index.qualified_name(node.func)
+    if name is not None:
+        if name not in _FUNCTIONS or not node.args or (name == "torch.where" and len(node.args) + len(node.keywords) > 1):
+            return None
+        tensor, rest, method = node.args[0], node.args[1:], name[6:]
+    elif isinstance(node.func, ast.Attribute) and node.func.attr in _METHODS:
+        tensor, rest, method = node.func.value, node.args, node.func.attr
+    else:
+        return None
+    if not index.is_device_tensor(tensor):
+        return None
+    if method == "repeat_interleave":
+        repeats = [*rest[:1], *(k.value for k in node.keywords if k.arg == "repeats")]
+        known = any(k.arg == "output_size" for k in node.keywords)
+        return tensor if repeats and not known and index.is_device_tensor(repeats[0]) else None
+    return tensor
+
+
+def _asks_for_places(ctx: FileContext, node: ast.expr) -> bool:
+    """Whether the places found are those of a mask that is written through, which is told there."""
+    parent = ctx.index.parent(node)
+    return isinstance(parent, ast.Subscript) and parent.slice is node and not isinstance(parent.ctx, ast.Load)
+
+
+def _fix(ctx: FileContext, node: ast.expr) -> FixBuilder | None:
+    """``x[mask].sum()`` and ``x[mask].mean()`` over all elements, with zeros where the mask is false."""
+    index = ctx.index
+    if isinstance(node, ast.Subscript):
+        tensor, mask = node.value, node.slice
+        same = index.masks.have_one_shape(tensor, mask)
+        if not same:
+            return None
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "masked_select":
+        is_function = index.qualified_name(node.func) is not None
+        arguments = [*node.args] if is_function else [node.func.value, *node.args]
+        if len(arguments) != 2 or node.keywords:
+            return None
+        tensor, mask = arguments
+        same = index.masks.have_one_shape(tensor, mask)
+    else:
+        return None
+    attribute = index.parent(node)
+    outer = index.parent(attribute) if isinstance(attribute, ast.Attribute) else None
+    if not isinstance(attribute, ast.Attribute) or not isinstance(outer, ast.Call) or outer.func is not attribute:
+        return None
+    if outer.args or outer.keywords or attribute.attr not in ("sum", "mean") or (attribute.attr == "mean" and not same):
+        return None
+    fix = ctx.fix(f"Take the {attribute.attr} over all elements", Applicability.UNSAFE, _SUM_ORDER)
+    total = f"{fix.use('torch', at=node)}.where({ctx.text(mask)}, {ctx.text(tensor)}, 0).sum()"
+    if attribute.attr == "sum":
+        fix.replace(outer, total)
+        return fix
+    count = f"{fix.text(mask)}.sum()"
+    within = isinstance(index.parent(outer), ast.BinOp | ast.UnaryOp | ast.Attribute | ast.Subscript)
+    fix.replace(outer, f"({total} / {count})" if within else f"{total} / {count}")
+    return fix
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 60 else line[:57] + "..."
+
+
