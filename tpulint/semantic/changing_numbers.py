@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tpulint.semantic.names import Binding
 from tpulint.semantic.tree import FUNCTIONS, LOOPS
+from tpulint.semantic.turn_code import EVALUATION
 
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
@@ -71,8 +72,17 @@ class ChangingNumbers:
         return None
 
     def _drawn(self, node: ast.expr) -> ast.Call | None:
+        if isinstance(node, ast.Call) and self._index.qualified_name(node.func) == "torch.rand":
+            return None if any(k.arg == "device" for k in node.keywords) else node
         found = self.cause(node)
         return found if isinstance(found, ast.Call) else None
+
+    def separates_turns(self, loop: ast.AST) -> bool:
+        """Whether each turn of a loop is a graph of its own; a short evaluation without reads is one graph in all."""
+        turn = self._index.turn_code.loops.get(loop)  # type: ignore[call-overload]
+        if turn != EVALUATION:
+            return turn is not None
+        return bool(self._index.reads.inside(loop) or self._index.regions.boundaries_in(loop))
 
     # ---------------------------------------------------------------- calls
 
@@ -107,7 +117,7 @@ class ChangingNumbers:
     def _bind(self, binding: Binding, depth: int) -> ast.AST | None:
         index = self._index
         if binding.kind == "loop":
-            return binding.node if binding.statement in index.turn_code.loops and self._counts(binding) else None
+            return binding.node if self.separates_turns(binding.statement) and self._counts(binding) else None
         if binding.kind == "parameter":
             if not isinstance(binding.statement, FUNCTIONS):
                 return None
@@ -152,7 +162,7 @@ class ChangingNumbers:
     def _grows(self, binding: Binding) -> bool:
         """Whether what a statement adds to a local number is still there in the next turn."""
         loop = next((a for a in self._index.tree.ancestors(binding.statement) if isinstance(a, LOOPS)), None)
-        if loop is None or loop not in self._index.turn_code.loops:
+        if loop is None or not self.separates_turns(loop):
             return False  # an inner loop begins anew in every turn
         if self._index.turn_code.turn_of(binding.statement) is None:
             return False

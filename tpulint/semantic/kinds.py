@@ -496,6 +496,8 @@ class Kinds:
         if isinstance(function, FUNCTIONS):
             owner = self._tree.class_of(function)
             if owner is not None and function.name == "forward" and self._definitions.is_module_class(owner):
+                if isinstance(binding.value, ast.Constant) and isinstance(binding.value.value, int | float | str):
+                    return HOST._replace(certain=False)  # `ratio=0.5`, `return_attention=False`
                 if function.args.args and function.args.args[0].arg != binding.name:
                     return Value(Kind.TENSOR, Side.DEVICE if self.mentions_device else Side.UNKNOWN, certain=False)
                 return UNKNOWN

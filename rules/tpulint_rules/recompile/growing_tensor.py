@@ -1,0 +1,81 @@
+"""A device tensor that is longer in every turn: `history = torch.cat([history, new])`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tpulint.context import FileContext
+from tpulint.model import Certainty, Finding
+
+_JOINS = ("torch.cat", "torch.concat", "torch.concatenate", "torch.vstack", "torch.hstack", "torch.stack")
+
+
+def check(ctx: FileContext) -> Iterator[Finding]:
+    index = ctx.index
+    if not index.turn_code.loops:
+        return
+    calls = [node for node in index.turn_code.nodes() if isinstance(node, ast.Call)]
+    for call in sorted(calls, key=index.span):
+        if index.qualified_name(call.func) not in _JOINS or not call.args:
+            continue
+        turn = index.turn_code.turn_of(call)
+        if turn is None or not (_joins_itself(ctx, call) or _joins_history(ctx, call)):
+            continue
+        yield ctx.finding(
+            call,
+            f"`{ctx.text(call)}` is longer in every {turn}, and compiled anew for each length",
+            certainty=Certainty.CERTAIN if index.value(call).certain else Certainty.LIKELY,
+        )
+
+
+def _turn_loop(ctx: FileContext, node: ast.AST) -> ast.AST | None:
+    """The loop whose turn a statement stands in, where each turn is a graph of its own."""
+    loop = ctx.index.tree.loop_of(node)
+    if loop not in ctx.index.turn_code.loops or not ctx.index.changing_numbers.separates_turns(loop):
+        return None
+    return loop
+
+
+def _joins_itself(ctx: FileContext, call: ast.Call) -> bool:
+    """``x = torch.cat([x, new])``, of what the turn before left."""
+    index, statement, items = ctx.index, ctx.index.parent(call), call.args[0]
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1 or statement.value is not call:
+        return False
+    target = statement.targets[0]
+    if not isinstance(target, ast.Name) or not isinstance(items, ast.List | ast.Tuple) or len(items.elts) < 2:
+        return False
+    own = [item for item in items.elts if isinstance(item, ast.Name) and item.id == target.id]
+    others = [item for item in items.elts if item not in own]
+    if len(own) != 1 or not others or _turn_loop(ctx, statement) is None:
+        return False
+    comes_back = any(binding.statement is statement for binding in index.flow.reaching(own[0]))
+    return comes_back and all(index.is_device_tensor(item) for item in others)
+
+
+def _joins_history(ctx: FileContext, call: ast.Call) -> bool:
+    """``torch.stack(history)`` of a list that every turn appends to, and no turn empties."""
+    index, items = ctx.index, call.args[0]
+    loop = _turn_loop(ctx, call)
+    if not isinstance(items, ast.Name) or loop is None:
+        return False
+    bindings = index.flow.reaching(items)
+    if len(bindings) != 1 or not isinstance(bindings[0].value, ast.List) or bindings[0].value.elts:
+        return False
+    if index.tree.encloses(loop, bindings[0].statement):
+        return False
+    appended = []
+    for use in index.names.uses(bindings[0].scope, items.id):
+        attribute = index.parent(use)
+        if not isinstance(attribute, ast.Attribute):
+            continue
+        change = index.parent(attribute)
+        if attribute.attr != "append" or not isinstance(change, ast.Call) or len(change.args) != 1:
+            return False  # `clear()`, `pop()`: it may stay short
+        appended.append(change)
+    return any(
+        index.tree.loop_of(change) is loop
+        and index.turn_code.turn_of(change) is not None
+        and index.is_device_tensor(change.args[0])
+        for change in appended
+    )

@@ -1,0 +1,63 @@
+"""A random number of the host that decides what the graph of a step is made of."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tpulint.context import FileContext, FixBuilder
+from tpulint.model import Applicability, Certainty, Finding
+from tpulint.semantic import Kind, Side
+
+_BOTH = "Both values are computed, and must have one shape; the random numbers stay the same."
+
+
+def check(ctx: FileContext) -> Iterator[Finding]:
+    index = ctx.index
+    if not index.turn_code.loops:
+        return
+    nodes = [node for node in index.turn_code.nodes() if isinstance(node, ast.IfExp | ast.If)]
+    for node in sorted(nodes, key=index.span):
+        turn = index.turn_code.turn_of(node)
+        if turn is None or index.turn_code.loop_within(node) is None:
+            continue
+        draw = index.changing_numbers.draw(node.test)
+        if draw is None or not _makes_graph(ctx, node):
+            continue
+        yield ctx.finding(
+            node.test,
+            f"a random number decides, several times in every {turn}, what the graph is made of: "
+            "each pattern of outcomes is compiled",
+            _fix(ctx, node) if isinstance(node, ast.IfExp) else None,
+            certainty=Certainty.LIKELY,
+            related=() if index.tree.encloses(node.test, draw) else ((index.span(draw), "drawn here"),),
+        )
+
+
+def _makes_graph(ctx: FileContext, node: ast.IfExp | ast.If) -> bool:
+    """Whether the outcome decides what the device computes."""
+    index = ctx.index
+    if isinstance(node, ast.IfExp):
+        sides = (node.body, node.orelse)
+        on_device = any(index.is_device_tensor(side) for side in sides)
+        return on_device and not any(index.kind(side) is Kind.HOST for side in sides)
+    values = [item.value for item in (*node.body, *node.orelse) if isinstance(item, ast.Assign | ast.AugAssign)]
+    parts = (part for value in values for part in (value, *index.tree.inside(value)) if isinstance(part, ast.expr))
+    return any(index.kind(part) is Kind.TENSOR and index.value(part).side is not Side.HOST for part in parts)
+
+
+def _fix(ctx: FileContext, node: ast.IfExp) -> FixBuilder | None:
+    """Choose on the device; the outcome is an input of the graph, as a tensor of one element."""
+    index = ctx.index
+    if not all(index.is_device_tensor(side) for side in (node.body, node.orelse)):
+        return None
+    if any(index.scalars.is_scalar(side) for side in (node.body, node.orelse)):
+        return None  # one element against none: the result would have a dimension more
+    fix = ctx.fix("Choose on the device", Applicability.UNSAFE, _BOTH)
+    torch, body = fix.use("torch", at=node), ctx.text(node.body)
+    source = node.body
+    while isinstance(source, ast.Subscript):
+        source = source.value
+    outcome = f"{torch}.tensor([{ctx.text(node.test)}], device={fix.text(source)}.device)"
+    fix.replace(node, f"{torch}.where({outcome}, {body}, {ctx.text(node.orelse)})")
+    return fix
