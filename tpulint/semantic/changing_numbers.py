@@ -43,13 +43,18 @@ class ChangingNumbers:
         if isinstance(node, ast.Attribute):
             return self._of_attribute(node)
         if isinstance(node, ast.BinOp):
-            if isinstance(node.op, ast.Mod | ast.FloorDiv):
-                return None  # the same for many turns, or one of few
-            return self.cause(node.left, depth + 1) or self.cause(node.right, depth + 1)
+            found = self.cause(node.left, depth + 1) or self.cause(node.right, depth + 1)
+            if isinstance(node.op, ast.Mod | ast.FloorDiv) and not isinstance(found, ast.Call):
+                return None  # of a counter: the same for many turns, or one of few
+            return found
         if isinstance(node, ast.UnaryOp):
             return None if isinstance(node.op, ast.Not) else self.cause(node.operand, depth + 1)
         if isinstance(node, ast.Call):
             return self._of_call(node, depth)
+        if isinstance(node, ast.ListComp):
+            return self.cause(node.elt, depth + 1)
+        if isinstance(node, ast.List | ast.Tuple):
+            return next(filter(None, (self.cause(item, depth + 1) for item in node.elts)), None)
         return None
 
     def draw(self, node: ast.expr, depth: int = 0) -> ast.Call | None:

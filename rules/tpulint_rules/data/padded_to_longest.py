@@ -1,0 +1,138 @@
+"""Batches as long as their longest sample: nearly every batch has a shape of its own."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tpulint.context import FileContext, FixBuilder
+from tpulint.model import Applicability, Certainty, Finding
+from tpulint.semantic import FUNCTIONS, FunctionNode
+from tpulint.semantic.loaders import Loader
+
+_PAD_SEQUENCE = "torch.nn.utils.rnn.pad_sequence"
+_COLLATORS = frozenset(
+    f"{package}.{name}"
+    for package in ("transformers", "transformers.data.data_collator", "transformers.data")
+    for name in ("DataCollatorWithPadding", "DataCollatorForSeq2Seq", "DataCollatorForTokenClassification")
+)
+_FILLERS = frozenset({"torch.nn.functional.pad", "torch.zeros", "torch.full", "torch.ones", "torch.empty"})
+"""Functions with which a collate function brings a batch to a length of its own choice."""
+_MULTIPLE = 64
+_MORE = (
+    f"Batches get up to {_MULTIPLE - 1} more positions of padding: right where the model and the loss leave padding out, "
+    "else they compute something else."
+)
+_DEPTH = 4
+
+
+def check(ctx: FileContext) -> Iterator[Finding]:
+    told: set[ast.AST] = set()
+    for loader in ctx.index.loaders.all:
+        if not (loader.feeds or loader.feeds_evaluation) or loader.arguments is None:
+            continue
+        for node in loader.arguments.get("collate_fn", ()):
+            for call in _paddings(ctx, node, 0):
+                if call not in told:
+                    told.add(call)
+                    yield _finding(ctx, call, loader)
+
+
+def _finding(ctx: FileContext, call: ast.Call, loader: Loader) -> Finding:
+    where = "training batch" if loader.feeds else "evaluation batch"
+    name = ctx.index.qualified_name(call.func) or ""
+    fix: FixBuilder | None = None
+    if name != _PAD_SEQUENCE:
+        fix = ctx.fix(f"Pad to multiples of {_MULTIPLE}", Applicability.UNSAFE, _MORE)
+        fix.set_argument(call, "pad_to_multiple_of", str(_MULTIPLE))
+    return ctx.finding(
+        call,
+        f"each {where} is padded to its longest sample: the step is compiled again for each length that occurs",
+        fix,
+        certainty=Certainty.CERTAIN if name else Certainty.LIKELY,
+        related=((ctx.index.span(loader.call), "collates its batches with it"),),
+    )
+
+
+def _paddings(ctx: FileContext, node: ast.expr, depth: int) -> list[ast.Call]:
+    """Calls by which a collate function pads to the longest sample."""
+    if depth > _DEPTH:
+        return []
+    index = ctx.index
+    for creation in index.moves.creations.of(node):
+        made = creation.node
+        if isinstance(made, ast.Lambda | ast.FunctionDef):
+            return _padding_calls(ctx, made, depth)
+        if isinstance(made, ast.Call):
+            name = index.qualified_name(made.func) or ""
+            if name in _COLLATORS:
+                return [made] if _is_open(made) and not index.mentions(r"max_length[\"']") else []
+            if name == "functools.partial" and made.args:
+                return _paddings(ctx, made.args[0], depth + 1)
+            owner = index.definitions.class_called(made)
+            method = index.definitions.method(owner, "__call__") if owner is not None else None
+            if method is not None:
+                return _padding_calls(ctx, method, depth)
+            function = index.definitions.function_called(made)
+            inner = [] if function is None else index.definitions.returned_by(function)
+            return [call for item in inner for call in _paddings(ctx, item, depth + 1)]
+    function = _function(ctx, node)
+    return [] if function is None else _padding_calls(ctx, function, depth)
+
+
+def _function(ctx: FileContext, node: ast.expr) -> FunctionNode | None:
+    """The function of this file that a name or ``self.name`` means."""
+    if isinstance(node, ast.Name):
+        bindings = ctx.index.flow.reaching(node)
+        found = bindings[0] if len(bindings) == 1 else None
+        if found is None:
+            return None
+        if isinstance(found.node, FUNCTIONS):
+            return found.node
+        return _function(ctx, found.value) if isinstance(found.value, ast.Name | ast.Attribute) else None
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        owner = ctx.index.tree.class_of(node)
+        if owner is not None and node.value.id in ("self", "cls", owner.name):
+            return ctx.index.definitions.method(owner, node.attr)
+    return None
+
+
+def _padding_calls(ctx: FileContext, function: FunctionNode | ast.Lambda, depth: int) -> list[ast.Call]:
+    """The open paddings in a function, none where it fixes lengths by itself as well."""
+    index = ctx.index
+    found: list[ast.Call] = []
+    for node in index.tree.inside(function):
+        if isinstance(node, ast.Constant) and node.value == "max_length":
+            return []
+        if not isinstance(node, ast.Call):
+            continue
+        name = index.qualified_name(node.func) or ""
+        if name in _FILLERS:
+            return []
+        if name == _PAD_SEQUENCE or _pads_longest(node):
+            found.append(node)
+        called = index.definitions.function_called(node)
+        if called is not None and called is not function and depth < _DEPTH:
+            found.extend(_padding_calls(ctx, called, depth + 1))
+    return sorted(found, key=index.span)
+
+
+def _pads_longest(call: ast.Call) -> bool:
+    """``tokenizer(texts, padding=True)``, ``tokenizer.pad(examples, padding="longest")``."""
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    if name[:1].isupper() or not _is_open(call):
+        return False
+    return any(
+        k.arg == "padding" and isinstance(k.value, ast.Constant) and k.value.value in ("longest", True)
+        for k in call.keywords
+        if not (isinstance(k.value, ast.Constant) and type(k.value.value) is int)
+    )
+
+
+def _is_open(call: ast.Call) -> bool:
+    """Whether a call says nothing about lengths to pad to."""
+    for keyword in call.keywords:
+        to_length = isinstance(keyword.value, ast.Constant) and keyword.value.value == "max_length"
+        if keyword.arg in (None, "pad_to_multiple_of") or (keyword.arg == "padding" and to_length):
+            return False
+    return True
