@@ -26,7 +26,7 @@ _ELEMENTWISE = frozenset({
     *_TESTS, "abs", "exp", "log", "neg", "sqrt", "square", "float", "long", "int", "bool", "half", "double", "detach",
     "clone", "contiguous", "sigmoid", "tanh", "relu", "cuda", "cpu", "clamp", "round", "floor", "ceil", "sign",
     "bfloat16", "to", "type", "pow", "mul", "add", "sub", "div", "log1p", "logical_not", "zeros_like", "ones_like",
-    "rand_like", "randn_like", "full_like", "empty_like", "clone",
+    "rand_like", "randn_like", "full_like", "empty_like",
 })  # fmt: skip
 """Functions, and methods, whose result has the shape of their tensor arguments."""
 

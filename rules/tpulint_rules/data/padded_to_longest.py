@@ -9,6 +9,7 @@ from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding
 from tpulint.semantic import FUNCTIONS, FunctionNode
 from tpulint.semantic.loaders import Loader
+from tpulint.semantic.turn_code import STEP
 
 _PAD_SEQUENCE = "torch.nn.utils.rnn.pad_sequence"
 _COLLATORS = frozenset(
@@ -20,8 +21,8 @@ _FILLERS = frozenset({"torch.nn.functional.pad", "torch.zeros", "torch.full", "t
 """Functions with which a collate function brings a batch to a length of its own choice."""
 _MULTIPLE = 64
 _MORE = (
-    f"Batches get up to {_MULTIPLE - 1} more positions of padding: right where the model and the loss leave padding out, "
-    "else they compute something else."
+    f"Batches get up to {_MULTIPLE - 1} more positions of padding: the same where model and loss leave padding out, "
+    "else another training."
 )
 _DEPTH = 4
 
@@ -35,11 +36,18 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             for call in _paddings(ctx, node, 0):
                 if call not in told:
                     told.add(call)
-                    yield _finding(ctx, call, loader)
+                    yield _finding(ctx, call, "training batch" if loader.feeds else "evaluation batch", loader)
+    if not ctx.index.mentions(r"padding\s*=\s*(True|[\"']longest)") or not ctx.index.turn_code.loops:
+        return
+    for call in [node for node in ctx.index.turn_code.nodes() if isinstance(node, ast.Call)]:
+        if call in told or not _pads_longest(call):
+            continue
+        turn = ctx.index.turn_code.turn_of(call)
+        if turn is not None and any(keyword.arg == "return_tensors" for keyword in call.keywords):
+            yield _finding(ctx, call, "training batch" if turn == STEP else turn, None)
 
 
-def _finding(ctx: FileContext, call: ast.Call, loader: Loader) -> Finding:
-    where = "training batch" if loader.feeds else "evaluation batch"
+def _finding(ctx: FileContext, call: ast.Call, where: str, loader: Loader | None) -> Finding:
     name = ctx.index.qualified_name(call.func) or ""
     fix: FixBuilder | None = None
     if name != _PAD_SEQUENCE:
@@ -50,7 +58,7 @@ def _finding(ctx: FileContext, call: ast.Call, loader: Loader) -> Finding:
         f"each {where} is padded to its longest sample: the step is compiled again for each length that occurs",
         fix,
         certainty=Certainty.CERTAIN if name else Certainty.LIKELY,
-        related=((ctx.index.span(loader.call), "collates its batches with it"),),
+        related=() if loader is None else ((ctx.index.span(loader.call), "collates its batches with it"),),
     )
 
 

@@ -44,7 +44,9 @@ def _fix(ctx: FileContext, node: ast.Subscript, certain: bool) -> FixBuilder | N
     if isinstance(statement, ast.AugAssign) and same and _is_number(ctx, statement.value):
         sign = ctx.text(node), ctx.text(statement)[len(ctx.text(node)) :].lstrip().split("=", 1)[0]
         new = f"{text} {sign[1]} {fix.text(statement.value)}"
-        fix.lower(Applicability.UNSAFE, "The new value is computed for all elements; where it overflows, so may gradients.")
+        fix.lower(
+            Applicability.UNSAFE, "The new value is computed for all elements; where it overflows, so may gradients."
+        )
     elif not isinstance(statement, ast.Assign) or statement.targets != [node]:
         return None
     elif _is_number(ctx, statement.value):
@@ -74,7 +76,16 @@ def _is_number(ctx: FileContext, node: ast.expr, depth: int = 0) -> bool:
     if isinstance(node, ast.BinOp):
         return _is_number(ctx, node.left, depth) and _is_number(ctx, node.right, depth)
     name = ctx.index.qualified_name(node.func if isinstance(node, ast.Call) else node)
-    if name in ("builtins.float", "builtins.int", "math.inf", "math.nan", "torch.inf", "torch.nan", "numpy.inf", "numpy.nan"):
+    if name in (
+        "builtins.float",
+        "builtins.int",
+        "math.inf",
+        "math.nan",
+        "torch.inf",
+        "torch.nan",
+        "numpy.inf",
+        "numpy.nan",
+    ):
         return True
     if isinstance(node, ast.Attribute) and node.attr in ("min", "max", "eps", "tiny"):
         inner = node.value

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding
 
-
 _FUNCTIONS = frozenset(
     f"torch.{name}"
     for name in ("masked_select", "nonzero", "argwhere", "unique", "unique_consecutive", "repeat_interleave", "where")
@@ -49,7 +48,11 @@ def _chosen_from(ctx: FileContext, node: ast.Subscript | ast.Call) -> ast.expr |
         return node.value if any(index.masks.is_mask(item) for item in items) else None
     name = index.qualified_name(node.func)
     if name is not None:
-        if name not in _FUNCTIONS or not node.args or (name == "torch.where" and len(node.args) + len(node.keywords) > 1):
+        if (
+            name not in _FUNCTIONS
+            or not node.args
+            or (name == "torch.where" and len(node.args) + len(node.keywords) > 1)
+        ):
             return None
         tensor, rest, method = node.args[0], node.args[1:], name[6:]
     elif isinstance(node.func, ast.Attribute) and node.func.attr in _METHODS:
@@ -108,5 +111,3 @@ def _fix(ctx: FileContext, node: ast.expr) -> FixBuilder | None:
 def _short(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= 60 else line[:57] + "..."
-
-

@@ -1,0 +1,36 @@
+"""Packed sequences on the device: recurrent layers do not take them there."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tpulint.context import FileContext
+from tpulint.model import Certainty, Finding, Severity
+
+_PACK = "torch.nn.utils.rnn.pack_padded_sequence"
+
+
+def check(ctx: FileContext) -> Iterator[Finding]:
+    index = ctx.index
+    for call in index.calls_to(_PACK):
+        if not call.args or not index.is_device_tensor(call.args[0]) or index.turn_code.turn_of(call) is None:
+            continue
+        integer = index.scalars.is_integer(call.args[0]) or _only_data(ctx, call)
+        message = (
+            "a packed sequence is as long as its lengths say: the host reads them, and compiles for each size"
+            if integer
+            else "packing a device tensor fails: recurrent layers take no packed sequences on XLA"
+        )
+        yield ctx.finding(
+            call,
+            message,
+            severity=Severity.WARNING if integer else Severity.ERROR,
+            certainty=Certainty.CERTAIN if index.value(call.args[0]).certain else Certainty.LIKELY,
+        )
+
+
+def _only_data(ctx: FileContext, call: ast.Call) -> bool:
+    """``pack_padded_sequence(targets, lengths)[0]``: the packed elements alone, which no layer takes."""
+    parent = ctx.index.parent(call)
+    return isinstance(parent, ast.Subscript) or (isinstance(parent, ast.Attribute) and parent.attr == "data")
