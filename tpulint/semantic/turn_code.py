@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, LoopNode
 
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
+
+Node = TypeVar("Node", bound=ast.AST)
 
 STEP = "step"
 EVALUATION = "evaluation batch"
@@ -24,6 +25,7 @@ class TurnCode:
         self._loops: dict[LoopNode, str] = dict.fromkeys(regions.evaluation_loops, EVALUATION)
         self._loops.update((loop.node, STEP) for loop in regions.step_loops)
         self._functions: dict[FunctionNode, str] = {}
+        self._nodes: dict[type[ast.AST], list[ast.AST]] | None = None
         for loop in regions.step_loops:
             self._follow([f for f in loop.functions if not regions.is_gated(f)], STEP)
         for node in regions.evaluation_loops:
@@ -49,14 +51,17 @@ class TurnCode:
             child = ancestor
         return None
 
-    def nodes(self) -> Iterator[ast.AST]:
-        """Everything in these loops and functions, each node once; gates are not looked at."""
-        seen: set[ast.AST] = set()
-        for holder in (*self._loops, *self._functions):
-            for node in self._index.tree.inside(holder, functions=False):
-                if node not in seen:
-                    seen.add(node)
-                    yield node
+    def nodes(self, kind: type[Node]) -> list[Node]:
+        """Nodes of a class in the loops and functions, in order of position; gates are not looked at."""
+        if self._nodes is None:
+            self._nodes = {}
+            seen: set[ast.AST] = set()
+            for holder in (*self._loops, *self._functions):
+                for node in self._index.tree.inside(holder, functions=False):
+                    if node not in seen:
+                        seen.add(node)
+                        self._nodes.setdefault(node.__class__, []).append(node)
+        return sorted((n for n in self._nodes.get(kind, ()) if isinstance(n, kind)), key=self._index.span)
 
     def loop_within(self, node: ast.AST) -> LoopNode | None:
         """The innermost loop around a node that a single turn runs to its end; None when the turn's own is nearer."""

@@ -39,7 +39,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
                     yield _finding(ctx, call, "training batch" if loader.feeds else "evaluation batch", loader)
     if not ctx.index.mentions(r"padding\s*=\s*(True|[\"']longest)") or not ctx.index.turn_code.loops:
         return
-    for call in [node for node in ctx.index.turn_code.nodes() if isinstance(node, ast.Call)]:
+    for call in ctx.index.turn_code.nodes(ast.Call):
         if call in told or not _pads_longest(call):
             continue
         turn = ctx.index.turn_code.turn_of(call)

@@ -25,8 +25,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     index = ctx.index
     if not index.turn_code.loops:
         return
-    calls = [node for node in index.turn_code.nodes() if isinstance(node, ast.Call)]
-    for call in sorted(calls, key=index.span):
+    for call in index.turn_code.nodes(ast.Call):
         found = _operation(ctx, call)
         turn = None if found is None else index.turn_code.turn_of(call)
         if found is None or turn is None or not index.is_device_tensor(found[1]):

@@ -16,8 +16,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     index = ctx.index
     if not index.turn_code.loops:
         return
-    found = [node for node in index.turn_code.nodes() if isinstance(node, ast.Subscript)]
-    for node in sorted(found, key=index.span):
+    for node in index.turn_code.nodes(ast.Subscript):
         turn = index.turn_code.turn_of(node)
         if isinstance(node.ctx, ast.Load) or turn is None or not index.is_device_tensor(node.value):
             continue

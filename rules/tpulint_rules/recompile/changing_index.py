@@ -17,8 +17,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     index = ctx.index
     if not index.turn_code.loops:
         return
-    subscripts = [node for node in index.turn_code.nodes() if isinstance(node, ast.Subscript)]
-    for node in sorted(subscripts, key=index.span):
+    for node in index.turn_code.nodes(ast.Subscript):
         turn = index.turn_code.turn_of(node)
         items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         if turn is None or any(_is_list(item) for item in items):

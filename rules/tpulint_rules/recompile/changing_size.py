@@ -33,8 +33,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     index = ctx.index
     if not index.turn_code.loops:
         return
-    nodes = [node for node in index.turn_code.nodes() if isinstance(node, ast.Call | ast.BinOp)]
-    for node in sorted(nodes, key=index.span):
+    for node in (*index.turn_code.nodes(ast.Call), *index.turn_code.nodes(ast.BinOp)):
         numbers = _numbers(ctx, node)
         causes = [cause for number in numbers if (cause := index.changing_numbers.cause(number)) is not None]
         turn = index.turn_code.turn_of(node) if causes else None

@@ -20,8 +20,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     index = ctx.index
     if not index.turn_code.loops:
         return
-    nodes = [node for node in index.turn_code.nodes() if isinstance(node, ast.Subscript | ast.Call)]
-    for node in sorted(nodes, key=index.span):
+    for node in (*index.turn_code.nodes(ast.Subscript), *index.turn_code.nodes(ast.Call)):
         turn = index.turn_code.turn_of(node)
         tensor = _chosen_from(ctx, node) if turn is not None else None
         if tensor is None or _asks_for_places(ctx, node):

@@ -15,8 +15,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     index = ctx.index
     if not index.turn_code.loops:
         return
-    calls = [node for node in index.turn_code.nodes() if isinstance(node, ast.Call)]
-    for call in sorted(calls, key=index.span):
+    for call in index.turn_code.nodes(ast.Call):
         if index.qualified_name(call.func) not in _JOINS or not call.args:
             continue
         turn = index.turn_code.turn_of(call)

@@ -16,8 +16,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     index = ctx.index
     if not index.turn_code.loops:
         return
-    nodes = [node for node in index.turn_code.nodes() if isinstance(node, ast.IfExp | ast.If)]
-    for node in sorted(nodes, key=index.span):
+    for node in (*index.turn_code.nodes(ast.IfExp), *index.turn_code.nodes(ast.If)):
         turn = index.turn_code.turn_of(node)
         if turn is None or index.turn_code.loop_within(node) is None:
             continue
