@@ -33,7 +33,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     index = ctx.index
     if not index.turn_code.loops:
         return
-    for node in (*index.turn_code.nodes(ast.Call), *index.turn_code.nodes(ast.BinOp)):
+    nodes: list[ast.Call | ast.BinOp] = [*index.turn_code.nodes(ast.Call), *index.turn_code.nodes(ast.BinOp)]
+    for node in nodes:
         numbers = _numbers(ctx, node)
         causes = [cause for number in numbers if (cause := index.changing_numbers.cause(number)) is not None]
         turn = index.turn_code.turn_of(node) if causes else None

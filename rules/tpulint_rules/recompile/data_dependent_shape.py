@@ -20,7 +20,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     index = ctx.index
     if not index.turn_code.loops:
         return
-    for node in (*index.turn_code.nodes(ast.Subscript), *index.turn_code.nodes(ast.Call)):
+    nodes: list[ast.Subscript | ast.Call] = [*index.turn_code.nodes(ast.Subscript), *index.turn_code.nodes(ast.Call)]
+    for node in nodes:
         turn = index.turn_code.turn_of(node)
         tensor = _chosen_from(ctx, node) if turn is not None else None
         if tensor is None or _asks_for_places(ctx, node):

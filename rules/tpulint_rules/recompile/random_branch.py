@@ -16,7 +16,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     index = ctx.index
     if not index.turn_code.loops:
         return
-    for node in (*index.turn_code.nodes(ast.IfExp), *index.turn_code.nodes(ast.If)):
+    nodes: list[ast.IfExp | ast.If] = [*index.turn_code.nodes(ast.IfExp), *index.turn_code.nodes(ast.If)]
+    for node in nodes:
         turn = index.turn_code.turn_of(node)
         if turn is None or index.turn_code.loop_within(node) is None:
             continue

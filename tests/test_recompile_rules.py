@@ -1,0 +1,245 @@
+"""Recompilation: which numbers change from turn to turn, which lengths do not, which shapes are equal."""
+
+from __future__ import annotations
+
+import ast
+from textwrap import dedent, indent
+
+import pytest
+
+from tpulint.catalog import load
+from tpulint.config import Settings
+from tpulint.linter import lint
+from tpulint.semantic import SemanticIndex
+from tpulint.semantic.linear import Linear
+from tpulint.source import SourceFile
+
+CATALOGUE = load()
+SETUP = """\
+import random
+import numpy as np
+import torch
+import torch.nn.functional as F
+import torch_xla
+device = torch_xla.device()
+model = torch.nn.Linear(4, 3).to(device)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+loader = torch.utils.data.DataLoader(dataset, batch_size=4)
+data = torch.randn(64, 4).to(device)
+number = 0
+"""
+LOOP = """\
+for step, (x, y) in enumerate(loader):
+{body}
+    loss = model(x.to(device)).mean()
+    loss.backward()
+    optimizer.step()
+    torch_xla.sync()
+"""
+
+
+def in_loop(body: str) -> str:
+    """Statements in the body of a step loop."""
+    return SETUP + LOOP.format(body=indent(dedent(body).strip(), "    "))
+
+
+def codes(text: str) -> list[str]:
+    settings = Settings(select=("TPU20", "TPU135", "TPU320"), preview=True)
+    result = lint(SourceFile.from_text(text), settings, CATALOGUE)
+    assert result.error == ""
+    return [finding.code for finding in result.findings]
+
+
+def index_of(text: str) -> SemanticIndex:
+    return SemanticIndex(SourceFile.from_text(text), ast.parse(text))
+
+
+# -------------------------------------------------------------------- numbers
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "row = data[step]",
+        "at = step * 4 + 1\nrow = data[at]",
+        "row = data[int(step)]",
+        "row = data[-step]",
+        "number += 1\nrow = data[number]",
+        "number = number + 1\nrow = data[number]",
+        "row = data[random.randint(0, 3)]",
+        "row = data[np.random.randint(4)]",
+        "at = torch.randint(4, (1,)).item()\nrow = data[at]",
+        "row = data[random.randint(0, 60) // 4]",
+        "row = data[min(step, step + 1)]",
+        "for k in range(3):\n    row = data[step + k]",
+    ],
+)
+def test_number_changes(body: str) -> None:
+    assert codes(in_loop(body)) == ["TPU201"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "row = data[3]",
+        "row = data[number]",
+        "for k in range(3):\n    row = data[k]",
+        "rows = [data[k] for k in range(3)]",
+        "number = 0\nnumber += 1\nrow = data[number]",
+        "number = 0\nfor k in range(3):\n    number += 1\n    row = data[number]",
+        "row = data[step % 2]",
+        "row = data[step // 100]",
+        "row = data[: min(4, 64 - step)]",
+        "row = data[: x.size(0)]",
+        "row = data[torch.tensor([step])]",
+        "row = data[[step]]",
+        "row = x[step]",
+        "row = loader.dataset[step]",
+        "if step % 100 == 0:\n    row = data[step]",
+        "places = np.random.randint(0, 4, size=2)\nrow = data[places]",
+    ],
+)
+def test_number_is_not_said_to_change(body: str) -> None:
+    assert codes(in_loop(body)) == []
+
+
+def test_number_drawn_once_does_not_change() -> None:
+    assert codes(in_loop("row = data[at]").replace("number = 0", "at = random.randint(0, 3)")) == []
+
+
+def test_counter_of_the_epoch_does_not_change() -> None:
+    loop = indent(LOOP.format(body="    row = data[epoch]"), "    ")
+    assert codes(f"{SETUP}for epoch in range(3):\n{loop}") == []
+
+
+def test_number_changes_through_calls_and_attributes() -> None:
+    text = dedent("""
+        class Trainer:
+            def __init__(self):
+                self.steps = 0
+                self.seen = 0
+
+            def fit(self):
+                self.seen = 0
+                for x, y in loader:
+                    self.steps += 1
+                    self.seen = 0
+                    self.seen += 1
+                    row = self.pick(data, self.steps)
+                    kept = self.pick(data, 5) + data[self.seen]
+                    loss = model(x.to(device)).mean()
+                    loss.backward()
+                    optimizer.step()
+
+            def pick(self, source, at):
+                return source[at]
+    """)
+    assert codes(SETUP + text) == ["TPU201"]
+
+
+GENERALISED_ADVANTAGE = """
+with torch.no_grad():
+    for t in reversed(range(8)):
+        value = model(data[t])
+        {read}
+"""
+
+
+def test_evaluation_in_one_graph_is_left_alone() -> None:
+    """Without reads and boundaries its turns are one graph, in which each number stands once."""
+    assert codes(SETUP + GENERALISED_ADVANTAGE.format(read="pass")) == []
+    assert codes(SETUP + GENERALISED_ADVANTAGE.format(read="print(value.mean().item())")) == ["TPU201"]
+
+
+# -------------------------------------------------------------------- lengths
+
+
+@pytest.mark.parametrize(
+    ("upper", "lower", "depends_on"),
+    [
+        ("i + n", "i", {"n"}),
+        ("(i + 1) * n", "i * n", {"n"}),
+        ("i + 1 + n", "i + 1", {"n"}),
+        ("i", "i - 4", set()),
+        ("2 * (i + n)", "i * 2 - n", {"n"}),
+        ("len(x) - i", "i", {"i", "len(x)"}),
+        ("i * i", "i", {"i"}),
+        ("f(i)", "i", {"f(i)", "i"}),
+        ("-i", "-(i + k)", {"k"}),
+    ],
+)
+def test_difference(upper: str, lower: str, depends_on: set[str]) -> None:
+    index = index_of(f"({upper})\n({lower})\n")
+    first, second = (statement.value for statement in index.tree.module.body if isinstance(statement, ast.Expr))
+    found = Linear(index).difference(first, second)
+    assert found is not None
+    assert {index.text(node) for node in found} == depends_on
+
+
+@pytest.mark.parametrize("upper", ["i + 0.5", "2**i", "i / 2"])
+def test_difference_of_what_is_no_sum(upper: str) -> None:
+    """It is unknown, or depends on the whole expression: never on less."""
+    index = index_of(f"({upper})\n(i)\n")
+    first, second = (statement.value for statement in index.tree.module.body if isinstance(statement, ast.Expr))
+    found = Linear(index).difference(first, second)
+    assert found is None or upper in {index.text(node) for node in found}
+
+
+def test_changing_length_has_no_fix() -> None:
+    for body in ("row = data[:step]", "row = data[step:]", "row = data[step : 2 * step]"):
+        result = lint(SourceFile.from_text(in_loop(body)), Settings(select=("TPU201",)), CATALOGUE)
+        (finding,) = result.findings
+        assert finding.fix is None
+        assert "a new length" in finding.message
+
+
+# -------------------------------------------------------------------- shapes
+
+
+@pytest.mark.parametrize(
+    ("tensor", "mask", "same"),
+    [
+        ("x", "x > 0", True),
+        ("x", "(x > 0) & (x.abs() < 3)", True),
+        ("x", "torch.isnan(x.float())", True),
+        ("x * 2", "~(x > 0)", True),
+        ("z", "x > 0", True),
+        ("x", "x.sum(1) > 0", False),
+        ("x", "y > 0", False),
+        ("x", "x > y", False),
+        ("x", "x[0] > 0", False),
+        ("x @ w", "x > 0", False),
+    ],
+)
+def test_one_shape(tensor: str, mask: str, same: bool) -> None:
+    index = index_of(f"import torch\ndef f(x, y, w):\n    z = x.exp() + 1\n    ({tensor})\n    ({mask})\n")
+    function = index.tree.functions[0]
+    left, right = (statement.value for statement in function.body if isinstance(statement, ast.Expr))
+    assert index.masks.have_one_shape(left, right) is same
+
+
+def test_mask_of_another_value_of_the_name() -> None:
+    """``x`` is another tensor where it is written than where the mask was made."""
+    body = """
+        x = x.to(device)
+        negative = x < 0
+        x = x[:2]
+        x[negative[:2]] = 0
+    """
+    result = lint(SourceFile.from_text(in_loop(body)), Settings(select=("TPU204",)), CATALOGUE)
+    (finding,) = result.findings
+    assert finding.fix is None
+
+
+@pytest.mark.parametrize(
+    "mask",
+    ["y", "y.long()", "torch.tensor([True, False])", "[0, 1]", "y is None", "places", "(x > 0).long()"],
+)
+def test_what_is_no_mask(mask: str) -> None:
+    body = f"""
+        places = torch.randperm(4)
+        x, y = x.to(device), y.to(device)
+        part = x[{mask}]
+        x[{mask}] = 0
+    """
+    assert codes(in_loop(body)) == []
