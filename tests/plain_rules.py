@@ -41,6 +41,7 @@ class PlainCatalogue(NamedTuple):
     """What the engine reads of a catalogue: rules in the order in which they run."""
 
     rules: Sequence[PlainRule]
+    letters: frozenset[str] = frozenset()
 
     def select(self, settings: object) -> Sequence[PlainRule]:
         return self.rules
