@@ -672,3 +672,135 @@ def test_several_gpus_by_number_are_reported_without_a_fix() -> None:
     assert result.text == text
     assert len(result.findings) == 2
     assert all(finding.fix is None and "several GPUs" in finding.help for finding in result.findings)
+
+
+# -------------------------------------------------------------------- code that is right without a GPU
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # a report about the machine
+        "info = {}\ninfo['cuda'] = torch.cuda.is_available()\n",
+        "gpu = torch.cuda.is_available()\nprint({'gpu': gpu, 'version': torch.__version__})\n",
+        "info = {}\ninfo['gpu'] = name(0) if torch.cuda.device_count() > 0 else None\n",
+        # tests that are left out
+        "@unittest.skipUnless(torch.cuda.is_available(), 'no GPU')\ndef test(): torch.zeros(1)\n",
+        "@pytest.mark.skipif(not torch.cuda.is_available(), reason='no GPU')\ndef test(): torch.zeros(1)\n",
+        "def test():\n    if not torch.cuda.is_available():\n        raise unittest.SkipTest\n    torch.zeros(1)\n",
+        "def needs(test):\n    if not torch.cuda.is_available():\n        return unittest.skip('no GPU')(test)\n",
+        # a feature of GPUs, asked for by its function
+        "def validate():\n    if not torch.cuda.is_available():\n        raise OSError('kernels need a GPU')\n",
+        "def is_cuda_available():\n    return torch.cuda.is_available()\n",
+        # CUDA by name
+        "class CUDABackend(Backend):\n    def devices(self, n):\n        return [torch.device('cuda', i) for i in n]\n",
+        "class Box:\n    def cuda(self, device='cuda'):\n        return self.apply(lambda x: x.cuda(device))\n",
+        "def pick():\n    return 'cuda' if CUDAAccelerator.is_available() else 'cpu'\n",
+        # one row of a table of backends
+        "if is_npu_available():\n    device = 'npu'\nelif is_cuda_available():\n    device = 'cuda'\n"
+        "elif is_xpu_available():\n    device = 'xpu'\n",
+        "clear = {'cuda': torch.cuda.empty_cache, 'xpu': torch.xpu.empty_cache}\n",
+        "if torch.cuda.is_available():\n    torch.cuda.empty_cache()\nelif torch.xpu.is_available():\n"
+        "    torch.xpu.empty_cache()\n",
+        "def name(device):\n    return f'{device.type}:{device.index}'\n\nname(torch.device('cpu'))\n",
+        # guarded by a condition that stays
+        "def wait(x):\n    if x.device.type == 'cuda':\n        torch.cuda.synchronize()\n",
+        "def wait(x):\n    if x.device.type != 'cuda':\n        return\n    torch.cuda.synchronize()\n",
+        "def can(x):\n    return x.is_cuda and torch.cuda.get_device_capability() >= (8, 0)\n",
+        "def can(x):\n    return not x.is_cuda or torch.cuda.get_device_capability() >= (8, 0)\n",
+    ],
+)
+def test_right_without_a_gpu(text: str) -> None:
+    settings = Settings(select=("TPU00", "TPU010"), preview=True)
+    assert lint(SourceFile.from_text(f"import torch\n{text}"), settings, CATALOGUE).findings == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "config = {'use_cuda': torch.cuda.is_available()}\nif config['use_cuda']:\n    model.to(0)\n",
+        "def check():\n    if not torch.cuda.is_available():\n        raise OSError\n\ncheck()\n",
+        "def main():\n    if not torch.cuda.is_available():\n        raise OSError\n    model.to(0)\n",
+        "def has_gpu():\n    return torch.cuda.is_available()\n\ndevice = 'cuda' if has_gpu() else 'cpu'\n",
+        "class CudaNet(torch.nn.Module):\n    def forward(self, x):\n        return x.to('cuda')\n",
+        "def run(device):\n    if device.type == 'cuda':\n        x = x.cuda()\n",
+    ],
+)
+def test_wrong_without_a_gpu(text: str) -> None:
+    """What looks like the above, and chooses the device."""
+    settings = Settings(select=("TPU00",), preview=True)
+    findings = lint(SourceFile.from_text(f"import torch\n{text}"), settings, CATALOGUE).findings
+    assert findings
+    found = {text[finding.span.start - 13 : finding.span.end - 13] for finding in findings}
+    assert "is_available" not in text or "torch.cuda.is_available()" in found
+
+
+def test_choice_of_the_user_is_compared_with_the_new_name() -> None:
+    becomes(
+        """
+        import argparse
+        import torch
+
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--device", default="cpu", choices=["cuda", "cpu"])
+        args = parser.parse_args()
+        model = torch.nn.Linear(1, 1)
+        if args.device == "cuda":
+            model = model.to(args.device)
+        """,
+        """
+        import argparse
+        import torch
+        import torch_xla
+
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--device", default="cpu", choices=["xla", "cpu"])
+        args = parser.parse_args()
+        model = torch.nn.Linear(1, 1)
+        if args.device == "xla":
+            model = model.to(args.device)
+        """,
+    )
+
+
+def test_guard_that_lost_what_it_guarded_goes() -> None:
+    before = """
+        import torch
+
+        device = torch.device("cuda")
+        model = torch.nn.Linear(1, 1).to(device)
+        try:
+            if model.training:
+                if device.type == "cuda":
+                    torch.cuda.empty_cache()
+            model(model.weight)
+        except RuntimeError as error:
+            if "out of memory" in str(error):
+                torch.cuda.empty_cache()
+            else:
+                raise
+            if ask():
+                torch.cuda.empty_cache()
+        if device.type == "cuda":
+            pass
+        """
+    after = """
+        import torch
+        import torch_xla
+
+        device = torch_xla.device()
+        model = torch.nn.Linear(1, 1).to(device)
+        try:
+            model(model.weight)
+        except RuntimeError as error:
+            if "out of memory" in str(error):
+                pass
+            else:
+                raise
+            if ask():
+                pass
+        if device.type == "xla":
+            pass
+        """
+    result = port(dedent(before).lstrip("\n"), select=(*FAMILY, "TPU010"))
+    assert result.text == dedent(after).lstrip("\n")

@@ -74,8 +74,8 @@ FOLDED = {
     "if not, else": ("if not torch.cuda.is_available():\n    x = 1\nelse:\n    x = 2\n    y = 3\n", "x = 2\ny = 3\n"),
     "one line": ("if torch.cuda.is_available(): x = 1; y = 2\nelse: x = 3\n", "x = 1; y = 2\n"),
     "only statement": (
-        "def f():\n    if not torch.cuda.is_available():\n        raise OSError\n",
-        "def f():\n    pass\n",
+        "def f():\n    if not torch.cuda.is_available():\n        raise OSError\nf()\n",
+        "def f():\n    pass\nf()\n",
     ),
     "dead code": (
         "def f():\n    if torch.cuda.is_available():\n        return 1\n    return 2\n",

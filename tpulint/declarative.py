@@ -48,6 +48,9 @@ if TYPE_CHECKING:
     from tpulint.context import FileContext
     from tpulint.targets import Target
 
+_ACCELERATORS = ("torch.cuda.", "torch.accelerator.")
+_BACKENDS = frozenset({"cpu", "cuda", "mps", "xpu", "npu", "hpu", "xla", "tpu"})
+
 
 class NameTable:
     """The rows of a mapping table, by name."""
@@ -84,6 +87,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     for outermost, _ in ctx.index.references(*table.prefixes):
         node, rows = _look_up(ctx, table, outermost)
         if node is None or _is_annotation(ctx, node) or (ctx.portable and _is_guarded(ctx, node)):
+            continue
+        if not rows[0].assigned and _runs_on_cuda_only(ctx, node):
             continue
         for row in rows:
             if row.old.endswith(".*"):
@@ -206,6 +211,16 @@ def _is_annotation(ctx: FileContext, node: ast.expr) -> bool:
             return True
         child = parent
     return False
+
+
+def _runs_on_cuda_only(ctx: FileContext, node: ast.expr) -> bool:
+    """Whether a name of CUDA's runtime stands where CUDA is known to be, or is an entry of a table of backends."""
+    if not (ctx.index.qualified_name(node) or "").startswith(_ACCELERATORS):
+        return False
+    parent = ctx.index.parent(node)
+    if isinstance(parent, ast.Dict) and node in parent.values:
+        return sum(isinstance(key, ast.Constant) and key.value in _BACKENDS for key in parent.keys) > 1
+    return ctx.index.devices.is_guarded(node)
 
 
 def _is_guarded(ctx: FileContext, node: ast.expr) -> bool:

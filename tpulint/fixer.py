@@ -148,11 +148,29 @@ def fix_rounds(
         except InvalidSyntax as invalid:
             raise BrokenFix(f"fix of {codes} gives invalid Python: {invalid}") from invalid
     if rounds:
+        while (cleaned := _without_emptied_guards(original, index)) is not None:
+            source = source.with_text(cleaned)
+            index, findings = look(source)
         cleaned = _without_unused_imports(original, index)
         if cleaned is not None:
             source = source.with_text(cleaned)
             index, findings = look(source)
     return FixedText(source.text, tuple(fixed), findings, rounds)
+
+
+def _without_emptied_guards(before: SemanticIndex, after: SemanticIndex) -> str | None:
+    """The text without guards that have nothing to guard any more; None when there are none."""
+    from tpulint.emptied import emptied_guards
+
+    gone = emptied_guards(before, after)
+    if not gone:
+        return None
+    builder = FixBuilder(after, ImportTable(after), "remove empty guards", Applicability.SAFE, "", Scope.STATEMENT)
+    for guard in gone:
+        if not any(other is not guard and after.tree.encloses(other, guard) for other in gone):
+            builder.delete(guard)
+    fix = builder.build()
+    return apply(after, [fix]) if fix is not None else None
 
 
 def _without_unused_imports(before: SemanticIndex, after: SemanticIndex) -> str | None:

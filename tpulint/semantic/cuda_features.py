@@ -7,14 +7,15 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tpulint.semantic.torch_facts import CUDA_ACTIONS, CUDA_ONLY_NAMES, CUDA_REPORTS
+from tpulint.semantic.variables import says_device
 
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 
 _ROOTS = tuple(sorted({name.partition(".")[0] for name in CUDA_ONLY_NAMES}))
 _REPORTS = CUDA_ONLY_NAMES | CUDA_REPORTS
-_CUDA_ONLY_ARGUMENTS = frozenset({"fused", "pin_memory", "pin_memory_device"})
-_PRINTING = frozenset({"print", "info", "debug", "warning", "warn", "log", "write", "pprint", "error"})
+CUDA_ONLY_ARGUMENTS = frozenset({"fused", "pin_memory", "pin_memory_device"})
+PRINTING = frozenset({"print", "info", "debug", "warning", "warn", "log", "write", "pprint", "error"})
 _MOVES = frozenset({"cuda", "to"})
 _PLACING = (
     "torch.device",
@@ -43,61 +44,7 @@ class CudaFeatures:
             found = self._found[names] = frozenset(nodes)
         return found
 
-    def is_worth_folding(self, question: ast.expr) -> bool:
-        """Whether a false answer on a TPU machine does harm.
-
-        It does none where the answer is only shown, where it switches on a feature that only CUDA has, and where all it
-        guards are calls that would raise.
-        """
-        root = self._root(question)
-        parent = self._tree.parents[root]
-        if self.mentions_cuda_only(root):
-            return False  # another part of the condition asks what only CUDA can tell
-        if isinstance(parent, ast.keyword):
-            return self._is_wanted_argument(parent)
-        if isinstance(parent, ast.Call) and root in parent.args:
-            return self._belongs_to_file(parent)
-        if isinstance(parent, ast.FormattedValue | ast.List | ast.Tuple | ast.Set):
-            return False
-        if isinstance(parent, ast.If) and parent.test is root and not any(self._places(item) for item in parent.orelse):
-            return not self._holds_only_cuda(parent.body)
-        if isinstance(parent, ast.IfExp) and parent.test is root:
-            return not self._asks_cuda(parent.body) and not self._is_worse(parent)
-        if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name):
-            loads = self._loads(parent.targets[0])
-            return not loads or not all(self._is_shown(load) or self._opens_only_cuda(load) for load in loads)
-        return True
-
-    def opens_runtime_calls(self, question: ast.expr) -> bool:
-        """Whether a question opens nothing but calls into the CUDA runtime, such as seeding or emptying its cache."""
-        root = self._root(question)
-        parent = self._tree.parents[root]
-        if not isinstance(parent, ast.If) or parent.test is not root or parent.orelse:
-            return False
-        return all(
-            isinstance(item, ast.Expr) and isinstance(item.value, ast.Call)
-            and (self._index.qualified_name(item.value.func) or "").startswith(("torch.cuda.", "torch.accelerator."))
-            for item in parent.body
-        )  # fmt: skip
-
-    def ends_program(self, question: ast.expr) -> bool:
-        """Whether the program ends where the answer is no: ``if not is_available(): raise``."""
-        root = self._root(question)
-        parent = self._tree.parents[root]
-        if isinstance(parent, ast.Assert):
-            return True
-        return isinstance(parent, ast.If) and parent.test is root and any(_leaves_program(item) for item in parent.body)
-
-    def _is_worse(self, choice: ast.IfExp) -> bool:
-        """Whether what a GPU wants is worse on a TPU than what the CPU gets: float16, ``accelerator="gpu"``."""
-        if self._index.qualified_name(choice.body) in ("torch.float16", "torch.half"):
-            return True
-        keyword = self._tree.parents[choice]
-        if isinstance(keyword, ast.keyword) and keyword.arg in ("gpus", "devices", "accelerator"):
-            return True
-        return isinstance(choice.body, ast.Constant) and choice.body.value in ("gpu", "fp16", "16-mixed")
-
-    def _asks_cuda(self, node: ast.expr) -> bool:
+    def asks_cuda(self, node: ast.expr) -> bool:
         """Whether an expression asks the CUDA runtime for something: what stands beside it is right without a GPU."""
         if self.mentions_cuda_only(node):
             return True
@@ -107,7 +54,7 @@ class CudaFeatures:
             name.startswith(("torch.cuda.", "torch.accelerator.")) and not name.endswith(_PLACING) for name in names
         )
 
-    def _loads(self, target: ast.Name) -> list[ast.Name]:
+    def loads(self, target: ast.Name) -> list[ast.Name]:
         """Places that read a variable."""
         names = self._index.names
         home = names.find(target.id, names.scope_of(target))
@@ -117,44 +64,58 @@ class CudaFeatures:
             and names.find(name.id, names.scope_of(name)) == home
         ]  # fmt: skip
 
-    def _is_shown(self, node: ast.expr) -> bool:
-        """Whether a value is only turned into text."""
+    def is_shown(self, node: ast.expr) -> bool:
+        """Whether a value is only turned into text, or put into a report under a key."""
         parent = self._tree.parents[node]
-        if isinstance(parent, ast.FormattedValue):
+        if isinstance(parent, ast.FormattedValue) or self.is_reported(node):
             return True
         return (
             isinstance(parent, ast.Call)
             and node in parent.args
-            and _last(parent) in (*_PRINTING, "str", "repr", "format")
+            and last(parent) in (*PRINTING, "str", "repr", "format")
         )
 
-    def _opens_only_cuda(self, node: ast.expr) -> bool:
+    def is_reported(self, node: ast.expr) -> bool:
+        """Whether a value is kept under a text: ``{"gpu": x}``, ``info["gpu"] = x``; a device is none to report."""
+        parent = self._tree.parents[node]
+        key: ast.expr | None = None
+        if isinstance(parent, ast.Dict) and node in parent.values:
+            key = parent.keys[parent.values.index(node)]
+        elif isinstance(parent, ast.Assign) and len(parent.targets) == 1:
+            target = parent.targets[0]
+            key = target.slice if isinstance(target, ast.Subscript) else None
+        if not isinstance(key, ast.Constant) or not isinstance(key.value, str) or says_device(key.value):
+            return False
+        text = self._index.source.text  # a key that is written twice is read somewhere
+        return text.count(f"'{key.value}'") + text.count(f'"{key.value}"') == 1
+
+    def opens_only_cuda(self, node: ast.expr) -> bool:
         parent = self._tree.parents[node]
         return (
             isinstance(parent, ast.If)
             and parent.test is node
-            and not any(self._places(item) for item in parent.orelse)
-            and self._holds_only_cuda(parent.body)
+            and not any(self.places(item) for item in parent.orelse)
+            and self.holds_only_cuda(parent.body)
         )
 
     def opens_placement(self, test: ast.expr, depth: int = 0) -> bool:
         """Whether a condition decides where something is put, itself or through one variable."""
-        root = self._root(test)
+        root = self.root(test)
         parent = self._tree.parents[root]
         if isinstance(parent, ast.If) and parent.test is root:
-            return any(self._places(item) for item in (*parent.body, *parent.orelse))
+            return any(self.places(item) for item in (*parent.body, *parent.orelse))
         if isinstance(parent, ast.IfExp) and parent.test is root:
-            return self._places(parent.body) or self._places(parent.orelse)
+            return self.places(parent.body) or self.places(parent.orelse)
         if (
             isinstance(parent, ast.Assign)
             and len(parent.targets) == 1
             and isinstance(parent.targets[0], ast.Name)
             and depth < 2
         ):
-            return any(self.opens_placement(load, depth + 1) for load in self._loads(parent.targets[0]))
+            return any(self.opens_placement(load, depth + 1) for load in self.loads(parent.targets[0]))
         return False
 
-    def _places(self, code: ast.AST) -> bool:
+    def places(self, code: ast.AST) -> bool:
         """Whether code moves something, names a device or makes tensors of CUDA."""
         for node in (code, *self._tree.inside(code)):
             if (
@@ -169,7 +130,7 @@ class CudaFeatures:
                 return True
         return False
 
-    def _root(self, node: ast.expr) -> ast.expr:
+    def root(self, node: ast.expr) -> ast.expr:
         while True:
             parent = self._tree.parents[node]
             negated = isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not)
@@ -181,19 +142,6 @@ class CudaFeatures:
             assert isinstance(parent, ast.expr)
             node = parent
 
-    def _is_wanted_argument(self, keyword: ast.keyword) -> bool:
-        call = self._tree.parents[keyword]
-        if not isinstance(call, ast.Call) or keyword.arg in _CUDA_ONLY_ARGUMENTS or keyword.arg is None:
-            return False
-        last = _last(call)
-        if last == "GradScaler" or last in _PRINTING:
-            return False
-        return last in ("autocast", "add_argument", "option", "Option", "dict") or self._belongs_to_file(call)
-
-    def _belongs_to_file(self, call: ast.Call) -> bool:
-        definitions = self._index.definitions
-        return definitions.function_called(call) is not None or definitions.class_called(call) is not None
-
     # ---------------------------------------------------------------- CUDA only
 
     def mentions_cuda_only(self, node: ast.AST) -> bool:
@@ -204,29 +152,29 @@ class CudaFeatures:
         found = self._references(names)
         return bool(found) and any(item in found for item in (code, *self._tree.inside(code)))
 
-    def _holds_only_cuda(self, body: list[ast.stmt]) -> bool:
+    def holds_only_cuda(self, body: list[ast.stmt]) -> bool:
         """Whether a branch tells about GPUs or uses what only CUDA has, and neither places nor does anything else."""
         if not any(self._mentions(statement, _REPORTS) for statement in body):
             return False
-        return not any(self._places(statement) or self._mentions(statement, CUDA_ACTIONS) for statement in body)
+        return not any(self.places(statement) or self._mentions(statement, CUDA_ACTIONS) for statement in body)
 
     def cuda_reports(self, body: list[ast.stmt]) -> Iterator[ast.stmt]:
         """Statements that only print or log what CUDA alone can tell."""
         for statement in body:
             call = statement.value if isinstance(statement, ast.Expr) else None
-            if isinstance(call, ast.Call) and _last(call) in _PRINTING and self.mentions_cuda_only(statement):
+            if isinstance(call, ast.Call) and last(call) in PRINTING and self.mentions_cuda_only(statement):
                 yield statement
 
     def guards_cuda_only(self, comparison: ast.AST | None) -> bool:
         """Whether a comparison with CUDA's name opens only what CUDA alone has: then it is rightly false."""
         if not isinstance(comparison, ast.expr):
             return False
-        root = self._root(comparison)
+        root = self.root(comparison)
         parent = self._tree.parents[root]
         if self.mentions_cuda_only(root):
             return True  # another part of the condition asks what only CUDA can tell
         if isinstance(parent, ast.If) and parent.test is root:
-            return self._holds_only_cuda(parent.body)
+            return self.holds_only_cuda(parent.body)
         if isinstance(parent, ast.IfExp) and parent.test is root:
             return self.mentions_cuda_only(parent.body) or self._feeds_cuda_only(parent)
         return self._feeds_cuda_only(root)
@@ -236,10 +184,10 @@ class CudaFeatures:
         parent = self._tree.parents[node]
         if isinstance(parent, ast.keyword):
             call = self._tree.parents[parent]
-            return parent.arg in _CUDA_ONLY_ARGUMENTS or (isinstance(call, ast.Call) and _last(call) == "GradScaler")
+            return parent.arg in CUDA_ONLY_ARGUMENTS or (isinstance(call, ast.Call) and last(call) == "GradScaler")
         if isinstance(parent, ast.IfExp) and parent.test is node:
             return any(
-                isinstance(n, ast.keyword) and n.arg in _CUDA_ONLY_ARGUMENTS for n in self._tree.inside(parent.body)
+                isinstance(n, ast.keyword) and n.arg in CUDA_ONLY_ARGUMENTS for n in self._tree.inside(parent.body)
             )
         if (
             isinstance(parent, ast.Assign)
@@ -250,7 +198,7 @@ class CudaFeatures:
             target = parent.targets[0]
             if "fused" in target.id:
                 return True
-            loads = self._loads(target)
+            loads = self.loads(target)
             return bool(loads) and all(self._feeds_cuda_only(load, depth + 1) for load in loads)
         return False
 
@@ -267,12 +215,6 @@ def _lies_below(name: str, names: frozenset[str]) -> bool:
     return True
 
 
-def _leaves_program(statement: ast.stmt) -> bool:
-    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
-        return _last(statement.value) in ("exit", "_exit", "quit", "abort")
-    return isinstance(statement, ast.Raise)
-
-
-def _last(call: ast.Call) -> str:
+def last(call: ast.Call) -> str:
     func = call.func
     return func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""

@@ -6,6 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
+from tpulint.model import Span
 from tpulint.semantic.names import Binding
 from tpulint.semantic.places import Place, Places
 from tpulint.semantic.tree import FUNCTIONS
@@ -22,8 +23,10 @@ _CUDA_START = re.compile(r"cuda:(?:%[ds]|\{\d*\})?\Z")
 class DeviceFlow:
     """Answers about device values of one file. Lazy, memoised, bounded."""
 
-    def __init__(self, index: SemanticIndex) -> None:
+    def __init__(self, index: SemanticIndex, outside: tuple[Span, ...] = ()) -> None:
         self._index = index
+        self.outside = outside
+        """Code that is left alone: what it names is no device of the file."""
         self._tree = index.tree
         self._names = index.names
         self.variables = Variables(index)
@@ -64,7 +67,7 @@ class DeviceFlow:
         if not node.values:
             return None
         first, *rest = node.values
-        derived = isinstance(first, ast.FormattedValue) and self.derives(first.value)
+        derived = isinstance(first, ast.FormattedValue) and self.derives(first.value) and not _repeats(first, rest)
         if derived and rest and isinstance(rest[0], ast.Constant):
             text = str(rest[0].value)
             if text == ":" and len(rest) == 2:
@@ -102,11 +105,16 @@ class DeviceFlow:
 
     # ---------------------------------------------------------------- where a value comes from
 
+    def is_outside(self, node: ast.expr) -> bool:
+        """Whether an expression stands in code that is left alone."""
+        span = self._index.span(node) if self.outside else None
+        return span is not None and any(one.start <= span.start and span.end <= one.end for one in self.outside)
+
     def derives(self, node: ast.expr, depth: int = 0) -> bool:
         """Whether a value comes from a place of this file that names a CUDA device or asks for the accelerator."""
         found = self._derived.get(node)
         if found is None:
-            if depth > _DEPTH * 2:
+            if depth > _DEPTH * 2 or self.is_outside(node):
                 return False
             self._derived[node] = False
             found = self._derived[node] = self._derives(node, depth + 1)
@@ -170,3 +178,11 @@ class DeviceFlow:
                 passed = self._index.definitions.arguments_for(binding.statement, binding.name)
                 return any(self.derives(item, depth + 2) for item in passed)
         return False
+
+
+def _repeats(first: ast.FormattedValue, rest: list[ast.expr]) -> bool:
+    """``f"{device.type}:{device.index}"``: a device of any kind, written out."""
+    return any(
+        isinstance(part, ast.FormattedValue) and isinstance(part.value, ast.Attribute) and part.value.attr == "index"
+        for part in rest
+    ) and isinstance(first.value, ast.Attribute)

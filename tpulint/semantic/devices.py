@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
+from tpulint.model import Span
+from tpulint.semantic.cuda_branches import CudaBranches
 from tpulint.semantic.cuda_features import CudaFeatures
 from tpulint.semantic.device_flow import DeviceFlow
 from tpulint.semantic.device_indices import DeviceIndices
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.places import Place
+from tpulint.semantic.questions import Questions
 from tpulint.semantic.variables import says_device
 
 if TYPE_CHECKING:
@@ -19,6 +23,8 @@ if TYPE_CHECKING:
 
 _QUESTIONS = frozenset({"torch.cuda.is_available", "torch.accelerator.is_available", "torch.cuda.is_bf16_supported"})
 _COUNTS = frozenset({"torch.cuda.device_count", "torch.accelerator.device_count"})
+_CUDA_WORD = re.compile(r"cuda\Z|cuda:|CUDA")
+_ROUNDS = 3
 _ACCELERATOR = "torch.accelerator.current_accelerator"
 
 
@@ -52,9 +58,8 @@ class Devices:
     def __init__(self, index: SemanticIndex) -> None:
         self._index = index
         self._tree = index.tree
-        self.flow = DeviceFlow(index)
-        self.indices = DeviceIndices(index, self.flow)
         self.features = CudaFeatures(index)
+        self.questions = Questions(index, self.features)
         parents = index.tree.parents
         self._torch_calls = [
             (parent, name)
@@ -63,20 +68,51 @@ class Devices:
         ]
         """Calls of functions of torch, with their qualified names."""
         guards = index.guards
+        self._knows_xla = guards.knows_xla()
         self._for_cuda = guards.cuda_only()
+        self._named: list[Span] = []
+        self.sites: list[Site] = []
+        self._look(())
+        for _ in range(_ROUNDS):
+            # What stands in CUDA's part of the file is no device of it: comparisons with it fall away in turn.
+            branches = self.branches
+            kept = (*branches.named, *branches.kept)
+            if not kept or kept == self.flow.outside:
+                break
+            self._look(kept)
+        if self.sites and not self._places_anything():
+            self.sites = []
+
+    def _look(self, outside: tuple[Span, ...]) -> None:
+        """Find the sites that stand outside of these spans."""
+        self.flow = DeviceFlow(self._index, outside)
+        self.indices = DeviceIndices(self._index, self.flow)
         # In a file with several backends the question is what keeps CUDA's branch apart.
-        questions = [] if guards.knows_xla() else self._questions()
+        questions = [] if self._knows_xla else self._questions()
         sites = [*questions, *self._names(), *self._acquisitions(), *self._numbers(), *self._generators()]
         unique = {site.node: site for site in sites if self._counts(site.node)}
-        self.sites = sorted(unique.values(), key=lambda site: index.span(site.node))
+        self.sites = sorted(unique.values(), key=lambda site: self._index.span(site.node))
+        self.branches = CudaBranches(self._index, self.features, unique.keys())
+        self._named = self.branches.named
+
+    def _places_anything(self) -> bool:
+        """Whether the file chooses or uses a device, beyond functions that only ask for a GPU."""
+        if any(site.role is not Role.QUESTION or not self.questions.is_alone(site.node) for site in self.sites):
+            return True
+        return any(self._index.method_calls("cuda")) or any(self._index.references("torch.cuda.FloatTensor"))
 
     def _counts(self, node: ast.expr) -> bool:
-        return self._stands_in_text(node) and not self.is_for_cuda(node)
+        return self._stands_in_text(node) and not self.is_for_cuda(node) and not self.flow.is_outside(node)
 
     def is_for_cuda(self, node: ast.AST) -> bool:
-        """Whether the node stands in a branch that runs on CUDA only, of a file that has a branch for XLA too."""
-        span = self._index.span(node)
-        return any(branch.start <= span.start and span.end <= branch.end for branch in self._for_cuda)
+        """Whether the node stands in a branch that runs on CUDA only, of a file that has a branch for XLA too, or in
+        what is CUDA's by its name, such as a method ``cuda``.
+        """
+        return _stands_in(self._index.span(node), (*self._for_cuda, *self._named))
+
+    def is_guarded(self, node: ast.AST) -> bool:
+        """Whether a condition that stays as it is keeps the node from running without a GPU."""
+        return _stands_in(self._index.span(node), (*self._for_cuda, *self._named, *self.branches.guarded))
 
     def _stands_in_text(self, node: ast.expr) -> bool:
         """Positions inside f-strings differ between Python versions, so nothing is rewritten there."""
@@ -96,7 +132,7 @@ class Devices:
                 node, answer = counted
             else:
                 continue
-            if self.features.is_worth_folding(node):
+            if self.questions.is_worth_folding(node) and not self._names_cuda_beside(node):
                 yield Site(node, Role.QUESTION, answer)
 
     def _counted(self, call: ast.Call) -> tuple[ast.expr, bool] | None:
@@ -132,6 +168,21 @@ class Devices:
         argument = self.device_argument(value)
         return argument is not None and self.flow.cuda_index(argument) is not None
 
+    def _names_cuda_beside(self, question: ast.expr) -> bool:
+        """``device.type == "cuda" and is_available()``: the other half stays false, whatever the question answers."""
+        root = self.features.root(question)
+        if not isinstance(root, ast.BoolOp) or not isinstance(root.op, ast.And):
+            return False
+        for operand in root.values:
+            if isinstance(operand, ast.Compare) and not self._tree.encloses(operand, question):
+                sides = [operand.left, *operand.comparators]
+                texts = [s.value for s in sides if isinstance(s, ast.Constant) and isinstance(s.value, str)]
+                equal = isinstance(operand.ops[0], ast.Eq | ast.In)
+                if equal and any(_CUDA_WORD.match(text) for text in texts):
+                    others = [side for side in sides if not isinstance(side, ast.Constant)]
+                    return not any(self.flow.derives(side) for side in others)
+        return False
+
     # ---------------------------------------------------------------- names
 
     def _names(self) -> Iterator[Site]:
@@ -144,11 +195,15 @@ class Devices:
                 continue
             place = flow.places.of(node)
             if place.kind == "comparison":
-                if self._compares_device(node, place.node) and not self.features.guards_cuda_only(place.node):
+                if self._compares_device(node, place.node) and self._is_worth_renaming(place.node):
                     yield Site(node, Role.COMPARISON, number=number, certain=False)
             elif flow.is_device_place(place) and not self._is_call_to(place.node, "torch.device", "torch.Generator"):
                 certain = place.kind == "device" or self._is_seen_as_device(place)
                 yield Site(node, Role.NAME, number=number, certain=certain)
+
+    def _is_worth_renaming(self, comparison: ast.AST | None) -> bool:
+        skips = isinstance(comparison, ast.expr) and self.questions.skips_test(self.features.root(comparison))
+        return not skips and not self.features.guards_cuda_only(comparison)
 
     def _whole_text(self, node: ast.expr) -> ast.expr:
         """``"cuda:" + str(i)``, ``"cuda:%d" % i`` and ``"cuda:{}".format(i)`` as a whole."""
@@ -188,7 +243,8 @@ class Devices:
             if name == _ACCELERATOR:
                 parent = self._tree.parents[call]
                 if isinstance(parent, ast.Attribute) and parent.attr == "type":
-                    yield Site(parent, Role.NAME, certain=True)
+                    if not self._is_told_apart(parent):
+                        yield Site(parent, Role.NAME, certain=True)
                 elif not self.is_map_location(call):
                     yield Site(call, Role.ACQUISITION)
             elif name == "torch.device" and not self.is_map_location(call):
@@ -206,6 +262,14 @@ class Devices:
                         number = self.flow.cuda_index(node)
                         if number is not None:
                             yield Site(node, Role.NAME, number=number)
+
+    def _is_told_apart(self, node: ast.expr) -> bool:
+        """``torch.accelerator.current_accelerator().type == "neuron"``"""
+        parent = self._tree.parents[node]
+        if not isinstance(parent, ast.Compare):
+            return False
+        sides = (side for side in (parent.left, *parent.comparators) if side is not node)
+        return not any(self.flow.cuda_index(side) is not None for side in sides)
 
     def _generators(self) -> Iterator[Site]:
         for call, name in self._torch_calls:
@@ -317,6 +381,10 @@ def _branches(node: ast.expr) -> Iterator[ast.expr]:
             yield from _branches(item)
     else:
         yield node
+
+
+def _stands_in(span: Span, spans: Iterable[Span]) -> bool:
+    return any(outer.start <= span.start and span.end <= outer.end for outer in spans)
 
 
 def _constant(node: ast.expr) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tpulint.model import Span
 from tpulint.semantic.names import Names
@@ -31,10 +31,12 @@ _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 class Guards:
     """Which code never runs on an XLA device because a condition keeps it for CUDA."""
 
-    def __init__(self, tree: SyntaxTree, names: Names) -> None:
+    def __init__(self, tree: SyntaxTree, names: Names, open_to: Callable[[ast.expr], bool] | None = None) -> None:
         self._tree = tree
         self._names = names
         self._knows_xla: bool | None = None
+        self._open_to = open_to
+        """Tests that ask for CUDA in words, but are open to other devices as well, or soon will be."""
 
     def knows_xla(self) -> bool:
         """Whether the file takes an XLA device or asks for one: it has several backends, or is ported already."""
@@ -71,28 +73,30 @@ class Guards:
                 self._add(spans, node.test, node.body, rest)
             elif isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
                 for number, operand in enumerate(node.values[:-1]):
-                    if self._asks_cuda(operand):
+                    if self.asks_cuda(operand):
                         spans.extend(self._tree.span(later) for later in node.values[number + 1 :])
                         break
         return spans
 
     def _add(self, spans: list[Span], test: ast.expr, body: Sequence[ast.AST], orelse: Sequence[ast.AST]) -> None:
         only: list[ast.AST] = []
-        if self._asks_cuda(test):
+        if self.asks_cuda(test):
             only.extend(body)
         if self._asks_xla(test):
             only.extend(orelse)
         if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
             if self._asks_xla(test.operand):
                 only.extend(body)
-            if self._asks_cuda(test.operand):
+            if self.asks_cuda(test.operand):
                 only.extend(orelse)
         spans.extend(self._tree.span(node) for node in only)
 
-    def _asks_cuda(self, test: ast.expr) -> bool:
+    def asks_cuda(self, test: ast.expr) -> bool:
         """Whether the test can only hold where CUDA is."""
+        if self._open_to is not None and self._open_to(test):
+            return False
         if isinstance(test, ast.BoolOp):
-            asked = [self._asks_cuda(value) for value in test.values]
+            asked = [self.asks_cuda(value) for value in test.values]
             return any(asked) if isinstance(test.op, ast.And) else all(asked)
         if isinstance(test, ast.Call):
             name = self._names.qualified(test.func)
@@ -120,7 +124,7 @@ class Guards:
                 and not b.path
                 and b.value is not None
                 and not isinstance(b.value, ast.Name)
-                and self._asks_cuda(b.value)
+                and self.asks_cuda(b.value)
                 for b in bindings
             )
         return isinstance(test, ast.Attribute) and test.attr == "is_cuda"

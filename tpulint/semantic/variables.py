@@ -107,8 +107,12 @@ class Variables:
                         found.setdefault(target.id, []).extend([("", value), (owner.name, value)])
         for option, calls in self.options.items():
             for call in calls:
-                values = [keyword.value for keyword in call.keywords if keyword.arg == "default"]
-                found.setdefault(option, []).extend(("", value) for value in values or call.args[1:2])
+                values = [keyword.value for keyword in call.keywords if keyword.arg == "default"] or call.args[1:2]
+                # what the user may choose besides
+                for keyword in call.keywords:
+                    if keyword.arg == "choices" and isinstance(keyword.value, ast.List | ast.Tuple | ast.Set):
+                        values = [*values, *keyword.value.elts]
+                found.setdefault(option, []).extend(("", value) for value in values)
         return found
 
     @property

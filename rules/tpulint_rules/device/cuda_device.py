@@ -30,7 +30,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     fix = _choose_xla(ctx, devices) if len(numbers) < 2 else None
     for site in sites:
         certainty = Certainty.CERTAIN if site.certain else Certainty.LIKELY
-        idle = site.role is Role.QUESTION and devices.features.opens_runtime_calls(site.node)
+        idle = site.role is Role.QUESTION and devices.questions.opens_runtime_calls(site.node)
         severity = Severity.WARNING if idle else None
         message = _message(ctx, site, "so what it guards never runs" if idle else _SILENT)
         yield ctx.finding(
@@ -151,7 +151,7 @@ def _lower(ctx: FileContext, fix: FixBuilder, devices: Devices, drops_reports: b
         fix.lower(Applicability.UNSAFE, "The default of a command line option changes.")
     elif not all(site.certain for site in devices.sites):
         fix.lower(Applicability.UNSAFE, "Not every value that names the device is seen to be used as one.")
-    elif any(site.role is Role.QUESTION and devices.features.ends_program(site.node) for site in devices.sites):
+    elif any(site.role is Role.QUESTION and devices.questions.ends_program(site.node) for site in devices.sites):
         fix.lower(Applicability.UNSAFE, "A check that ends the program without a GPU is left out.")
     elif drops_reports:
         fix.lower(Applicability.UNSAFE, "Messages about the GPU are left out.")

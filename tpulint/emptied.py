@@ -1,0 +1,71 @@
+"""Guards left with nothing to guard: ``if device.type == "xla": pass``, after fixes took their statements."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tpulint.semantic import SemanticIndex
+
+_PURE = (
+    ast.Name, ast.Attribute, ast.Constant, ast.Compare, ast.BoolOp, ast.UnaryOp, ast.BinOp, ast.List, ast.Tuple,
+    ast.Set,
+)  # fmt: skip
+_PURE_CALLS = frozenset({
+    "builtins.str", "builtins.bool", "builtins.int", "builtins.len", "builtins.isinstance", "builtins.hasattr",
+    "builtins.getattr", "torch.cuda.is_available", "torch.cuda.is_initialized", "torch.cuda.device_count",
+    "torch.distributed.get_rank", "torch.distributed.get_world_size", "torch.distributed.is_initialized",
+    "torch.distributed.is_available",
+})  # fmt: skip
+_PURE_METHODS = frozenset({"startswith", "endswith", "lower", "upper", "strip", "get"})
+"""Of texts and dictionaries."""
+
+
+def emptied_guards(before: SemanticIndex, after: SemanticIndex) -> list[ast.If]:
+    """Guards whose body is ``pass`` since the fixes, and whose condition only looks at something."""
+    known = Counter(_words(guard.test) for guard in _guards_of_nothing(before))
+    found: list[ast.If] = []
+    for guard in _guards_of_nothing(after):
+        text = _words(guard.test)
+        if known[text]:
+            known[text] -= 1  # its author wrote it so
+        elif _is_pure(after, guard.test) and not _has_comment(after, guard):
+            found.append(guard)
+    return found
+
+
+def _guards_of_nothing(index: SemanticIndex) -> Iterator[ast.If]:
+    if not index.mentions(r"\bpass\b"):
+        return
+    for node in index.tree.parents:
+        if not isinstance(node, ast.If) or node.orelse or index.text(node).startswith("elif"):
+            continue
+        if len(node.body) == 1 and isinstance(node.body[0], ast.Pass):
+            yield node
+
+
+def _words(test: ast.expr) -> str:
+    return ast.dump(test).replace("cuda", "xla")  # the name of the device may have changed
+
+
+def _is_pure(index: SemanticIndex, test: ast.expr) -> bool:
+    for node in (test, *index.tree.inside(test)):
+        if isinstance(node, ast.Call):
+            func = node.func
+            method = func.attr if isinstance(func, ast.Attribute) and index.qualified_name(func) is None else ""
+            if index.qualified_name(func) not in _PURE_CALLS and method not in _PURE_METHODS:
+                return False
+        elif isinstance(node, ast.expr) and not isinstance(node, _PURE):
+            return False
+    return True
+
+
+def _has_comment(index: SemanticIndex, guard: ast.If) -> bool:
+    from tpulint.comments import comment_spans
+
+    source = index.source
+    first, last = source.row(index.span(guard).start), source.row(index.span(guard).end)
+    return any(first <= source.row(comment.start) <= last for comment in comment_spans(source.text))

@@ -1,0 +1,135 @@
+"""Code that is kept for CUDA on purpose: by the name of what holds it, or by a condition that nobody rewrites."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence, Set
+from typing import TYPE_CHECKING
+
+from tpulint.model import Span
+from tpulint.semantic.guards import Guards
+from tpulint.semantic.tree import FUNCTIONS
+
+if TYPE_CHECKING:
+    from tpulint.semantic import SemanticIndex
+    from tpulint.semantic.cuda_features import CudaFeatures
+
+_OTHER_BACKEND = re.compile(r"(?<![A-Za-z])(?:xpu|npu|hpu|mlu|musa|sdaa|neuron|mps)(?![A-Za-z])")
+_NAMED_QUESTION = re.compile(
+    r"(?:is_|has_)(?:.*_)?(?:cuda|gpu|nvidia)(?:_.*)?|.*(?:cuda|gpu)_(?:is_)?available", re.IGNORECASE
+)
+_CUDA_CLASS = re.compile(r"_?(?:CUDA|Cuda)[A-Z_]?")
+_LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
+
+
+class CudaBranches:
+    """Spans of one file that never run on a TPU machine and are right as they are."""
+
+    def __init__(self, index: SemanticIndex, features: CudaFeatures, rewritten: Set[ast.expr]) -> None:
+        self._index = index
+        self._tree = index.tree
+        self._features = features
+        self._rewritten = rewritten
+        """Device sites: a condition that has one of them changes."""
+        self._guards = Guards(index.tree, index.names, self._is_open)
+        self.serves_several = len(set(_OTHER_BACKEND.findall(index.source.text))) > 1
+        """Whether the file chooses among backends: CUDA is one row of its table."""
+        self.named = list(self._named())
+        """Functions and classes that are CUDA's by their name."""
+        self.guarded: list[Span] = []
+        """Branches that run on CUDA only."""
+        self.kept: list[Span] = []
+        """Those of them that are CUDA's part of code for several backends."""
+        for node in self._tree.parents:
+            if isinstance(node, ast.If | ast.IfExp):
+                self._look_at(node)
+            elif isinstance(node, ast.BoolOp):
+                self._look_at_operands(node)
+
+    # ---------------------------------------------------------------- names
+
+    def _named(self) -> Iterator[Span]:
+        for owner in self._tree.classes:
+            bases = [self._index.qualified_name(base) or "" for base in owner.bases]
+            if _CUDA_CLASS.match(owner.name) and bases and not any(base.startswith("torch.") for base in bases):
+                yield self._tree.span(owner)
+        for node in self._tree.parents:
+            # the method that torch's own `cuda()` is
+            if isinstance(node, FUNCTIONS) and node.name == "cuda" and self._tree.class_of(node) is not None:
+                yield self._tree.span(node)
+
+    # ---------------------------------------------------------------- conditions
+
+    def _is_open(self, test: ast.expr) -> bool:
+        if isinstance(test, ast.BoolOp | ast.Name):
+            return False  # their parts are looked at
+        if isinstance(test, ast.Attribute):
+            return self._features.opens_placement(test)  # `x.is_cuda` where something is put beside x
+        if isinstance(test, ast.Call) and not (self._index.qualified_name(test.func) or "").startswith("torch."):
+            # A question of another module is answered there; one of this file has its sites here.
+            func = test.func
+            starts = isinstance(func, ast.Attribute) and func.attr == "startswith"
+            known = self._index.definitions.function_called(test) is not None
+            if not starts and (known or not self.serves_several):
+                return True
+        return any(node in self._rewritten for node in (test, *self._tree.inside(test)))
+
+    def _asks(self, test: ast.expr) -> bool:
+        return self._guards.asks_cuda(test) or self._asks_by_class(test)
+
+    def _asks_by_class(self, test: ast.expr) -> bool:
+        """``CUDAAccelerator.is_available()``"""
+        func = test.func if isinstance(test, ast.Call) else None
+        if isinstance(func, ast.Attribute) and func.attr == "is_available" and isinstance(func.value, ast.Name):
+            return _CUDA_CLASS.match(func.value.id) is not None
+        return False
+
+    def _asks_not(self, test: ast.expr) -> bool:
+        """Whether the test holds wherever CUDA is not."""
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            return self._asks(test.operand)
+        if isinstance(test, ast.BoolOp):
+            asked = [self._asks_not(value) for value in test.values]
+            return any(asked) if isinstance(test.op, ast.Or) else all(asked)
+        if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.NotEq | ast.NotIn):
+            turned: ast.cmpop = ast.Eq() if isinstance(test.ops[0], ast.NotEq) else ast.In()
+            if self._is_open(test):
+                return False
+            return self._guards.asks_cuda(ast.Compare(test.left, [turned], test.comparators))
+        return False
+
+    def _look_at(self, node: ast.If | ast.IfExp) -> None:
+        body: Sequence[ast.AST] = node.body if isinstance(node, ast.If) else [node.body]
+        orelse: Sequence[ast.AST] = node.orelse if isinstance(node, ast.If) else [node.orelse]
+        branches: Sequence[ast.AST] = ()
+        if self._asks(node.test):
+            branches = body
+        elif self._asks_not(node.test):
+            branches = orelse
+            if isinstance(node, ast.If) and not orelse and isinstance(node.body[-1], _LEAVES):
+                suite = self._tree.suite_of(node)
+                branches = suite[suite.index(node) + 1 :]
+        self._keep([self._tree.span(branch) for branch in branches], node.test)
+
+    def _look_at_operands(self, node: ast.BoolOp) -> None:
+        asks = self._asks if isinstance(node.op, ast.And) else self._asks_not
+        for number, operand in enumerate(node.values[:-1]):
+            if asks(operand):
+                self._keep([self._tree.span(later) for later in node.values[number + 1 :]], operand)
+                return
+
+    def _keep(self, spans: list[Span], test: ast.expr) -> None:
+        self.guarded.extend(spans)
+        if self.serves_several or self._asks_by_class(test):
+            self.kept.extend(spans)
+
+
+def is_named_question(name: str) -> bool:
+    """Whether a function asks for a GPU by its name, so that yes would be a lie elsewhere: ``is_cuda_available``."""
+    return _NAMED_QUESTION.fullmatch(name) is not None
+
+
+def names_other_backend(text: str) -> bool:
+    """Whether a condition asks for a backend other than CUDA, the CPU and XLA."""
+    return _OTHER_BACKEND.search(text) is not None

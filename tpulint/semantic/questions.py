@@ -1,0 +1,210 @@
+"""Questions for a GPU: whether the answer a TPU machine gives does harm."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from tpulint.semantic.cuda_branches import is_named_question, names_other_backend
+from tpulint.semantic.cuda_features import CUDA_ONLY_ARGUMENTS, PRINTING, CudaFeatures, last
+
+if TYPE_CHECKING:
+    from tpulint.semantic import SemanticIndex
+
+_SKIPS = frozenset({"skipUnless", "skipIf", "skipif", "skip", "skipTest", "SkipTest", "xfail", "importorskip"})
+_ENDS = frozenset({"exit", "_exit", "quit", "abort"})
+_LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
+
+
+class Questions:
+    """Answers about the questions of one file."""
+
+    def __init__(self, index: SemanticIndex, features: CudaFeatures) -> None:
+        self._index = index
+        self._tree = index.tree
+        self._features = features
+
+    def is_worth_folding(self, question: ast.expr) -> bool:
+        """Whether a false answer on a TPU machine does harm.
+
+        It does none where the answer is only shown or reported, where it switches on a feature that only CUDA has,
+        where all it guards are calls that would raise, and where a test is left out.
+        """
+        features = self._features
+        root = features.root(question)
+        parent = self._tree.parents[root]
+        if features.mentions_cuda_only(root) or self._calls_cuda_only(root):
+            return False  # another part of the condition asks what only CUDA can tell
+        if features.is_reported(root) or self.skips_test(root):
+            return False
+        if isinstance(parent, ast.keyword):
+            return self._is_wanted_argument(parent)
+        if isinstance(parent, ast.Call) and root in parent.args:
+            return self._belongs_to_file(parent)
+        if isinstance(parent, ast.FormattedValue | ast.List | ast.Tuple | ast.Set):
+            return False
+        if isinstance(parent, ast.Return) and root is question:
+            return not self._is_named_answer(parent)
+        if isinstance(parent, ast.If) and parent.test is root:
+            taken, other = self._branches(parent, question)
+            return any(features.places(item) for item in other) or not self._is_cuda_part(parent, taken, other)
+        if isinstance(parent, ast.IfExp) and parent.test is root:
+            return not features.asks_cuda(parent.body) and not self._is_worse(parent) and not self._is_report(parent)
+        if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name):
+            loads = features.loads(parent.targets[0])
+            return not loads or not all(features.is_shown(load) or features.opens_only_cuda(load) for load in loads)
+        return True
+
+    def opens_runtime_calls(self, question: ast.expr) -> bool:
+        """Whether a question opens nothing but calls into the CUDA runtime, such as seeding or emptying its cache."""
+        root = self._features.root(question)
+        parent = self._tree.parents[root]
+        if not isinstance(parent, ast.If) or parent.test is not root or parent.orelse:
+            return False
+        return all(
+            isinstance(item, ast.Expr) and isinstance(item.value, ast.Call)
+            and (self._index.qualified_name(item.value.func) or "").startswith(("torch.cuda.", "torch.accelerator."))
+            for item in parent.body
+        )  # fmt: skip
+
+    def ends_program(self, question: ast.expr) -> bool:
+        """Whether the program ends where the answer is no: ``if not is_available(): raise``."""
+        root = self._features.root(question)
+        parent = self._tree.parents[root]
+        if isinstance(parent, ast.Assert):
+            return True
+        return isinstance(parent, ast.If) and parent.test is root and any(_leaves_program(item) for item in parent.body)
+
+    def is_alone(self, question: ast.expr) -> bool:
+        """Whether a question only ends or tells something in a function that places nothing and is called elsewhere.
+
+        Such a function speaks about a feature of GPUs, unless something else of the file chooses the device.
+        """
+        root = self._features.root(question)
+        parent = self._tree.parents[root]
+        function = self._tree.function_of(question)
+        if function is None or not isinstance(parent, ast.If | ast.Assert) or parent.test is not root:
+            return False
+        if self._index.definitions.calls_of(function):
+            return False
+        if isinstance(parent, ast.If) and not self.ends_program(question):
+            _, other = self._branches(parent, question)
+            if not other or not all(_only_tells(item) for item in other):
+                return False
+        return not self._features.places(function)
+
+    # ---------------------------------------------------------------- what is harmless
+
+    def _branches(self, statement: ast.If, question: ast.expr) -> tuple[list[ast.stmt], list[ast.stmt]]:
+        """What runs where the answer is yes, and where it is no."""
+        negated = False
+        node: ast.AST = question
+        while node is not statement.test:
+            node = self._tree.parents[node]
+            negated ^= isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
+        if not negated:
+            return statement.body, statement.orelse
+        if statement.orelse or not isinstance(statement.body[-1], _LEAVES):
+            return statement.orelse, statement.body
+        suite = self._tree.suite_of(statement)
+        return suite[suite.index(statement) + 1 :], statement.body
+
+    def _is_cuda_part(self, statement: ast.If, taken: list[ast.stmt], other: list[ast.stmt]) -> bool:
+        if self._features.holds_only_cuda(taken):
+            return True
+        # `elif torch.xpu.is_available(): torch.xpu.empty_cache()`: each backend has its own branch
+        if taken is not statement.body or len(other) != 1 or not isinstance(other[0], ast.If):
+            return False
+        return self._calls_runtime(taken) and names_other_backend(self._tree.text(other[0].test))
+
+    def _calls_runtime(self, body: list[ast.stmt]) -> bool:
+        for item in body:
+            value = item.value if isinstance(item, ast.Expr | ast.Assign | ast.Return) else None
+            name = self._index.qualified_name(value.func) if isinstance(value, ast.Call) else None
+            if name is None or not name.startswith("torch.cuda."):
+                return False
+        return True
+
+    def _calls_cuda_only(self, root: ast.expr) -> bool:
+        """Whether the condition calls a function of this file that asks what only CUDA can tell."""
+        for node in self._tree.inside(root):
+            function = self._index.definitions.function_called(node) if isinstance(node, ast.Call) else None
+            if function is not None and self._features.mentions_cuda_only(function):
+                return True
+        return False
+
+    def _is_named_answer(self, statement: ast.Return) -> bool:
+        """``def is_cuda_available(): return torch.cuda.is_available()``, which nothing in this file asks."""
+        function = self._tree.function_of(statement)
+        return (
+            function is not None and is_named_question(function.name) and not self._index.definitions.calls_of(function)
+        )
+
+    def _is_report(self, choice: ast.IfExp) -> bool:
+        """``info["gpu"] = name(0) if torch.cuda.is_available() else None``"""
+        return self._features.is_reported(choice) and not self._features.opens_placement(choice.test)
+
+    def skips_test(self, root: ast.expr) -> bool:
+        """Whether a condition leaves a test out: ``@unittest.skipUnless(...)``."""
+        child: ast.AST = root
+        for ancestor in self._tree.ancestors(root):
+            if isinstance(ancestor, ast.Call) and last(ancestor) in _SKIPS:
+                return True
+            if isinstance(ancestor, ast.If) and ancestor.test is child:
+                return any(_skips(item) for item in ancestor.body)
+            if isinstance(ancestor, ast.stmt):
+                return False
+            child = ancestor
+        return False
+
+    def _is_worse(self, choice: ast.IfExp) -> bool:
+        """Whether what a GPU wants is worse on a TPU than what the CPU gets: float16, ``accelerator="gpu"``."""
+        if self._index.qualified_name(choice.body) in ("torch.float16", "torch.half"):
+            return True
+        keyword = self._tree.parents[choice]
+        if isinstance(keyword, ast.keyword) and keyword.arg in ("gpus", "devices", "accelerator"):
+            return True
+        return isinstance(choice.body, ast.Constant) and choice.body.value in ("gpu", "fp16", "16-mixed")
+
+    def _is_wanted_argument(self, keyword: ast.keyword) -> bool:
+        call = self._tree.parents[keyword]
+        if not isinstance(call, ast.Call) or keyword.arg in CUDA_ONLY_ARGUMENTS or keyword.arg is None:
+            return False
+        name = last(call)
+        if name == "GradScaler" or name in PRINTING:
+            return False
+        return name in ("autocast", "add_argument", "option", "Option", "dict") or self._belongs_to_file(call)
+
+    def _belongs_to_file(self, call: ast.Call) -> bool:
+        definitions = self._index.definitions
+        return definitions.function_called(call) is not None or definitions.class_called(call) is not None
+
+
+def _leaves_program(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        return last(statement.value) in _ENDS
+    return isinstance(statement, ast.Raise)
+
+
+def _only_tells(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.Return):
+        return statement.value is None
+    value = statement.value if isinstance(statement, ast.Expr) else None
+    if not isinstance(value, ast.Call):
+        return False
+    return last(value) in PRINTING or last(value).startswith(("warn", "print", "log"))
+
+
+def _skips(statement: ast.stmt) -> bool:
+    value: ast.AST | None = None
+    if isinstance(statement, ast.Raise):
+        value = statement.exc
+    elif isinstance(statement, ast.Expr | ast.Return):
+        value = statement.value
+    if isinstance(value, ast.Name | ast.Attribute):
+        return (value.attr if isinstance(value, ast.Attribute) else value.id) == "SkipTest"
+    while isinstance(value, ast.Call):  # `unittest.skip("no GPU")(test)`
+        if last(value) in _SKIPS:
+            return True
+        value = value.func
+    return False
