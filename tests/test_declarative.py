@@ -436,3 +436,15 @@ def test_portable_code_keeps_what_cuda_needs() -> None:
     assert fixed(DELETE, bare, unsafe=True, portable=True) == bare
     stale = "import torch_xla\ntorch_xla.old()\n"
     assert fixed(STALE, stale, portable=True) == "import torch_xla\ntorch_xla.new()\n"
+
+
+def test_name_kept_for_older_versions_is_no_finding() -> None:
+    """A test for a newer version in front of it says that its author knows."""
+    table = """
+    - {old: torch_xla.core.xla_model.get_ordinal, action: rename, new: torch_xla.runtime.global_ordinal,
+       removed_in: "2.7"}
+    """
+    text = "import torch_xla.core.xla_model as xm\n\n\ndef rank():\n{}    return xm.get_ordinal()\n"
+    assert messages(table, text.format(""))
+    assert not messages(table, text.format("    if _XLA_GREATER_EQUAL_2_1:\n        return 0\n"))
+    assert messages(table, text.format("    if _XLA_IN_USE:\n        return 0\n"))

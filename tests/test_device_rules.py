@@ -804,3 +804,10 @@ def test_guard_that_lost_what_it_guarded_goes() -> None:
         """
     result = port(dedent(before).lstrip("\n"), select=(*FAMILY, "TPU010"))
     assert result.text == dedent(after).lstrip("\n")
+
+
+def test_call_behind_a_question_is_skipped_so_far() -> None:
+    """It fails once the question is answered, not before."""
+    text = "import torch\nif torch.cuda.is_available():\n    torch.cuda.synchronize()\ntorch.cuda.synchronize()\n"
+    result = lint(SourceFile.from_text(text), Settings(select=("TPU010",)), CATALOGUE)
+    assert [finding.severity.label for finding in result.findings] == ["warning", "error"]

@@ -37,6 +37,7 @@ A row of a card's ``mapping`` has these keys:
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from tpulint.context import FileContext
     from tpulint.targets import Target
 
+_NEWER = re.compile(r"xla\w*(?:greater|ge|newer|at_least)|xla.*version.*>|greater\w*\(.*xla", re.IGNORECASE)
 _ACCELERATORS = ("torch.cuda.", "torch.accelerator.")
 _BACKENDS = frozenset({"cpu", "cuda", "mps", "xpu", "npu", "hpu", "xla", "tpu"})
 
@@ -98,6 +100,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
                 continue
             where: ast.AST = node
             certainty = Certainty.CERTAIN
+            if row.removed_in and _is_for_older_versions(ctx, node):
+                continue
             if row.argument:
                 argument = argument_of(ctx, node, row)
                 if argument is None:
@@ -108,7 +112,10 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             fix = fix_of(ctx, node, where, used)
             if ctx.portable and fix is not None and not row.old.startswith(ctx.target.name + "."):
                 fix.lower(Applicability.DISPLAY, "The code must still run on CUDA, where the old name is right.")
-            yield ctx.finding(where, message_of(used, problem[0]), fix, severity=problem[1], certainty=certainty)
+            severity = problem[1]
+            if severity is Severity.ERROR and _is_asked_for(ctx, node):
+                severity = Severity.WARNING  # as long as nobody answers the question, the call is left out
+            yield ctx.finding(where, message_of(used, problem[0]), fix, severity=severity, certainty=certainty)
     if table.modules:
         from tpulint.row_fixes import module_findings
 
@@ -221,6 +228,35 @@ def _runs_on_cuda_only(ctx: FileContext, node: ast.expr) -> bool:
     if isinstance(parent, ast.Dict) and node in parent.values:
         return sum(isinstance(key, ast.Constant) and key.value in _BACKENDS for key in parent.keys) > 1
     return ctx.index.devices.is_guarded(node)
+
+
+def _is_for_older_versions(ctx: FileContext, node: ast.expr) -> bool:
+    """Whether a test for a newer version keeps the node for older ones: ``if _XLA_GREATER_EQUAL_2_1: return ...``."""
+    tree = ctx.index.tree
+    child: ast.AST = node
+    for ancestor in tree.ancestors(node):
+        if isinstance(ancestor, ast.If | ast.IfExp) and _asks_for_newer(ctx, ancestor.test):
+            orelse = ancestor.orelse if isinstance(ancestor.orelse, list) else [ancestor.orelse]
+            if child in orelse:
+                return True
+        if isinstance(child, ast.stmt) and not isinstance(ancestor, ast.Module):
+            for before in tree.suite_of(child):
+                if before is child:
+                    break
+                leaves = isinstance(before, ast.If) and isinstance(before.body[-1], ast.Return | ast.Raise)
+                if leaves and isinstance(before, ast.If) and _asks_for_newer(ctx, before.test):
+                    return True
+        child = ancestor
+    return False
+
+
+def _asks_for_newer(ctx: FileContext, test: ast.expr) -> bool:
+    return _NEWER.search(ctx.text(test)) is not None
+
+
+def _is_asked_for(ctx: FileContext, node: ast.expr) -> bool:
+    """Whether a name of CUDA's runtime stands behind a question for a GPU."""
+    return (ctx.index.qualified_name(node) or "").startswith(_ACCELERATORS) and ctx.index.devices.is_asked_for(node)
 
 
 def _is_guarded(ctx: FileContext, node: ast.expr) -> bool:

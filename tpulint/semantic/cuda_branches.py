@@ -65,7 +65,8 @@ class CudaBranches:
         if isinstance(test, ast.BoolOp | ast.Name):
             return False  # their parts are looked at
         if isinstance(test, ast.Attribute):
-            return self._features.opens_placement(test)  # `x.is_cuda` where something is put beside x
+            # `x.is_cuda` where something is put beside x
+            return self._features.opens_placement(test) and not self._features.guards_cuda_only(test)
         if isinstance(test, ast.Call) and not (self._index.qualified_name(test.func) or "").startswith("torch."):
             # A question of another module is answered there; one of this file has its sites here.
             func = test.func
@@ -121,8 +122,15 @@ class CudaBranches:
 
     def _keep(self, spans: list[Span], test: ast.expr) -> None:
         self.guarded.extend(spans)
-        if self.serves_several or self._asks_by_class(test):
+        if self.serves_several or self._asks_by_class(test) or _asks_device_object(test):
             self.kept.extend(spans)
+
+
+def _asks_device_object(test: ast.expr) -> bool:
+    """``device.type == "cuda" and device.index is None``: where that holds, there is a device already."""
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+        return any(_asks_device_object(value) for value in test.values)
+    return isinstance(test, ast.Compare) and isinstance(test.left, ast.Attribute) and test.left.attr == "type"
 
 
 def is_named_question(name: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ _REPORTS = CUDA_ONLY_NAMES | CUDA_REPORTS
 CUDA_ONLY_ARGUMENTS = frozenset({"fused", "pin_memory", "pin_memory_device"})
 PRINTING = frozenset({"print", "info", "debug", "warning", "warn", "log", "write", "pprint", "error"})
 _MOVES = frozenset({"cuda", "to"})
+_CUDA_PRODUCTS = re.compile(r"rocm|nvidia|tensorrt|CUDAExecution|(?<![A-Za-z])hip(?![A-Za-z])", re.IGNORECASE)
 _PLACING = (
     "torch.device",
     ".set_default_device",
@@ -94,8 +96,8 @@ class CudaFeatures:
         return (
             isinstance(parent, ast.If)
             and parent.test is node
-            and not any(self.places(item) for item in parent.orelse)
-            and self.holds_only_cuda(parent.body)
+            and not any(self.places(item) for item in branch_bodies(parent.orelse))
+            and (self.holds_only_cuda(parent.body) or all(_names_cuda(item) for item in parent.body))
         )
 
     def opens_placement(self, test: ast.expr, depth: int = 0) -> bool:
@@ -148,6 +150,12 @@ class CudaFeatures:
         """Whether code uses what only CUDA has."""
         return self._mentions(node, CUDA_ONLY_NAMES)
 
+    def asks_cuda_only(self, condition: ast.expr) -> bool:
+        """Whether a condition asks, besides, what only CUDA can tell."""
+        return self.mentions_cuda_only(condition) or (
+            isinstance(condition, ast.BoolOp) and _CUDA_PRODUCTS.search(self._tree.text(condition)) is not None
+        )
+
     def _mentions(self, code: ast.AST, names: frozenset[str]) -> bool:
         found = self._references(names)
         return bool(found) and any(item in found for item in (code, *self._tree.inside(code)))
@@ -171,7 +179,7 @@ class CudaFeatures:
             return False
         root = self.root(comparison)
         parent = self._tree.parents[root]
-        if self.mentions_cuda_only(root):
+        if self.asks_cuda_only(root):
             return True  # another part of the condition asks what only CUDA can tell
         if isinstance(parent, ast.If) and parent.test is root:
             return self.holds_only_cuda(parent.body)
@@ -201,6 +209,23 @@ class CudaFeatures:
             loads = self.loads(target)
             return bool(loads) and all(self._feeds_cuda_only(load, depth + 1) for load in loads)
         return False
+
+
+def branch_bodies(orelse: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """Statements of all branches of an ``else`` or a chain of ``elif``, without the conditions."""
+    for item in orelse:
+        if isinstance(item, ast.If) and len(orelse) == 1:
+            yield from item.body
+            yield from branch_bodies(item.orelse)
+        else:
+            yield item
+
+
+def _names_cuda(statement: ast.stmt) -> bool:
+    """``backend_name = "CUDA"``: a word for people, not what torch calls a device."""
+    value = statement.value if isinstance(statement, ast.Assign) else None
+    text = value.value if isinstance(value, ast.Constant) else None
+    return isinstance(text, str) and text != "cuda" and text.lower() == "cuda"
 
 
 def _is_bool(node: ast.expr) -> bool:

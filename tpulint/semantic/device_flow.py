@@ -67,7 +67,7 @@ class DeviceFlow:
         if not node.values:
             return None
         first, *rest = node.values
-        derived = isinstance(first, ast.FormattedValue) and self.derives(first.value) and not _repeats(first, rest)
+        derived = isinstance(first, ast.FormattedValue) and self.derives(first.value) and not _repeats(rest)
         if derived and rest and isinstance(rest[0], ast.Constant):
             text = str(rest[0].value)
             if text == ":" and len(rest) == 2:
@@ -180,9 +180,7 @@ class DeviceFlow:
         return False
 
 
-def _repeats(first: ast.FormattedValue, rest: list[ast.expr]) -> bool:
+def _repeats(rest: list[ast.expr]) -> bool:
     """``f"{device.type}:{device.index}"``: a device of any kind, written out."""
-    return any(
-        isinstance(part, ast.FormattedValue) and isinstance(part.value, ast.Attribute) and part.value.attr == "index"
-        for part in rest
-    ) and isinstance(first.value, ast.Attribute)
+    inside = (node for part in rest for node in ast.walk(part))
+    return any(isinstance(node, ast.Attribute) and node.attr == "index" for node in inside)

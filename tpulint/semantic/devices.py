@@ -71,6 +71,7 @@ class Devices:
         self._knows_xla = guards.knows_xla()
         self._for_cuda = guards.cuda_only()
         self._named: list[Span] = []
+        self._asked_for: list[Span] | None = None
         self.sites: list[Site] = []
         self._look(())
         for _ in range(_ROUNDS):
@@ -113,6 +114,12 @@ class Devices:
     def is_guarded(self, node: ast.AST) -> bool:
         """Whether a condition that stays as it is keeps the node from running without a GPU."""
         return _stands_in(self._index.span(node), (*self._for_cuda, *self._named, *self.branches.guarded))
+
+    def is_asked_for(self, node: ast.AST) -> bool:
+        """Whether a question for a GPU keeps the node from running without one, until it is answered."""
+        if self._asked_for is None:
+            self._asked_for = CudaBranches(self._index, self.features, frozenset()).guarded
+        return _stands_in(self._index.span(node), self._asked_for)
 
     def _stands_in_text(self, node: ast.expr) -> bool:
         """Positions inside f-strings differ between Python versions, so nothing is rewritten there."""

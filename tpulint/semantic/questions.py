@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from tpulint.semantic.cuda_branches import is_named_question, names_other_backend
-from tpulint.semantic.cuda_features import CUDA_ONLY_ARGUMENTS, PRINTING, CudaFeatures, last
+from tpulint.semantic.cuda_features import CUDA_ONLY_ARGUMENTS, PRINTING, CudaFeatures, branch_bodies, last
 
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
@@ -33,7 +33,7 @@ class Questions:
         features = self._features
         root = features.root(question)
         parent = self._tree.parents[root]
-        if features.mentions_cuda_only(root) or self._calls_cuda_only(root):
+        if features.asks_cuda_only(root) or self._calls_cuda_only(root):
             return False  # another part of the condition asks what only CUDA can tell
         if features.is_reported(root) or self.skips_test(root):
             return False
@@ -47,7 +47,8 @@ class Questions:
             return not self._is_named_answer(parent)
         if isinstance(parent, ast.If) and parent.test is root:
             taken, other = self._branches(parent, question)
-            return any(features.places(item) for item in other) or not self._is_cuda_part(parent, taken, other)
+            harmed = any(features.places(item) for item in branch_bodies(other))
+            return harmed or not self._is_cuda_part(parent, taken, other)
         if isinstance(parent, ast.IfExp) and parent.test is root:
             return not features.asks_cuda(parent.body) and not self._is_worse(parent) and not self._is_report(parent)
         if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name):
@@ -83,9 +84,13 @@ class Questions:
         root = self._features.root(question)
         parent = self._tree.parents[root]
         function = self._tree.function_of(question)
-        if function is None or not isinstance(parent, ast.If | ast.Assert) or parent.test is not root:
+        if not isinstance(parent, ast.If | ast.Assert) or parent.test is not root:
             return False
-        if self._index.definitions.calls_of(function):
+        if isinstance(parent, ast.If) and not parent.orelse and all(_only_tells(item) for item in parent.body):
+            taken, other = self._branches(parent, question)
+            if taken is parent.body and not other:
+                return True  # `if torch.cuda.is_available(): print("a GPU")`
+        if function is None or self._index.definitions.calls_of(function):
             return False
         if isinstance(parent, ast.If) and not self.ends_program(question):
             _, other = self._branches(parent, question)

@@ -16,7 +16,7 @@ _XLA_BACKENDS = ("openxla", "openxla_eval", "eager", "aot_eager")
 
 def check(ctx: FileContext) -> Iterator[Finding]:
     for node, name in ctx.index.references("torch.compile"):
-        if name != "torch.compile" or not ctx.index.moves.concerns(node):
+        if name != "torch.compile" or not ctx.index.moves.concerns(node) or _is_target(node):
             continue
         call = ctx.index.parent(node)
         is_called = isinstance(call, ast.Call) and call.func is node
@@ -36,6 +36,11 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             )
             _delete(ctx, fix, statement)
             yield ctx.finding(call, f"`{ctx.text(call.func)}` with its default backend fails on an XLA device", fix)
+
+
+def _is_target(node: ast.expr) -> bool:
+    """``torch.compile = another``"""
+    return isinstance(node, ast.Attribute | ast.Name) and not isinstance(node.ctx, ast.Load)
 
 
 def _compiles(call: ast.Call) -> bool:
