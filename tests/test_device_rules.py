@@ -811,3 +811,26 @@ def test_call_behind_a_question_is_skipped_so_far() -> None:
     text = "import torch\nif torch.cuda.is_available():\n    torch.cuda.synchronize()\ntorch.cuda.synchronize()\n"
     result = lint(SourceFile.from_text(text), Settings(select=("TPU010",)), CATALOGUE)
     assert [finding.severity.label for finding in result.findings] == ["warning", "error"]
+
+
+def test_total_is_put_where_the_batches_go() -> None:
+    """The sum is the first to be written, in front of the moves; both use one variable."""
+    before = """
+        import torch
+
+        model = torch.nn.Linear(1, 1).cuda()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+
+        def train(loader):
+            total = 0.0
+            for x in loader:
+                loss = model(x.cuda()).mean()
+                loss.backward()
+                optimizer.step()
+                total += loss.item()
+            return total
+        """
+    result = port(dedent(before).lstrip("\n"), select=("TPU0", "TPU1", "TPU301"))
+    assert result.text.count("torch_xla.device()") == 1
+    assert "total = torch.zeros(1).to(device)" in result.text

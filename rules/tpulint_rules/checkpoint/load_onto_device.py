@@ -80,6 +80,9 @@ def _loaded_to_host(ctx: FileContext, call: ast.Call, place: ast.expr) -> FixBui
         "`load_state_dict` copies the values to where the parameters are.",
     )
     fix.replace(place, '"cpu"')
+    made = _made_for(ctx, place)
+    if made is not None:
+        fix.delete(made)
     if _is_only_state(ctx, call):
         return fix
     fix.lower(Applicability.UNSAFE, "Tensors of the file that are used as they are must be moved to the device.")
@@ -94,6 +97,27 @@ def _loaded_to_host(ctx: FileContext, call: ast.Call, place: ast.expr) -> FixBui
             device = '"xla"' if isinstance(place, ast.Constant) else ctx.text(place)
             fix.append(call, f".to({device})")
     return fix
+
+
+def _made_for(ctx: FileContext, place: ast.expr) -> ast.stmt | None:
+    """The statement that makes a dictionary or lambda which nothing but the load reads."""
+    bindings = ctx.index.names.bindings(place) if isinstance(place, ast.Name) else []
+    if len(bindings) != 1 or bindings[0].kind != "assign" or not isinstance(place, ast.Name):
+        return None
+    statement, value = bindings[0].statement, bindings[0].value
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1 or bindings[0].path:
+        return None
+    if not isinstance(value, ast.Dict | ast.Lambda) or len(_loads(ctx, place)) != 1:
+        return None
+    calls_something = isinstance(value, ast.Dict) and any(
+        isinstance(node, ast.Call | ast.NamedExpr) for node in ctx.index.tree.inside(value)
+    )
+    return None if calls_something else statement
+
+
+def _loads(ctx: FileContext, name: ast.Name) -> list[ast.Name]:
+    found = ctx.index.names.find(name.id, ctx.index.names.scope_of(name))
+    return ctx.index.names.loads(name.id, found[0]) if found is not None else []
 
 
 def _variable(ctx: FileContext, call: ast.Call) -> ast.Name | None:

@@ -29,7 +29,7 @@ def torch_text(fix: FixBuilder, index: SemanticIndex, at: ast.AST) -> str:
 
 def device_text(fix: FixBuilder, index: SemanticIndex, loop: LoopNode) -> str:
     """How the device is written in front of a loop: as in the loop, where that is possible."""
-    return _device_in(index, loop) or index.xla_devices.variable_at(loop) or fix.device_object(loop)
+    return _device_in(index, loop) or fix.device(loop)
 
 
 def _device_in(index: SemanticIndex, loop: LoopNode) -> str | None:
