@@ -834,3 +834,21 @@ def test_total_is_put_where_the_batches_go() -> None:
     result = port(dedent(before).lstrip("\n"), select=("TPU0", "TPU1", "TPU301"))
     assert result.text.count("torch_xla.device()") == 1
     assert "total = torch.zeros(1).to(device)" in result.text
+
+
+def test_device_is_written_one_way_in_a_function() -> None:
+    before = """
+        import torch
+        from torch.nn.parallel import DistributedDataParallel as DDP
+
+
+        def main(rank: int):
+            model = DDP(torch.nn.Linear(1, 1).to(rank), device_ids=[rank])
+            return model(torch.randn(1, 1))
+
+
+        main(0)
+        """
+    result = port(dedent(before).lstrip("\n"), select=("TPU0", "TPU6"))
+    assert result.text.count(".to(torch_xla.device())") == 2
+    assert "device = " not in result.text

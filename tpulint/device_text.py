@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from tpulint.semantic.torch_facts import DEVICE_FACTORIES
 from tpulint.semantic.tree import FUNCTIONS
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ def write_device(fix: FixBuilder, index: SemanticIndex, at: ast.AST) -> str:
     variable = index.xla_devices.variable_at(at)
     if variable is not None:
         return variable
+    if _is_taken_in_place(index, at):
+        return write_device_object(fix, index, at)
     if not index.parent_process and _is_script(index) and not index.xla_devices.is_taken("device", at):
         place = _last_import(index)
         if place is not None:
@@ -34,6 +37,18 @@ def write_device(fix: FixBuilder, index: SemanticIndex, at: ast.AST) -> str:
             fix.insert(end, "\n\n" + _DEFINITION.format(fix.use("torch_xla")))
             return "device"
     return write_device_object(fix, index, at)
+
+
+def _is_taken_in_place(index: SemanticIndex, at: ast.AST) -> bool:
+    """Whether the function moves things with ``.to(torch_xla.device())`` already: one way of writing it is enough."""
+    function = index.function_of(at)
+    if function is None:
+        return False
+    return any(
+        call.args and isinstance(call.args[0], ast.Call) and index.qualified_name(call.args[0].func) in DEVICE_FACTORIES
+        for call, _ in index.method_calls("to")
+        if index.function_of(call) is function
+    )
 
 
 def write_device_object(fix: FixBuilder, index: SemanticIndex, at: ast.AST) -> str:
