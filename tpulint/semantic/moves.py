@@ -156,9 +156,9 @@ class Moves:
     def precedes(self, first: ast.AST, second: ast.AST) -> bool | None:
         """Whether ``first`` runs before ``second``, as far as calls in this file tell; None when they do not."""
         places: dict[FunctionNode | None, list[ast.AST]] = {}
-        for function, node in self._places(first):
+        for function, node in self.places(first):
             places.setdefault(function, []).append(node)
-        for function, node in self._places(second):
+        for function, node in self.places(second):
             for other in places.get(function, ()):
                 if other is not node:
                     return None if self._exclude(other, node) else self._tree.start(other) < self._tree.start(node)
@@ -169,7 +169,7 @@ class Moves:
             return one.name == "__init__"
         return None
 
-    def _places(self, node: ast.AST) -> Iterator[tuple[FunctionNode | None, ast.AST]]:
+    def places(self, node: ast.AST) -> Iterator[tuple[FunctionNode | None, ast.AST]]:
         """The node in its function, then the calls that bring it about in theirs, the nearest first."""
         current: list[ast.AST] = [node]
         for _ in range(_CALL_DEPTH):

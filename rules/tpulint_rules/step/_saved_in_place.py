@@ -1,0 +1,106 @@
+"""Saving the values of a model without moving it: its state goes to the host instead."""
+
+from __future__ import annotations
+
+import ast
+
+from tpulint.context import FileContext, FixBuilder
+from tpulint.model import Applicability, Scope
+from tpulint.semantic.moves import Move
+
+_XM = "torch_xla.core.xla_model"
+_DISTRIBUTED = ("torch.distributed", "torch.multiprocessing", "torch_xla.launch", "torch_xla.distributed")
+_FILE_HOLDS = "The file holds the same values, and the model stays where it is, as it did on a GPU."
+
+
+def saved_in_place(ctx: FileContext, call: ast.Call, back: Move) -> FixBuilder | None:
+    """The save without the moves; None unless the model is on the host for nothing but its ``state_dict()``."""
+    tree = ctx.index.tree
+    module = ctx.text(module_moved(call))
+    away, home = tree.statement_of(call), tree.statement_of(back.call)
+    suite = tree.suite_of(away)
+    if home is away or tree.suite_of(home) is not suite or ctx.text(module_moved(back.call)) != module:
+        return None
+    if not _is_move(ctx, home, back.call, module):
+        return None
+    between = suite[suite.index(away) : suite.index(home)]
+    fix = ctx.fix("Save the state without moving the model", Applicability.SAFE, _FILE_HOLDS, Scope.STATEMENT)
+    if _is_move(ctx, away, call, module):
+        between = between[1:]
+        _stay(ctx, fix, away, call)
+    states: list[ast.Call] = []
+    for statement in between:
+        for node in tree.inside(statement):
+            if isinstance(node, ast.Name | ast.Attribute) and ctx.text(node) == module:
+                state = _state_of(ctx, node, call)
+                if state is None:
+                    return None  # something else is done with the model while it is on the host
+                states.append(state)
+    if not states:
+        return None
+    for state in states:
+        _take_state(ctx, fix, state, module)
+    _stay(ctx, fix, home, back.call)
+    return fix
+
+
+def module_moved(call: ast.Call) -> ast.expr:
+    """The module itself: ``model`` of ``model.eval().cpu()``."""
+    node: ast.expr = call
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        node = node.func.value
+    return node
+
+
+def _is_move(ctx: FileContext, statement: ast.stmt, call: ast.Call, module: str) -> bool:
+    """``model.cuda()``, ``model = model.cuda()`` and ``model.to(device).train()``"""
+    value = statement.value if isinstance(statement, ast.Assign | ast.Expr) else None
+    if isinstance(statement, ast.Assign) and [ctx.text(target) for target in statement.targets] != [module]:
+        return False
+    calls = 0
+    node = value
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        if node is call:
+            calls += 1
+        elif node.func.attr not in ("eval", "train"):
+            return False
+        node = node.func.value
+    return calls == 1
+
+
+def _stay(ctx: FileContext, fix: FixBuilder, statement: ast.stmt, call: ast.Call) -> None:
+    """Take the move out of its statement, or the statement with it when it does nothing else."""
+    assert isinstance(call.func, ast.Attribute)
+    alone = isinstance(statement, ast.Expr | ast.Assign) and statement.value is call
+    if alone and not isinstance(call.func.value, ast.Call):
+        fix.delete(statement)
+    else:
+        fix.replace_tail(call, call.func.value, "")
+
+
+def _state_of(ctx: FileContext, module: ast.expr, call: ast.Call) -> ast.Call | None:
+    """The call ``model.state_dict()`` or ``model.cpu().state_dict()`` around the model."""
+    value = call if call.func is ctx.index.parent(module) else module
+    attribute = ctx.index.parent(value)
+    if not isinstance(attribute, ast.Attribute) or attribute.attr != "state_dict":
+        return None
+    state = ctx.index.parent(attribute)
+    return state if isinstance(state, ast.Call) and state.func is attribute and not state.args else None
+
+
+def _take_state(ctx: FileContext, fix: FixBuilder, state: ast.Call, module: str) -> None:
+    save = ctx.index.parent(state)
+    one_process = next(ctx.index.references(*_DISTRIBUTED), None) is None
+    if (
+        one_process
+        and isinstance(save, ast.Call)
+        and ctx.index.qualified_name(save.func) == "torch.save"
+        and save.args[:1] == [state]
+        and len(save.args) == 2
+        and not save.keywords
+    ):
+        fix.rename_callee(save, f"{fix.use(_XM, alias='xm', at=save)}.save")
+        fix.replace(state, f"{module}.state_dict()")
+        return
+    fix.replace(state, f"{{name: value.cpu() for name, value in {module}.state_dict().items()}}")
+    fix.lower(Applicability.UNSAFE, "The state is fetched tensor by tensor, into a plain dictionary.")
