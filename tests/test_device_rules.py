@@ -852,3 +852,30 @@ def test_device_is_written_one_way_in_a_function() -> None:
     result = port(dedent(before).lstrip("\n"), select=("TPU0", "TPU6"))
     assert result.text.count(".to(torch_xla.device())") == 2
     assert "device = " not in result.text
+
+
+def test_model_that_is_put_on_a_gpu_by_a_map_moves_with_its_batches() -> None:
+    """Half a port, batches here and the model there, would be worse than none."""
+    before = """
+        import torch
+        from transformers import AutoModel
+
+
+        def train(batch, device="cuda"):
+            model = AutoModel.from_pretrained("gpt2", device_map="cuda")
+            return model(batch.to(device))
+        """
+    after = """
+        import torch
+        import torch_xla
+        from transformers import AutoModel
+
+
+        def train(batch, device="xla"):
+            model = AutoModel.from_pretrained("gpt2").to(device)
+            return model(batch.to(device))
+        """
+    select = (*FAMILY, "TPU804")
+    before, after = dedent(before).lstrip("\n"), dedent(after).lstrip("\n")
+    assert port(before, unsafe=False, select=select).text == before
+    assert port(before, select=select).text == after

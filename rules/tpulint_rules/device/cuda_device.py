@@ -155,6 +155,8 @@ def _lower(ctx: FileContext, fix: FixBuilder, devices: Devices, drops_reports: b
         fix.lower(Applicability.UNSAFE, "A check that ends the program without a GPU is left out.")
     elif drops_reports:
         fix.lower(Applicability.UNSAFE, "Messages about the GPU are left out.")
+    elif ctx.index.mentions(r"\bdevice_map\s*="):
+        fix.lower(Applicability.UNSAFE, "Models may still be put on a GPU by a `device_map`.")
     elif any(ctx.index.method_calls("cuda")) or ctx.index.mentions(
         r"\btorch\.cuda\.(?!is_available|is_bf16_supported)"
     ):
