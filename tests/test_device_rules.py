@@ -879,3 +879,35 @@ def test_model_that_is_put_on_a_gpu_by_a_map_moves_with_its_batches() -> None:
     before, after = dedent(before).lstrip("\n"), dedent(after).lstrip("\n")
     assert port(before, unsafe=False, select=select).text == before
     assert port(before, select=select).text == after
+
+
+def test_patterns_compare_the_device_too() -> None:
+    becomes(
+        """
+        import torch
+
+        device = "cuda"
+        match device:
+            case "cuda" | "mps":
+                model = torch.nn.Linear(1, 1).to(device)
+            case _:
+                model = torch.nn.Linear(1, 1)
+        match model.name:
+            case "cuda":
+                print(model)
+        """,
+        """
+        import torch
+        import torch_xla
+
+        device = "xla"
+        match device:
+            case "xla" | "mps":
+                model = torch.nn.Linear(1, 1).to(device)
+            case _:
+                model = torch.nn.Linear(1, 1)
+        match model.name:
+            case "cuda":
+                print(model)
+        """,
+    )

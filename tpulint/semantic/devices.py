@@ -227,6 +227,8 @@ class Devices:
         if isinstance(comparison, ast.Call):
             func = comparison.func
             return isinstance(func, ast.Attribute) and self.flow.derives(func.value)
+        if isinstance(comparison, ast.Match):
+            return self._is_whole_pattern(node) and self.flow.derives(comparison.subject)
         if not isinstance(comparison, ast.Compare) or len(comparison.ops) != 1:
             return False
         if not isinstance(comparison.ops[0], ast.Eq | ast.NotEq | ast.In | ast.NotIn):
@@ -234,6 +236,13 @@ class Devices:
         sides = [comparison.left, comparison.comparators[0]]
         other = next((side for side in sides if not self._tree.encloses(side, node)), None)
         return other is not None and self.flow.derives(other)
+
+    def _is_whole_pattern(self, node: ast.expr) -> bool:
+        """Whether ``case "cuda":`` compares the subject itself, not a part of it."""
+        pattern: ast.AST = self._tree.parents[node]
+        while isinstance(outer := self._tree.parents[pattern], ast.MatchOr):
+            pattern = outer
+        return isinstance(outer, ast.match_case)
 
     def _is_call_to(self, node: ast.AST | None, *names: str) -> bool:
         return isinstance(node, ast.Call) and self._index.qualified_name(node.func) in names

@@ -71,6 +71,8 @@ class Places:
             return Place("return", tree.function_of(parent))
         if isinstance(parent, ast.Compare):
             return Place("comparison", parent)
+        if isinstance(parent, ast.MatchValue):
+            return Place("comparison", next(a for a in tree.ancestors(parent) if isinstance(a, ast.Match)))
         if isinstance(parent, ast.List | ast.Tuple | ast.Set):
             return self._place_in_sequence(parent, node)
         if isinstance(parent, ast.arguments):
