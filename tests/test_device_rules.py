@@ -703,6 +703,11 @@ def test_several_gpus_by_number_are_reported_without_a_fix() -> None:
         "if torch.cuda.is_available():\n    torch.cuda.empty_cache()\nelif torch.xpu.is_available():\n"
         "    torch.xpu.empty_cache()\n",
         "def name(device):\n    return f'{device.type}:{device.index}'\n\nname(torch.device('cpu'))\n",
+        "table = {}\ntable['tpu'] = torch.accelerator.synchronize\n",
+        "if torch.backends.mps.is_available() and not torch.cuda.is_available():\n    print('slow')\n",
+        "if torch.cuda.is_available():\n    print('a GPU')\n",
+        "names = [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]\n",
+        "for i in range(torch.cuda.device_count()):\n    torch.cuda.set_device(i)\n",
         # guarded by a condition that stays
         "def wait(x):\n    if x.device.type == 'cuda':\n        torch.cuda.synchronize()\n",
         "def wait(x):\n    if x.device.type != 'cuda':\n        return\n    torch.cuda.synchronize()\n",

@@ -227,6 +227,10 @@ def _runs_on_cuda_only(ctx: FileContext, node: ast.expr) -> bool:
     parent = ctx.index.parent(node)
     if isinstance(parent, ast.Dict) and node in parent.values:
         return sum(isinstance(key, ast.Constant) and key.value in _BACKENDS for key in parent.keys) > 1
+    if isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Subscript):
+        key = parent.targets[0].slice  # TABLE["tpu"] = torch.accelerator.synchronize
+        if isinstance(key, ast.Constant) and key.value != "xla" and key.value in _BACKENDS:
+            return True
     return ctx.index.devices.is_guarded(node)
 
 

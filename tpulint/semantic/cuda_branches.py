@@ -46,6 +46,10 @@ class CudaBranches:
                 self._look_at(node)
             elif isinstance(node, ast.BoolOp):
                 self._look_at_operands(node)
+            elif isinstance(node, ast.For) and self._counts_gpus(node.iter):
+                self.guarded.extend(self._tree.span(statement) for statement in node.body)
+            elif isinstance(node, ast.ListComp) and self._counts_gpus(node.generators[0].iter):
+                self.guarded.append(self._tree.span(node.elt))
 
     # ---------------------------------------------------------------- names
 
@@ -119,6 +123,13 @@ class CudaBranches:
             if asks(operand):
                 self._keep([self._tree.span(later) for later in node.values[number + 1 :]], operand)
                 return
+
+    def _counts_gpus(self, turns: ast.expr) -> bool:
+        """``for i in range(torch.cuda.device_count())``: no turn without GPUs"""
+        if not isinstance(turns, ast.Call) or len(turns.args) != 1 or turns.args[0] in self._rewritten:
+            return False
+        counted = turns.args[0].func if isinstance(turns.args[0], ast.Call) else turns
+        return self._index.qualified_name(counted) == "torch.cuda.device_count"
 
     def _keep(self, spans: list[Span], test: ast.expr) -> None:
         self.guarded.extend(spans)

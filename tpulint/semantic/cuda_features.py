@@ -182,7 +182,7 @@ class CudaFeatures:
         if self.asks_cuda_only(root):
             return True  # another part of the condition asks what only CUDA can tell
         if isinstance(parent, ast.If) and parent.test is root:
-            return self.holds_only_cuda(parent.body)
+            return self.holds_only_cuda(parent.body) or all(_sets_nccl(item) for item in parent.body)
         if isinstance(parent, ast.IfExp) and parent.test is root:
             return self.mentions_cuda_only(parent.body) or self._feeds_cuda_only(parent)
         return self._feeds_cuda_only(root)
@@ -226,6 +226,13 @@ def _names_cuda(statement: ast.stmt) -> bool:
     value = statement.value if isinstance(statement, ast.Assign) else None
     text = value.value if isinstance(value, ast.Constant) else None
     return isinstance(text, str) and text != "cuda" and text.lower() == "cuda"
+
+
+def _sets_nccl(statement: ast.stmt) -> bool:
+    """``os.environ["TORCH_NCCL_BLOCKING_WAIT"] = "1"``"""
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    key = target.slice if isinstance(target, ast.Subscript) else None
+    return isinstance(key, ast.Constant) and isinstance(key.value, str) and "NCCL" in key.value
 
 
 def _is_bool(node: ast.expr) -> bool:

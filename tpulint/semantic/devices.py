@@ -9,8 +9,9 @@ from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
 from tpulint.model import Span
-from tpulint.semantic.cuda_branches import CudaBranches
+from tpulint.semantic.cuda_branches import CudaBranches, names_other_backend
 from tpulint.semantic.cuda_features import CudaFeatures
+from tpulint.semantic.cuda_features import last as last_word
 from tpulint.semantic.device_flow import DeviceFlow
 from tpulint.semantic.device_indices import DeviceIndices
 from tpulint.semantic.kinds import Kind
@@ -177,11 +178,16 @@ class Devices:
 
     def _names_cuda_beside(self, question: ast.expr) -> bool:
         """``device.type == "cuda" and is_available()``: the other half stays false, whatever the question answers."""
-        root = self.features.root(question)
-        if not isinstance(root, ast.BoolOp) or not isinstance(root.op, ast.And):
-            return False
-        for operand in root.values:
-            if isinstance(operand, ast.Compare) and not self._tree.encloses(operand, question):
+        node: ast.AST = question
+        while isinstance(node, ast.expr) and not (isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And)):
+            node = self._tree.parents[node]
+        for operand in node.values if isinstance(node, ast.BoolOp) else ():
+            if self._tree.encloses(operand, question):
+                continue
+            asks = isinstance(operand, ast.Call) and last_word(operand).endswith("available")
+            if asks and names_other_backend(self._tree.text(operand)):
+                return True  # `torch.backends.mps.is_available() and not torch.cuda.is_available()`
+            if isinstance(operand, ast.Compare):
                 sides = [operand.left, *operand.comparators]
                 texts = [s.value for s in sides if isinstance(s, ast.Constant) and isinstance(s.value, str)]
                 equal = isinstance(operand.ops[0], ast.Eq | ast.In)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING
 
 from tpulint.semantic.cuda_branches import is_named_question, names_other_backend
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
 _SKIPS = frozenset({"skipUnless", "skipIf", "skipif", "skip", "skipTest", "SkipTest", "xfail", "importorskip"})
 _ENDS = frozenset({"exit", "_exit", "quit", "abort"})
+_FEATURES = re.compile(r"quantiz|kernel|tensorrt|apex|bitsandbytes|triton|flash", re.IGNORECASE)
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
@@ -47,6 +49,10 @@ class Questions:
             return not self._is_named_answer(parent)
         if isinstance(parent, ast.If) and parent.test is root:
             taken, other = self._branches(parent, question)
+            if self._only_tells(parent, question) and names_other_backend(self._tree.text(root)):
+                return False
+            if self._speaks_of_feature(parent, question):
+                return False
             harmed = any(features.places(item) for item in branch_bodies(other))
             return harmed or not self._is_cuda_part(parent, taken, other)
         if isinstance(parent, ast.IfExp) and parent.test is root:
@@ -86,10 +92,8 @@ class Questions:
         function = self._tree.function_of(question)
         if not isinstance(parent, ast.If | ast.Assert) or parent.test is not root:
             return False
-        if isinstance(parent, ast.If) and not parent.orelse and all(_only_tells(item) for item in parent.body):
-            taken, other = self._branches(parent, question)
-            if taken is parent.body and not other:
-                return True  # `if torch.cuda.is_available(): print("a GPU")`
+        if isinstance(parent, ast.If) and self._only_tells(parent, question):
+            return True
         if function is None or self._index.definitions.calls_of(function):
             return False
         if isinstance(parent, ast.If) and not self.ends_program(question):
@@ -99,6 +103,17 @@ class Questions:
         return not self._features.places(function)
 
     # ---------------------------------------------------------------- what is harmless
+
+    def _only_tells(self, statement: ast.If, question: ast.expr) -> bool:
+        """``if torch.cuda.is_available(): print("a GPU")``"""
+        taken, other = self._branches(statement, question)
+        return taken is statement.body and not other and all(_only_tells(item) for item in taken)
+
+    def _speaks_of_feature(self, statement: ast.If, question: ast.expr) -> bool:
+        """``if not is_available(): raise RuntimeError("quantization needs a GPU")``, asked from another file."""
+        if not self.ends_program(question) or not _FEATURES.search(self._tree.text(statement.body[-1])):
+            return False
+        return self.is_alone(question)
 
     def _branches(self, statement: ast.If, question: ast.expr) -> tuple[list[ast.stmt], list[ast.stmt]]:
         """What runs where the answer is yes, and where it is no."""
