@@ -14,10 +14,9 @@ from tpulint.semantic.cuda_features import CudaFeatures
 from tpulint.semantic.cuda_features import last as last_word
 from tpulint.semantic.device_flow import DeviceFlow
 from tpulint.semantic.device_indices import DeviceIndices
-from tpulint.semantic.kinds import Kind
+from tpulint.semantic.device_numbers import DeviceNumbers
 from tpulint.semantic.places import Place
 from tpulint.semantic.questions import Questions
-from tpulint.semantic.variables import says_device
 
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
@@ -312,6 +311,11 @@ class Devices:
         given = [*call.args[1:2], *(k.value for k in call.keywords if k.arg == "index")]
         return _constant(given[0]) if given else ""
 
+    def _numbers(self) -> Iterator[Site]:
+        numbers = DeviceNumbers(self._index, self.flow, self.indices, self._torch_calls)
+        for node, argument, certain in numbers.found():
+            yield Site(node, Role.NUMBER, number=_constant(argument) if certain else "", certain=certain)
+
     def is_option_default(self, node: ast.expr) -> bool:
         """Whether a name is the default, or one of the choices, of a command line option."""
         place = self.flow.places.of(node)
@@ -327,70 +331,6 @@ class Devices:
             if isinstance(ancestor, ast.stmt):
                 return False
         return False
-
-    # ---------------------------------------------------------------- numbers
-
-    def _numbers(self) -> Iterator[Site]:
-        for argument in self._places_to_move_to():
-            if self.indices.is_number(argument) or is_index_of_tensor(argument):
-                origin = self._device_number(argument)
-                yield Site(argument if origin is None else origin, Role.NUMBER, number=_constant(argument))
-            elif self.indices.is_likely_number(argument) and not self._is_device_value(argument):
-                yield Site(argument, Role.NUMBER, certain=False)
-
-    def _places_to_move_to(self) -> Iterator[ast.expr]:
-        """Device arguments of calls where torch takes a number for a device."""
-        for call, _ in self._index.method_calls("to"):
-            given = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "device")]
-            if given and not isinstance(given[0], ast.Starred):
-                yield given[0]
-        for call, name in self._torch_calls:
-            if not name.startswith(("torch.cuda.", "torch.device", "torch.utils.")):
-                yield from (keyword.value for keyword in call.keywords if keyword.arg == "device")
-
-    def _is_device_value(self, node: ast.expr) -> bool:
-        derived = self.flow.derives(node) or self._index.xla_devices.is_device(node)
-        return derived or self._index.kind(node) is Kind.DEVICE
-
-    def _device_number(self, node: ast.expr) -> ast.expr | None:
-        """The value of a variable that is called a device and only used as one: ``device = rank % device_count()``."""
-        if not isinstance(node, ast.Name) or not says_device(node.id):
-            return None
-        bindings = self._index.names.bindings(node)
-        if len(bindings) != 1 or bindings[0].kind != "assign" or bindings[0].path or bindings[0].value is None:
-            return None
-        if (
-            isinstance(bindings[0].value, ast.Call)
-            and self._index.qualified_name(bindings[0].value.func) != "builtins.int"
-        ):
-            return None  # another rule rewrites torch.cuda.current_device()
-        loads = [load for key in self.flow.variables.keys_of(node) for load in self.flow.variables.loads(key)]
-        return bindings[0].value if all(self._takes_device(load) for load in loads) else None
-
-    def _takes_device(self, load: ast.expr) -> bool:
-        parent = self._tree.parents[load]
-        if isinstance(parent, ast.List) and isinstance(keyword := self._tree.parents[parent], ast.keyword):
-            return keyword.arg == "device_ids"
-        if (isinstance(parent, ast.keyword) and parent.arg == "output_device") or isinstance(
-            parent, ast.FormattedValue
-        ):
-            return True
-        if isinstance(parent, ast.Call) and self._index.qualified_name(parent.func) in (
-            "torch.cuda.set_device",
-            "builtins.print",
-        ):
-            return True
-        return self.flow.places.of(load).kind == "device"
-
-
-def is_index_of_tensor(node: ast.expr) -> bool:
-    """``x.get_device()``: the number of the GPU that holds x."""
-    return (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr == "get_device"
-        and not node.args
-    )
 
 
 def _branches(node: ast.expr) -> Iterator[ast.expr]:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Fix, Scope, Severity
-from tpulint.semantic.devices import Devices, Role, Site, is_index_of_tensor
+from tpulint.semantic.device_numbers import is_index_of_tensor
+from tpulint.semantic.devices import Devices, Role, Site
 
 if TYPE_CHECKING:
     from tpulint.context import Folding

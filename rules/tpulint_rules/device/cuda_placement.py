@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Span
 from tpulint.semantic import Kind
-from tpulint.semantic.devices import is_index_of_tensor
+from tpulint.semantic.device_numbers import is_index_of_tensor
 from tpulint.semantic.variables import says_device
 
 _KNOWN = (Kind.TENSOR, Kind.MODULE)

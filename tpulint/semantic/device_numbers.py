@@ -1,0 +1,95 @@
+"""Numbers given where a device is expected: ``x.to(rank)``, ``device=0``."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tpulint.semantic.kinds import Kind
+from tpulint.semantic.variables import says_device
+
+if TYPE_CHECKING:
+    from tpulint.semantic import SemanticIndex
+    from tpulint.semantic.device_flow import DeviceFlow
+    from tpulint.semantic.device_indices import DeviceIndices
+
+
+class DeviceNumbers:
+    """The numbers of one file that stand for a device."""
+
+    def __init__(
+        self,
+        index: SemanticIndex,
+        flow: DeviceFlow,
+        indices: DeviceIndices,
+        torch_calls: list[tuple[ast.Call, str]],
+    ) -> None:
+        self._index = index
+        self._tree = index.tree
+        self._flow = flow
+        self._indices = indices
+        self._torch_calls = torch_calls
+
+    def found(self) -> Iterator[tuple[ast.expr, ast.expr, bool]]:
+        """What is to be rewritten, the argument it becomes, and whether that is certainly a number."""
+        for argument in self._places_to_move_to():
+            if self._indices.is_number(argument) or is_index_of_tensor(argument):
+                origin = self._device_number(argument)
+                yield argument if origin is None else origin, argument, True
+            elif self._indices.is_likely_number(argument) and not self._is_device_value(argument):
+                yield argument, argument, False
+
+    def _places_to_move_to(self) -> Iterator[ast.expr]:
+        """Device arguments of calls where torch takes a number for a device."""
+        for call, _ in self._index.method_calls("to"):
+            given = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "device")]
+            if given and not isinstance(given[0], ast.Starred):
+                yield given[0]
+        for call, name in self._torch_calls:
+            if not name.startswith(("torch.cuda.", "torch.device", "torch.utils.")):
+                yield from (keyword.value for keyword in call.keywords if keyword.arg == "device")
+
+    def _is_device_value(self, node: ast.expr) -> bool:
+        derived = self._flow.derives(node) or self._index.xla_devices.is_device(node)
+        return derived or self._index.kind(node) is Kind.DEVICE
+
+    def _device_number(self, node: ast.expr) -> ast.expr | None:
+        """The value of a variable that is called a device and only used as one: ``device = rank % device_count()``."""
+        if not isinstance(node, ast.Name) or not says_device(node.id):
+            return None
+        bindings = self._index.names.bindings(node)
+        if len(bindings) != 1 or bindings[0].kind != "assign" or bindings[0].path or bindings[0].value is None:
+            return None
+        if (
+            isinstance(bindings[0].value, ast.Call)
+            and self._index.qualified_name(bindings[0].value.func) != "builtins.int"
+        ):
+            return None  # another rule rewrites torch.cuda.current_device()
+        loads = [load for key in self._flow.variables.keys_of(node) for load in self._flow.variables.loads(key)]
+        return bindings[0].value if all(self._takes_device(load) for load in loads) else None
+
+    def _takes_device(self, load: ast.expr) -> bool:
+        parent = self._tree.parents[load]
+        if isinstance(parent, ast.List) and isinstance(keyword := self._tree.parents[parent], ast.keyword):
+            return keyword.arg == "device_ids"
+        if (isinstance(parent, ast.keyword) and parent.arg == "output_device") or isinstance(
+            parent, ast.FormattedValue
+        ):
+            return True
+        if isinstance(parent, ast.Call) and self._index.qualified_name(parent.func) in (
+            "torch.cuda.set_device",
+            "builtins.print",
+        ):
+            return True
+        return self._flow.places.of(load).kind == "device"
+
+
+def is_index_of_tensor(node: ast.expr) -> bool:
+    """``x.get_device()``: the number of the GPU that holds x."""
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "get_device"
+        and not node.args
+    )
