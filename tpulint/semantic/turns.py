@@ -104,9 +104,15 @@ class Turns:
             return [*early, outer]
         # The update stands in a block that also reads: there the boundary has to come before the reads.
         inner = self._inner_places(anchor)
-        if inner and isinstance(anchor, ast.With | ast.AsyncWith):
+        if inner and self._always_comes_to(anchor):
             return [*early, *inner]
         return [*early, *inner, outer]
+
+    def _always_comes_to(self, anchor: ast.stmt) -> bool:
+        """Whether a turn that goes well runs the body of a block, and all its updates with it."""
+        if isinstance(anchor, ast.Try):
+            return not any(self._regions.updates_in(item) for handler in anchor.handlers for item in handler.body)
+        return isinstance(anchor, ast.With | ast.AsyncWith)
 
     def _skips(self, statement: ast.If) -> bool:
         return any(block and isinstance(block[-1], ast.Continue) for block in (statement.body, statement.orelse))
@@ -121,7 +127,9 @@ class Turns:
                 continue
             at = block.index(holders[-1])
             if isinstance(holders[-1], ast.If | ast.With | ast.Try) and self.work(holders[-1]) is Work.READ:
-                result.extend(self._inner_places(holders[-1]))
+                nested = self._inner_places(holders[-1])
+                own = nested and isinstance(holders[-1], ast.If) and self._always_comes_to(anchor)
+                result.extend([*nested, self._forward(block, holders[-1])] if own else nested)
             elif isinstance(block[-1], ast.Continue) or any(self._reads.inside(item) for item in block[at + 1 :]):
                 result.append(self._forward(block, holders[-1]))
         return result
