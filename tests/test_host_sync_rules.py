@@ -758,3 +758,198 @@ def test_read_of_something_unknown() -> None:
     text = "for x in batches:\n    score = metric(x)\n    print(score.item(), float(score))\n    loss.backward()\n"
     text += "    optimizer.step()\n    torch_xla.sync()\n"
     assert check(text) == []
+
+
+# -------------------------------------------------------------------- one transfer for all
+
+
+def test_every_read_of_a_fetched_value_uses_it() -> None:
+    """Also reads that happen rarely, decide a branch, or show a total that is no loss by name."""
+    becomes(
+        """
+        for step, x in enumerate(loader):
+            total = 0.0
+            for part in x:
+                loss = model(part.to(device)).mean()
+                total += loss.detach()
+                loss.backward()
+            norm = torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+            torch_xla.sync()
+            writer.add_scalar("loss", total, step)
+            print(f"loss {total.item():.3f} norm {norm:.3f}")
+            if step % 10 == 0:
+                logger.info("%d", int(norm))
+            if norm.item() > 10 and step > 5:
+                print(total)
+        """,
+        """
+        for step, x in enumerate(loader):
+            total = 0.0
+            for part in x:
+                loss = model(part.to(device)).mean()
+                total += loss.detach()
+                loss.backward()
+            norm = torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+            step_values = torch.stack((total, norm)).detach()
+            torch_xla.sync()
+            total_value, norm_value = step_values.tolist()
+            writer.add_scalar("loss", total_value, step)
+            print(f"loss {total_value:.3f} norm {norm_value:.3f}")
+            if step % 10 == 0:
+                logger.info("%d", int(norm_value))
+            if norm_value > 10 and step > 5:
+                print(total_value)
+        """,
+    )
+
+
+def test_variable_that_holds_the_number_anyway_is_given_it() -> None:
+    becomes(
+        """
+        for step, x in enumerate(loader):
+            output = model(x.to(device))
+            loss = output.pow(2).mean()
+            loss.backward()
+            optimizer.step()
+            torch_xla.sync()
+            loss_value = loss.item()
+            spread = output.std().item()  # of the batch
+            print(loss_value, spread)
+        """,
+        """
+        for step, x in enumerate(loader):
+            output = model(x.to(device))
+            loss = output.pow(2).mean()
+            loss.backward()
+            optimizer.step()
+            step_values = torch.stack((loss, output.std().reshape(()))).detach()
+            torch_xla.sync()
+            loss_value, output_value = step_values.tolist()
+            spread = output_value  # of the batch
+            print(loss_value, spread)
+        """,
+    )
+
+
+def test_more_values_join_those_fetched_already() -> None:
+    becomes(
+        """
+        for step, x in enumerate(loader):
+            output = model(x.to(device))
+            loss = output.pow(2).mean()
+            penalty = output.abs().mean()
+            loss.backward()
+            optimizer.step()
+            values = torch.stack((loss, output.mean())).detach()
+            torch_xla.sync()
+            loss_value, mean = values.tolist()
+            print(loss_value, mean, loss.item(), penalty.item())
+        """,
+        """
+        for step, x in enumerate(loader):
+            output = model(x.to(device))
+            loss = output.pow(2).mean()
+            penalty = output.abs().mean()
+            loss.backward()
+            optimizer.step()
+            values = torch.stack((loss, output.mean(), penalty)).detach()
+            torch_xla.sync()
+            loss_value, mean, penalty_value = values.tolist()
+            print(loss_value, mean, loss_value, penalty_value)
+        """,
+    )
+
+
+def test_values_that_change_behind_the_boundary_are_not_fetched_in_front_of_it() -> None:
+    stays(
+        """
+        for step, x in enumerate(loader):
+            loss = model(x.to(device)).mean()
+            loss.backward()
+            optimizer.step()
+            torch_xla.sync()
+            print(loss.item())
+            loss.mul_(2)
+            print(loss.item())
+        """
+    )
+
+
+# -------------------------------------------------------------------- values of functions that are not seen
+
+
+def test_results_that_are_asked_for_a_number_are_tensors() -> None:
+    """What an imported function makes of tensors is recorded in front of the boundary and read behind it."""
+    becomes(
+        """
+        from project.metrics import accuracy
+        for x, y in loader:
+            output, y = model(x.to(device)), y.to(device)
+            loss = F.cross_entropy(output, y)
+            loss.backward()
+            optimizer.step()
+            top1, top5 = accuracy(output, y, topk=(1, 5))
+            print(loss.item(), top1.item(), top5[0].item())
+        """,
+        """
+        from project.metrics import accuracy
+        for x, y in loader:
+            output, y = model(x.to(device)), y.to(device)
+            loss = F.cross_entropy(output, y)
+            loss.backward()
+            optimizer.step()
+            top1, top5 = accuracy(output, y, topk=(1, 5))
+            step_values = torch.stack((loss, top1.reshape(()), top5[0].reshape(()))).detach()
+            torch_xla.sync()
+            loss_value, top1_value, top5_0_value = step_values.tolist()
+            print(loss_value, top1_value, top5_0_value)
+        """,
+    )
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "from sklearn.metrics import f1_score\nscore = f1_score(labels, names)\nprint(score.item())",
+        "from project import measure\nscore = measure(labels)\nprint(score.item())",
+        "from project import measure\nscore = measure(output)\nprint(score)",
+    ],
+)
+def test_results_that_may_live_on_the_host_are_left_alone(use: str) -> None:
+    lines = "".join(f"    {line}\n" for line in use.splitlines())
+    loop = "for x, labels, names in loader:\n    output = model(x.to(device))\n    loss = output.mean()\n"
+    step = "    loss.backward()\n    optimizer.step()\n    torch_xla.sync()\n"
+    assert check("\n" + loop + step + lines) == []
+
+
+def test_elements_of_lists_and_dicts_are_known() -> None:
+    """What ``accuracy`` of many scripts returns: a list filled with ``append``."""
+    found = check(
+        """
+        def accuracy(output, target, topk=(1,)):
+            _, pred = output.topk(max(topk), 1, True, True)
+            correct = pred.t().eq(target.view(1, -1))
+            result = []
+            for k in topk:
+                result.append(correct[:k].reshape(-1).float().sum(0).mul_(100.0 / len(target)))
+            return result
+
+        for x, y in loader:
+            output, y = model(x.to(device)), y.to(device)
+            losses = {"class": F.cross_entropy(output, y)}
+            losses["size"] = output.pow(2).mean()
+            parts = []
+            parts.append(output.abs().mean())
+            sum(losses.values()).backward()
+            optimizer.step()
+            print(accuracy(output, y)[0].item())
+            print(losses["size"].item())
+            print(parts[0].item())
+            for name, part in losses.items():
+                print(name, part.item())
+            torch_xla.sync()
+        """
+    )
+    assert found == [("TPU101", "error")] * 4

@@ -388,6 +388,12 @@ class FixBuilder:
             return text
         return f"({text})" if isinstance(node, ast.expr) and not isinstance(node, ast.Tuple) else text
 
+    def has_comment(self, statement: ast.stmt) -> bool:
+        """Whether a comment stands on a line of a statement."""
+        source, tree = self._index.source, self._index.tree
+        rows = range(source.row(tree.start(statement)), source.row(tree.end(statement)) + 1)
+        return any("#" in source.line(row) for row in rows)
+
     def indent_of(self, statement: ast.stmt) -> str:
         """The blanks in front of a statement's first line."""
         start = self._index.tree.start(statement)

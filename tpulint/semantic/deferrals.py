@@ -113,7 +113,12 @@ class Deferrals:
         return None
 
     def _is_plain(self, statement: ast.Expr, loop: LoopNode) -> bool:
-        holder = self._index.parent(statement)
+        """Whether every turn that goes well comes to a statement."""
+        tree = self._index.tree
+        child: ast.stmt = statement
+        holder = tree.parent(child)
+        while isinstance(holder, ast.With | ast.AsyncWith | ast.Try) and tree.in_body(holder, child):
+            child, holder = holder, tree.parent(holder)
         return holder is loop or isinstance(holder, FUNCTIONS)
 
     # ---------------------------------------------------------------- what can be moved
@@ -165,6 +170,11 @@ class Deferrals:
             return None
         needed = {needed for item in moved for needed in self._reads_names(item)} - {name}
         return None if needed & (self._binds(stays) | self._mutates(stays)) else moved
+
+    def mutated_between(self, boundary: ast.stmt, statement: ast.stmt) -> set[str]:
+        """Names of objects that may change behind a boundary and in front of a later statement of its block."""
+        suite = self._index.tree.suite_of(boundary)
+        return self._mutates(suite[suite.index(boundary) + 1 : suite.index(statement)])
 
     def _is_output(self, statement: ast.stmt) -> bool:
         nodes = (statement, *self._index.tree.inside(statement, functions=False))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.reads import How, Read
 
@@ -56,6 +57,16 @@ class Scalars:
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
             return self.is_arithmetic(node.operand, reads)
         return not self._index.reads.inside(node)
+
+    def is_pure(self, call: ast.Call) -> bool:
+        """Whether a call only computes a tensor of tensors, and may do so earlier."""
+        name = self._index.qualified_name(call.func)
+        if name is not None:
+            return name.startswith("torch.") and name.removeprefix("torch.") in facts.TENSOR_METHODS
+        if not isinstance(call.func, ast.Attribute):
+            return False
+        pure = call.func.attr in facts.TENSOR_METHODS and not call.func.attr.endswith("_")
+        return pure and self._index.kind(call.func.value) is Kind.TENSOR
 
     # ---------------------------------------------------------------- dtype
 
@@ -139,9 +150,14 @@ class Scalars:
             if self._is_loss(node):
                 return True
             bindings = index.flow.reaching(node)
-            return bool(bindings) and all(
-                b.kind == "assign" and not b.path and b.value is not None and self.is_scalar(b.value, depth + 1)
-                for b in bindings
+            values = [b.value for b in bindings if b.kind in ("assign", "augment") and not b.path]
+            if not values or len(values) < len(bindings):
+                return False
+            # `total = 0.0`, and then `total += loss`
+            number = [isinstance(value, ast.Constant) for value in values]
+            return not all(number) and all(
+                is_number or (value is not None and self.is_scalar(value, depth + 1))
+                for value, is_number in zip(values, number, strict=True)
             )
         if isinstance(node, ast.BinOp):
             sides = (node.left, node.right)

@@ -7,7 +7,7 @@ from enum import IntEnum
 
 from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.definitions import Definitions
-from tpulint.semantic.kinds import Kind, Kinds
+from tpulint.semantic.kinds import Kind, Kinds, Side
 from tpulint.semantic.names import Names
 from tpulint.semantic.reads import Reads
 from tpulint.semantic.regions import Regions, StepLoop
@@ -17,6 +17,7 @@ _DEPTH = 4
 _TRAINED = (Kind.MODULE, Kind.OPTIMIZER, Kind.SCALER, Kind.SCHEDULER)
 _HARMLESS_METHODS = frozenset({"append", "update", "extend", "size", "dim", "numel", "items", "keys", "values", "get"})
 """Methods that do not look at the clock, print or read, whatever the object is."""
+_IN_PLACE = frozenset({"add_", "addcmul_", "clamp_", "copy_", "div_", "fill_", "lerp_", "mul_", "sub_", "zero_"})
 _METRICS = ("torchmetrics.", "torcheval.metrics.")
 
 
@@ -208,7 +209,18 @@ class Turns:
                 return Work.DEVICE
             if call.func.attr in _HARMLESS_METHODS:
                 return Work.DEVICE if any(kind is Kind.TENSOR for kind in arguments) else Work.HOST
-        return Work.READ
+            if call.func.attr in _IN_PLACE:
+                return Work.DEVICE
+        return Work.DEVICE if self._gives_tensor(call) else Work.READ
+
+    def _gives_tensor(self, call: ast.Call) -> bool:
+        """Whether a function that is not seen makes a tensor of tensors: ``acc1, acc5 = accuracy(output, target)``."""
+        statement = self._tree.parents[call]
+        if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+            return False
+        targets = statement.targets[0].elts if isinstance(statement.targets[0], ast.Tuple) else statement.targets
+        bound = [self._kinds.binding_value(b) for b in map(self._names.binding_at, targets) if b is not None]
+        return any(value.kind is Kind.TENSOR and value.side is Side.DEVICE for value in bound)
 
     def _is_metric(self, node: ast.expr) -> bool:
         if not isinstance(node, ast.Name):
