@@ -197,7 +197,7 @@ def test_guard_on_a_loss_that_changes_behind_it() -> None:
         """
         for step, x in enumerate(loader):
             loss = model(x.to(device)).mean()
-            loss_value = loss.detach()
+            loss_value = loss.detach().clone()
             loss /= 4
             loss.backward()
             if (step + 1) % 4 == 0:
@@ -211,6 +211,97 @@ def test_guard_on_a_loss_that_changes_behind_it() -> None:
             meters.update(loss=loss_value)
         """,
     )
+
+
+def test_what_is_kept_of_a_loss_that_changes_behind_it_is_a_copy() -> None:
+    """A detached tensor shares its memory: `loss /= 4` would change what is kept. A sum is a new tensor."""
+    becomes(
+        """
+        history = []
+        total = 0.0
+        for x in loader:
+            loss = model(x.to(device)).mean()
+            history.append(loss.item())
+            total += loss.item()
+            loss /= 4
+            loss.backward()
+            optimizer.step()
+            torch_xla.sync()
+        print(max(history), total)
+        """,
+        """
+        history = []
+        total = torch.zeros(1).to(device)
+        for x in loader:
+            loss = model(x.to(device)).mean()
+            history.append(loss.detach().clone())
+            total += loss.detach()
+            loss /= 4
+            loss.backward()
+            optimizer.step()
+            torch_xla.sync()
+        history = [value for at in range(0, len(history), 64) for value in torch.stack(history[at : at + 64]).tolist()]
+        total = total.item()
+        print(max(history), total)
+        """,
+    )
+
+
+def test_items_of_a_dict_of_lists_are_filled_behind_the_loop() -> None:
+    becomes(
+        """
+        class Trainer:
+            def train(self):
+                self.history = {"loss": [], "size": []}
+                for x in loader:
+                    output = model(x.to(device))
+                    loss = output.mean()
+                    self.history["loss"].append(loss.item())
+                    loss.backward()
+                    optimizer.step()
+                    self.history["size"].append(output.norm().item())
+        """,
+        """
+        class Trainer:
+            def train(self):
+                self.history = {"loss": [], "size": []}
+                step_loss = []
+                step_size = []
+                for x in loader:
+                    output = model(x.to(device))
+                    loss = output.mean()
+                    step_loss.append(loss.detach())
+                    loss.backward()
+                    optimizer.step()
+                    step_size.append(output.norm().detach())
+                    torch_xla.sync()
+                self.history["loss"].extend(
+                    value
+                    for at in range(0, len(step_loss), 64)
+                    for value in torch.stack(step_loss[at : at + 64]).tolist()
+                )
+                self.history["size"].extend(
+                    value
+                    for at in range(0, len(step_size), 64)
+                    for value in torch.stack(step_size[at : at + 64]).tolist()
+                )
+        """,
+    )
+
+
+def test_dict_of_lists_that_is_looked_at_in_the_loop_is_left_alone() -> None:
+    for look in ("show(history)", "print(history['loss'][-1])", "history[name].append(0.0)"):
+        text = f"""
+        history = {{"loss": []}}
+        for x in loader:
+            loss = model(x.to(device)).mean()
+            loss.backward()
+            optimizer.step()
+            torch_xla.sync()
+            history["loss"].append(loss.item())
+            {look}
+        """
+        stays(text)
 
 
 STEP_FUNCTION = """

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.kinds import Kind
+from tpulint.semantic.names import Binding
 from tpulint.semantic.reads import How, Read
 
 if TYPE_CHECKING:
@@ -139,6 +140,39 @@ class Scalars:
             return bool(returned) and all(self.is_detached(value, depth + 1) for value in returned)
         return False
 
+    # ---------------------------------------------------------------- change
+
+    def may_change(self, tensor: ast.expr) -> bool:
+        """Whether a tensor may be changed in place later in the turn: ``loss /= 4``, an updated parameter."""
+        index, root = self._index, tensor
+        while isinstance(root, ast.Attribute | ast.Subscript) or _is_alias(root):
+            if isinstance(root, ast.Attribute) and any(
+                self._is_parameter(b) for b in index.flow.reaching_attribute(root)
+            ):
+                return True
+            assert isinstance(root, ast.Attribute | ast.Subscript | ast.Call)
+            root = root.func if isinstance(root, ast.Call) else root.value
+        if not isinstance(root, ast.Name):
+            return False  # computed here
+        begin = index.span(root).start
+        for binding in index.names.bindings(root):
+            if binding.kind == "augment" and index.span(binding.node).start > begin:
+                return True
+        for call, receiver in index.method_calls(*facts.IN_PLACE_METHODS):
+            if isinstance(receiver, ast.Name) and receiver.id == root.id and index.span(call).start > begin:
+                return True
+        # What lives longer than the turn, such as a parameter, may be changed by anybody.
+        holder = index.tree.loop_of(root)
+        return holder is not None and any(
+            binding.kind == "assign" and not index.tree.encloses(holder, binding.node)
+            for binding in index.flow.reaching(root)
+        )
+
+    def _is_parameter(self, binding: Binding) -> bool:
+        value = binding.value
+        made = self._index.qualified_name(value.func) if isinstance(value, ast.Call) else None
+        return binding.kind == "augment" or made == "torch.nn.Parameter"
+
     # ---------------------------------------------------------------- shape
 
     def is_scalar(self, node: ast.expr, depth: int = 0) -> bool:
@@ -193,3 +227,9 @@ class Scalars:
                 if not call.args and isinstance(receiver, ast.Name)
             }
         return (self._index.function_of(node), node.id) in self._losses
+
+
+def _is_alias(node: ast.expr) -> bool:
+    """Whether a call only gives another view of a tensor."""
+    views = ("detach", "view", "reshape", "squeeze", "unsqueeze", "flatten")
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in views

@@ -17,7 +17,6 @@ _DEPTH = 4
 _TRAINED = (Kind.MODULE, Kind.OPTIMIZER, Kind.SCALER, Kind.SCHEDULER)
 _HARMLESS_METHODS = frozenset({"append", "update", "extend", "size", "dim", "numel", "items", "keys", "values", "get"})
 """Methods that do not look at the clock, print or read, whatever the object is."""
-_IN_PLACE = frozenset({"add_", "addcmul_", "clamp_", "copy_", "div_", "fill_", "lerp_", "mul_", "sub_", "zero_"})
 _METRICS = ("torchmetrics.", "torcheval.metrics.")
 
 
@@ -209,7 +208,7 @@ class Turns:
                 return Work.DEVICE
             if call.func.attr in _HARMLESS_METHODS:
                 return Work.DEVICE if any(kind is Kind.TENSOR for kind in arguments) else Work.HOST
-            if call.func.attr in _IN_PLACE:
+            if call.func.attr in facts.IN_PLACE_METHODS:
                 return Work.DEVICE
         return Work.DEVICE if self._gives_tensor(call) else Work.READ
 

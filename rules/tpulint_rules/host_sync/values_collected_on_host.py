@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
@@ -13,6 +14,8 @@ from tpulint_rules.host_sync._device_values import keep_on_device, short, torch_
 REASON = "Until the end of the loop the list holds tensors, and what is added to the values is added in float32."
 CHUNK = 64
 """Tensors stacked at a time: compiling one stack of thousands takes minutes."""
+WIDTH = 120
+"""Lines longer than this are broken."""
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
@@ -53,7 +56,9 @@ def collect_on_device(
     target = index.text(filled.target)
     name = target
     if not filled.is_new:
-        name = index.names.fresh(f"step_{target.rpartition('.')[2]}", filled.loop)
+        name = index.names.fresh(f"step_{_identifier(filled.target)}", filled.loop)
+        while f"{name} = []" in before:
+            name += "_"
         before.append(f"{name} = []")
         for call in filled.appends:
             fix.replace(call.func, f"{name}.append")
@@ -61,5 +66,17 @@ def collect_on_device(
         keep_on_device(fix, index, read, "" if index.scalars.is_scalar(read.tensor) else ".reshape(())")
     at, value = index.names.fresh("at", filled.loop), index.names.fresh("value", filled.loop)
     chunk = f"{torch}.stack({name}[{at} : {at} + {CHUNK}]).tolist()"
-    numbers = f"{value} for {at} in range(0, len({name}), {CHUNK}) for {value} in {chunk}"
-    after.append(f"{target} = [{numbers}]" if filled.is_new else f"{target}.extend({numbers})")
+    parts = [value, f"for {at} in range(0, len({name}), {CHUNK})", f"for {value} in {chunk}"]
+    opening, closing = (f"{target} = [", "]") if filled.is_new else (f"{target}.extend(", ")")
+    line = opening + " ".join(parts) + closing
+    if len(fix.indent_of(filled.loop)) + len(line) > WIDTH:
+        line = "\n".join([opening, *(f"    {part}" for part in parts), closing])
+    after.append(line)
+
+
+def _identifier(target: ast.expr) -> str:
+    """A name for a list: ``loss`` for ``self.history["loss"]``."""
+    if isinstance(target, ast.Subscript):
+        key = target.slice.value if isinstance(target.slice, ast.Constant) else None
+        return str(key) if isinstance(key, str) and key.isidentifier() else _identifier(target.value)
+    return target.attr if isinstance(target, ast.Attribute) else target.id if isinstance(target, ast.Name) else "values"
