@@ -17,7 +17,7 @@ from tpulint.model import FileResult
 from tpulint.source import SourceFile
 
 CATALOGUE = load()
-FAMILY = ("TPU101", "TPU102", "TPU103", "TPU104", "TPU105", "TPU106", "TPU107", "TPU301", "TPU302")
+FAMILY = ("TPU101", "TPU102", "TPU103", "TPU104", "TPU105", "TPU106", "TPU107", "TPU108", "TPU301", "TPU302")
 SETUP = """\
 import math
 import sys
@@ -1044,3 +1044,229 @@ def test_elements_of_lists_and_dicts_are_known() -> None:
         """
     )
     assert found == [("TPU101", "error")] * 4
+
+
+# -------------------------------------------------------------------- statements that move
+
+
+def test_statements_that_move_keep_their_order() -> None:
+    """Together with a branch that needs the value: all use the one that is fetched."""
+    becomes(
+        """
+        best = float("inf")
+        running = None
+        for step, x in enumerate(loader):
+            loss = model(x.to(device)).mean()
+            if step % 5 == 0:
+                print("step", step, "loss", loss.item())
+            running = loss.item() if running is None else 0.9 * running + 0.1 * loss.item()
+            if loss.item() < best:
+                best = loss.item()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """,
+        """
+        best = float("inf")
+        running = None
+        for step, x in enumerate(loader):
+            loss = model(x.to(device)).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            torch_xla.sync()
+            loss_value = loss.item()
+            if step % 5 == 0:
+                print("step", step, "loss", loss_value)
+            running = loss_value if running is None else 0.9 * running + 0.1 * loss_value
+            if loss_value < best:
+                best = loss_value
+        """,
+    )
+
+
+@pytest.mark.parametrize(
+    "between",
+    ["if len(history) > 5: optimizer.zero_grad()", "history = []", "loss = loss * 2", "count(history)"],
+)
+def test_statement_that_others_depend_on_stays(between: str) -> None:
+    text = f"""
+        for x in loader:
+            loss = model(x.to(device)).mean()
+            history.put(loss.item())
+            {between}
+            loss.backward()
+            optimizer.step()
+            torch_xla.sync()
+        """
+    stays(text, left=["TPU101"])
+
+
+def test_what_is_bound_in_front_of_a_statement_moves_along_or_stays() -> None:
+    becomes(
+        """
+        for x in loader:
+            output = model(x.to(device))
+            loss = output.mean()
+            print(loss.item())
+            spread = output.std()
+            scale = 2
+            print(spread.item() * scale)
+            loss.backward()
+            optimizer.step()
+            torch_xla.sync()
+        """,
+        """
+        for x in loader:
+            output = model(x.to(device))
+            loss = output.mean()
+            spread = output.std()
+            scale = 2
+            loss.backward()
+            optimizer.step()
+            step_values = torch.stack((loss, spread.reshape(()))).detach()
+            torch_xla.sync()
+            loss_value, spread_value = step_values.tolist()
+            print(loss_value)
+            print(spread_value * scale)
+        """,
+    )
+
+
+METER = """
+class Meter:
+    def __init__(self):
+        self.sum = self.count = self.avg = 0
+
+    def update(self, val, n=1):
+        self.sum += val * n
+        self.count += n
+        self.avg = self.sum / self.count
+
+criterion = torch.nn.CrossEntropyLoss()
+"""
+
+
+def test_meter_is_given_numbers_not_vectors() -> None:
+    """A tensor of one dimension cannot be formatted with ``:.3f``; of what is one number nothing needs to be taken."""
+    becomes(
+        METER
+        + """
+losses, tops = Meter(), Meter()
+for step, (x, y) in enumerate(loader):
+    output, y = model(x.to(device)), y.to(device)
+    loss = criterion(output, y)
+    top = output.argmax(1).eq(y).float().sum(0, keepdim=True)
+    losses.update(loss.item(), len(x))
+    tops.update(top.item(), len(x))
+    loss.backward()
+    optimizer.step()
+    if step % 10 == 0:
+        print(f"{losses.avg:.3f} {tops.avg:.3f}")
+""",
+        METER
+        + """
+losses, tops = Meter(), Meter()
+for step, (x, y) in enumerate(loader):
+    output, y = model(x.to(device)), y.to(device)
+    loss = criterion(output, y)
+    top = output.argmax(1).eq(y).float().sum(0, keepdim=True)
+    losses.update(loss.detach(), len(x))
+    tops.update(top.detach().reshape(()), len(x))
+    loss.backward()
+    optimizer.step()
+    torch_xla.sync()
+    if step % 10 == 0:
+        print(f"{losses.avg:.3f} {tops.avg:.3f}")
+""",
+    )
+
+
+# -------------------------------------------------------------------- NumPy
+
+
+def test_accuracy_that_numpy_computes_is_one_of_the_values_fetched() -> None:
+    becomes(
+        """
+        import numpy as np
+        for x, y in loader:
+            output, y = model(x.to(device)), y.to(device)
+            loss = F.cross_entropy(output, y)
+            pred = np.concatenate([output.data.cpu().numpy(), output.detach().cpu().numpy()], axis=0)
+            gt = np.concatenate([y.data.cpu().numpy(), y.cpu().numpy()], axis=0)
+            acc = np.mean(np.argmax(pred, axis=1) == gt)
+            loss.backward()
+            optimizer.step()
+            print("%f acc %d%%" % (loss.item(), 100 * acc))
+        """,
+        """
+        for x, y in loader:
+            output, y = model(x.to(device)), y.to(device)
+            loss = F.cross_entropy(output, y)
+            pred = torch.cat([output.data, output.detach()], dim=0)
+            gt = torch.cat([y.data, y], dim=0)
+            acc = torch.mean((torch.argmax(pred, dim=1) == gt).float())
+            loss.backward()
+            optimizer.step()
+            step_values = torch.stack((loss, acc)).detach()
+            torch_xla.sync()
+            loss_value, acc_value = step_values.tolist()
+            print("%f acc %d%%" % (loss_value, 100 * acc_value))
+        """,
+    )
+
+
+def test_totals_of_what_numpy_computes_stay_on_the_device() -> None:
+    becomes(
+        """
+        import numpy as np
+        right = 0
+        total = 0.0
+        for x, y in loader:
+            output, y = model(x.to(device)), y.to(device)
+            loss = F.cross_entropy(output, y)
+            loss.backward()
+            optimizer.step()
+            pred = output.detach().cpu().numpy().argmax(axis=1)
+            right += np.sum(pred == y.cpu().numpy())
+            total += loss.data.cpu().numpy() * len(x)
+        print(right, total)
+        """,
+        """
+        right = torch.zeros(1, dtype=torch.long).to(device)
+        total = torch.zeros(1).to(device)
+        for x, y in loader:
+            output, y = model(x.to(device)), y.to(device)
+            loss = F.cross_entropy(output, y)
+            loss.backward()
+            optimizer.step()
+            pred = output.detach().argmax(dim=1)
+            right += torch.sum(pred == y)
+            total += loss.data * len(x)
+            torch_xla.sync()
+        right = right.item()
+        total = total.item()
+        print(right, total)
+        """,
+    )
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "kept.append(pred)\nprint(np.mean(pred))",  # the array is needed
+        "print(np.median(pred))",  # torch means something else by it
+        "print(np.mean(pred, axis=0, keepdims=True))",
+        "print(np.max(pred, axis=1).mean())",  # torch gives positions too
+        "print(scipy.stats.mode(pred).mode)",
+        "show = lambda: np.mean(pred)\nshow()",
+        "pred[0] = 0\nprint(np.mean(pred))",
+        "for row in pred:\n    print(row)",
+        "print(pred.mean().round(3), pred)",
+    ],
+)
+def test_arrays_that_are_needed_are_copied(use: str) -> None:
+    loop = "\nimport numpy as np\nimport scipy.stats\nfor x in loader:\n    output = model(x.to(device))\n"
+    step = "    output.mean().backward()\n    optimizer.step()\n    torch_xla.sync()\n"
+    copy = "    pred = output.detach().cpu().numpy()\n" + "".join(f"    {line}\n" for line in use.splitlines())
+    stays(loop + step + copy)
