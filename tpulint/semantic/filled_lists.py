@@ -24,6 +24,8 @@ class FilledList(NamedTuple):
     reads: tuple[Read, ...]
     is_new: bool
     """Whether the list is made empty right in front of the loop, so that it can hold tensors itself meanwhile."""
+    gates: tuple[ast.If, ...] = ()
+    """Blocks that open now and then and look at the list: there it has to hold numbers."""
 
 
 class FilledLists:
@@ -85,15 +87,21 @@ class FilledLists:
         if not isinstance(root, ast.Name):
             return None
         receivers = {call.func.value for call in appends if isinstance(call.func, ast.Attribute)}
+        gates: list[ast.If] = []
         for region in (loop, *index.regions.functions_in(loop)):
             for node in index.tree.inside(region, functions=True):
                 if isinstance(node, ast.Return) and region is loop:
                     return None
-                if node not in receivers and index.parent(node) not in receivers and self._may_be(node, target):
+                if node in receivers or index.parent(node) in receivers or not self._may_be(node, target):
+                    continue
+                gate = index.regions.gate_of(node)
+                if not isinstance(gate, ast.If) or index.function_of(node) is not index.function_of(loop):
                     return None
-        return FilledList(
-            loop, target, tuple(appends), tuple(reads), isinstance(target, ast.Name) and self._is_new(loop, target)
-        )
+                gates.append(gate)
+        is_new = isinstance(target, ast.Name) and not gates and self._is_new(loop, target)
+        found = sorted(dict.fromkeys(gates), key=index.span)
+        outer = [gate for gate in found if not any(index.tree.encloses(o, gate) for o in found if o is not gate)]
+        return FilledList(loop, target, tuple(appends), tuple(reads), is_new, tuple(outer))
 
     def _may_be(self, node: ast.AST, target: ast.expr) -> bool:
         """Whether an expression may stand for the list: the same variable or attribute, or what holds the item."""
