@@ -1311,3 +1311,52 @@ def test_arrays_that_are_needed_are_copied(use: str) -> None:
     step = "    output.mean().backward()\n    optimizer.step()\n    torch_xla.sync()\n"
     copy = "    pred = output.detach().cpu().numpy()\n" + "".join(f"    {line}\n" for line in use.splitlines())
     stays(loop + step + copy)
+
+
+def test_tensors_of_containers_are_fetched_together() -> None:
+    """By loops, comprehensions and generators; of tensors that may have a dimension the one number is taken."""
+    setting = """
+        for step, x in enumerate(loader):
+            output = model(x.to(device))
+            losses = {"a": output.mean(), "b": output.pow(2).mean()}
+            losses["a"].backward()
+            optimizer.step()
+        """
+    for container, before, stacked, after in (
+        ("losses", "for k, v in losses.items(): writer.add_scalar(k, v.item(), step)", "list(losses.values())",
+         "for k, v in zip(losses, step_values.tolist()): writer.add_scalar(k, v, step)"),
+        ("losses", "print(sum(v.item() for v in losses.values()))", "list(losses.values())",
+         "print(sum(step_values.tolist()))"),
+        ("losses", "print(' '.join(f'{k} {v:.3f}' for k, v in losses.items()))", "list(losses.values())",
+         "print(' '.join(f'{k} {v:.3f}' for k, v in zip(losses, step_values.tolist())))"),
+        ("losses", "show({f'train/{k}': float(v) for k, v in losses.items()})", "list(losses.values())",
+         "show({f'train/{k}': v for k, v in zip(losses, step_values.tolist())})"),
+    ):  # fmt: skip
+        assert container in before
+        sync = "    torch_xla.sync()\n"
+        stack = f"    step_values = torch.stack({stacked}).detach()\n"
+        becomes(dedent(setting) + f"{sync}    {before}\n", dedent(setting) + f"{stack}{sync}    {after}\n")
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "print({k: v.item() for k, v in losses.items() if v.dim() == 0})",
+        "print({k: v.detach().max() for k, v in losses.items()})",
+        "if step > 5: print({k: v.item() for k, v in losses.items()})",
+        "for k, v in losses.items(): print(v.item(), v.dtype)",
+        "losses['c'] = output.std()\n    print({k: v.item() for k, v in losses.items()})",
+    ],
+)
+def test_containers_of_which_more_is_needed(use: str) -> None:
+    stays(
+        f"""
+for step, x in enumerate(loader):
+    output = model(x.to(device))
+    losses = {{"a": output.mean(), "b": output.pow(2).mean()}}
+    losses["a"].backward()
+    optimizer.step()
+    torch_xla.sync()
+    {use}
+"""
+    )

@@ -58,7 +58,7 @@ class BatchedReads:
             (read, statement)
             for statement in rest
             for read in index.reads.inside(statement)
-            if self._is_ready(read.tensor, boundary, statement)
+            if self.is_ready(read.tensor, boundary, statement)
         ]
         always = [
             read
@@ -96,7 +96,7 @@ class BatchedReads:
             child = ancestor
         return True
 
-    def _is_ready(self, tensor: ast.expr, boundary: ast.Expr, statement: ast.stmt) -> bool:
+    def is_ready(self, tensor: ast.expr, boundary: ast.Expr, statement: ast.stmt) -> bool:
         """Whether an expression has the value it is read with at the boundary already."""
         index = self._index
         at = index.span(boundary).start

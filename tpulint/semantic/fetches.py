@@ -27,26 +27,27 @@ class Fetches:
         self._index = index
 
     def behind(self, boundary: ast.Expr) -> Fetch | None:
-        """The fetch right behind a boundary of what is stacked right in front of it."""
+        """The fetch right behind a boundary of what is stacked in front of it."""
         suite = self._index.tree.suite_of(boundary)
         at = suite.index(boundary)
-        if at == 0 or at + 1 == len(suite):
+        statement = suite[at + 1] if at + 1 < len(suite) else None
+        if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Call):
             return None
-        stacked, statement = suite[at - 1], suite[at + 1]
-        if not isinstance(stacked, ast.Assign) or not isinstance(statement, ast.Assign):
+        targets, func = statement.targets[0], statement.value.func
+        if not isinstance(targets, ast.Tuple) or not isinstance(func, ast.Attribute) or func.attr != "tolist":
             return None
-        source, targets = stacked.targets[0], statement.targets[0]
-        call = statement.value
-        if not isinstance(source, ast.Name) or not isinstance(targets, ast.Tuple) or not isinstance(call, ast.Call):
-            return None
-        func = call.func
-        if not isinstance(func, ast.Attribute) or func.attr != "tolist" or not isinstance(func.value, ast.Name):
-            return None
-        stack = self._stack(stacked.value)
+        stack = self._stacked(func.value, suite[:at])
         names = [item.id for item in targets.elts if isinstance(item, ast.Name)]
-        if func.value.id != source.id or stack is None or not len(names) == len(stack.elts) == len(targets.elts):
+        if stack is None or not len(names) == len(stack.elts) == len(targets.elts):
             return None
         return Fetch(statement, stack, dict(zip(map(_dump, stack.elts), names, strict=True)))
+
+    def _stacked(self, node: ast.expr, front: list[ast.stmt]) -> ast.Tuple | ast.List | None:
+        """The tensors that a variable holds, as stacked in front of the boundary."""
+        reaching = self._index.flow.reaching(node) if isinstance(node, ast.Name) else ()
+        if len(reaching) != 1 or reaching[0].statement not in front or reaching[0].path or reaching[0].value is None:
+            return None
+        return self._stack(reaching[0].value)
 
     def _stack(self, node: ast.expr) -> ast.Tuple | ast.List | None:
         """The tensors in ``torch.stack((a, b)).detach()``."""

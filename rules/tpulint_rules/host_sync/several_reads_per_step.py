@@ -11,6 +11,7 @@ from tpulint.semantic import Read, SemanticIndex, StepLoop
 from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.batched_reads import ReadGroup
 from tpulint.semantic.fetches import Fetch
+from tpulint.semantic.item_reads import ItemReads, find_item_reads
 from tpulint_rules.host_sync._device_values import short, torch_text
 
 REASON = "The numbers are stacked as one dtype, and a tensor that was printed whole is printed as a number."
@@ -21,6 +22,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     index = ctx.index
     for loop in (*index.step_loops, *index.regions.evaluation_loops):
         group = index.batched_reads.of(loop)
+        if isinstance(loop, StepLoop):
+            yield from _reads_of_items(ctx, loop)
         if group is None:
             continue
         fix = ctx.fix("Fetch the values together", Applicability.UNSAFE, REASON, Scope.EXPRESSION)
@@ -36,6 +39,57 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             )
             certainty = Certainty.CERTAIN if read.certain else Certainty.LIKELY
             yield ctx.finding(read.node, message, fix, certainty=certainty)
+
+
+def _reads_of_items(ctx: FileContext, loop: StepLoop) -> Iterator[Finding]:
+    """Tensors of a container that are read one by one."""
+    for items in find_item_reads(ctx.index, loop):
+        fix = ctx.fix("Fetch the values together", Applicability.UNSAFE, REASON, Scope.EXPRESSION)
+        fetch_items(fix, ctx.index, items)
+        for read in items.reads:
+            yield ctx.finding(
+                read.node,
+                f"the values of `{short(ctx.text(items.container))}` are fetched one by one in every step",
+                fix,
+                certainty=Certainty.CERTAIN if read.certain else Certainty.LIKELY,
+            )
+
+
+def fetch_items(fix: FixBuilder, index: SemanticIndex, items: ItemReads) -> None:
+    """All tensors of a container stacked in front of the boundary, and their numbers gone through behind it."""
+    torch, container = torch_text(fix, index, items.boundary), index.text(items.container)
+    tensors = f"{container}.values()" if items.method else container
+    stack = index.names.fresh("step_values", items.boundary)
+    value = "value" if container != "value" else "item"
+    listed = f"[{value}.reshape(()) for {value} in {tensors}]"
+    if items.are_scalars:
+        listed = f"list({tensors})" if items.method else tensors
+    fix.insert_before(items.boundary, f"{stack} = {torch}.stack({listed}).detach()")
+    numbers = f"{stack}.tolist()"
+    pairs = f"zip({container}, {numbers})"
+    node = items.node
+    header = node if isinstance(node, ast.For) else node.generators[0]
+    if (
+        isinstance(node, ast.ListComp | ast.GeneratorExp)
+        and items.reads[0].node is node.elt
+        and items.method != "items"
+    ):
+        # The parentheses of a call belong to the generator in it.
+        fix.replace(node, f"({numbers})" if isinstance(node, ast.GeneratorExp) else numbers)
+    elif isinstance(node, ast.DictComp) and _is_same_dict(node, header, items.reads[0]):
+        fix.replace(node, f"dict({pairs})")
+    else:
+        fix.replace(header.iter, pairs if items.method == "items" else numbers)
+        for read in items.reads:
+            fix.replace(read.node, index.text(read.tensor))
+
+
+def _is_same_dict(node: ast.DictComp, header: ast.For | ast.comprehension, read: Read) -> bool:
+    """Whether a comprehension gives the dict it goes through, with numbers for tensors."""
+    if not isinstance(header.target, ast.Tuple) or node.value is not read.node:
+        return False
+    key = header.target.elts[0]
+    return isinstance(key, ast.Name) and isinstance(node.key, ast.Name) and node.key.id == key.id
 
 
 def fetch_together(fix: FixBuilder, index: SemanticIndex, group: ReadGroup) -> None:
