@@ -1360,3 +1360,102 @@ for step, x in enumerate(loader):
     {use}
 """
     )
+
+
+def test_long_lists_of_values_are_broken_into_lines() -> None:
+    names = [f"penalty_of_the_generator_number_{at}" for at in range(4)]
+    made = "".join(f"    {name} = output.pow({at}).mean()\n" for at, name in enumerate(names))
+    shown = ", ".join(f"{name}.item()" for name in names)
+    begin = "\nfor step, x in enumerate(loader):\n    output = model(x.to(device))\n"
+    update = f"    {names[0]}.backward()\n    optimizer.step()\n"
+    fetched = "".join(f"        {name},\n" for name in names)
+    values = "".join(f"        {name}_value,\n" for name in names)
+    becomes(
+        f"{begin}{made}{update}    print({shown})\n",
+        f"{begin}{made}{update}    step_values = torch.stack((\n{fetched}    )).detach()\n    torch_xla.sync()\n"
+        f"    (\n{values}    ) = step_values.tolist()\n    print({', '.join(f'{name}_value' for name in names)})\n",
+    )
+
+
+def test_function_that_returns_several_values() -> None:
+    """Each is read where it is needed, be it now and then or behind the loop."""
+    becomes(
+        """
+        def test(x, y):
+            with torch.no_grad():
+                output = model(x)
+                loss = F.cross_entropy(output, y)
+            return loss.item(), (output.argmax(1) == y).sum().item() / len(y), len(y)
+
+        for step, (x, y) in enumerate(loader):
+            x, y = x.to(device), y.to(device)
+            F.cross_entropy(model(x), y).backward()
+            optimizer.step()
+            loss, accuracy, count = test(x, y)
+            if step % 10 == 0:
+                print(f"{loss:.3f} {accuracy:.3f} {count}")
+        """,
+        """
+        def test(x, y):
+            with torch.no_grad():
+                output = model(x)
+                loss = F.cross_entropy(output, y)
+            return loss.detach(), (output.argmax(1) == y).sum() / len(y), len(y)
+
+        for step, (x, y) in enumerate(loader):
+            x, y = x.to(device), y.to(device)
+            F.cross_entropy(model(x), y).backward()
+            optimizer.step()
+            loss, accuracy, count = test(x, y)
+            torch_xla.sync()
+            if step % 10 == 0:
+                print(f"{loss.item():.3f} {accuracy.item():.3f} {count}")
+        """,
+    )
+
+
+def test_values_fetched_together_in_an_evaluation_are_its_one_read() -> None:
+    becomes(
+        """
+        model.eval()
+        with torch.no_grad():
+            for x in loader:
+                output = model(x.to(device))
+                print(output.mean().item(), output.std().item())
+        """,
+        """
+        model.eval()
+        with torch.no_grad():
+            for x in loader:
+                output = model(x.to(device))
+                step_values = torch.stack((output.mean(), output.std().reshape(()))).detach()
+                torch_xla.sync()
+                output_value, output_value_2 = step_values.tolist()
+                print(output_value, output_value_2)
+        """,
+    )
+
+
+def test_what_moves_leaves_no_double_blank_line() -> None:
+    becomes(
+        """
+        for x in loader:
+            loss = model(x.to(device)).mean()
+
+            # what it costs
+            print(loss.item())
+
+            loss.backward()
+            optimizer.step()
+        """,
+        """
+        for x in loader:
+            loss = model(x.to(device)).mean()
+
+            loss.backward()
+            optimizer.step()
+            torch_xla.sync()
+            # what it costs
+            print(loss.item())
+        """,
+    )

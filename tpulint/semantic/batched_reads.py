@@ -49,6 +49,15 @@ class BatchedReads:
             self._memo[node] = None if boundary is None else self._group(boundary, pace)
         return self._memo[node]
 
+    def fetched_in(self, loop: LoopNode) -> list[Read]:
+        """The one transfer right behind the boundary of an evaluation loop: ``values = stacked.tolist()``."""
+        boundary = self._index.deferrals.evaluation_boundary(loop)
+        suite = [] if boundary is None else self._index.tree.suite_of(boundary)
+        behind = suite[suite.index(boundary) + 1 :][:1] if boundary is not None else []
+        reads = [read for statement in behind for read in self._index.reads.inside(statement)]
+        whole = len(reads) == 1 and isinstance(behind[0], ast.Assign) and behind[0].value is reads[0].node
+        return reads if whole else []
+
     def _group(self, boundary: ast.Expr, pace: Pace) -> ReadGroup | None:
         index = self._index
         suite = index.tree.suite_of(boundary)

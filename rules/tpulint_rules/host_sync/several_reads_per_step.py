@@ -14,6 +14,8 @@ from tpulint.semantic.fetches import Fetch
 from tpulint.semantic.item_reads import ItemReads, find_item_reads
 from tpulint_rules.host_sync._device_values import short, torch_text
 
+WIDTH = 120
+"""Lines longer than this are broken."""
 REASON = "The numbers are stacked as one dtype, and a tensor that was printed whole is printed as a number."
 
 
@@ -105,10 +107,11 @@ def fetch_together(fix: FixBuilder, index: SemanticIndex, group: ReadGroup) -> N
         fix.insert_after(group.boundary, f"{names[0]} = {fix.text(group.tensors[0])}.item()")
     else:
         stack = index.names.fresh("step_values", group.boundary)
-        items = ", ".join(_item(fix, index, tensor) for tensor in group.tensors)
+        items = [_item(fix, index, tensor) for tensor in group.tensors]
         torch = torch_text(fix, index, group.boundary)
-        fix.insert_before(group.boundary, f"{stack} = {torch}.stack(({items})).detach()")
-        fix.insert_after(group.boundary, f"{', '.join(names)} = {stack}.tolist()")
+        width = WIDTH - len(fix.indent_of(group.boundary))
+        fix.insert_before(group.boundary, _line(f"{stack} = {torch}.stack(", items, ").detach()", width))
+        fix.insert_after(group.boundary, _line("", names, f" = {stack}.tolist()", width))
     is_stacked = group.fetch is not None or len(names) > 1
     for read in group.reads:
         statement = index.statement_of(read.node)
@@ -119,6 +122,16 @@ def fetch_together(fix: FixBuilder, index: SemanticIndex, group: ReadGroup) -> N
             fix.replace(read.tensor, name)
         else:
             fix.replace(read.node, f"int({name})" if is_stacked and index.scalars.is_integer(read.tensor) else name)
+
+
+def _line(opening: str, items: list[str], closing: str, width: int) -> str:
+    """A line with a tuple in it, broken where it would be too long."""
+    text = ", ".join(items)
+    line = f"{opening}({text}){closing}" if opening else f"{text}{closing}"
+    if len(line) <= width:
+        return line
+    lines = [f"{opening}(", *(f"    {item}," for item in items), f"){closing}"]
+    return "\n".join(lines)
 
 
 def _name_for(

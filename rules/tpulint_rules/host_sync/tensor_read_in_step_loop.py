@@ -86,8 +86,8 @@ def _kept(ctx: FileContext, read: Read, loop: StepLoop) -> FixBuilder | None:
         )
         for item in returned.reads:
             keep_on_device(fix, ctx.index, item)
-        for call in returned.calls:
-            fix.append(call, ".item()")
+        for number in returned.numbers:
+            fix.append(number, ".item()")
         return fix
     metered = ctx.index.meters.of(read)
     return None if metered is None else give_tensor(ctx, metered)
@@ -152,7 +152,8 @@ def _statement_beside(index: SemanticIndex, read: Read, boundary: ast.Expr) -> a
 def _evaluation_reads(ctx: FileContext, node: LoopNode, hows: tuple[How, ...]) -> Iterator[Finding]:
     index = ctx.index
     group = index.batched_reads.of(node)
-    taken = reads_kept_elsewhere(index) | {read.node for read in (group.reads if group else ())}
+    fetched = index.batched_reads.fetched_in(node)
+    taken = reads_kept_elsewhere(index) | {read.node for read in (*(group.reads if group else ()), *fetched)}
     for read in index.reads.inside(node):
         if read.how not in hows or read.use is Use.BRANCH or read.node in taken:
             continue
