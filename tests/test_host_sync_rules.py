@@ -17,7 +17,7 @@ from tpulint.model import FileResult
 from tpulint.source import SourceFile
 
 CATALOGUE = load()
-FAMILY = ("TPU101", "TPU102", "TPU103", "TPU104", "TPU105", "TPU106", "TPU107", "TPU301", "TPU302")
+FAMILY = ("TPU101", "TPU102", "TPU103", "TPU104", "TPU105", "TPU106", "TPU107", "TPU108", "TPU301", "TPU302")
 SETUP = """\
 import math
 import sys
@@ -197,7 +197,7 @@ def test_guard_on_a_loss_that_changes_behind_it() -> None:
         """
         for step, x in enumerate(loader):
             loss = model(x.to(device)).mean()
-            loss_value = loss.detach()
+            loss_value = loss.detach().clone()
             loss /= 4
             loss.backward()
             if (step + 1) % 4 == 0:
@@ -211,6 +211,138 @@ def test_guard_on_a_loss_that_changes_behind_it() -> None:
             meters.update(loss=loss_value)
         """,
     )
+
+
+def test_what_is_kept_of_a_loss_that_changes_behind_it_is_a_copy() -> None:
+    """A detached tensor shares its memory: `loss /= 4` would change what is kept. A sum is a new tensor."""
+    becomes(
+        """
+        history = []
+        total = 0.0
+        for x in loader:
+            loss = model(x.to(device)).mean()
+            history.append(loss.item())
+            total += loss.item()
+            loss /= 4
+            loss.backward()
+            optimizer.step()
+            torch_xla.sync()
+        print(max(history), total)
+        """,
+        """
+        history = []
+        total = torch.zeros(1).to(device)
+        for x in loader:
+            loss = model(x.to(device)).mean()
+            history.append(loss.detach().clone())
+            total += loss.detach()
+            loss /= 4
+            loss.backward()
+            optimizer.step()
+            torch_xla.sync()
+        history = [value for at in range(0, len(history), 64) for value in torch.stack(history[at : at + 64]).tolist()]
+        total = total.item()
+        print(max(history), total)
+        """,
+    )
+
+
+def test_items_of_a_dict_of_lists_are_filled_behind_the_loop() -> None:
+    becomes(
+        """
+        class Trainer:
+            def train(self):
+                self.history = {"loss": [], "size": []}
+                for x in loader:
+                    output = model(x.to(device))
+                    loss = output.mean()
+                    self.history["loss"].append(loss.item())
+                    loss.backward()
+                    optimizer.step()
+                    self.history["size"].append(output.norm().item())
+        """,
+        """
+        class Trainer:
+            def train(self):
+                self.history = {"loss": [], "size": []}
+                step_loss = []
+                step_size = []
+                for x in loader:
+                    output = model(x.to(device))
+                    loss = output.mean()
+                    step_loss.append(loss.detach())
+                    loss.backward()
+                    optimizer.step()
+                    step_size.append(output.norm().detach())
+                    torch_xla.sync()
+                self.history["loss"].extend(
+                    value
+                    for at in range(0, len(step_loss), 64)
+                    for value in torch.stack(step_loss[at : at + 64]).tolist()
+                )
+                self.history["size"].extend(
+                    value
+                    for at in range(0, len(step_size), 64)
+                    for value in torch.stack(step_size[at : at + 64]).tolist()
+                )
+        """,
+    )
+
+
+def test_list_that_is_looked_at_now_and_then_holds_numbers_there() -> None:
+    becomes(
+        """
+        losses = []
+        for step, x in enumerate(loader):
+            loss = model(x.to(device)).mean()
+            loss.backward()
+            optimizer.step()
+            torch_xla.sync()
+            losses.append(loss.item())
+            if step % 10 == 0:
+                print(sum(losses[-10:]) / 10)
+        print(max(losses))
+        """,
+        """
+        losses = []
+        step_losses = []
+        for step, x in enumerate(loader):
+            loss = model(x.to(device)).mean()
+            loss.backward()
+            optimizer.step()
+            torch_xla.sync()
+            step_losses.append(loss.detach())
+            if step % 10 == 0:
+                losses.extend(
+                    value
+                    for at in range(0, len(step_losses), 64)
+                    for value in torch.stack(step_losses[at : at + 64]).tolist()
+                )
+                step_losses.clear()
+                print(sum(losses[-10:]) / 10)
+        losses.extend(
+            value
+            for at in range(0, len(step_losses), 64)
+            for value in torch.stack(step_losses[at : at + 64]).tolist()
+        )
+        print(max(losses))
+        """,
+    )
+
+
+def test_dict_of_lists_that_is_looked_at_in_the_loop_is_left_alone() -> None:
+    for look in ("show(history)", "print(history['loss'][-1])", "history[name].append(0.0)"):
+        text = f"""
+        history = {{"loss": []}}
+        for x in loader:
+            loss = model(x.to(device)).mean()
+            loss.backward()
+            optimizer.step()
+            torch_xla.sync()
+            history["loss"].append(loss.item())
+            {look}
+        """
+        stays(text)
 
 
 STEP_FUNCTION = """
@@ -758,3 +890,572 @@ def test_read_of_something_unknown() -> None:
     text = "for x in batches:\n    score = metric(x)\n    print(score.item(), float(score))\n    loss.backward()\n"
     text += "    optimizer.step()\n    torch_xla.sync()\n"
     assert check(text) == []
+
+
+# -------------------------------------------------------------------- one transfer for all
+
+
+def test_every_read_of_a_fetched_value_uses_it() -> None:
+    """Also reads that happen rarely, decide a branch, or show a total that is no loss by name."""
+    becomes(
+        """
+        for step, x in enumerate(loader):
+            total = 0.0
+            for part in x:
+                loss = model(part.to(device)).mean()
+                total += loss.detach()
+                loss.backward()
+            norm = torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+            torch_xla.sync()
+            writer.add_scalar("loss", total, step)
+            print(f"loss {total.item():.3f} norm {norm:.3f}")
+            if step % 10 == 0:
+                logger.info("%d", int(norm))
+            if norm.item() > 10 and step > 5:
+                print(total)
+        """,
+        """
+        for step, x in enumerate(loader):
+            total = 0.0
+            for part in x:
+                loss = model(part.to(device)).mean()
+                total += loss.detach()
+                loss.backward()
+            norm = torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+            step_values = torch.stack((total, norm)).detach()
+            torch_xla.sync()
+            total_value, norm_value = step_values.tolist()
+            writer.add_scalar("loss", total_value, step)
+            print(f"loss {total_value:.3f} norm {norm_value:.3f}")
+            if step % 10 == 0:
+                logger.info("%d", int(norm_value))
+            if norm_value > 10 and step > 5:
+                print(total_value)
+        """,
+    )
+
+
+def test_variable_that_holds_the_number_anyway_is_given_it() -> None:
+    becomes(
+        """
+        for step, x in enumerate(loader):
+            output = model(x.to(device))
+            loss = output.pow(2).mean()
+            loss.backward()
+            optimizer.step()
+            torch_xla.sync()
+            loss_value = loss.item()
+            spread = output.std().item()  # of the batch
+            print(loss_value, spread)
+        """,
+        """
+        for step, x in enumerate(loader):
+            output = model(x.to(device))
+            loss = output.pow(2).mean()
+            loss.backward()
+            optimizer.step()
+            step_values = torch.stack((loss, output.std().reshape(()))).detach()
+            torch_xla.sync()
+            loss_value, output_value = step_values.tolist()
+            spread = output_value  # of the batch
+            print(loss_value, spread)
+        """,
+    )
+
+
+def test_more_values_join_those_fetched_already() -> None:
+    becomes(
+        """
+        for step, x in enumerate(loader):
+            output = model(x.to(device))
+            loss = output.pow(2).mean()
+            penalty = output.abs().mean()
+            loss.backward()
+            optimizer.step()
+            values = torch.stack((loss, output.mean())).detach()
+            torch_xla.sync()
+            loss_value, mean = values.tolist()
+            print(loss_value, mean, loss.item(), penalty.item())
+        """,
+        """
+        for step, x in enumerate(loader):
+            output = model(x.to(device))
+            loss = output.pow(2).mean()
+            penalty = output.abs().mean()
+            loss.backward()
+            optimizer.step()
+            values = torch.stack((loss, output.mean(), penalty)).detach()
+            torch_xla.sync()
+            loss_value, mean, penalty_value = values.tolist()
+            print(loss_value, mean, loss_value, penalty_value)
+        """,
+    )
+
+
+def test_values_that_change_behind_the_boundary_are_not_fetched_in_front_of_it() -> None:
+    stays(
+        """
+        for step, x in enumerate(loader):
+            loss = model(x.to(device)).mean()
+            loss.backward()
+            optimizer.step()
+            torch_xla.sync()
+            print(loss.item())
+            loss.mul_(2)
+            print(loss.item())
+        """
+    )
+
+
+# -------------------------------------------------------------------- values of functions that are not seen
+
+
+def test_results_that_are_asked_for_a_number_are_tensors() -> None:
+    """What an imported function makes of tensors is recorded in front of the boundary and read behind it."""
+    becomes(
+        """
+        from project.metrics import accuracy
+        for x, y in loader:
+            output, y = model(x.to(device)), y.to(device)
+            loss = F.cross_entropy(output, y)
+            loss.backward()
+            optimizer.step()
+            top1, top5 = accuracy(output, y, topk=(1, 5))
+            print(loss.item(), top1.item(), top5[0].item())
+        """,
+        """
+        from project.metrics import accuracy
+        for x, y in loader:
+            output, y = model(x.to(device)), y.to(device)
+            loss = F.cross_entropy(output, y)
+            loss.backward()
+            optimizer.step()
+            top1, top5 = accuracy(output, y, topk=(1, 5))
+            step_values = torch.stack((loss, top1.reshape(()), top5[0].reshape(()))).detach()
+            torch_xla.sync()
+            loss_value, top1_value, top5_0_value = step_values.tolist()
+            print(loss_value, top1_value, top5_0_value)
+        """,
+    )
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "from sklearn.metrics import f1_score\nscore = f1_score(labels, names)\nprint(score.item())",
+        "from project import measure\nscore = measure(labels)\nprint(score.item())",
+        "from project import measure\nscore = measure(output)\nprint(score)",
+    ],
+)
+def test_results_that_may_live_on_the_host_are_left_alone(use: str) -> None:
+    lines = "".join(f"    {line}\n" for line in use.splitlines())
+    loop = "for x, labels, names in loader:\n    output = model(x.to(device))\n    loss = output.mean()\n"
+    step = "    loss.backward()\n    optimizer.step()\n    torch_xla.sync()\n"
+    assert check("\n" + loop + step + lines) == []
+
+
+def test_elements_of_lists_and_dicts_are_known() -> None:
+    """What ``accuracy`` of many scripts returns: a list filled with ``append``."""
+    found = check(
+        """
+        def accuracy(output, target, topk=(1,)):
+            _, pred = output.topk(max(topk), 1, True, True)
+            correct = pred.t().eq(target.view(1, -1))
+            result = []
+            for k in topk:
+                result.append(correct[:k].reshape(-1).float().sum(0).mul_(100.0 / len(target)))
+            return result
+
+        for x, y in loader:
+            output, y = model(x.to(device)), y.to(device)
+            losses = {"class": F.cross_entropy(output, y)}
+            losses["size"] = output.pow(2).mean()
+            parts = []
+            parts.append(output.abs().mean())
+            sum(losses.values()).backward()
+            optimizer.step()
+            print(accuracy(output, y)[0].item())
+            print(losses["size"].item())
+            print(parts[0].item())
+            for name, part in losses.items():
+                print(name, part.item())
+            torch_xla.sync()
+        """
+    )
+    assert found == [("TPU101", "error")] * 4
+
+
+# -------------------------------------------------------------------- statements that move
+
+
+def test_statements_that_move_keep_their_order() -> None:
+    """Together with a branch that needs the value: all use the one that is fetched."""
+    becomes(
+        """
+        best = float("inf")
+        running = None
+        for step, x in enumerate(loader):
+            loss = model(x.to(device)).mean()
+            if step % 5 == 0:
+                print("step", step, "loss", loss.item())
+            running = loss.item() if running is None else 0.9 * running + 0.1 * loss.item()
+            if loss.item() < best:
+                best = loss.item()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """,
+        """
+        best = float("inf")
+        running = None
+        for step, x in enumerate(loader):
+            loss = model(x.to(device)).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            torch_xla.sync()
+            loss_value = loss.item()
+            if step % 5 == 0:
+                print("step", step, "loss", loss_value)
+            running = loss_value if running is None else 0.9 * running + 0.1 * loss_value
+            if loss_value < best:
+                best = loss_value
+        """,
+    )
+
+
+@pytest.mark.parametrize(
+    "between",
+    ["if len(history) > 5: optimizer.zero_grad()", "history = []", "loss = loss * 2", "count(history)"],
+)
+def test_statement_that_others_depend_on_stays(between: str) -> None:
+    text = f"""
+        for x in loader:
+            loss = model(x.to(device)).mean()
+            history.put(loss.item())
+            {between}
+            loss.backward()
+            optimizer.step()
+            torch_xla.sync()
+        """
+    stays(text, left=["TPU101"])
+
+
+def test_what_is_bound_in_front_of_a_statement_moves_along_or_stays() -> None:
+    becomes(
+        """
+        for x in loader:
+            output = model(x.to(device))
+            loss = output.mean()
+            print(loss.item())
+            spread = output.std()
+            scale = 2
+            print(spread.item() * scale)
+            loss.backward()
+            optimizer.step()
+            torch_xla.sync()
+        """,
+        """
+        for x in loader:
+            output = model(x.to(device))
+            loss = output.mean()
+            spread = output.std()
+            scale = 2
+            loss.backward()
+            optimizer.step()
+            step_values = torch.stack((loss, spread.reshape(()))).detach()
+            torch_xla.sync()
+            loss_value, spread_value = step_values.tolist()
+            print(loss_value)
+            print(spread_value * scale)
+        """,
+    )
+
+
+METER = """
+class Meter:
+    def __init__(self):
+        self.sum = self.count = self.avg = 0
+
+    def update(self, val, n=1):
+        self.sum += val * n
+        self.count += n
+        self.avg = self.sum / self.count
+
+criterion = torch.nn.CrossEntropyLoss()
+"""
+
+
+def test_meter_is_given_numbers_not_vectors() -> None:
+    """A tensor of one dimension cannot be formatted with ``:.3f``; of what is one number nothing needs to be taken."""
+    becomes(
+        METER
+        + """
+losses, tops = Meter(), Meter()
+for step, (x, y) in enumerate(loader):
+    output, y = model(x.to(device)), y.to(device)
+    loss = criterion(output, y)
+    top = output.argmax(1).eq(y).float().sum(0, keepdim=True)
+    losses.update(loss.item(), len(x))
+    tops.update(top.item(), len(x))
+    loss.backward()
+    optimizer.step()
+    if step % 10 == 0:
+        print(f"{losses.avg:.3f} {tops.avg:.3f}")
+""",
+        METER
+        + """
+losses, tops = Meter(), Meter()
+for step, (x, y) in enumerate(loader):
+    output, y = model(x.to(device)), y.to(device)
+    loss = criterion(output, y)
+    top = output.argmax(1).eq(y).float().sum(0, keepdim=True)
+    losses.update(loss.detach(), len(x))
+    tops.update(top.detach().reshape(()), len(x))
+    loss.backward()
+    optimizer.step()
+    torch_xla.sync()
+    if step % 10 == 0:
+        print(f"{losses.avg:.3f} {tops.avg:.3f}")
+""",
+    )
+
+
+# -------------------------------------------------------------------- NumPy
+
+
+def test_accuracy_that_numpy_computes_is_one_of_the_values_fetched() -> None:
+    becomes(
+        """
+        import numpy as np
+        for x, y in loader:
+            output, y = model(x.to(device)), y.to(device)
+            loss = F.cross_entropy(output, y)
+            pred = np.concatenate([output.data.cpu().numpy(), output.detach().cpu().numpy()], axis=0)
+            gt = np.concatenate([y.data.cpu().numpy(), y.cpu().numpy()], axis=0)
+            acc = np.mean(np.argmax(pred, axis=1) == gt)
+            loss.backward()
+            optimizer.step()
+            print("%f acc %d%%" % (loss.item(), 100 * acc))
+        """,
+        """
+        for x, y in loader:
+            output, y = model(x.to(device)), y.to(device)
+            loss = F.cross_entropy(output, y)
+            pred = torch.cat([output.data, output.detach()], dim=0)
+            gt = torch.cat([y.data, y], dim=0)
+            acc = torch.mean((torch.argmax(pred, dim=1) == gt).float())
+            loss.backward()
+            optimizer.step()
+            step_values = torch.stack((loss, acc)).detach()
+            torch_xla.sync()
+            loss_value, acc_value = step_values.tolist()
+            print("%f acc %d%%" % (loss_value, 100 * acc_value))
+        """,
+    )
+
+
+def test_totals_of_what_numpy_computes_stay_on_the_device() -> None:
+    becomes(
+        """
+        import numpy as np
+        right = 0
+        total = 0.0
+        for x, y in loader:
+            output, y = model(x.to(device)), y.to(device)
+            loss = F.cross_entropy(output, y)
+            loss.backward()
+            optimizer.step()
+            pred = output.detach().cpu().numpy().argmax(axis=1)
+            right += np.sum(pred == y.cpu().numpy())
+            total += loss.data.cpu().numpy() * len(x)
+        print(right, total)
+        """,
+        """
+        right = torch.zeros(1, dtype=torch.long).to(device)
+        total = torch.zeros(1).to(device)
+        for x, y in loader:
+            output, y = model(x.to(device)), y.to(device)
+            loss = F.cross_entropy(output, y)
+            loss.backward()
+            optimizer.step()
+            pred = output.detach().argmax(dim=1)
+            right += torch.sum(pred == y)
+            total += loss.data * len(x)
+            torch_xla.sync()
+        right = right.item()
+        total = total.item()
+        print(right, total)
+        """,
+    )
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "kept.append(pred)\nprint(np.mean(pred))",  # the array is needed
+        "print(np.median(pred))",  # torch means something else by it
+        "print(np.mean(pred, axis=0, keepdims=True))",
+        "print(np.max(pred, axis=1).mean())",  # torch gives positions too
+        "print(scipy.stats.mode(pred).mode)",
+        "show = lambda: np.mean(pred)\nshow()",
+        "pred[0] = 0\nprint(np.mean(pred))",
+        "for row in pred:\n    print(row)",
+        "print(pred.mean().round(3), pred)",
+    ],
+)
+def test_arrays_that_are_needed_are_copied(use: str) -> None:
+    loop = "\nimport numpy as np\nimport scipy.stats\nfor x in loader:\n    output = model(x.to(device))\n"
+    step = "    output.mean().backward()\n    optimizer.step()\n    torch_xla.sync()\n"
+    copy = "    pred = output.detach().cpu().numpy()\n" + "".join(f"    {line}\n" for line in use.splitlines())
+    stays(loop + step + copy)
+
+
+def test_tensors_of_containers_are_fetched_together() -> None:
+    """By loops, comprehensions and generators; of tensors that may have a dimension the one number is taken."""
+    setting = """
+        for step, x in enumerate(loader):
+            output = model(x.to(device))
+            losses = {"a": output.mean(), "b": output.pow(2).mean()}
+            losses["a"].backward()
+            optimizer.step()
+        """
+    for container, before, stacked, after in (
+        ("losses", "for k, v in losses.items(): writer.add_scalar(k, v.item(), step)", "list(losses.values())",
+         "for k, v in zip(losses, step_values.tolist()): writer.add_scalar(k, v, step)"),
+        ("losses", "print(sum(v.item() for v in losses.values()))", "list(losses.values())",
+         "print(sum(step_values.tolist()))"),
+        ("losses", "print(' '.join(f'{k} {v:.3f}' for k, v in losses.items()))", "list(losses.values())",
+         "print(' '.join(f'{k} {v:.3f}' for k, v in zip(losses, step_values.tolist())))"),
+        ("losses", "show({f'train/{k}': float(v) for k, v in losses.items()})", "list(losses.values())",
+         "show({f'train/{k}': v for k, v in zip(losses, step_values.tolist())})"),
+    ):  # fmt: skip
+        assert container in before
+        sync = "    torch_xla.sync()\n"
+        stack = f"    step_values = torch.stack({stacked}).detach()\n"
+        becomes(dedent(setting) + f"{sync}    {before}\n", dedent(setting) + f"{stack}{sync}    {after}\n")
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "print({k: v.item() for k, v in losses.items() if v.dim() == 0})",
+        "print({k: v.detach().max() for k, v in losses.items()})",
+        "if step > 5: print({k: v.item() for k, v in losses.items()})",
+        "for k, v in losses.items(): print(v.item(), v.dtype)",
+        "losses['c'] = output.std()\n    print({k: v.item() for k, v in losses.items()})",
+    ],
+)
+def test_containers_of_which_more_is_needed(use: str) -> None:
+    stays(
+        f"""
+for step, x in enumerate(loader):
+    output = model(x.to(device))
+    losses = {{"a": output.mean(), "b": output.pow(2).mean()}}
+    losses["a"].backward()
+    optimizer.step()
+    torch_xla.sync()
+    {use}
+"""
+    )
+
+
+def test_long_lists_of_values_are_broken_into_lines() -> None:
+    names = [f"penalty_of_the_generator_number_{at}" for at in range(4)]
+    made = "".join(f"    {name} = output.pow({at}).mean()\n" for at, name in enumerate(names))
+    shown = ", ".join(f"{name}.item()" for name in names)
+    begin = "\nfor step, x in enumerate(loader):\n    output = model(x.to(device))\n"
+    update = f"    {names[0]}.backward()\n    optimizer.step()\n"
+    fetched = "".join(f"        {name},\n" for name in names)
+    values = "".join(f"        {name}_value,\n" for name in names)
+    becomes(
+        f"{begin}{made}{update}    print({shown})\n",
+        f"{begin}{made}{update}    step_values = torch.stack((\n{fetched}    )).detach()\n    torch_xla.sync()\n"
+        f"    (\n{values}    ) = step_values.tolist()\n    print({', '.join(f'{name}_value' for name in names)})\n",
+    )
+
+
+def test_function_that_returns_several_values() -> None:
+    """Each is read where it is needed, be it now and then or behind the loop."""
+    becomes(
+        """
+        def test(x, y):
+            with torch.no_grad():
+                output = model(x)
+                loss = F.cross_entropy(output, y)
+            return loss.item(), (output.argmax(1) == y).sum().item() / len(y), len(y)
+
+        for step, (x, y) in enumerate(loader):
+            x, y = x.to(device), y.to(device)
+            F.cross_entropy(model(x), y).backward()
+            optimizer.step()
+            loss, accuracy, count = test(x, y)
+            if step % 10 == 0:
+                print(f"{loss:.3f} {accuracy:.3f} {count}")
+        """,
+        """
+        def test(x, y):
+            with torch.no_grad():
+                output = model(x)
+                loss = F.cross_entropy(output, y)
+            return loss.detach(), (output.argmax(1) == y).sum() / len(y), len(y)
+
+        for step, (x, y) in enumerate(loader):
+            x, y = x.to(device), y.to(device)
+            F.cross_entropy(model(x), y).backward()
+            optimizer.step()
+            loss, accuracy, count = test(x, y)
+            torch_xla.sync()
+            if step % 10 == 0:
+                print(f"{loss.item():.3f} {accuracy.item():.3f} {count}")
+        """,
+    )
+
+
+def test_values_fetched_together_in_an_evaluation_are_its_one_read() -> None:
+    becomes(
+        """
+        model.eval()
+        with torch.no_grad():
+            for x in loader:
+                output = model(x.to(device))
+                print(output.mean().item(), output.std().item())
+        """,
+        """
+        model.eval()
+        with torch.no_grad():
+            for x in loader:
+                output = model(x.to(device))
+                step_values = torch.stack((output.mean(), output.std().reshape(()))).detach()
+                torch_xla.sync()
+                output_value, output_value_2 = step_values.tolist()
+                print(output_value, output_value_2)
+        """,
+    )
+
+
+def test_what_moves_leaves_no_double_blank_line() -> None:
+    becomes(
+        """
+        for x in loader:
+            loss = model(x.to(device)).mean()
+
+            # what it costs
+            print(loss.item())
+
+            loss.backward()
+            optimizer.step()
+        """,
+        """
+        for x in loader:
+            loss = model(x.to(device)).mean()
+
+            loss.backward()
+            optimizer.step()
+            torch_xla.sync()
+            # what it costs
+            print(loss.item())
+        """,
+    )

@@ -348,6 +348,72 @@ def test_skipped_micro_batches() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "rest",
+    [
+        ["except RuntimeError:", "    continue"],
+        ["except RuntimeError:", "    optimizer.zero_grad()", "print('next')"],
+        ["finally:", "    optimizer.zero_grad()"],
+    ],
+)
+def test_update_and_read_in_a_try_have_one_boundary(rest: list[str]) -> None:
+    """A turn that goes well passes the boundary in the block; one that fails has no update to end."""
+    before = dedent(
+        """
+        import torch
+        import torch_xla
+
+        model = torch.nn.Linear(4, 4).to(torch_xla.device())
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for x in loader:
+            try:
+                loss = model(x.to(torch_xla.device())).mean()
+                loss.backward()
+                optimizer.step()
+                print(loss.item())
+        """
+    ) + "".join(f"    {line}\n" for line in rest)
+    step = "        optimizer.step()\n"
+    becomes(before, before.replace(step, step + "        torch_xla.sync()\n"))
+
+
+def test_try_whose_handler_updates_keeps_a_boundary_behind_it() -> None:
+    becomes(
+        """
+        import torch
+        import torch_xla
+
+        model = torch.nn.Linear(4, 4).to(torch_xla.device())
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for x in loader:
+            loss = model(x.to(torch_xla.device())).mean()
+            loss.backward()
+            try:
+                optimizer.step()
+                print(loss.item())
+            except RuntimeError:
+                optimizer.step()
+        """,
+        """
+        import torch
+        import torch_xla
+
+        model = torch.nn.Linear(4, 4).to(torch_xla.device())
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for x in loader:
+            loss = model(x.to(torch_xla.device())).mean()
+            loss.backward()
+            try:
+                optimizer.step()
+                torch_xla.sync()
+                print(loss.item())
+            except RuntimeError:
+                optimizer.step()
+            torch_xla.sync()
+        """,
+    )
+
+
 def test_block_that_updates_and_goes_on_with_the_next_turn() -> None:
     becomes(
         """

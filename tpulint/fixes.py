@@ -75,7 +75,7 @@ class FixBuilder:
         """The finished fix; None when it is impossible or empty. Overlapping edits make it impossible."""
         if not self.possible or not self._edits:
             return None
-        edits = sorted(set(self._edits))
+        edits = self._without_double_blanks(sorted(set(self._edits)))
         if _balance("".join(edit.text for edit in edits)) != self._removed_balance(edits):
             return None  # part of a call in parentheses of its own: half of them would be left
         for left, right in pairwise(edits):
@@ -84,6 +84,23 @@ class FixBuilder:
         return Fix(
             self.title, tuple(edits), tuple(dict.fromkeys(self._needs)), self.applicability, self.reason, self.scope
         )
+
+    def _without_double_blanks(self, edits: list[Edit]) -> list[Edit]:
+        """The edits, where lines that go from between two blank lines take one of these with them."""
+        source, result, first = self._index.source, list(edits), 0
+        while first < len(edits):
+            last = first
+            while last + 1 < len(edits) and edits[last + 1].span.start == edits[last].span.end:
+                last += 1
+            start, end = edits[first].span.start, edits[last].span.end
+            row, following = source.row(start), self._past_newline(self._line_end(end))
+            goes = all(edit.text == "" for edit in edits[first : last + 1]) and edits[last].deletes_from is not None
+            whole = start == source.line_starts[row - 1] and source.text[end - 1 : end] in ("\n", "\r")
+            between = row > 1 and not source.line(row - 1).strip() and not source.text[end:following].strip()
+            if goes and whole and between and following > end:
+                result[last] = edits[last]._replace(span=Span(edits[last].span.start, following))
+            first = last + 1
+        return result
 
     def _removed_balance(self, edits: Sequence[Edit]) -> tuple[int, ...]:
         text = self._index.source.text
@@ -387,6 +404,12 @@ class FixBuilder:
         if isinstance(node, _ATOMS) and "\n" not in text:
             return text
         return f"({text})" if isinstance(node, ast.expr) and not isinstance(node, ast.Tuple) else text
+
+    def has_comment(self, statement: ast.stmt) -> bool:
+        """Whether a comment stands on a line of a statement."""
+        source, tree = self._index.source, self._index.tree
+        rows = range(source.row(tree.start(statement)), source.row(tree.end(statement)) + 1)
+        return any("#" in source.line(row) for row in rows)
 
     def indent_of(self, statement: ast.stmt) -> str:
         """The blanks in front of a statement's first line."""

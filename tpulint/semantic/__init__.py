@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from tpulint.semantic.devices import Devices
     from tpulint.semantic.filled_lists import FilledLists
     from tpulint.semantic.held_values import HeldValues
+    from tpulint.semantic.host_arrays import HostArithmetic
     from tpulint.semantic.launches import Launches
     from tpulint.semantic.loaders import Loaders
     from tpulint.semantic.masks import Masks
@@ -88,6 +89,7 @@ class SemanticIndex:
         self._batched_reads: BatchedReads | None = None
         self._filled_lists: FilledLists | None = None
         self._held_values: HeldValues | None = None
+        self._host_arithmetic: HostArithmetic | None = None
         self._guards: Guards | None = None
         self._turn_code: TurnCode | None = None
         self._masks: Masks | None = None
@@ -206,6 +208,15 @@ class SemanticIndex:
 
             self._changing_numbers = ChangingNumbers(self)
         return self._changing_numbers
+
+    @property
+    def host_arithmetic(self) -> HostArithmetic:
+        """NumPy arithmetic on copies of device tensors."""
+        if self._host_arithmetic is None:
+            from tpulint.semantic.host_arrays import HostArithmetic
+
+            self._host_arithmetic = HostArithmetic(self)
+        return self._host_arithmetic
 
     @property
     def scalars(self) -> Scalars:

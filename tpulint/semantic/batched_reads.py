@@ -5,21 +5,28 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, NamedTuple
 
-from tpulint.semantic.reads import How, Read, Use
+from tpulint.semantic.fetches import Fetch, Fetches
+from tpulint.semantic.reads import How, Read
 from tpulint.semantic.regions import Pace, StepLoop
 from tpulint.semantic.tree import LoopNode
 
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 
+_CONDITIONS = (ast.If, ast.IfExp, ast.BoolOp, ast.For, ast.While, ast.Try, ast.comprehension)
+
 
 class ReadGroup(NamedTuple):
-    """Reads of single numbers that all happen in every turn."""
+    """Reads behind a boundary whose values can be fetched there once and for all."""
 
     boundary: ast.Expr
     reads: tuple[Read, ...]
     tensors: tuple[ast.expr, ...]
-    """The different tensors that are read, in order of position."""
+    """The different tensors that are read in every turn and not fetched yet, in order of position."""
+    fetch: Fetch | None
+    """Values that are fetched behind the boundary already."""
+    names: dict[ast.Assign, ast.expr]
+    """Statements ``x = tensor.item()`` that can go when the variable is given its number with the others."""
 
 
 class BatchedReads:
@@ -27,6 +34,7 @@ class BatchedReads:
 
     def __init__(self, index: SemanticIndex) -> None:
         self._index = index
+        self._fetches = Fetches(index)
         self._memo: dict[LoopNode, ReadGroup | None] = {}
 
     def of(self, loop: StepLoop | LoopNode) -> ReadGroup | None:
@@ -34,60 +42,115 @@ class BatchedReads:
         node = loop.node if isinstance(loop, StepLoop) else loop
         if node not in self._memo:
             deferrals = self._index.deferrals
-            is_step = isinstance(loop, StepLoop)
-            boundary = (
-                deferrals.boundary_statement(loop)
-                if isinstance(loop, StepLoop)
-                else deferrals.evaluation_boundary(loop)
-            )
-            self._memo[node] = (
-                None if boundary is None else self._group(boundary, Pace.STEP if is_step else Pace.EVALUATION)
-            )
+            if isinstance(loop, StepLoop):
+                boundary, pace = deferrals.boundary_statement(loop), Pace.STEP
+            else:
+                boundary, pace = deferrals.evaluation_boundary(loop), Pace.EVALUATION
+            self._memo[node] = None if boundary is None else self._group(boundary, pace)
         return self._memo[node]
+
+    def fetched_in(self, loop: LoopNode) -> list[Read]:
+        """The one transfer right behind the boundary of an evaluation loop: ``values = stacked.tolist()``."""
+        boundary = self._index.deferrals.evaluation_boundary(loop)
+        suite = [] if boundary is None else self._index.tree.suite_of(boundary)
+        behind = suite[suite.index(boundary) + 1 :][:1] if boundary is not None else []
+        reads = [read for statement in behind for read in self._index.reads.inside(statement)]
+        whole = len(reads) == 1 and isinstance(behind[0], ast.Assign) and behind[0].value is reads[0].node
+        return reads if whole else []
 
     def _group(self, boundary: ast.Expr, pace: Pace) -> ReadGroup | None:
         index = self._index
         suite = index.tree.suite_of(boundary)
-        reads: list[Read] = []
-        for statement in suite[suite.index(boundary) + 1 :]:
-            for read in index.reads.inside(statement):
-                if index.pace_of(read.node) is pace and self._is_plain(read, statement, boundary):
-                    reads.append(read)
+        rest = suite[suite.index(boundary) + 1 :]
+        fetch = self._fetches.behind(boundary)
+        ready = [
+            (read, statement)
+            for statement in rest
+            for read in index.reads.inside(statement)
+            if self.is_ready(read.tensor, boundary, statement)
+        ]
+        always = [
+            read
+            for read, statement in ready
+            if index.pace_of(read.node) is pace and self._is_unconditional(read, statement) and self._is_number(read)
+        ]
+        known = {} if fetch is None else fetch.values
         tensors: dict[str, ast.expr] = {}
-        for read in reads:
-            tensors.setdefault(ast.dump(read.tensor), read.tensor)
-        return ReadGroup(boundary, tuple(reads), tuple(tensors.values())) if len(reads) > 1 else None
+        for read in always:
+            if ast.dump(read.tensor) not in known:
+                tensors.setdefault(ast.dump(read.tensor), read.tensor)
+        served = {*known, *tensors}
+        # What is fetched anyway serves every other read of the same tensor, however rarely it happens.
+        reads = [read for read, _ in ready if ast.dump(read.tensor) in served and self._may_be_number(read)]
+        if fetch is not None:
+            reads = [read for read in reads if index.statement_of(read.node) is not fetch.statement]
+        if not reads or (not known and len(reads) < 2):
+            return None
+        names = self._given_names([read for read in reads if read in always], boundary)
+        return ReadGroup(boundary, tuple(reads), tuple(tensors.values()), fetch, names)
 
-    def _is_plain(self, read: Read, statement: ast.stmt, boundary: ast.Expr) -> bool:
-        """Whether a read happens in every turn and gives one number of a tensor that is ready at the boundary."""
-        index = self._index
-        if read.use is Use.BRANCH or not self._is_number(read):
-            return False
-        for ancestor in index.tree.ancestors(read.node):
-            if isinstance(
-                ancestor, ast.If | ast.IfExp | ast.BoolOp | ast.For | ast.While | ast.Try | ast.comprehension
-            ):
-                return False
+    # ---------------------------------------------------------------- which reads
+
+    def _is_unconditional(self, read: Read, statement: ast.stmt) -> bool:
+        """Whether a read happens whenever its statement is come to."""
+        tree = self._index.tree
+        child: ast.AST = read.node
+        for ancestor in tree.ancestors(read.node):
+            if isinstance(ancestor, _CONDITIONS):
+                is_first = isinstance(ancestor, ast.If) and child is ancestor.test
+                if not (is_first or (isinstance(ancestor, ast.BoolOp) and ancestor.values[0] is child)):
+                    return False
             if ancestor is statement:
-                break
-        return self._is_ready(read.tensor, boundary)
+                return True
+            child = ancestor
+        return True
 
-    def _is_ready(self, tensor: ast.expr, boundary: ast.Expr) -> bool:
+    def is_ready(self, tensor: ast.expr, boundary: ast.Expr, statement: ast.stmt) -> bool:
         """Whether an expression has the value it is read with at the boundary already."""
         index = self._index
+        at = index.span(boundary).start
+        names = set()
         for node in (tensor, *index.tree.inside(tensor)):
-            if isinstance(node, ast.Call | ast.NamedExpr | ast.Lambda | ast.Await):
+            if isinstance(node, ast.NamedExpr | ast.Lambda | ast.Await):
                 return False
-            if isinstance(node, ast.Name):
-                at = index.span(boundary).start
+            if isinstance(node, ast.Call) and not index.scalars.is_pure(node):
+                return False
+            if isinstance(node, ast.Name) and not index.qualified_name(node):
                 bindings = index.flow.reaching(node)
                 if not bindings or any(index.span(b.node).start > at for b in bindings):
                     return False
-        return True
+                names.add(node.id)
+        return not names & index.deferrals.mutated_between(boundary, statement)
 
     def _is_number(self, read: Read) -> bool:
         if read.how is How.FORMAT:
             return self._index.scalars.is_scalar(read.tensor)
         if read.how is How.CAST and isinstance(read.node, ast.Call):
-            return self._index.qualified_name(read.node.func) == "builtins.float"
+            return self._index.qualified_name(read.node.func) in ("builtins.float", "builtins.int")
         return read.scalar
+
+    def _may_be_number(self, read: Read) -> bool:
+        """Whether the number can stand where the tensor was read, given that the tensor holds one."""
+        return read.how is How.FORMAT or self._is_number(read)
+
+    def _given_names(self, reads: list[Read], boundary: ast.Expr) -> dict[ast.Assign, ast.expr]:
+        """Variables that are given one of the numbers and nothing else, where that may happen earlier."""
+        index = self._index
+        suite = index.tree.suite_of(boundary)
+        found: dict[ast.Assign, ast.expr] = {}
+        for read in reads:
+            statement = index.statement_of(read.node)
+            if not isinstance(statement, ast.Assign) or statement.value is not read.node or statement not in suite:
+                continue
+            target = statement.targets[0]
+            if len(statement.targets) > 1 or not isinstance(target, ast.Name) or read.how is How.FORMAT:
+                continue
+            if index.scalars.is_integer(read.tensor) or ast.dump(read.tensor) in map(ast.dump, found.values()):
+                continue
+            loop = index.tree.loop_of(statement)
+            bound = [b for b in index.names.bindings(target) if loop is None or index.tree.encloses(loop, b.node)]
+            begin, end = index.span(boundary).end, index.span(statement).start
+            early = [n for n in index.tree.names if n.id == target.id and begin <= index.span(n).start < end]
+            if len(bound) == 1 and not early:
+                found[statement] = read.tensor
+        return found

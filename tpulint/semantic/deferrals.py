@@ -113,33 +113,66 @@ class Deferrals:
         return None
 
     def _is_plain(self, statement: ast.Expr, loop: LoopNode) -> bool:
-        holder = self._index.parent(statement)
+        """Whether every turn that goes well comes to a statement."""
+        tree = self._index.tree
+        child: ast.stmt = statement
+        holder = tree.parent(child)
+        while isinstance(holder, ast.With | ast.AsyncWith | ast.Try) and tree.in_body(holder, child):
+            child, holder = holder, tree.parent(holder)
         return holder is loop or isinstance(holder, FUNCTIONS)
 
     # ---------------------------------------------------------------- what can be moved
 
-    def movable_with(self, statement: ast.stmt, boundary: ast.stmt) -> list[ast.stmt] | None:
-        """The statements that move behind the boundary together with this one, in order; None when they cannot."""
-        tree = self._index.tree
-        if tree.parents[statement] is not tree.parents[boundary]:
-            return None
-        suite = tree.suite_of(boundary)
-        if statement not in suite:
-            return None
-        between = suite[suite.index(statement) + 1 : suite.index(boundary)]
-        moved = [statement]
-        for other in between:
-            if self._reads_names(other) & self._binds(moved) or self._is_output(other):
-                moved.append(other)
-        stays = [other for other in between if other not in moved]
-        if not all(self._is_movable(item) for item in moved):
-            return None
-        if self._binds(moved) & (self._binds(stays) | {name for item in stays for name in self._reads_names(item)}):
-            return None
-        needed = {name for item in moved for name in self._reads_names(item)}
-        if needed & (self._binds(stays) | self._mutates(stays)):
-            return None
+    def movable(self, statements: list[ast.stmt], boundary: ast.stmt) -> list[ast.stmt]:
+        """Those of these statements that can move behind the boundary, and what has to move along, in order."""
+        suite = self._index.tree.suite_of(boundary)
+        moved: list[ast.stmt] = []
+        for statement in statements:
+            if statement not in moved and statement in suite[: suite.index(boundary)]:
+                moved = self._with(moved, statement, suite[: suite.index(boundary)]) or moved
         return moved
+
+    def _with(self, moved: list[ast.stmt], statement: ast.stmt, front: list[ast.stmt]) -> list[ast.stmt] | None:
+        """One more statement that moves, and what moves along with it; None when it cannot."""
+        chosen = {*moved, statement}
+        first = min(front.index(item) for item in chosen)
+        result: list[ast.stmt] = []
+        stays: list[ast.stmt] = []
+        for item in front[first:]:
+            along = self._reads_names(item) & self._binds(result) or self._is_output(item)
+            (result if item in chosen or along else stays).append(item)
+        if not all(self._is_movable(item) for item in result):
+            return None
+        for item in result:
+            later = [other for other in stays if front.index(other) > front.index(item)]
+            if later and self._clashes(item, later):
+                return None
+        return result
+
+    def _clashes(self, moved: ast.stmt, stays: list[ast.stmt]) -> bool:
+        """Whether a statement does something else, or lets others do so, when it runs behind them."""
+        read = {name for item in stays for name in self._reads_names(item)}
+        bound = self._binds(stays)
+        if self._binds([moved]) & (bound | read) or self._reads_names(moved) & (bound | self._mutates(stays)):
+            return True
+        changed = self._changed(moved)
+        return bool(changed) and any(
+            self._index.text(node) in changed
+            for item in stays
+            for node in self._index.tree.inside(item, functions=False)
+            if isinstance(node, ast.Name | ast.Attribute)
+        )
+
+    def _changed(self, statement: ast.stmt) -> set[str]:
+        """What a statement may change by a method, as written: ``self.history`` by ``self.history.append(x)``."""
+        index = self._index
+        return {
+            index.text(node.func.value)
+            for node in (statement, *index.tree.inside(statement, functions=False))
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+            if isinstance(node.func.value, ast.Attribute | ast.Name) and index.qualified_name(node.func) is None
+            if index.kind(node.func.value) is not Kind.TENSOR and index.text(node.func.value) not in ("self", "cls")
+        }
 
     def dependents(self, statement: ast.Assign, boundary: ast.stmt) -> list[ast.stmt] | None:
         """Statements in front of the boundary that need the number a statement gives to a variable.
@@ -166,6 +199,11 @@ class Deferrals:
         needed = {needed for item in moved for needed in self._reads_names(item)} - {name}
         return None if needed & (self._binds(stays) | self._mutates(stays)) else moved
 
+    def mutated_between(self, boundary: ast.stmt, statement: ast.stmt) -> set[str]:
+        """Names of objects that may change behind a boundary and in front of a later statement of its block."""
+        suite = self._index.tree.suite_of(boundary)
+        return self._mutates(suite[suite.index(boundary) + 1 : suite.index(statement)])
+
     def _is_output(self, statement: ast.stmt) -> bool:
         nodes = (statement, *self._index.tree.inside(statement, functions=False))
         return any(isinstance(node, ast.Call) and self._index.reads.is_output(node) for node in nodes)
@@ -177,9 +215,11 @@ class Deferrals:
             return False  # gradients may be cleared in between
         if any(isinstance(node, ast.Call) and self._trains_by(node) for node in nodes):
             return False
-        if isinstance(statement, ast.If):
-            inner = (*statement.body, *statement.orelse)
-            return not self._index.reads.inside(statement.test) and all(self._is_movable(item) for item in inner)
+        if isinstance(statement, ast.If | ast.For):
+            return all(self._is_movable(item) for item in (*statement.body, *statement.orelse))
+        if isinstance(statement, ast.With):
+            # The body runs no module, or it would be part of the step.
+            return all(self._is_movable(item) for item in statement.body)
         if isinstance(statement, ast.Expr | ast.Assign | ast.AugAssign | ast.AnnAssign):
             return not any(isinstance(node, ast.Yield | ast.YieldFrom | ast.Await) for node in nodes)
         return False

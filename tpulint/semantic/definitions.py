@@ -69,8 +69,10 @@ class Definitions:
     def class_of_variable(self, name: ast.Name) -> ast.ClassDef | None:
         """The class of this file a variable is an instance of, through ``.to(...)`` and the like."""
         bindings = self._flow.reaching(name)
-        if len(bindings) == 1 and bindings[0].kind == "assign" and not bindings[0].path:
+        if len(bindings) == 1 and bindings[0].kind == "assign":
             value = bindings[0].value
+            for at in bindings[0].path:
+                value = value.elts[at] if isinstance(value, ast.Tuple) and 0 <= at < len(value.elts) else None
             while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
                 if value.func.attr not in facts.MODULE_SELF_METHODS:
                     return None

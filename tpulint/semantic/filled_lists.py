@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, NamedTuple
 
+from tpulint.semantic.contents import key_of
 from tpulint.semantic.names import Binding
 from tpulint.semantic.reads import Read, Use
 from tpulint.semantic.tree import LoopNode
@@ -23,6 +24,8 @@ class FilledList(NamedTuple):
     reads: tuple[Read, ...]
     is_new: bool
     """Whether the list is made empty right in front of the loop, so that it can hold tensors itself meanwhile."""
+    gates: tuple[ast.If, ...] = ()
+    """Blocks that open now and then and look at the list: there it has to hold numbers."""
 
 
 class FilledLists:
@@ -76,26 +79,39 @@ class FilledLists:
         func = appends[0].func
         assert isinstance(func, ast.Attribute)
         target = func.value
-        root = target
-        while isinstance(root, ast.Attribute):
+        root: ast.expr = target
+        while isinstance(root, ast.Attribute | ast.Subscript):
+            if isinstance(root, ast.Subscript) and key_of(root) is None:
+                return None
             root = root.value
         if not isinstance(root, ast.Name):
             return None
-        last = target.attr if isinstance(target, ast.Attribute) else root.id
         receivers = {call.func.value for call in appends if isinstance(call.func, ast.Attribute)}
+        gates: list[ast.If] = []
         for region in (loop, *index.regions.functions_in(loop)):
             for node in index.tree.inside(region, functions=True):
                 if isinstance(node, ast.Return) and region is loop:
                     return None
-                if node in receivers:
+                if node in receivers or index.parent(node) in receivers or not self._may_be(node, target):
                     continue
-                if (isinstance(node, ast.Name) and node.id == last) or (
-                    isinstance(node, ast.Attribute) and node.attr == last
-                ):
+                gate = index.regions.gate_of(node)
+                if not isinstance(gate, ast.If) or index.function_of(node) is not index.function_of(loop):
                     return None
-        return FilledList(
-            loop, target, tuple(appends), tuple(reads), isinstance(target, ast.Name) and self._is_new(loop, target)
-        )
+                gates.append(gate)
+        is_new = isinstance(target, ast.Name) and not gates and self._is_new(loop, target)
+        found = sorted(dict.fromkeys(gates), key=index.span)
+        outer = [gate for gate in found if not any(index.tree.encloses(o, gate) for o in found if o is not gate)]
+        return FilledList(loop, target, tuple(appends), tuple(reads), is_new, tuple(outer))
+
+    def _may_be(self, node: ast.AST, target: ast.expr) -> bool:
+        """Whether an expression may stand for the list: the same variable or attribute, or what holds the item."""
+        whole = target.value if isinstance(target, ast.Subscript) else target
+        if _last(node) is None or _last(node) != _last(whole):
+            return False
+        parent = self._index.parent(node)
+        if isinstance(target, ast.Subscript) and isinstance(parent, ast.Subscript) and parent.value is node:
+            return key_of(parent) in (None, key_of(target))  # or another item
+        return True
 
     def _is_new(self, loop: LoopNode, target: ast.Name) -> bool:
         """Whether the variable is bound to ``[]`` in front of the loop, and nothing happens to it in between."""
@@ -119,6 +135,10 @@ class FilledLists:
             end <= index.span(name).start < begin or index.function_of(name) is not function
             for name in index.names.uses(found[0], target.id)
         )
+
+
+def _last(node: ast.AST) -> str | None:
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else None
 
 
 def _appended(node: ast.AST) -> ast.Call | None:

@@ -5,48 +5,20 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable
-from enum import Enum
-from typing import NamedTuple
 
 from tpulint.semantic import torch_facts as facts
+from tpulint.semantic.contents import Contents, Key, key_of
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.names import Binding, Names
+from tpulint.semantic.roles import Roles
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
+from tpulint.semantic.values import Kind as Kind
+from tpulint.semantic.values import Side as Side
+from tpulint.semantic.values import Value as Value
 
-_DEPTH = 14
+_DEPTH = 48
 _DEVICE_WORDS = re.compile(r"cuda|device|\bxla|torch_xla|accelerat|fabric|lightning|\.to\(")
-
-
-class Kind(Enum):
-    """What a value is."""
-
-    TENSOR = "tensor"
-    MODULE = "module"
-    OPTIMIZER = "optimizer"
-    SCHEDULER = "scheduler"
-    SCALER = "scaler"
-    LOADER = "loader"
-    DEVICE = "device"
-    NUMPY = "numpy array"
-    HOST = "host value"
-    UNKNOWN = "unknown"
-
-
-class Side(Enum):
-    """Where a tensor lives."""
-
-    DEVICE = "device"
-    HOST = "host"
-    UNKNOWN = "unknown"
-
-
-class Value(NamedTuple):
-    """What is known about an expression."""
-
-    kind: Kind
-    side: Side = Side.UNKNOWN
-    certain: bool = True
 
 
 UNKNOWN = Value(Kind.UNKNOWN, certain=False)
@@ -74,7 +46,8 @@ class Kinds:
         self._definitions = definitions
         self._memo: dict[ast.AST, Value] = {}
         self._bindings: dict[Binding, Value] = {}
-        self._roles: dict[Binding, Value] | None = None
+        self._roles: Roles | None = None
+        self._contents: Contents | None = None
         self.mentions_device = _DEVICE_WORDS.search(tree.source.text) is not None
         """Whether the file has to do with devices at all; if not, everything runs on the host."""
 
@@ -120,7 +93,7 @@ class Kinds:
                 return base
             if base.kind is Kind.MODULE:
                 return base._replace(certain=False)
-            return UNKNOWN
+            return self._content(node.value, key_of(node), depth)
         if isinstance(node, ast.NamedExpr | ast.Starred | ast.Await):
             return self.value(node.value, depth)
         return UNKNOWN
@@ -196,6 +169,9 @@ class Kinds:
                 return self._element(node.args[0], (), depth)
             if last in ("sum", "max", "min", "abs", "pow") and node.args:
                 values = [self.value(item, depth) for item in node.args]
+                content = self._content(node.args[0], None, depth) if len(values) == 1 else UNKNOWN
+                if content.kind is Kind.TENSOR:
+                    return content
                 return self._combine([value for value in values if value.kind is Kind.TENSOR] or values)
             return HOST if last in facts.HOST_BUILTINS else None
         if name in facts.LOADER_CLASSES or last == "DataLoader":
@@ -258,7 +234,7 @@ class Kinds:
             return Value(Kind.TENSOR, Side.HOST)
         items: list[ast.expr] = []
         for item in node.args:
-            items.extend(item.elts if isinstance(item, ast.List | ast.Tuple) else [item])
+            items.extend(self.contents.of(item) or [item])
         values = [self.value(item, depth) for item in items]
         sides = [value.side for value in values if value.kind is Kind.TENSOR]
         if Side.DEVICE in sides:
@@ -377,7 +353,7 @@ class Kinds:
         self._bindings[binding] = UNKNOWN
         result = self._bound(binding, depth)
         if result.kind is Kind.UNKNOWN:
-            result = self.roles.get(binding, UNKNOWN)
+            result = self._by_use(binding, depth)
         self._bindings[binding] = result
         return result
 
@@ -430,7 +406,9 @@ class Kinds:
                 return value._replace(certain=False)
             return UNKNOWN
         value = self.value(node, depth)
-        return value._replace(certain=False) if value.kind in (Kind.TENSOR, Kind.NUMPY) else UNKNOWN
+        if value.kind in (Kind.TENSOR, Kind.NUMPY):
+            return value._replace(certain=False)
+        return self._content(node, path[0], depth) if len(path) == 1 else UNKNOWN
 
     def _element(self, node: ast.expr, path: tuple[int, ...], depth: int) -> Value:
         """Value of (part of) one element of an iterable."""
@@ -468,7 +446,9 @@ class Kinds:
             return BATCH
         if value.kind in (Kind.TENSOR, Kind.NUMPY):
             return value
-        return UNKNOWN
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "items":
+            return self._content(node.func.value, None, depth) if path == (1,) else UNKNOWN
+        return self._content(node, None, depth) if not path else UNKNOWN
 
     def _parameter_tensor(self) -> Value:
         """A parameter of a module: on the device when the file has to do with one."""
@@ -558,45 +538,39 @@ class Kinds:
     # ---------------------------------------------------------------- by use
 
     @property
-    def roles(self) -> dict[Binding, Value]:
-        """What a variable must be, because of how it is used: the receiver of ``backward`` is a tensor."""
+    def roles(self) -> Roles:
+        """What variables must be because of how they are used."""
         if self._roles is None:
-            self._roles = {}
-            self._collect_roles()
+            self._roles = Roles(self._tree, self._flow, Side.DEVICE if self.mentions_device else Side.UNKNOWN)
         return self._roles
 
-    def _collect_roles(self) -> None:
-        steppers: dict[Binding, set[str]] = {}
-        side = Side.DEVICE if self.mentions_device else Side.UNKNOWN
-        for call in self._tree.calls:
-            func = call.func
-            if not isinstance(func, ast.Attribute):
-                continue
-            if func.attr == "backward":
-                target = call.args[0] if call.args and not isinstance(call.args[0], ast.Starred) else func.value
-                if len(call.args) == 1 and isinstance(target, ast.Name | ast.Attribute):
-                    self._give_role(target, Value(Kind.TENSOR, side, certain=False))
-                elif not call.args:
-                    self._give_role(func.value, Value(Kind.TENSOR, side, certain=False))
-            elif func.attr in ("zero_grad", "step", "load_state_dict", "state_dict", "parameters", "train", "eval"):
-                for binding in self._receivers(func.value):
-                    steppers.setdefault(binding, set()).add(func.attr)
-        for binding, methods in steppers.items():
-            if {"step", "zero_grad"} <= methods:
-                assert self._roles is not None
-                self._roles.setdefault(binding, Value(Kind.OPTIMIZER, certain=False))
-            elif methods & {"parameters", "train", "eval"} and "step" not in methods:
-                assert self._roles is not None
-                self._roles.setdefault(binding, Value(Kind.MODULE, certain=False))
+    def _by_use(self, binding: Binding, depth: int) -> Value:
+        """What a variable is that nothing but its uses tells about."""
+        known = self.roles.values.get(binding)
+        if known is not None:
+            return known
+        # The result of a function that is not seen, given tensors of the device and asked for a number.
+        if binding in self.roles.asked and binding.kind == "assign" and isinstance(binding.value, ast.Call):
+            arguments = [*binding.value.args, *(keyword.value for keyword in binding.value.keywords)]
+            if any(self._holds_device(item, depth) for item in arguments):
+                return Value(Kind.TENSOR, Side.DEVICE, certain=False)
+        return UNKNOWN
 
-    def _receivers(self, node: ast.expr) -> tuple[Binding, ...]:
-        if isinstance(node, ast.Name):
-            return self._flow.reaching(node)
-        if isinstance(node, ast.Attribute):
-            return self._flow.reaching_attribute(node)
-        return ()
+    def _holds_device(self, node: ast.expr, depth: int) -> bool:
+        values = [self.value(node, depth), *(self.value(item, depth) for item in self.contents.of(node))]
+        return any(value.kind is Kind.TENSOR and value.side is Side.DEVICE for value in values)
 
-    def _give_role(self, node: ast.expr, value: Value) -> None:
-        assert self._roles is not None
-        for binding in self._receivers(node):
-            self._roles.setdefault(binding, value)
+    # ---------------------------------------------------------------- containers
+
+    @property
+    def contents(self) -> Contents:
+        """What is put into lists and dicts."""
+        if self._contents is None:
+            self._contents = Contents(self._tree, self._names, self._flow, self._definitions)
+        return self._contents
+
+    def _content(self, node: ast.expr, key: Key, depth: int) -> Value:
+        """Value of an element of a container, where it is known what is put into it."""
+        if depth > _DEPTH - 2:
+            return UNKNOWN
+        return self._join(self.value(item, depth + 2) for item in self.contents.of(node, key))

@@ -332,6 +332,16 @@ class Names:
         found = self.find(node.id, self.scope_of(node))
         return found[1] if found else []
 
+    def binding_at(self, node: ast.AST) -> Binding | None:
+        """The binding that a name (or ``self.x``) makes where it is given a value."""
+        if isinstance(node, ast.Name):
+            return next((binding for binding in self.bindings(node) if binding.node is node), None)
+        if isinstance(node, ast.Attribute):
+            owner = self._tree.class_of(node)
+            found = self.attributes.get(owner, {}).get(node.attr, ()) if owner is not None else ()
+            return next((binding for binding in found if binding.node is node), None)
+        return None
+
     def loads(self, name: str, scope: Scope) -> list[ast.Name]:
         """Every place that reads the variable of this name that is bound in a scope, in order of position."""
         found = []

@@ -16,8 +16,8 @@ class ReturnedValue(NamedTuple):
     """A function that can return the tensor, so that its callers read it where they need the number."""
 
     reads: tuple[Read, ...]
-    calls: tuple[ast.Call, ...]
-    """Calls whose result is used."""
+    numbers: tuple[ast.expr, ...]
+    """Where the number is needed: calls whose result is used, or variables that a tuple of results is unpacked to."""
 
 
 class ReturnedValues:
@@ -38,25 +38,43 @@ class ReturnedValues:
         reads = index.reads.inside(statement)
         if returns != [statement] or statement.value is None or isinstance(function, ast.AsyncFunctionDef):
             return None
-        scalars = index.scalars
-        if not all(scalars.is_number(item) for item in reads):
-            return None
-        if not scalars.is_arithmetic(statement.value, {item.node for item in reads}):
-            return None
         calls = index.definitions.calls_of(function)
         if not calls or len(index.names.mentions_of(function)) > len(calls):
             return None  # handed on somewhere: not all calls are seen
         used = [call for call in calls if not isinstance(index.parent(call), ast.Expr)]
-        return ReturnedValue(tuple(reads), tuple(used)) if all(self._is_needed_rarely(call) for call in used) else None
+        values = statement.value.elts if isinstance(statement.value, ast.Tuple) else [statement.value]
+        numbers: list[ast.expr] = []
+        for at, value in enumerate(values):
+            inside = index.reads.inside(value)
+            if not self._is_number(value, inside):
+                return None
+            for call in used if inside else ():
+                needed = self._needed(call, at if isinstance(statement.value, ast.Tuple) else None)
+                if needed is None:
+                    return None
+                numbers += needed
+        return ReturnedValue(tuple(reads), tuple(numbers))
 
-    def _is_needed_rarely(self, call: ast.Call) -> bool:
-        """Whether the number is only added up, collected, or looked at now and then."""
+    def _is_number(self, value: ast.expr, reads: list[Read]) -> bool:
+        """Whether a value is arithmetic on numbers that tensors can stand in for, or has no read in it."""
+        scalars = self._index.scalars
+        if not all(scalars.is_number(read) for read in reads):
+            return False
+        return not reads or scalars.is_arithmetic(value, {read.node for read in reads})
+
+    def _needed(self, call: ast.Call, at: int | None) -> list[ast.expr] | None:
+        """Where a caller needs the number (one of a tuple), if it is only added up, collected, or needed rarely."""
         index = self._index
-        if index.totals.accepts(call) or index.filled_lists.accepts(call):
-            return True
+        if at is None and (index.totals.accepts(call) or index.filled_lists.accepts(call)):
+            return [call]
         statement = index.statement_of(call)
         if not isinstance(statement, ast.Assign) or statement.value is not call or len(statement.targets) != 1:
-            return False
+            return None
         target = statement.targets[0]
+        if at is not None:
+            parts = target.elts if isinstance(target, ast.Tuple) else []
+            target = parts[at] if at < len(parts) else statement.value
         uses = index.held_values.uses_of(statement, target) if isinstance(target, ast.Name) else None
-        return uses is not None and all(index.held_values.is_rare(use) for use in uses)
+        if uses is None or not all(index.held_values.is_rare(use) for use in uses):
+            return None
+        return [call] if at is None else list(uses)

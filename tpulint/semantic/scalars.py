@@ -5,8 +5,12 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from tpulint.semantic import torch_facts as facts
+from tpulint.semantic.contents import key_of
 from tpulint.semantic.kinds import Kind
+from tpulint.semantic.names import Binding
 from tpulint.semantic.reads import How, Read
+from tpulint.semantic.tree import FUNCTIONS
 
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
@@ -56,6 +60,16 @@ class Scalars:
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
             return self.is_arithmetic(node.operand, reads)
         return not self._index.reads.inside(node)
+
+    def is_pure(self, call: ast.Call) -> bool:
+        """Whether a call only computes a tensor of tensors, and may do so earlier."""
+        name = self._index.qualified_name(call.func)
+        if name is not None:
+            return name.startswith("torch.") and name.removeprefix("torch.") in facts.TENSOR_METHODS
+        if not isinstance(call.func, ast.Attribute):
+            return False
+        pure = call.func.attr in facts.TENSOR_METHODS and not call.func.attr.endswith("_")
+        return pure and self._index.kind(call.func.value) is Kind.TENSOR
 
     # ---------------------------------------------------------------- dtype
 
@@ -128,6 +142,39 @@ class Scalars:
             return bool(returned) and all(self.is_detached(value, depth + 1) for value in returned)
         return False
 
+    # ---------------------------------------------------------------- change
+
+    def may_change(self, tensor: ast.expr) -> bool:
+        """Whether a tensor may be changed in place later in the turn: ``loss /= 4``, an updated parameter."""
+        index, root = self._index, tensor
+        while isinstance(root, ast.Attribute | ast.Subscript) or _is_alias(root):
+            if isinstance(root, ast.Attribute) and any(
+                self._is_parameter(b) for b in index.flow.reaching_attribute(root)
+            ):
+                return True
+            assert isinstance(root, ast.Attribute | ast.Subscript | ast.Call)
+            root = root.func if isinstance(root, ast.Call) else root.value
+        if not isinstance(root, ast.Name):
+            return False  # computed here
+        begin = index.span(root).start
+        for binding in index.names.bindings(root):
+            if binding.kind == "augment" and index.span(binding.node).start > begin:
+                return True
+        for call, receiver in index.method_calls(*facts.IN_PLACE_METHODS):
+            if isinstance(receiver, ast.Name) and receiver.id == root.id and index.span(call).start > begin:
+                return True
+        # What lives longer than the turn, such as a parameter, may be changed by anybody.
+        holder = index.tree.loop_of(root)
+        return holder is not None and any(
+            binding.kind == "assign" and not index.tree.encloses(holder, binding.node)
+            for binding in index.flow.reaching(root)
+        )
+
+    def _is_parameter(self, binding: Binding) -> bool:
+        value = binding.value
+        made = self._index.qualified_name(value.func) if isinstance(value, ast.Call) else None
+        return binding.kind == "augment" or made == "torch.nn.Parameter"
+
     # ---------------------------------------------------------------- shape
 
     def is_scalar(self, node: ast.expr, depth: int = 0) -> bool:
@@ -138,17 +185,34 @@ class Scalars:
         if isinstance(node, ast.Name):
             if self._is_loss(node):
                 return True
-            bindings = index.flow.reaching(node)
-            return bool(bindings) and all(
-                b.kind == "assign" and not b.path and b.value is not None and self.is_scalar(b.value, depth + 1)
-                for b in bindings
-            )
+            return self._are_scalar(index.flow.reaching(node), depth)
+        if isinstance(node, ast.Subscript):
+            elements = index.kinds.contents.of(node.value, key_of(node))
+            return bool(elements) and all(self.is_scalar(item, depth + 1) for item in elements)
         if isinstance(node, ast.BinOp):
             sides = (node.left, node.right)
             return all(self.is_scalar(side, depth + 1) or index.kind(side) is Kind.HOST for side in sides)
         if isinstance(node, ast.Attribute):
             return node.attr == "data" and self.is_scalar(node.value, depth + 1)
         return isinstance(node, ast.Call) and self._gives_scalar(node, depth)
+
+    def _are_scalar(self, bindings: tuple[Binding, ...], depth: int) -> bool:
+        """Whether all of these give a single number, one of them of the device: ``total = 0.0``, ``total += loss``."""
+        values: list[ast.expr] = []
+        for binding in bindings:
+            if binding.value is None or binding.kind not in ("assign", "augment") or len(binding.path) > 1:
+                return False
+            if binding.path:
+                elements = self._index.kinds.contents.of(binding.value, binding.path[0])
+                if not elements:
+                    return False
+                values += elements
+            else:
+                values.append(binding.value)
+        number = [isinstance(value, ast.Constant) for value in values]
+        return not all(number) and all(
+            is_number or self.is_scalar(value, depth + 1) for value, is_number in zip(values, number, strict=True)
+        )
 
     def _gives_scalar(self, call: ast.Call, depth: int) -> bool:
         name = self._index.qualified_name(call.func) or ""
@@ -159,14 +223,40 @@ class Scalars:
             return whole and len(call.args) == 1
         if not name and isinstance(call.func, ast.Attribute):
             if call.func.attr in ("mean", "sum", "norm"):
-                return whole and not call.args
-            if call.func.attr in ("detach", "float", "clone", "item"):
+                over = call.args[0].value if len(call.args) == 1 and isinstance(call.args[0], ast.Constant) else None
+                return whole and (not call.args or (over in (0, -1) and _is_flat(call.func.value)))
+            if call.func.attr in ("detach", "float", "clone", "item", "mul", "mul_", "div", "div_"):
                 return self.is_scalar(call.func.value, depth + 1)
         function = self._index.definitions.function_called(call)
         returned = [] if function is None else self._index.definitions.returned_by(function)
         if returned:
             return all(self.is_scalar(value, depth + 1) for value in returned)
-        return name == "torch.nn.utils.clip_grad_norm_"
+        return name == "torch.nn.utils.clip_grad_norm_" or self._is_loss_module(call.func)
+
+    def _is_loss_module(self, node: ast.expr, depth: int = 0) -> bool:
+        """Whether an object is one of torch's losses, with the reduction it has by default."""
+        index = self._index
+        while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if node.func.attr not in facts.MODULE_SELF_METHODS:
+                break
+            node = node.func.value
+        if isinstance(node, ast.Call):
+            name = index.qualified_name(node.func) or ""
+            reduces = not any(k.arg in ("reduction", "reduce", None) for k in node.keywords)
+            return reduces and name.startswith("torch.nn.") and name.endswith("Loss")
+        bindings: tuple[Binding, ...] = ()
+        if isinstance(node, ast.Name):
+            bindings = index.flow.reaching(node)
+        elif isinstance(node, ast.Attribute):
+            bindings = index.flow.reaching_attribute(node)
+        made: list[ast.expr | None] = []
+        for binding in bindings:
+            if binding.kind == "parameter" and isinstance(binding.statement, FUNCTIONS):
+                made += index.definitions.arguments_for(binding.statement, binding.name) or [None]
+            else:
+                made.append(None if binding.path or binding.kind != "assign" else binding.value)
+        known = [item for item in made if item is not None and depth < _DEPTH]
+        return bool(known) and len(known) == len(made) and all(self._is_loss_module(item, depth + 1) for item in known)
 
     def _is_loss(self, node: ast.Name) -> bool:
         """Whether ``name.backward()`` is called in the same function, which only a tensor of one number allows."""
@@ -177,3 +267,24 @@ class Scalars:
                 if not call.args and isinstance(receiver, ast.Name)
             }
         return (self._index.function_of(node), node.id) in self._losses
+
+
+def _is_flat(node: ast.expr) -> bool:
+    """Whether a tensor has one dimension: ``correct.view(-1).float()``."""
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        arguments = [argument.operand.value for argument in node.args if isinstance(argument, ast.UnaryOp)
+                     and isinstance(argument.operand, ast.Constant)]  # fmt: skip
+        if node.func.attr in ("view", "reshape"):
+            return len(node.args) == 1 and arguments == [1]
+        if node.func.attr == "flatten":
+            return not node.args
+        if node.func.attr not in ("float", "double", "int", "long"):
+            return False
+        node = node.func.value
+    return False
+
+
+def _is_alias(node: ast.expr) -> bool:
+    """Whether a call only gives another view of a tensor."""
+    views = ("detach", "view", "reshape", "squeeze", "unsqueeze", "flatten")
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in views

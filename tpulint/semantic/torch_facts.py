@@ -140,6 +140,11 @@ TENSOR_ONLY_METHODS = frozenset({
 })  # fmt: skip
 """Methods that nothing but a tensor has, no array and no module: what they give is a tensor."""
 
+IN_PLACE_METHODS = frozenset({
+    "add_", "addcmul_", "clamp_", "copy_", "div_", "fill_", "lerp_", "mul_", "sub_", "zero_",
+})  # fmt: skip
+"""Tensor methods that change the tensor, and only record work."""
+
 TENSOR_HOST_METHODS = frozenset({
     "item", "tolist", "size", "dim", "ndimension", "numel", "nelement", "element_size", "stride", "data_ptr",
     "is_contiguous",

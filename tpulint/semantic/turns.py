@@ -7,7 +7,7 @@ from enum import IntEnum
 
 from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.definitions import Definitions
-from tpulint.semantic.kinds import Kind, Kinds
+from tpulint.semantic.kinds import Kind, Kinds, Side
 from tpulint.semantic.names import Names
 from tpulint.semantic.reads import Reads
 from tpulint.semantic.regions import Regions, StepLoop
@@ -104,9 +104,15 @@ class Turns:
             return [*early, outer]
         # The update stands in a block that also reads: there the boundary has to come before the reads.
         inner = self._inner_places(anchor)
-        if inner and isinstance(anchor, ast.With | ast.AsyncWith):
+        if inner and self._always_comes_to(anchor):
             return [*early, *inner]
         return [*early, *inner, outer]
+
+    def _always_comes_to(self, anchor: ast.stmt) -> bool:
+        """Whether a turn that goes well runs the body of a block, and all its updates with it."""
+        if isinstance(anchor, ast.Try):
+            return not any(self._regions.updates_in(item) for handler in anchor.handlers for item in handler.body)
+        return isinstance(anchor, ast.With | ast.AsyncWith)
 
     def _skips(self, statement: ast.If) -> bool:
         return any(block and isinstance(block[-1], ast.Continue) for block in (statement.body, statement.orelse))
@@ -121,7 +127,9 @@ class Turns:
                 continue
             at = block.index(holders[-1])
             if isinstance(holders[-1], ast.If | ast.With | ast.Try) and self.work(holders[-1]) is Work.READ:
-                result.extend(self._inner_places(holders[-1]))
+                nested = self._inner_places(holders[-1])
+                own = nested and isinstance(holders[-1], ast.If) and self._always_comes_to(anchor)
+                result.extend([*nested, self._forward(block, holders[-1])] if own else nested)
             elif isinstance(block[-1], ast.Continue) or any(self._reads.inside(item) for item in block[at + 1 :]):
                 result.append(self._forward(block, holders[-1]))
         return result
@@ -200,7 +208,18 @@ class Turns:
                 return Work.DEVICE
             if call.func.attr in _HARMLESS_METHODS:
                 return Work.DEVICE if any(kind is Kind.TENSOR for kind in arguments) else Work.HOST
-        return Work.READ
+            if call.func.attr in facts.IN_PLACE_METHODS:
+                return Work.DEVICE
+        return Work.DEVICE if self._gives_tensor(call) else Work.READ
+
+    def _gives_tensor(self, call: ast.Call) -> bool:
+        """Whether a function that is not seen makes a tensor of tensors: ``acc1, acc5 = accuracy(output, target)``."""
+        statement = self._tree.parents[call]
+        if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+            return False
+        targets = statement.targets[0].elts if isinstance(statement.targets[0], ast.Tuple) else statement.targets
+        bound = [self._kinds.binding_value(b) for b in map(self._names.binding_at, targets) if b is not None]
+        return any(value.kind is Kind.TENSOR and value.side is Side.DEVICE for value in bound)
 
     def _is_metric(self, node: ast.expr) -> bool:
         if not isinstance(node, ast.Name):

@@ -11,7 +11,11 @@ from tpulint.semantic import Kind, LoopNode, Read, SemanticIndex
 def keep_on_device(fix: FixBuilder, index: SemanticIndex, read: Read, tail: str = "") -> None:
     """Write the tensor, and ``tail``, where its value was read."""
     free = index.scalars.is_integer(read.tensor) or index.scalars.is_detached(read.tensor)
-    suffix = tail if free or not index.regions.records_gradient(read.node) else ".detach()" + tail
+    suffix = "" if free or not index.regions.records_gradient(read.node) else ".detach()"
+    is_operand = isinstance(index.parent(read.node), ast.BinOp | ast.UnaryOp | ast.AugAssign)
+    if not is_operand and index.scalars.may_change(read.tensor):
+        suffix += ".clone()"  # `loss /= 4` behind it would change what is kept
+    suffix += tail
     if isinstance(read.node, ast.Call) and isinstance(read.node.func, ast.Attribute):
         fix.replace_tail(read.node, read.tensor, suffix)
     else:

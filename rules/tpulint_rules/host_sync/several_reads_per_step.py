@@ -7,10 +7,15 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope
-from tpulint.semantic import SemanticIndex, StepLoop
+from tpulint.semantic import Read, SemanticIndex, StepLoop
+from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.batched_reads import ReadGroup
+from tpulint.semantic.fetches import Fetch
+from tpulint.semantic.item_reads import ItemReads, find_item_reads
 from tpulint_rules.host_sync._device_values import short, torch_text
 
+WIDTH = 120
+"""Lines longer than this are broken."""
 REASON = "The numbers are stacked as one dtype, and a tensor that was printed whole is printed as a number."
 
 
@@ -19,50 +24,168 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     index = ctx.index
     for loop in (*index.step_loops, *index.regions.evaluation_loops):
         group = index.batched_reads.of(loop)
+        if isinstance(loop, StepLoop):
+            yield from _reads_of_items(ctx, loop)
         if group is None:
             continue
         fix = ctx.fix("Fetch the values together", Applicability.UNSAFE, REASON, Scope.EXPRESSION)
         fetch_together(fix, index, group)
         where = "step" if isinstance(loop, StepLoop) else "evaluation batch"
         for read in group.reads:
+            text = f"`{short(ctx.text(read.tensor))}`"
+            known = group.fetch is not None and ast.dump(read.tensor) in group.fetch.values
+            message = (
+                f"{text} is fetched once more in every {where}"
+                if known
+                else f"{text} is one of {len(group.reads)} values fetched one by one in every {where}"
+            )
+            certainty = Certainty.CERTAIN if read.certain else Certainty.LIKELY
+            yield ctx.finding(read.node, message, fix, certainty=certainty)
+
+
+def _reads_of_items(ctx: FileContext, loop: StepLoop) -> Iterator[Finding]:
+    """Tensors of a container that are read one by one."""
+    for items in find_item_reads(ctx.index, loop):
+        fix = ctx.fix("Fetch the values together", Applicability.UNSAFE, REASON, Scope.EXPRESSION)
+        fetch_items(fix, ctx.index, items)
+        for read in items.reads:
             yield ctx.finding(
                 read.node,
-                f"`{short(ctx.text(read.tensor))}` is one of {len(group.reads)} values "
-                f"fetched one by one in every {where}",
+                f"the values of `{short(ctx.text(items.container))}` are fetched one by one in every step",
                 fix,
                 certainty=Certainty.CERTAIN if read.certain else Certainty.LIKELY,
             )
 
 
+def fetch_items(fix: FixBuilder, index: SemanticIndex, items: ItemReads) -> None:
+    """All tensors of a container stacked in front of the boundary, and their numbers gone through behind it."""
+    torch, container = torch_text(fix, index, items.boundary), index.text(items.container)
+    tensors = f"{container}.values()" if items.method else container
+    stack = index.names.fresh("step_values", items.boundary)
+    value = "value" if container != "value" else "item"
+    listed = f"[{value}.reshape(()) for {value} in {tensors}]"
+    if items.are_scalars:
+        listed = f"list({tensors})" if items.method else tensors
+    fix.insert_before(items.boundary, f"{stack} = {torch}.stack({listed}).detach()")
+    numbers = f"{stack}.tolist()"
+    pairs = f"zip({container}, {numbers})"
+    node = items.node
+    header = node if isinstance(node, ast.For) else node.generators[0]
+    if (
+        isinstance(node, ast.ListComp | ast.GeneratorExp)
+        and items.reads[0].node is node.elt
+        and items.method != "items"
+    ):
+        # The parentheses of a call belong to the generator in it.
+        fix.replace(node, f"({numbers})" if isinstance(node, ast.GeneratorExp) else numbers)
+    elif isinstance(node, ast.DictComp) and _is_same_dict(node, header, items.reads[0]):
+        fix.replace(node, f"dict({pairs})")
+    else:
+        fix.replace(header.iter, pairs if items.method == "items" else numbers)
+        for read in items.reads:
+            fix.replace(read.node, index.text(read.tensor))
+
+
+def _is_same_dict(node: ast.DictComp, header: ast.For | ast.comprehension, read: Read) -> bool:
+    """Whether a comprehension gives the dict it goes through, with numbers for tensors."""
+    if not isinstance(header.target, ast.Tuple) or node.value is not read.node:
+        return False
+    key = header.target.elts[0]
+    return isinstance(key, ast.Name) and isinstance(node.key, ast.Name) and node.key.id == key.id
+
+
 def fetch_together(fix: FixBuilder, index: SemanticIndex, group: ReadGroup) -> None:
     """One transfer right behind the boundary; of several tensors, stacked in front of it, so that it costs no graph."""
-    values: dict[str, str] = {}
+    values = {} if group.fetch is None else dict(group.fetch.values)
+    given = {ast.dump(tensor): statement for statement, tensor in group.names.items()}
     for tensor in group.tensors:
-        name = index.names.fresh(f"{_identifier(tensor)}_value", tensor)
-        while name in values.values():
-            name += "_"
-        values[ast.dump(tensor)] = name
-    if len(group.tensors) == 1:
-        fix.insert_after(group.boundary, f"{values[ast.dump(group.tensors[0])]} = {fix.text(group.tensors[0])}.item()")
+        values[ast.dump(tensor)] = _name_for(fix, index, tensor, given.get(ast.dump(tensor)), values)
+    names = [values[ast.dump(tensor)] for tensor in group.tensors]
+    if group.fetch is not None:
+        _extend(fix, index, group.fetch, group.tensors, names)
+    elif len(names) == 1:
+        fix.insert_after(group.boundary, f"{names[0]} = {fix.text(group.tensors[0])}.item()")
     else:
         stack = index.names.fresh("step_values", group.boundary)
-        items = ", ".join(
-            fix.text(tensor) + ("" if index.scalars.is_scalar(tensor) else ".reshape(())") for tensor in group.tensors
-        )
+        items = [_item(fix, index, tensor) for tensor in group.tensors]
         torch = torch_text(fix, index, group.boundary)
-        fix.insert_before(group.boundary, f"{stack} = {torch}.stack(({items})).detach()")
-        fix.insert_after(group.boundary, f"{', '.join(values.values())} = {stack}.tolist()")
+        width = WIDTH - len(fix.indent_of(group.boundary))
+        fix.insert_before(group.boundary, _line(f"{stack} = {torch}.stack(", items, ").detach()", width))
+        fix.insert_after(group.boundary, _line("", names, f" = {stack}.tolist()", width))
+    is_stacked = group.fetch is not None or len(names) > 1
     for read in group.reads:
+        statement = index.statement_of(read.node)
         name = values[ast.dump(read.tensor)]
-        fix.replace(
-            read.node, f"int({name})" if index.scalars.is_integer(read.tensor) and len(group.tensors) > 1 else name
-        )
+        if isinstance(statement, ast.Assign) and statement in group.names and name == _target(statement):
+            fix.delete(statement)
+        elif _is_int(index, read):
+            fix.replace(read.tensor, name)
+        else:
+            fix.replace(read.node, f"int({name})" if is_stacked and index.scalars.is_integer(read.tensor) else name)
+
+
+def _line(opening: str, items: list[str], closing: str, width: int) -> str:
+    """A line with a tuple in it, broken where it would be too long."""
+    text = ", ".join(items)
+    line = f"{opening}({text}){closing}" if opening else f"{text}{closing}"
+    if len(line) <= width:
+        return line
+    lines = [f"{opening}(", *(f"    {item}," for item in items), f"){closing}"]
+    return "\n".join(lines)
+
+
+def _name_for(
+    fix: FixBuilder, index: SemanticIndex, tensor: ast.expr, given: ast.Assign | None, taken: dict[str, str]
+) -> str:
+    """The variable for the number of a tensor: the one it is given to anyway, or a new one."""
+    if given is not None and not fix.has_comment(given):
+        return _target(given)
+    name = index.names.fresh(f"{_identifier(tensor)}_value", tensor)
+    number = 2
+    while name in taken.values():
+        name, number = index.names.fresh(f"{_identifier(tensor)}_value_{number}", tensor), number + 1
+    return name
+
+
+def _extend(
+    fix: FixBuilder, index: SemanticIndex, fetch: Fetch, tensors: tuple[ast.expr, ...], names: list[str]
+) -> None:
+    """More tensors for a stack that is fetched already."""
+    targets = fetch.statement.targets[0]
+    assert isinstance(targets, ast.Tuple)
+    if tensors:
+        items = "".join(f", {_item(fix, index, tensor)}" for tensor in tensors)
+        fix.insert(index.span(fetch.stack.elts[-1]).end, items)
+        fix.insert(index.span(targets.elts[-1]).end, "".join(f", {name}" for name in names))
+
+
+def _item(fix: FixBuilder, index: SemanticIndex, tensor: ast.expr) -> str:
+    return fix.text(tensor) + ("" if index.scalars.is_scalar(tensor) else ".reshape(())")
+
+
+def _target(statement: ast.Assign) -> str:
+    target = statement.targets[0]
+    return target.id if isinstance(target, ast.Name) else ""
+
+
+def _is_int(index: SemanticIndex, read: Read) -> bool:
+    """Whether a read is ``int(tensor)``."""
+    return isinstance(read.node, ast.Call) and index.qualified_name(read.node.func) == "builtins.int"
 
 
 def _identifier(node: ast.expr) -> str:
-    while not isinstance(node, ast.Name | ast.Attribute):
+    """A name for what an expression stands for: ``loss`` for ``loss.data``, ``parts_mask`` for ``parts["mask"]``."""
+    while not isinstance(node, ast.Name | ast.Attribute) or (isinstance(node, ast.Attribute) and _is_plain(node)):
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+            key = str(node.slice.value)
+            return f"{_identifier(node.value)}_{key}" if f"_{key}".isidentifier() else _identifier(node.value)
         inner = next((child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)), None)
         if inner is None:
             return "step"
         node = inner
     return node.id if isinstance(node, ast.Name) else node.attr
+
+
+def _is_plain(node: ast.Attribute) -> bool:
+    """Whether an attribute says nothing about what its value is: ``loss.data``, or the method in ``x.mean()``."""
+    return node.attr == "data" or node.attr in facts.TENSOR_METHODS

@@ -25,36 +25,45 @@ def step_reads(ctx: FileContext, hows: tuple[How, ...]) -> Iterator[Finding]:
     """Reads of these sorts that a step or an evaluation batch cannot afford, totals, lists and branches left out."""
     index = ctx.index
     for loop in index.step_loops:
-        taken = reads_kept_elsewhere(index)
-        for read in index.deferrals.reads_of(loop):
-            if read.how not in hows or read.use is Use.BRANCH or read.node in taken:
-                continue
-            pace = index.pace_of(read.node)
-            if pace not in (Pace.STEP, Pace.LOG_INTERVAL):
-                continue
-            kept = _kept(ctx, read, loop) if pace is Pace.STEP else None
-            behind = index.deferrals.is_behind_boundary(read.node, loop)
-            if behind and kept is None and (pace is Pace.LOG_INTERVAL or loop.boundaries):
-                continue
-            yield _finding(ctx, read, loop, pace, kept)
+        costly = list(_costly_reads(ctx, loop))
+        together = _move_together(ctx, loop, [read for read, _, kept in costly if kept is None])
+        for read, pace, kept in costly:
+            if read.how in hows:
+                yield _finding(ctx, read, pace, kept or together.get(read.node) or _held_back(ctx, read, loop))
     for node in index.regions.evaluation_loops:
         yield from _evaluation_reads(ctx, node, hows)
 
 
+def _costly_reads(ctx: FileContext, loop: StepLoop) -> Iterator[tuple[Read, Pace, FixBuilder | None]]:
+    """Reads in front of the boundary, and those whose value need not be read there, with the fix for that."""
+    index = ctx.index
+    taken = reads_kept_elsewhere(index)
+    for read in index.deferrals.reads_of(loop):
+        pace = index.pace_of(read.node)
+        if read.use is Use.BRANCH or read.node in taken or pace not in (Pace.STEP, Pace.LOG_INTERVAL):
+            continue
+        kept = _kept(ctx, read, loop) if pace is Pace.STEP else None
+        behind = index.deferrals.is_behind_boundary(read.node, loop)
+        if not behind or kept is not None or (pace is Pace.STEP and not loop.boundaries):
+            yield read, pace, kept
+
+
 def reads_kept_elsewhere(index: SemanticIndex) -> set[ast.expr]:
-    """Reads that the rules for totals and lists speak about."""
+    """Reads that the rules for totals, lists and NumPy arithmetic speak about."""
     reads = [read for loop in index.totals.loops for total in index.totals.of(loop) for read in total.reads]
     for loop in index.regions.turn_loops:
         reads += [read for filled in index.filled_lists.of(loop) for read in filled.reads]
+        arrays = index.host_arithmetic.of(loop)
+        reads += [] if arrays is None else arrays.copies
     return {read.node for read in reads}
 
 
-def _finding(ctx: FileContext, read: Read, loop: StepLoop, pace: Pace, kept: FixBuilder | None) -> Finding:
+def _finding(ctx: FileContext, read: Read, pace: Pace, fix: FixBuilder | None) -> Finding:
     often = "in every step" if pace is Pace.STEP else "in front of the step boundary, so that the step is run twice"
     return ctx.finding(
         read.node,
         f"`{short(ctx.text(read.tensor))}` is {read.how.value} {often}: the host waits for the device",
-        kept or _moved(ctx, read, loop),
+        fix,
         severity=Severity.ERROR if pace is Pace.STEP else Severity.WARNING,
         certainty=Certainty.CERTAIN if read.certain else Certainty.LIKELY,
     )
@@ -77,8 +86,8 @@ def _kept(ctx: FileContext, read: Read, loop: StepLoop) -> FixBuilder | None:
         )
         for item in returned.reads:
             keep_on_device(fix, ctx.index, item)
-        for call in returned.calls:
-            fix.append(call, ".item()")
+        for number in returned.numbers:
+            fix.append(number, ".item()")
         return fix
     metered = ctx.index.meters.of(read)
     return None if metered is None else give_tensor(ctx, metered)
@@ -87,27 +96,38 @@ def _kept(ctx: FileContext, read: Read, loop: StepLoop) -> FixBuilder | None:
 def give_tensor(ctx: FileContext, metered: Metered) -> FixBuilder:
     """The meter given the tensor; what is taken out of it elsewhere becomes a number there."""
     fix = ctx.fix("Give the meter the tensor", Applicability.UNSAFE, METERED, Scope.LOOP)
-    keep_on_device(fix, ctx.index, metered.read)
+    tensor = metered.read.tensor
+    # A tensor of one dimension cannot be formatted as a number.
+    keep_on_device(fix, ctx.index, metered.read, "" if ctx.index.scalars.is_scalar(tensor) else ".reshape(())")
     for number in metered.numbers:
         fix.replace(number, f"float({ctx.text(number)})")
     return fix
 
 
-def _moved(ctx: FileContext, read: Read, loop: StepLoop) -> FixBuilder | None:
-    """The statement of the read behind the boundary, if there is one and nothing in between minds."""
+def _move_together(ctx: FileContext, loop: StepLoop, reads: list[Read]) -> dict[ast.expr, FixBuilder]:
+    """One fix for all statements with these reads that can move behind the boundary: they keep their order."""
+    deferrals = ctx.index.deferrals
+    boundary = deferrals.boundary_statement(loop)
+    if boundary is None or not reads:
+        return {}
+    deciding = [read for read in deferrals.reads_of(loop) if read.use is Use.BRANCH]
+    found = {read.node: _statement_beside(ctx.index, read, boundary) for read in (*reads, *deciding)}
+    statements = {statement for statement in found.values() if statement is not None}
+    moved = deferrals.movable(sorted(statements, key=ctx.index.span), boundary)
+    if not moved:
+        return {}
+    fix = ctx.fix("Move behind the step boundary", Applicability.UNSAFE, MOVED, Scope.EXPRESSION)
+    fix.move_behind(moved, boundary)
+    return {read.node: fix for read in reads if found[read.node] in moved}
+
+
+def _held_back(ctx: FileContext, read: Read, loop: StepLoop) -> FixBuilder | None:
+    """What is read changes before the boundary: the tensor is kept, and the number taken from it there."""
     deferrals = ctx.index.deferrals
     boundary = deferrals.boundary_statement(loop)
     statement = None if boundary is None else _statement_beside(ctx.index, read, boundary)
-    if boundary is None or statement is None:
+    if boundary is None or not ctx.index.held_values.is_holdable(read) or not isinstance(statement, ast.Assign):
         return None
-    moved = deferrals.movable_with(statement, boundary)
-    if moved is not None:
-        fix = ctx.fix("Move behind the step boundary", Applicability.UNSAFE, MOVED, Scope.EXPRESSION)
-        fix.move_behind(moved, boundary)
-        return fix
-    if not ctx.index.held_values.is_holdable(read) or not isinstance(statement, ast.Assign):
-        return None
-    # What is read changes before the boundary: the tensor is kept, and the number taken from it there.
     dependents = deferrals.dependents(statement, boundary)
     if dependents is None:
         return None
@@ -132,7 +152,8 @@ def _statement_beside(index: SemanticIndex, read: Read, boundary: ast.Expr) -> a
 def _evaluation_reads(ctx: FileContext, node: LoopNode, hows: tuple[How, ...]) -> Iterator[Finding]:
     index = ctx.index
     group = index.batched_reads.of(node)
-    taken = reads_kept_elsewhere(index) | {read.node for read in (group.reads if group else ())}
+    fetched = index.batched_reads.fetched_in(node)
+    taken = reads_kept_elsewhere(index) | {read.node for read in (*(group.reads if group else ()), *fetched)}
     for read in index.reads.inside(node):
         if read.how not in hows or read.use is Use.BRANCH or read.node in taken:
             continue

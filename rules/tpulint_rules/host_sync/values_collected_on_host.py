@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
@@ -13,6 +14,8 @@ from tpulint_rules.host_sync._device_values import keep_on_device, short, torch_
 REASON = "Until the end of the loop the list holds tensors, and what is added to the values is added in float32."
 CHUNK = 64
 """Tensors stacked at a time: compiling one stack of thousands takes minutes."""
+WIDTH = 120
+"""Lines longer than this are broken."""
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
@@ -27,11 +30,14 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         fix = ctx.fix("Collect tensors and read them behind the loop", Applicability.UNSAFE, REASON, Scope.LOOP)
         before: list[str] = []
         after: list[str] = []
+        gates: dict[ast.If, list[str]] = {}
         for filled in lists:
-            collect_on_device(fix, index, filled, before, after)
+            collect_on_device(fix, index, filled, before, after, gates)
         if before:
             fix.insert_before(loop, "\n".join(before))
         fix.insert_after(loop, "\n".join(after))
+        for gate, lines in gates.items():
+            fix.insert_before(gate.body[0], "\n".join(lines))
         where = "step" if severity is Severity.ERROR else "evaluation batch"
         for filled in lists:
             for read in filled.reads:
@@ -46,20 +52,42 @@ def check(ctx: FileContext) -> Iterator[Finding]:
 
 
 def collect_on_device(
-    fix: FixBuilder, index: SemanticIndex, filled: FilledList, before: list[str], after: list[str]
+    fix: FixBuilder,
+    index: SemanticIndex,
+    filled: FilledList,
+    before: list[str],
+    after: list[str],
+    gates: dict[ast.If, list[str]],
 ) -> None:
-    """Edits for one list; lines to put in front of the loop and behind it are added to ``before`` and ``after``."""
+    """Edits for one list; lines to put in front of the loop, behind it, and into blocks are added to the others."""
     torch = torch_text(fix, index, filled.loop)
     target = index.text(filled.target)
     name = target
     if not filled.is_new:
-        name = index.names.fresh(f"step_{target.rpartition('.')[2]}", filled.loop)
+        name = index.names.fresh(f"step_{_identifier(filled.target)}", filled.loop)
+        while f"{name} = []" in before:
+            name += "_"
         before.append(f"{name} = []")
         for call in filled.appends:
             fix.replace(call.func, f"{name}.append")
     for read in filled.reads:
         keep_on_device(fix, index, read, "" if index.scalars.is_scalar(read.tensor) else ".reshape(())")
-    at, value = index.names.fresh("at", filled.loop), index.names.fresh("value", filled.loop)
+    # Names of a comprehension are its own; only what is used within must not be called the same.
+    at, value = ("at", "value") if name not in ("at", "value") else ("begin", "number")
     chunk = f"{torch}.stack({name}[{at} : {at} + {CHUNK}]).tolist()"
-    numbers = f"{value} for {at} in range(0, len({name}), {CHUNK}) for {value} in {chunk}"
-    after.append(f"{target} = [{numbers}]" if filled.is_new else f"{target}.extend({numbers})")
+    parts = [value, f"for {at} in range(0, len({name}), {CHUNK})", f"for {value} in {chunk}"]
+    opening, closing = (f"{target} = [", "]") if filled.is_new else (f"{target}.extend(", ")")
+    line = opening + " ".join(parts) + closing
+    if len(fix.indent_of(filled.loop)) + len(line) > WIDTH:
+        line = "\n".join([opening, *(f"    {part}" for part in parts), closing])
+    after.append(line)
+    for gate in filled.gates:
+        gates.setdefault(gate, []).append(f"{line}\n{name}.clear()")
+
+
+def _identifier(target: ast.expr) -> str:
+    """A name for a list: ``loss`` for ``self.history["loss"]``."""
+    if isinstance(target, ast.Subscript):
+        key = target.slice.value if isinstance(target.slice, ast.Constant) else None
+        return str(key) if isinstance(key, str) and key.isidentifier() else _identifier(target.value)
+    return target.attr if isinstance(target, ast.Attribute) else target.id if isinstance(target, ast.Name) else "values"

@@ -6,7 +6,7 @@ It formats what it is given, as tqdm does even between two refreshes: a tensor i
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 
@@ -21,7 +21,8 @@ class tqdm:
     def __len__(self) -> int:
         return len(self.iterable)
 
-    def set_postfix(self, **values: Any) -> None:
+    def set_postfix(self, ordered_dict: Mapping[str, Any] | None = None, refresh: bool = True, **values: Any) -> None:
+        values = {**(ordered_dict or {}), **values}
         print(self.desc, ", ".join(f"{name}={value}" for name, value in values.items()), file=sys.stderr)
 
     def set_description(self, desc: str) -> None:

@@ -1,0 +1,107 @@
+"""What is put into lists and dicts: by a display, by ``append``, by ``x[key] = value``."""
+
+from __future__ import annotations
+
+import ast
+
+from tpulint.semantic.definitions import Definitions
+from tpulint.semantic.flow import Flow
+from tpulint.semantic.names import Binding, Names
+from tpulint.semantic.tree import SyntaxTree
+
+_DEPTH = 4
+_COPIES = frozenset({
+    "builtins.list", "builtins.tuple", "builtins.sorted", "builtins.set", "builtins.dict", "builtins.reversed",
+    "collections.OrderedDict",
+})  # fmt: skip
+Key = str | int | None
+"""A constant index; None for any element."""
+
+
+def key_of(node: ast.Subscript) -> Key:
+    """The constant that an element is asked for with; None for anything else."""
+    index = node.slice.value if isinstance(node.slice, ast.Constant) else None
+    return index if isinstance(index, str | int) else None
+
+
+class Contents:
+    """Elements of containers of one file, as expressions."""
+
+    def __init__(self, tree: SyntaxTree, names: Names, flow: Flow, definitions: Definitions) -> None:
+        self._tree = tree
+        self._names = names
+        self._flow = flow
+        self._definitions = definitions
+        self._stored: dict[tuple[ast.AST, str], list[tuple[Key, ast.expr]]] | None = None
+
+    def of(self, node: ast.expr, key: Key = None, depth: int = 0) -> list[ast.expr]:
+        """Expressions that may be an element of a container (the one with this key); empty when none is known."""
+        if depth > _DEPTH:
+            return []
+        if isinstance(node, ast.List | ast.Tuple | ast.Set):
+            if isinstance(key, int) and -len(node.elts) <= key < len(node.elts):
+                return [node.elts[key]]
+            return list(node.elts)
+        if isinstance(node, ast.Dict):
+            pairs = zip(node.keys, node.values, strict=True)
+            return [value for at, value in pairs if key is None or not isinstance(at, ast.Constant) or at.value == key]
+        if isinstance(node, ast.ListComp | ast.GeneratorExp | ast.SetComp):
+            return [node.elt]
+        if isinstance(node, ast.DictComp):
+            return [node.value]
+        if isinstance(node, ast.Call):
+            return self._of_call(node, key, depth)
+        if isinstance(node, ast.Name):
+            return self._of_variable(self._flow.reaching(node), key, depth)
+        if isinstance(node, ast.Attribute):
+            return self._of_variable(self._flow.reaching_attribute(node), key, depth)
+        return []
+
+    def _of_call(self, node: ast.Call, key: Key, depth: int) -> list[ast.expr]:
+        name = self._names.qualified(node.func)
+        if name in _COPIES:
+            return self.of(node.args[0], None, depth + 1) if len(node.args) == 1 else []
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "values" and not node.args:
+            return self.of(node.func.value, None, depth + 1)
+        function = self._definitions.function_called(node)
+        if function is None:
+            return []
+        return [item for value in self._definitions.returned_by(function) for item in self.of(value, key, depth + 1)]
+
+    def _of_variable(self, bindings: tuple[Binding, ...], key: Key, depth: int) -> list[ast.expr]:
+        result: list[ast.expr] = []
+        for binding in bindings:
+            if binding.kind == "assign" and not binding.path and binding.value is not None:
+                stored = self._stores().get(self._variable(binding), ())
+                exact = not stored and isinstance(key, int)
+                found = self.of(binding.value, key if exact or isinstance(key, str) else None, depth + 1)
+                found += [value for at, value in stored if None in (at, key) or at == key]
+                result += [item for item in found if item not in result]
+        return result
+
+    def _stores(self) -> dict[tuple[ast.AST, str], list[tuple[Key, ast.expr]]]:
+        if self._stored is None:
+            self._stored = {}
+            for node in self._tree.parents:
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                    if node.func.attr == "append" and len(node.args) == 1:
+                        self._store(node.func.value, None, node.args[0])
+                elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
+                    self._store(node.targets[0].value, key_of(node.targets[0]), node.value)
+        return self._stored
+
+    def _store(self, container: ast.expr, key: Key, value: ast.expr) -> None:
+        assert self._stored is not None
+        if isinstance(container, ast.Name):
+            found = self._names.find(container.id, self._names.scope_of(container))
+            if found is not None:
+                self._stored.setdefault((found[0].node, container.id), []).append((key, value))
+        elif isinstance(container, ast.Attribute):
+            owner = self._tree.class_of(container)
+            if owner is not None and self._flow.reaching_attribute(container):
+                self._stored.setdefault((owner, container.attr), []).append((key, value))
+
+    def _variable(self, binding: Binding) -> tuple[ast.AST, str]:
+        """What a binding gives a value to: a variable of a scope, or an attribute of a class."""
+        owner = self._tree.class_of(binding.node) if isinstance(binding.node, ast.Attribute) else None
+        return owner or binding.scope.node, binding.name

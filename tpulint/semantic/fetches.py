@@ -1,0 +1,68 @@
+"""Values that are fetched behind a step boundary already: ``loss_value, norm_value = values.tolist()``."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from tpulint.semantic import SemanticIndex
+
+
+class Fetch(NamedTuple):
+    """One transfer of several numbers, stacked in front of the boundary."""
+
+    statement: ast.Assign
+    """``a_value, b_value = values.tolist()``"""
+    stack: ast.Tuple | ast.List
+    """The tensors, as given to ``torch.stack``."""
+    values: dict[str, str]
+    """The variable that holds the number, by the dump of the tensor."""
+
+
+class Fetches:
+    """Recognises them."""
+
+    def __init__(self, index: SemanticIndex) -> None:
+        self._index = index
+
+    def behind(self, boundary: ast.Expr) -> Fetch | None:
+        """The fetch right behind a boundary of what is stacked in front of it."""
+        suite = self._index.tree.suite_of(boundary)
+        at = suite.index(boundary)
+        statement = suite[at + 1] if at + 1 < len(suite) else None
+        if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Call):
+            return None
+        targets, func = statement.targets[0], statement.value.func
+        if not isinstance(targets, ast.Tuple) or not isinstance(func, ast.Attribute) or func.attr != "tolist":
+            return None
+        stack = self._stacked(func.value, suite[:at])
+        names = [item.id for item in targets.elts if isinstance(item, ast.Name)]
+        if stack is None or not len(names) == len(stack.elts) == len(targets.elts):
+            return None
+        return Fetch(statement, stack, dict(zip(map(_dump, stack.elts), names, strict=True)))
+
+    def _stacked(self, node: ast.expr, front: list[ast.stmt]) -> ast.Tuple | ast.List | None:
+        """The tensors that a variable holds, as stacked in front of the boundary."""
+        reaching = self._index.flow.reaching(node) if isinstance(node, ast.Name) else ()
+        if len(reaching) != 1 or reaching[0].statement not in front or reaching[0].path or reaching[0].value is None:
+            return None
+        return self._stack(reaching[0].value)
+
+    def _stack(self, node: ast.expr) -> ast.Tuple | ast.List | None:
+        """The tensors in ``torch.stack((a, b)).detach()``."""
+        while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if self._index.qualified_name(node.func) == "torch.stack":
+                items = node.args[0] if len(node.args) == 1 and not node.keywords else None
+                return items if isinstance(items, ast.Tuple | ast.List) else None
+            if node.func.attr != "detach":
+                return None
+            node = node.func.value
+        return None
+
+
+def _dump(node: ast.expr) -> str:
+    """The dump of a tensor, without the ``reshape(())`` that makes a number of it."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "reshape":
+        return ast.dump(node.func.value)
+    return ast.dump(node)
