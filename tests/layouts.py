@@ -23,9 +23,10 @@ COMMENTS = (
     "#: tab\there",
 )
 
-COMPOUND = frozenset(
-    ("if", "elif", "else", "for", "while", "with", "try", "except", "finally", "def", "class", "match", "case", "@")
-)
+COMPOUND = frozenset((
+    "if", "elif", "else", "for", "while", "with", "try", "except", "finally", "match", "case",
+    "def", "async", "class", "@",
+))  # fmt: skip
 
 Option = TypeVar("Option")
 

@@ -158,6 +158,36 @@ def test_clean_check_of_one_file_loads_nothing_heavy(tmp_path: Path) -> None:
     assert (loaded - before) & HEAVY == set()
 
 
+FIX = """\
+import sys
+from tpulint.catalog import load
+from tpulint.config import Settings
+from tpulint.linter import lint
+from tpulint.source import SourceFile
+source = SourceFile.from_text(sys.argv[1])
+for settings in (Settings(), Settings(fix=True, unsafe_fixes=True)):
+    result = lint(source, settings, load())
+    assert result.error == "", result.error
+    assert any(finding.fix for finding in (*result.findings, *result.fixed)), result
+print(*sorted(sys.modules))
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "restructures"),
+    [
+        ('device = "cuda" if torch.cuda.is_available() else "cpu"\n', False),
+        ("if torch.cuda.is_available() and fast:\n    model.cuda()\n", False),
+        ("if not torch.cuda.is_available():\n    raise SystemExit\n", False),
+        ("if torch.cuda.is_available():\n    model.cuda()\n", True),
+    ],
+    ids=["expression", "part of a condition", "whole statement", "branch"],
+)
+def test_only_a_fix_that_restructures_loads_libcst(text: str, restructures: bool, tmp_path: Path) -> None:
+    program = f"import torch\nmodel, fast = torch.nn.Linear(1, 1), True\n{text}"
+    assert ("libcst" in modules_of(FIX, program, cache=tmp_path)) == restructures
+
+
 def test_file_without_an_anchor_is_not_indexed(tmp_path: Path) -> None:
     file = tmp_path / "plain.py"
     file.write_text("print('nothing to see')\n")

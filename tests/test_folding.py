@@ -51,7 +51,7 @@ FOLDED = {
     ),
     "string over lines": (
         'if torch.cuda.is_available():\n    x = """a\n    b"""\n    y = (1,\n  2)\n',
-        'x = """a\n    b"""\ny = (1,\n2)\n',
+        'x = """a\n    b"""\ny = (1,\n  2)\n',
     ),
     "nested": (
         "if a:\n    if torch.cuda.is_available():\n"

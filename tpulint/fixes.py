@@ -172,8 +172,11 @@ class FixBuilder:
         dot = self._index.source.text.rfind(".", 0, name)
         self.replace(Span(dot, self._index.span(whole).end), text)
 
-    def delete(self, statement: ast.stmt) -> None:
-        """Remove a whole statement with its line; a block that loses all of its statements gets ``pass``."""
+    def delete(self, statement: ast.stmt, indent: str | None = None) -> None:
+        """Remove a whole statement with its line; a block that loses all of its statements gets ``pass``.
+
+        ``indent`` is what the block will be indented by, if other edits change that.
+        """
         index, text = self._index, self._index.source.text
         suite = index.tree.suite_of(statement)
         mark: Suite | None = Suite(index.tree.start(suite[0]), len(suite))
@@ -186,7 +189,9 @@ class FixBuilder:
         after = text[span.end : line_end]
         if before.strip() == "" and _only_comment(after):
             end = self._past_newline(line_end)
-            self._edits.append(Edit(Span(line_start, end), "", mark, f"{before}pass{text[line_end:end]}"))
+            self._edits.append(
+                Edit(Span(line_start, end), "", mark, f"{before if indent is None else indent}pass{text[line_end:end]}")
+            )
         elif (match := re.match(r"[ \t\f]*;[ \t\f]*", after)) and not _only_comment(after[match.end() :]):
             self._edits.append(Edit(Span(span.start, span.end + match.end()), "", mark, f"pass{match.group()}"))
         elif match := re.search(r"[ \t\f]*;[ \t\f]*$", before):
@@ -312,21 +317,23 @@ class FixBuilder:
 
     def put_under(self, statements: Sequence[ast.stmt], header: str) -> None:
         """Put neighbouring statements of a block under a new line such as ``if step % 10 == 0:``."""
-        source, tree = self._index.source, self._index.tree
         if any(self._shares_line(statement) for statement in statements):
             self.give_up()
             return
-        first, last = source.row(tree.start(statements[0])), source.row(tree.end(statements[-1]))
-        if any(re.search(r"\"\"\"|'''|\\\s*$", source.line(row)) for row in range(first, last + 1)):
-            self.give_up()  # rows within a string must keep their place
+        from tpulint.restructuring import put_under
+
+        changes = put_under(self._index, statements, header, self._unit(statements[0]))
+        if changes is None:
+            self.give_up()
             return
-        indent = self.indent_of(statements[0])
-        unit = "\t" if indent.endswith("\t") else "    "
-        for row in range(first, last + 1):
-            if row == first:
-                self.insert(source.line_starts[row - 1], f"{indent}{header}\n{unit}")
-            elif source.line(row).strip():
-                self.insert(source.line_starts[row - 1], unit)
+        for span, text in changes:
+            self.replace(span, text)
+
+    def _unit(self, statement: ast.stmt) -> str:
+        """By how much a block inside a statement's own is indented: as much as that is inside the one around it."""
+        indent, holder = self.indent_of(statement), self._index.parent(statement)
+        outer = self.indent_of(holder) if isinstance(holder, ast.stmt) else indent
+        return indent.removeprefix(outer) or ("\t" if indent.endswith("\t") else "    ")
 
     def _comments_above(self, statement: ast.stmt) -> int:
         """Offset of the first of the comment lines right above a statement, indented like it."""

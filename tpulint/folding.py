@@ -8,12 +8,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from tpulint.cuts import Cuts
-from tpulint.unwrapping import FILLER, Unwrapping
+from tpulint.unwrapping import Unwrapping
 
 if TYPE_CHECKING:
     from tpulint.fixes import FixBuilder
     from tpulint.semantic import SemanticIndex
 
+_FILLER = r"(?:[\s()\\]|#[^\r\n]*)*"
+"""What may stand between two expressions besides the word that joins them."""
 _CLOSING = re.compile(r"(?:(?:[\s\\]|#[^\r\n]*)*\))*")
 _BLANK = re.compile(r"(?:[\s\\]|#[^\r\n]*)*")
 
@@ -31,15 +33,18 @@ class Folding:
         self._known = known
         self._cuts = Cuts(index)
         values = {root: self._fold(root) for root in dict.fromkeys(self._root(node) for node in known)}
-        decided: dict[ast.AST, bool] = {}
+        decided: dict[ast.If, bool] = {}
         for root, value in values.items():
             parent = index.parent(root)
-            if value is not None and isinstance(parent, ast.If | ast.Assert) and parent.test is root:
+            if value is None:
+                continue
+            if isinstance(parent, ast.If) and parent.test is root:
                 decided[parent] = value
+            elif isinstance(parent, ast.Expr) or (isinstance(parent, ast.Assert) and parent.test is root and value):
+                self._cuts.deleted.append(parent)
+            else:
+                self.replace(root, str(value))
         self._unwrapping = Unwrapping(index, self._cuts, decided)
-        for root, value in values.items():
-            if value is not None:
-                self._place(root, value)
 
     @property
     def kept(self) -> list[list[ast.stmt]]:
@@ -66,17 +71,8 @@ class Folding:
 
     def write(self) -> None:
         """Add the edits to the fix."""
+        self._unwrapping.write()
         self._cuts.write(self._fix)
-
-    def _place(self, root: ast.expr, value: bool) -> None:
-        """Fold the statement around a decided condition, or write its value."""
-        parent = self._index.parent(root)
-        if isinstance(parent, ast.If) and parent.test is root:
-            self._unwrapping.fold(parent, value)
-        elif isinstance(parent, ast.Expr) or (isinstance(parent, ast.Assert) and parent.test is root and value):
-            self._cuts.deleted.append(parent)
-        else:
-            self.replace(root, str(value))
 
     # ---------------------------------------------------------------- expressions
 
@@ -179,7 +175,7 @@ class Folding:
 
     def _keyword(self, left: ast.expr, right: ast.expr, word: str) -> tuple[int, int]:
         start, end = self._index.tree.end(left), self._index.tree.start(right)
-        match = re.compile(FILLER + rf"\b({word})\b").match(self._text, start, end)
+        match = re.compile(_FILLER + rf"\b({word})\b").match(self._text, start, end)
         if match is None:
             self._cuts.possible = False
             return start, end
