@@ -71,6 +71,20 @@ def trains(flag):
     torch_xla.sync()
     return not torch.equal(before, model.weight.detach().cpu())
 
+def trains_after_visit(flag):
+    # The model goes to the host and back after its optimizer was built.
+    torch.__future__.set_swap_module_params_on_conversion(flag)
+    model = nn.Linear(4, 4).to(device)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    there = {name: value.clone() for name, value in model.cpu().state_dict().items()}
+    model.to(device)
+    here = {name: value.cpu() for name, value in model.state_dict().items()}
+    facts[f"same state {flag}"] = all(torch.equal(there[name], here[name]) for name in there)
+    model(x).sum().backward()
+    optimizer.step()
+    torch_xla.sync()
+    return not torch.equal(here["weight"], model.weight.detach().cpu())
+
 class Tied(nn.Module):
     def __init__(self):
         super().__init__()
@@ -143,6 +157,19 @@ for name, seed in {"torch": torch.manual_seed, "torch_xla": torch_xla.manual_see
     first = draw()
     seed(1)
     facts[f"{name} seeds"] = torch.equal(first, draw())
+
+for flag in (False, True):
+    facts[f"trains after visit {flag}"] = trains_after_visit(flag)
+torch.__future__.set_swap_module_params_on_conversion(False)
+
+import torch.distributed as dist
+import torch_xla.distributed.xla_backend
+
+normalise = nn.SyncBatchNorm(4).to(device)
+facts["sync norm alone"] = fails(lambda: normalise(x))
+dist.init_process_group("xla", init_method="xla://")
+facts["sync norm in a group"] = fails(lambda: normalise(x))
+facts["sync norm in evaluation"] = fails(lambda: normalise.eval()(x))
 print("FACTS" + json.dumps(facts))
 """
 
@@ -176,6 +203,13 @@ EXPECTED = {
     "same values": True,
     "torch seeds": False,
     "torch_xla seeds": True,
+    "trains after visit False": False,
+    "trains after visit True": True,
+    "same state False": True,
+    "same state True": True,
+    "sync norm alone": "",
+    "sync norm in a group": "ValueError",
+    "sync norm in evaluation": "",
 }
 
 
