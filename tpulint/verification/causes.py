@@ -23,8 +23,8 @@ class Cause(NamedTuple):
     """What made a graph a new one."""
 
     kind: str
-    """``input``, ``constant``, ``setting``, ``shape``: something changed. ``state``: what the optimizer made in its
-    first step is an input now. ``inputs``, ``operations``, ``outputs``: there are others, or more, or fewer."""
+    """``input``, ``constant``, ``setting``, ``shape``: something changed. ``added``: there are more inputs; ``state``:
+    these are what the optimizer made in its first step. ``inputs``, ``operations``, ``outputs``: there are others."""
     text: str
     """In words."""
     place: Place | None = None
@@ -39,15 +39,12 @@ def nearest(graph: Graph, earlier: Sequence[Graph]) -> Graph:
 
 def explain(before: Graph, after: Graph) -> Cause:
     """The first difference in the order of tracing: what is computed from it differs as well."""
-    inputs = _explain_inputs(before.inputs, after.inputs)
-    if inputs is not None and inputs.kind == "input":
-        return inputs
-    operations = _explain_operations(before, after)
-    if operations is not None and (inputs is None or operations.kind in ("constant", "setting", "shape")):
-        return operations
-    if inputs is not None:
-        return inputs
-    return Cause("operations", "the same operations, put together in another way")
+    # With other inputs, operations cannot be compared one by one.
+    return (
+        _explain_inputs(before.inputs, after.inputs)
+        or _explain_operations(before, after)
+        or Cause("operations", "the same operations, put together in another way")
+    )
 
 
 def _size(graph: Graph) -> int:
@@ -66,13 +63,16 @@ def _explain_inputs(before: Sequence[Operation], after: Sequence[Operation]) -> 
         if len(words) > _SHOWN:
             text += f", and {len(words) - _SHOWN} more"
         return Cause("input", text, _first_place([new for _, new in changed]))
-    if added and all(_is_state(one) for one in added):
+    if added and not removed and any(_is_state(one) for one in added):
         return Cause("state", f"{_count(len(added), 'input')} more: state that the optimizer made", added[0].place)
-    if added or removed:
+    if added and not removed:
+        shapes = ", ".join(list(dict.fromkeys(one.shape for one in added))[:_SHOWN])
+        return Cause("added", f"{_count(len(added), 'input')} more ({shapes})", _first_place(added))
+    if removed:
         parts = [f"{_count(len(added), 'input')} more"] if added else []
-        parts += [f"{_count(len(removed), 'input')} fewer"] if removed else []
         shapes = ", ".join(list(dict.fromkeys(one.shape for one in added or removed))[:_SHOWN])
-        return Cause("inputs", f"{' and '.join(parts)} ({shapes})", _first_place(added))
+        text = " and ".join([*parts, f"{_count(len(removed), 'input')} fewer"])
+        return Cause("inputs", f"{text} ({shapes})", _first_place(added))
     return None
 
 

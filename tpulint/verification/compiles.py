@@ -9,6 +9,9 @@ from tpulint.verification.causes import Cause, explain, nearest
 from tpulint.verification.graphs import Graph, parse
 from tpulint.verification.records import Line, ProcessRecords, Recording, Work
 
+WARM_UP = 3
+"""Steps in which compiling is expected: with the first graph, with the optimizer's state, and with what else appears."""
+
 
 class Compilation(NamedTuple):
     """One graph that was compiled."""
@@ -20,8 +23,8 @@ class Compilation(NamedTuple):
     lines: tuple[Line, ...]
     """Lines of the user's code that made what changed; more than one where a library was called from several."""
     is_expected: bool
-    """Whether it belongs to the first steps of every training: the first graph, and the one that takes in the state
-    which the optimizer made in its first step."""
+    """Whether it belongs to the first steps of every training: the first graph, and those that take in what the first
+    step has made, such as the state of the optimizer."""
 
     @property
     def line(self) -> Line | None:
@@ -36,23 +39,24 @@ def compilations(recording: Recording) -> list[Compilation]:
 
 def _of_process(folder: str, process: ProcessRecords) -> list[Compilation]:
     callers = dict(process.callers)
-    earlier: dict[tuple[Line | None, bool], list[Graph]] = {}
+    earlier: dict[tuple[Line | None, bool, int], list[Graph]] = {}
+    """Of several graphs that one line launches one after the other, each has predecessors of its own."""
     launched: set[tuple[Line | None, bool]] = set()
     found = []
     for work in process.works:
         key = (work.line, work.is_boundary)
-        for number in work.graphs:
+        for place, number in enumerate(work.graphs):
             graph = _load(folder, process.pid, number)
             if graph is None:
                 found.append(Compilation(work, None, (), key not in launched))
             else:
-                known = earlier.setdefault(key, [])
+                known = earlier.setdefault((*key, place), [])
                 found.append(_compilation(work, graph, known, callers.get(number, {})))
                 known.append(graph)
             launched.add(key)
         for _ in range(work.compiles - len(work.graphs)):
             # Without a text nothing tells a first graph with the optimizer's state from one that changed.
-            found.append(Compilation(work, None, (), work.is_boundary and work.step <= 2 or key not in launched))
+            found.append(Compilation(work, None, (), (work.is_boundary and work.step <= 2) or key not in launched))
             launched.add(key)
     return found
 
@@ -63,7 +67,8 @@ def _compilation(work: Work, graph: Graph, earlier: list[Graph], callers: dict[s
     cause = explain(nearest(graph, earlier), graph)
     place = cause.place
     lines = callers.get(f"{place.path}:{place.row}", []) if place is not None else []
-    return Compilation(work, cause, tuple(lines), cause.kind == "state")
+    is_expected = cause.kind == "state" or (cause.kind == "added" and work.in_step <= WARM_UP)
+    return Compilation(work, cause, tuple(lines), is_expected)
 
 
 def _load(folder: str, pid: int, number: int) -> Graph | None:

@@ -23,7 +23,7 @@ class Cost(NamedTuple):
     cuda: it called CUDA. fallback: an operator ran on the host. compile: another graph than before had to be compiled
     because of it. sync: a graph ran that no step boundary asked for. transfer: a value that was there already was read.
     """
-    count: int
+    times: int
     steps: tuple[int, ...]
     """Numbers of the steps in which it happened; 0 for what came before the first backward."""
     text: str
@@ -104,7 +104,7 @@ def _of_cuda(recording: Recording) -> Iterable[Cost]:
     for process in recording.processes:
         for call in process.cuda_calls:
             key = (call.line.path, call.line.row, call.name)
-            groups[key] = groups.get(key, 0) + call.count
+            groups[key] = groups.get(key, 0) + call.times
             lines[key] = call.line
     for key, count in groups.items():
         yield Cost(lines[key], "cuda", count, (), f"{key[2]} was called")

@@ -8,11 +8,12 @@ import os
 from typing import Any
 
 from tpulint import __version__
+from tpulint.verification.compiles import WARM_UP
 from tpulint.verification.costs import Cost
 from tpulint.verification.losses import Comparison
 from tpulint.verification.predictions import Predictions
 from tpulint.verification.records import Line, Optimizer
-from tpulint.verification.verification import WARM_UP, Numbers, Verification
+from tpulint.verification.verification import Numbers, Verification
 
 FORMAT = 1
 
@@ -63,7 +64,7 @@ def _cost(cost: Cost, predictions: Predictions) -> dict[str, Any]:
         "source": predictions.source(cost.line.path, cost.line.row),
         "kind": cost.kind,
         "message": cost.text,
-        "count": cost.count,
+        "count": cost.times,
         "steps": list(cost.steps),
         "launches": cost.launches,
         "reads": cost.reads,

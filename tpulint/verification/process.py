@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import NamedTuple, TextIO
 
 from tpulint.verification.records import Reader, Recording, Tally
@@ -128,23 +129,19 @@ def _end(process: subprocess.Popen[bytes]) -> int:
     """End the process and all that it started; its exit status."""
     if process.poll() is None:
         _signal(process, getattr(signal, "SIGTERM", signal.SIGINT))
-        try:
+        with suppress(subprocess.TimeoutExpired):
             process.wait(_GRACE_SECONDS)
-        except subprocess.TimeoutExpired:
-            pass
     # What outlived it (workers of a data loader, say) has nobody left to wait for it.
     _signal(process, getattr(signal, "SIGKILL", signal.SIGTERM))
     return process.wait()
 
 
 def _signal(process: subprocess.Popen[bytes], number: int) -> None:
-    try:
+    with suppress(ProcessLookupError, PermissionError):
         if sys.platform == "win32":
             process.terminate()
         else:
             os.killpg(process.pid, number)
-    except (ProcessLookupError, PermissionError):
-        pass
 
 
 def _stack(folder: str) -> str:

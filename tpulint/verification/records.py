@@ -50,7 +50,7 @@ class CudaCall(NamedTuple):
 
     line: Line
     name: str
-    count: int
+    times: int
 
 
 class Ending(NamedTuple):

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from tpulint.report.style import Style, printable
+from tpulint.verification.compiles import WARM_UP
 from tpulint.verification.costs import Cost
 from tpulint.verification.losses import Comparison
 from tpulint.verification.predictions import Predictions
 from tpulint.verification.records import Line, Optimizer
-from tpulint.verification.verification import WARM_UP, Numbers, Verification
+from tpulint.verification.verification import Numbers, Verification
 
 _ENDINGS = {
     "finished": "to the end",
@@ -54,7 +55,7 @@ def _cost(cost: Cost, predictions: Predictions, style: Style, steps: int) -> str
 
 
 def _how_often(cost: Cost, steps: int) -> str:
-    times = _count(cost.count, "time")
+    times = _count(cost.times, "time")
     in_steps = [step for step in cost.steps if step]
     if not cost.steps:
         return times
@@ -82,7 +83,8 @@ def _numbers(verification: Verification) -> Iterator[str]:
 
 def _optimizer(optimizer: Optimizer) -> str:
     where = " and ".join(optimizer.devices) or "nowhere"
-    text = f"{optimizer.kind}, {_count(optimizer.steps, 'step')}, {_count(optimizer.parameters, 'parameter')} on {where}"
+    text = f"{optimizer.kind}, {_count(optimizer.steps, 'step')}"
+    text += f", {_count(optimizer.parameters, 'parameter')} on {where}"
     text += f", {_some(optimizer.with_gradient, optimizer.parameters)} had a gradient"
     if optimizer.changed is not None:
         text += f", {_some(optimizer.changed, optimizer.compared)} changed"
@@ -92,7 +94,8 @@ def _optimizer(optimizer: Optimizer) -> str:
 def _losses(comparison: Comparison, against: str) -> str:
     text = f"{len(comparison.port)} compared with {against}, "
     text += "equal" if comparison.is_equal else "different"
-    text += f" (largest relative difference {comparison.largest_relative:.2g}, allowed {comparison.tolerance.relative:g})"
+    allowed = comparison.tolerance.relative
+    text += f" (largest relative difference {comparison.largest_relative:.2g}, allowed {allowed:g})"
     if comparison.drops_last:
         text += "; incomplete last batches left out of both"
     return text

@@ -7,16 +7,13 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, TextIO
 
 from tpulint.verification import environment, losses
-from tpulint.verification.compiles import Compilation, compilations
+from tpulint.verification.compiles import WARM_UP, Compilation, compilations
 from tpulint.verification.costs import Cost, costs, kind_of
 from tpulint.verification.environment import Interpreter
 from tpulint.verification.failures import Failure, failures, how_it_ended, was_stopped
 from tpulint.verification.losses import Comparison, Tolerance
 from tpulint.verification.process import Run, Task, run
 from tpulint.verification.records import ProcessRecords, Recording, Tally
-
-WARM_UP = 3
-"""Steps in which compiling is expected."""
 
 
 class Wishes(NamedTuple):

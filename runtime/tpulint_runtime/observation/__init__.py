@@ -1,4 +1,4 @@
-"""Watches a training script from the inside of its process, for ``tpulint verify``: nothing here is imported by scripts.
+"""Watches a training script from the inside of its process, for ``tpulint verify``. No script imports it.
 
 The script is run as ``__main__`` and never edited. What is seen is written at once, one JSON object per line, so that a
 process that is killed leaves what it did until then. The counters of torch_xla are read through the module that it has

@@ -11,6 +11,10 @@ import torch.distributed
 from torch.nn.parallel import DataParallel, DistributedDataParallel
 from torch.overrides import TorchFunctionMode
 
+_torch: Any = torch
+"""Without types: what is replaced here is not meant to be."""
+_Mode: Any = TorchFunctionMode
+
 _NAME = "CPU in place of a GPU"
 _NOTHING = (
     "empty_cache init _lazy_init ipc_collect manual_seed manual_seed_all reset_accumulated_memory_stats "
@@ -36,7 +40,7 @@ def install() -> None:
 
 def _names_gpu(device: object) -> bool:
     if isinstance(device, torch.device):
-        return device.type == "cuda"
+        return str(device.type) == "cuda"
     if isinstance(device, str):
         return device.partition(":")[0] == "cuda"
     return isinstance(device, int) and not isinstance(device, bool)
@@ -46,7 +50,7 @@ def _absorbed(device: Any) -> Any:
     return torch.device("cpu") if _names_gpu(device) else device
 
 
-class _Absorption(TorchFunctionMode):
+class _Absorption(_Mode):  # type: ignore[misc]
     """Sends every tensor that is asked for on a GPU to the CPU."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -127,7 +131,7 @@ def _absorb_module() -> None:
         setattr(cuda.nvtx, name, _always(None))
     for name in _LEGACY_TYPES:
         setattr(cuda, f"{name}Tensor", getattr(torch, f"{name}Tensor"))
-    torch.nn.Module.cuda = lambda self, device=None: self  # type: ignore[method-assign,assignment,misc]
+    _torch.nn.Module.cuda = lambda self, device=None: self
 
 
 def _absorb_accelerator() -> None:
@@ -150,10 +154,10 @@ def _absorb_loading() -> None:
     def load_on_host(file: Any, map_location: Any = None, *args: Any, **kwargs: Any) -> Any:
         return load(file, "cpu", *args, **kwargs)
 
-    torch.load = load_on_host
-    set_default: Any = torch.set_default_device
-    torch.set_default_device = lambda device: set_default(_absorbed(device))
-    torch.set_default_tensor_type = _always(None)
+    _torch.load = load_on_host
+    set_default = _torch.set_default_device
+    _torch.set_default_device = lambda device: set_default(_absorbed(device))
+    _torch.set_default_tensor_type = _always(None)
 
 
 def _absorb_parallelism() -> None:
@@ -180,8 +184,8 @@ def _absorb_parallelism() -> None:
         kwargs.pop("device_id", None)
         return start("gloo", *args, **kwargs)
 
-    torch.distributed.init_process_group = start_gloo
-    torch.distributed.distributed_c10d.init_process_group = start_gloo
+    _torch.distributed.init_process_group = start_gloo
+    _torch.distributed.distributed_c10d.init_process_group = start_gloo
 
 
 def _absorb_compiling_and_scaling() -> None:
@@ -190,12 +194,11 @@ def _absorb_compiling_and_scaling() -> None:
     def leave(model: Any = None, *args: Any, **kwargs: Any) -> Any:
         return model if model is not None else lambda function: function
 
-    torch.compile = leave
-    for scaler in (torch.amp.GradScaler, torch.cuda.amp.GradScaler):
-        init = scaler.__init__
+    _torch.compile = leave
+    init = _torch.amp.GradScaler.__init__
 
-        def init_disabled(self: Any, *args: Any, init: Any = torch.amp.GradScaler.__init__, **kwargs: Any) -> None:
-            init(self, "cpu", enabled=False)
+    def init_disabled(self: Any, *args: Any, **kwargs: Any) -> None:
+        init(self, "cpu", enabled=False)
 
-        if init is not None:
-            scaler.__init__ = init_disabled  # type: ignore[method-assign]
+    for scaler in (_torch.amp.GradScaler, _torch.cuda.amp.GradScaler):
+        scaler.__init__ = init_disabled

@@ -10,8 +10,8 @@ from tpulint_runtime.observation.counters import Counters, loaded_xla
 from tpulint_runtime.observation.lines import Charge, LineTracer
 
 _ASKED_FOR = ("_xla_step_marker", "_run_cached_graph", "_xla_warm_up_cache")
-"""Functions of torch_xla that run or compile a program because somebody wants just that: ``torch_xla.sync`` and all that
-end in it, and what ``torch.compile`` made."""
+"""Functions of torch_xla that run or compile a program because somebody wants just that: ``torch_xla.sync`` and all
+that ends in it, and what ``torch.compile`` made."""
 _UNCOUNTED = ("_xla_get_cpu_tensors",)
 """Reads that show in no counter of the gate."""
 

@@ -1,7 +1,7 @@
 """Makes two runs of one program draw the same numbers, whatever device each runs on.
 
-Random numbers come from the generator of the CPU and are moved where they are wanted, dropout keeps everything, shuffles
-are seeded, data is loaded in the process itself.
+Random numbers come from the generator of the CPU and are moved where they are wanted, dropout keeps everything,
+shuffles are seeded, data is loaded in the process itself.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ import torch
 import torch.utils.data
 from torch.utils.data import dataloader
 
+_torch: Any = torch
+"""Without types: what is replaced here is not meant to be."""
 _SEED = 20210
 _SHUFFLES = 7919
 """Added to the seed for each time that a sampler is started."""
@@ -39,12 +41,12 @@ def install(drop_last: bool, on_dropping: Callable[[], None]) -> None:
     _switch_dropout_off()
     for name in _SHAPED:
         setattr(torch, name, _drawn_on_host(getattr(torch, name)))
-    torch.normal = _normal_on_host(torch.normal)
+    _torch.normal = _normal_on_host(torch.normal)
     for name, base in _LIKE.items():
         setattr(torch, name, _drawn_like(getattr(torch, base), base))
     for name in _FILLS:
         setattr(torch.Tensor, name, _filled_on_host(getattr(torch.Tensor, name)))
-    torch.bernoulli = _decided_on_host
+    _torch.bernoulli = _decided_on_host
     _seed_shuffles()
     _load_in_process(drop_last, on_dropping)
 
@@ -57,7 +59,7 @@ def _switch_dropout_off() -> None:
 
     for name in _DROPOUTS:
         setattr(functional, name, keep_all)
-    torch.dropout = keep_all
+    _torch.dropout = keep_all
 
     attend = functional.scaled_dot_product_attention
 
@@ -80,7 +82,7 @@ def _switch_dropout_off() -> None:
 
 def _is_on_host(device: Any) -> bool:
     wanted = torch.get_default_device() if device is None else torch.device(device)
-    return wanted.type == "cpu"
+    return str(wanted.type) == "cpu"
 
 
 def _drawn_on_host(draw: Callable[..., Any]) -> Callable[..., Any]:
@@ -105,7 +107,7 @@ def _normal_on_host(draw: Callable[..., Any]) -> Callable[..., Any]:
         tensors = [one for one in (mean, std) if isinstance(one, torch.Tensor)]
         if not tensors:
             return drawn(mean, std, *args, **kwargs)
-        noise = torch.randn(torch.broadcast_shapes(*(one.shape for one in tensors))).to(tensors[0].device)
+        noise = _torch.randn(_torch.broadcast_shapes(*(one.shape for one in tensors))).to(tensors[0].device)
         return mean + std * noise
 
     return normal
@@ -128,9 +130,9 @@ def _drawn_like(draw: Callable[..., Any], base: str) -> Callable[..., Any]:
 
 def _filled_on_host(fill: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(fill)
-    def filled(self: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
+    def filled(self: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
         if self.device.type == "cpu" or any(isinstance(one, torch.Tensor) for one in args):
-            return fill(self, *args, **kwargs)  # type: ignore[no-any-return]
+            return fill(self, *args, **kwargs)
         kwargs.pop("generator", None)
         drawn = fill(torch.empty(tuple(self.shape), dtype=self.dtype, device="cpu"), *args, **kwargs)
         with torch.no_grad():

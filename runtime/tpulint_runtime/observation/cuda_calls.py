@@ -12,6 +12,9 @@ import torch
 
 from tpulint_runtime.observation.lines import Line
 
+_torch: Any = torch
+"""Without types: what is replaced here is not meant to be."""
+
 
 class CudaCalls:
     """Wraps the public functions of ``torch.cuda``, and the methods and contexts that name CUDA."""
@@ -23,16 +26,15 @@ class CudaCalls:
 
     def install(self) -> None:
         """For the rest of this process."""
-        cuda: Any = torch.cuda
+        cuda = _torch.cuda
         for name in dir(cuda):
             member = getattr(cuda, name)
             if not name.startswith("_") and inspect.isfunction(member):
                 setattr(cuda, name, self._told(member, f"torch.cuda.{name}"))
-        for owner in (torch.Tensor, torch.nn.Module):
-            setattr(owner, "cuda", self._told(getattr(owner, "cuda"), ".cuda()"))  # noqa: B009 - no type has it twice
-        for owner, label in ((torch.amp.GradScaler, "GradScaler"), (torch.amp.autocast, "autocast")):
-            init: Any = owner.__init__
-            setattr(owner, "__init__", self._told_if_cuda(init, label))  # noqa: B010 - mypy knows __init__ too well
+        for owner in (_torch.Tensor, _torch.nn.Module):
+            owner.cuda = self._told(owner.cuda, ".cuda()")
+        for owner, label in ((_torch.amp.GradScaler, "GradScaler"), (_torch.amp.autocast, "autocast")):
+            owner.__init__ = self._told_if_cuda(owner.__init__, label)
 
     def _told(self, function: Any, name: str) -> Any:
         @functools.wraps(function)
@@ -64,7 +66,7 @@ class CudaCalls:
 
 def watch_bfloat16(tell: Callable[[], None]) -> None:
     """Tell when automatic mixed precision computes in bfloat16 on XLA: losses are less exact then."""
-    autocast: Any = torch.amp.autocast
+    autocast = _torch.amp.autocast
     init = autocast.__init__
 
     @functools.wraps(init)

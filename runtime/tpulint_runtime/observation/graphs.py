@@ -36,6 +36,11 @@ class GraphDumps:
         self._seen: set[bytes] = set()
         self._count = 0
 
+    def move(self, folder: str) -> None:
+        """Keep graphs in another folder from now on, numbered anew."""
+        self._folder = folder
+        self._count = 0
+
     def ask(self) -> None:
         """Make torch_xla write graphs down; to be called before it is loaded."""
         os.environ.update(SETTINGS)

@@ -45,6 +45,12 @@ class LineTracer:
         self._callers: dict[CodeType, list[Line]] = {}
         """Lines of the user's code that led into a function of a library."""
 
+    def aim(self, ownership: Ownership) -> None:
+        """Follow another script's code."""
+        self._ownership = ownership
+        self.here = None
+        self._callers = {}
+
     def start(self) -> None:
         """Begin, in this thread and in those to come."""
         threading.settrace(self._enter_in_other_thread)
@@ -53,7 +59,8 @@ class LineTracer:
     def stop(self) -> None:
         """Stop, in this thread."""
         sys.settrace(None)
-        threading.settrace(None)  # type: ignore[arg-type]
+        nothing: Any = None
+        threading.settrace(nothing)
 
     def settle(self) -> None:
         """Charge what happened until now to the line that runs."""

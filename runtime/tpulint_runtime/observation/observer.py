@@ -85,6 +85,16 @@ class Observer:
         os._exit = leave_told  # type: ignore[assignment]
         self._leave = leave
 
+    def aim(self, script: str, folder: str) -> None:
+        """Observe another script from now on, in the same process."""
+        self._records.reopen(folder)
+        self._ownership = Ownership(script)
+        self._tracer.aim(self._ownership)
+        self._dumps.move(folder)
+        self._training.restart()
+        self._counters.skip()
+        self._is_finished = False
+
     def start(self) -> None:
         """Begin to follow lines."""
         if self._wishes.reference:
@@ -146,7 +156,8 @@ class Observer:
         key = ("work", line, is_boundary, bool(work.compiles), work.fallbacks)
         self._records.add(
             "work", key, amounts, line=list(line) if line else None, boundary=is_boundary, step=step,
-            backward=self._training.backwards, fallbacks=dict(work.fallbacks), graphs=[graph.number for graph in graphs],
+            backward=self._training.backwards, fallbacks=dict(work.fallbacks),
+            graphs=[graph.number for graph in graphs],
         )  # fmt: skip
         for graph in graphs:
             self._tell_callers(graph)
@@ -188,6 +199,7 @@ class Observer:
             util.Finalize(None, self.finish, args=("finished",), exitpriority=100)
 
     def _restart_in_fork(self) -> None:
+        """In a process that was forked off. Whether it has an optimizer it may have from before."""
         self._records.reopen()
         self._training.restart()
         self._is_finished = self._is_registered = False

@@ -1,7 +1,7 @@
 """Whether what an optimizer holds is what is trained.
 
-On XLA ``module.to(device)`` makes new parameters. An optimizer that was built before it holds the old ones: these are on
-the CPU, get no gradient and never change, and nothing is raised.
+On XLA ``module.to(device)`` makes new parameters. An optimizer that was built before it holds the old ones: these are
+on the CPU, get no gradient and never change, and nothing is raised.
 """
 
 from __future__ import annotations

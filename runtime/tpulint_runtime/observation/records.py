@@ -27,10 +27,12 @@ class Records:
         # Unbuffered by Python, and appended: each record is with the operating system when write returns.
         self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
 
-    def reopen(self) -> None:
-        """Called in a process that was forked off: what the parent has not written yet is the parent's."""
+    def reopen(self, folder: str = "") -> None:
+        """Begin a file of this process, in another folder perhaps. What was not written yet is not written."""
+        self._folder = folder or self._folder
         self._lock = threading.Lock()
         self._counts, self._pending = {}, {}
+        os.close(self._descriptor)
         self._open()
 
     def write(self, event: str, **fields: Any) -> None:

@@ -17,6 +17,8 @@ from torch.optim.optimizer import register_optimizer_step_pre_hook
 from tpulint_runtime.observation.optimizers import Optimizers
 from tpulint_runtime.observation.records import Records
 
+_torch: Any = torch
+"""Without types: what is replaced here is not meant to be."""
 _UNSCALED = "_tpulint_unscaled"
 """Attribute of a scaled loss that holds the loss itself."""
 
@@ -25,7 +27,8 @@ class Training:
     """Counts steps: a step ends when the optimizer that stepped first steps, and without one with every backward."""
 
     def __init__(
-        self, records: Records, max_steps: int, keeps_losses: bool, on_limit: Callable[[], None], on_backward: Callable[[], None],
+        self, records: Records, max_steps: int, keeps_losses: bool, on_limit: Callable[[], None],
+        on_backward: Callable[[], None],
     ) -> None:  # fmt: skip
         self._records = records
         self._max_steps = max_steps
@@ -52,9 +55,10 @@ class Training:
         register_optimizer_step_pre_hook(self._on_optimizer_step)
 
     def restart(self) -> None:
-        """Begin anew, in a process that was forked off."""
+        """Begin anew."""
         self._lock = threading.RLock()
         self._leader = None
+        self._has_optimizer = False
         self.steps = self.backwards = 0
         self.losses = []
         self.optimizers = Optimizers()
@@ -78,17 +82,17 @@ class Training:
             finally:
                 self._in_backward.now = False
 
-        torch.autograd.backward = observed
+        _torch.autograd.backward = observed
 
     def _notice_optimizers(self) -> None:
-        init = torch.optim.Optimizer.__init__
+        init = _torch.optim.Optimizer.__init__
 
         @functools.wraps(init)
         def init_noticed(*args: Any, **kwargs: Any) -> None:
             self._has_optimizer = True
             init(*args, **kwargs)
 
-        torch.optim.Optimizer.__init__ = init_noticed  # type: ignore[method-assign]
+        _torch.optim.Optimizer.__init__ = init_noticed
 
     def _begin(self, tensors: Any) -> None:
         if self.backwards and not self._has_optimizer:
@@ -119,7 +123,7 @@ class Training:
         self._records.flush()
 
     def _remember_unscaled_losses(self) -> None:
-        scaler: Any = torch.amp.GradScaler
+        scaler = _torch.amp.GradScaler
         scale = scaler.scale
 
         @functools.wraps(scale)
