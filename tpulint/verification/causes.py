@@ -27,8 +27,8 @@ class Cause(NamedTuple):
     these are what the optimizer made in its first step. ``inputs``, ``operations``, ``outputs``: there are others."""
     text: str
     """In words."""
-    place: Place | None = None
-    """The line of Python that made what changed, perhaps in a library."""
+    places: tuple[Place, ...] = ()
+    """The lines of Python that made what changed, perhaps in a library. Several where several inputs changed."""
 
 
 def nearest(graph: Graph, earlier: Sequence[Graph]) -> Graph:
@@ -62,17 +62,17 @@ def _explain_inputs(before: Sequence[Operation], after: Sequence[Operation]) -> 
         text = ", ".join(list(words)[:_SHOWN])
         if len(words) > _SHOWN:
             text += f", and {len(words) - _SHOWN} more"
-        return Cause("input", text, _first_place([new for _, new in changed]))
+        return Cause("input", text, _places([new for _, new in changed]))
     if added and not removed and any(_is_state(one) for one in added):
-        return Cause("state", f"{_count(len(added), 'input')} more: state that the optimizer made", added[0].place)
+        return Cause("state", f"{_count(len(added), 'input')} more: state that the optimizer made", _places(added[:1]))
     if added and not removed:
         shapes = ", ".join(list(dict.fromkeys(one.shape for one in added))[:_SHOWN])
-        return Cause("added", f"{_count(len(added), 'input')} more ({shapes})", _first_place(added))
+        return Cause("added", f"{_count(len(added), 'input')} more ({shapes})", _places(added))
     if removed:
         parts = [f"{_count(len(added), 'input')} more"] if added else []
         shapes = ", ".join(list(dict.fromkeys(one.shape for one in added or removed))[:_SHOWN])
         text = " and ".join([*parts, f"{_count(len(removed), 'input')} fewer"])
-        return Cause("inputs", f"{text} ({shapes})", _first_place(added))
+        return Cause("inputs", f"{text} ({shapes})", _places(added))
     return None
 
 
@@ -83,7 +83,7 @@ def _align(
     old, new = [one.shape for one in before], [one.shape for one in after]
     if len(old) == len(new) or max(len(old), len(new)) > _LONGEST_COMPARISON:
         pairs = [(a, b) for a, b in zip(before, after, strict=False) if a.shape != b.shape]
-        if len(old) != len(new) or not _are_permuted(pairs):
+        if all(_is_resized(a, b) for a, b in pairs):
             return pairs, list(after[len(before) :]), list(before[len(after) :])
     changed: list[tuple[Operation, Operation]] = []
     added: list[Operation] = []
@@ -96,8 +96,12 @@ def _align(
     # What only stands elsewhere was neither added nor removed.
     spare = Counter(one.shape for one in removed) & Counter(one.shape for one in added)
     removed, added = _without(removed, spare), _without(added, spare)
-    while removed and added and _is_resized(removed[0], added[0]):
-        changed.append((removed.pop(0), added.pop(0)))
+    for one in list(removed):
+        other = next((candidate for candidate in added if _is_resized(one, candidate)), None)
+        if other is not None:
+            removed.remove(one)
+            added.remove(other)
+            changed.append((one, other))
     return changed, added, removed
 
 
@@ -112,20 +116,22 @@ def _without(operations: list[Operation], spare: Counter[str]) -> list[Operation
     return kept
 
 
-def _are_permuted(pairs: list[tuple[Operation, Operation]]) -> bool:
-    return Counter(a.shape for a, _ in pairs) == Counter(b.shape for _, b in pairs)
-
-
 def _is_resized(old: Operation, new: Operation) -> bool:
-    return old.shape.count(",") == new.shape.count(",") and old.shape.partition("[")[0] == new.shape.partition("[")[0]
+    """Whether two inputs are likely the same one: made by the same line, or different in one dimension only."""
+    (old_type, _, old_sizes), (new_type, _, new_sizes) = old.shape.partition("["), new.shape.partition("[")
+    before, after = old_sizes.split(","), new_sizes.split(",")
+    if old_type != new_type or len(before) != len(after) or "]" in (old_sizes, new_sizes):
+        return False
+    same_line = old.place is not None and old.place == new.place
+    return same_line or sum(a != b for a, b in zip(before, after, strict=True)) == 1
 
 
 def _is_state(operation: Operation) -> bool:
     return operation.place is not None and any(part in operation.place.path for part in _OPTIMIZERS)
 
 
-def _first_place(operations: Sequence[Operation]) -> Place | None:
-    return next((one.place for one in operations if one.place is not None), None)
+def _places(operations: Sequence[Operation]) -> tuple[Place, ...]:
+    return tuple(dict.fromkeys(one.place for one in operations if one.place is not None))
 
 
 def _explain_operations(before: Graph, after: Graph) -> Cause | None:
@@ -136,20 +142,20 @@ def _explain_operations(before: Graph, after: Graph) -> Cause | None:
     if fewer == more:
         return None
     first = after.operations[fewer] if more > fewer else before.operations[more]
-    return Cause("operations", f"{fewer} operations became {more}{_from(first)}", first.place)
+    return Cause("operations", f"{fewer} operations became {more}{_from(first)}", _places([first]))
 
 
 def _explain_change(old: Operation, new: Operation, is_last: bool) -> Cause:
     if is_last and old.opcode == new.opcode == "tuple":
         return Cause("outputs", "other results are kept")
     if (old.opcode, old.origin) != (new.opcode, new.origin):
-        return Cause("operations", f"{_name(new)} instead of {_name(old)}", new.place)
+        return Cause("operations", f"{_name(new)} instead of {_name(old)}", _places([new]))
     if old.opcode == "constant" and old.shape == new.shape:
         values = f"{_short(old.settings)} became {_short(new.settings)}"
-        return Cause("constant", f"constant {values}{_from(new)}", new.place)
+        return Cause("constant", f"constant {values}{_from(new)}", _places([new]))
     if old.settings != new.settings:
-        return Cause("setting", f"{_changed_setting(old, new)}{_from(new)}", new.place)
-    return Cause("shape", f"{_name(new)} {old.shape} became {new.shape}", new.place)
+        return Cause("setting", f"{_changed_setting(old, new)}{_from(new)}", _places([new]))
+    return Cause("shape", f"{_name(new)} {old.shape} became {new.shape}", _places([new]))
 
 
 def _changed_setting(old: Operation, new: Operation) -> str:

@@ -10,7 +10,7 @@ from tpulint.verification.graphs import Graph, parse
 from tpulint.verification.records import Line, ProcessRecords, Recording, Work
 
 WARM_UP = 3
-"""Steps in which compiling is expected: with the first graph, with the optimizer's state, and with what else appears."""
+"""Runs of a line in which compiling is expected: the first graph, then what takes in the optimizer's state."""
 
 
 class Compilation(NamedTuple):
@@ -37,38 +37,66 @@ def compilations(recording: Recording) -> list[Compilation]:
     return [found for process in recording.processes for found in _of_process(recording.folder, process)]
 
 
+class _Launcher:
+    """A line that launches graphs, at a step boundary or elsewhere."""
+
+    def __init__(self, first_step: int) -> None:
+        self.first_step = first_step
+        self.runs = 0
+        self.graphs: list[list[Graph]] = []
+        """Earlier graphs. Of several that are launched one after the other, each has predecessors of its own."""
+
+    def predecessors(self, place: int) -> list[Graph]:
+        """Earlier graphs that were launched as the n-th of a run."""
+        while len(self.graphs) <= place:
+            self.graphs.append([])
+        return self.graphs[place]
+
+
 def _of_process(folder: str, process: ProcessRecords) -> list[Compilation]:
     callers = dict(process.callers)
-    earlier: dict[tuple[Line | None, bool, int], list[Graph]] = {}
-    """Of several graphs that one line launches one after the other, each has predecessors of its own."""
-    launched: set[tuple[Line | None, bool]] = set()
+    launchers: dict[tuple[Line | None, bool], _Launcher] = {}
     found = []
     for work in process.works:
-        key = (work.line, work.is_boundary)
+        if not work.launches and not work.compiles:
+            continue
+        launcher = launchers.setdefault((work.line, work.is_boundary), _Launcher(work.in_step))
+        launcher.runs += 1
         for place, number in enumerate(work.graphs):
             graph = _load(folder, process.pid, number)
             if graph is None:
-                found.append(Compilation(work, None, (), key not in launched))
-            else:
-                known = earlier.setdefault((*key, place), [])
-                found.append(_compilation(work, graph, known, callers.get(number, {})))
-                known.append(graph)
-            launched.add(key)
-        for _ in range(work.compiles - len(work.graphs)):
-            # Without a text nothing tells a first graph with the optimizer's state from one that changed.
-            found.append(Compilation(work, None, (), (work.is_boundary and work.step <= 2) or key not in launched))
-            launched.add(key)
+                found.append(Compilation(work, None, (), _is_early(work, launcher)))
+                continue
+            earlier = launcher.predecessors(place)
+            found.append(_compilation(work, launcher, graph, earlier, callers.get(number, {})))
+            earlier.append(graph)
+        found.extend(
+            Compilation(work, None, (), _is_early(work, launcher)) for _ in range(work.compiles - len(work.graphs))
+        )
     return found
 
 
-def _compilation(work: Work, graph: Graph, earlier: list[Graph], callers: dict[str, list[Line]]) -> Compilation:
+def _compilation(
+    work: Work, launcher: _Launcher, graph: Graph, earlier: list[Graph], callers: dict[str, list[Line]]
+) -> Compilation:
     if not earlier:
         return Compilation(work, None, (), True)
     cause = explain(nearest(graph, earlier), graph)
-    place = cause.place
-    lines = callers.get(f"{place.path}:{place.row}", []) if place is not None else []
-    is_expected = cause.kind == "state" or (cause.kind == "added" and work.in_step <= WARM_UP)
-    return Compilation(work, cause, tuple(lines), is_expected)
+    lines: dict[Line, None] = {}
+    for place in cause.places:
+        lines |= dict.fromkeys(callers.get(f"{place.path}:{place.row}", ()))
+    only_grew = cause.kind in ("state", "added")
+    if work.is_boundary:
+        is_expected = cause.kind == "state" or (only_grew and launcher.runs <= WARM_UP)
+    else:
+        # A host sync may launch different graphs in one step: one for each parameter, say.
+        is_expected = only_grew or work.in_step == launcher.first_step
+    return Compilation(work, cause, tuple(sorted(lines)), is_expected)
+
+
+def _is_early(work: Work, launcher: _Launcher) -> bool:
+    """All that can be said without a text: nothing tells optimizer state from a change."""
+    return work.in_step == launcher.first_step or (work.is_boundary and launcher.runs <= WARM_UP)
 
 
 def _load(folder: str, pid: int, number: int) -> Graph | None:

@@ -38,6 +38,7 @@ class GraphDumps:
 
     def move(self, folder: str) -> None:
         """Keep graphs in another folder from now on, numbered anew."""
+        self.new_graphs()
         self._folder = folder
         self._count = 0
 

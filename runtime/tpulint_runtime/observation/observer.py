@@ -199,7 +199,7 @@ class Observer:
             util.Finalize(None, self.finish, args=("finished",), exitpriority=100)
 
     def _restart_in_fork(self) -> None:
-        """In a process that was forked off. Whether it has an optimizer it may have from before."""
+        """In a process that was forked off."""
         self._records.reopen()
         self._training.restart()
         self._is_finished = self._is_registered = False

@@ -55,10 +55,9 @@ class Training:
         register_optimizer_step_pre_hook(self._on_optimizer_step)
 
     def restart(self) -> None:
-        """Begin anew."""
+        """Begin anew. Optimizers that were built before may still step."""
         self._lock = threading.RLock()
         self._leader = None
-        self._has_optimizer = False
         self.steps = self.backwards = 0
         self.losses = []
         self.optimizers = Optimizers()
