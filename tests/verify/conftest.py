@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import subprocess
 import sys
@@ -11,13 +10,12 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+from verifying import HAS_XLA, XLA_PYTHON  # noqa: E402 - its folder must be on the import path
+
 SCRIPTS = HERE / "scripts"
 RUNTIME = HERE.parent.parent / "runtime"
 PARTS = "parts.py"
-
-XLA_PYTHON = os.environ.get("TPULINT_XLA_PYTHON", sys.executable)
-"""The interpreter that has torch and torch_xla. Set the variable where the development tools live elsewhere."""
-HAS_XLA = "TPULINT_XLA_PYTHON" in os.environ or importlib.util.find_spec("torch_xla") is not None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

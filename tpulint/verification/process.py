@@ -106,7 +106,7 @@ def _environment(task: Task) -> dict[str, str]:
         "reference": task.reference,
         "causes": task.causes,
         "drop_last": task.drop_last,
-        "hang_after": max(task.timeout - _STACK_SECONDS, task.timeout * 0.8),
+        "hang_at": time.time() + max(task.timeout - _STACK_SECONDS, task.timeout * 0.8),
     }
     # A machine with a TPU has no CUDA either: whatever a GPU of this one would hide is to be seen.
     environment |= {_VARIABLE: json.dumps(wishes), "CUDA_VISIBLE_DEVICES": "", "PJRT_DEVICE": task.pjrt_device}

@@ -33,6 +33,7 @@ def install() -> None:
     _Absorption().__enter__()
     _absorb_module()
     _absorb_accelerator()
+    _absorb_generators()
     _absorb_loading()
     _absorb_parallelism()
     _absorb_compiling_and_scaling()
@@ -145,6 +146,21 @@ def _absorb_accelerator() -> None:
         setattr(accelerator, name, _always(0))
     for name in ("set_device_index", "set_device_idx", "synchronize"):
         setattr(accelerator, name, _always(None))
+
+
+def _absorb_generators() -> None:
+    plain = _torch.Generator
+
+    class Kind(type):
+        """Every generator passes for one of this class."""
+
+        def __instancecheck__(cls, instance: object) -> bool:
+            return isinstance(instance, plain)
+
+    def new(cls: Any, device: Any = "cpu") -> Any:
+        return plain.__new__(cls, device=_absorbed(device))
+
+    _torch.Generator = Kind("Generator", (plain,), {"__new__": new})
 
 
 def _absorb_loading() -> None:

@@ -6,6 +6,7 @@ import faulthandler
 import json
 import os
 import sys
+import time
 from multiprocessing import util
 from types import FrameType, TracebackType
 from typing import Any, NamedTuple
@@ -19,6 +20,10 @@ from tpulint_runtime.observation.lines import Line, LineTracer, rows_of
 from tpulint_runtime.observation.ownership import Ownership
 from tpulint_runtime.observation.records import Records
 from tpulint_runtime.observation.training import Training
+
+
+_LEAST_SECONDS = 0.1
+"""A timer needs something to wait for."""
 
 
 class Wishes(NamedTuple):
@@ -37,8 +42,8 @@ class Wishes(NamedTuple):
     """Whether incomplete last batches are left out."""
     causes: bool = True
     """Whether the text of compiled graphs is kept."""
-    hang_after: float = 0
-    """Seconds after which the stack is written down, for a report about a hang."""
+    hang_at: float = 0
+    """Time since the epoch when the stack is written down, for a report about a hang; 0 for never."""
 
 
 class Observer:
@@ -53,7 +58,7 @@ class Observer:
         self._boundaries = Boundaries(self._counters, self._charge, self._after_boundary)
         self._tracer = LineTracer(self._ownership, self._counters, self._charge, self._boundaries.install)
         self._training = Training(
-            self._records, wishes.max_steps, wishes.compare, self._stop_at_limit, self._register_at_exit
+            self._records, wishes.max_steps, wishes.compare, self._stop_at_limit, self._register_at_exit, self._admit
         )
         self._is_finished = False
         self._is_registered = False
@@ -62,9 +67,10 @@ class Observer:
         """Prepare this process."""
         wishes = self._wishes
         self._records.write("start", pid=os.getpid(), parent=os.getppid())
-        if wishes.hang_after:
+        if wishes.hang_at:
             self._stack_file = open(os.path.join(wishes.folder, f"stack-{os.getpid()}.txt"), "w")  # noqa: SIM115
-            faulthandler.dump_traceback_later(wishes.hang_after, file=self._stack_file)
+            left = max(wishes.hang_at - time.time(), _LEAST_SECONDS)
+            faulthandler.dump_traceback_later(left, file=self._stack_file)
         if wishes.compare:
             comparable.install(wishes.drop_last, lambda: self._records.write("dropping"))
             watch_bfloat16(lambda: self._records.write("bfloat16"))
@@ -143,6 +149,16 @@ class Observer:
             self._records.write("note", text=f"values could not be read at the end: {type(error).__name__}: {error}")
 
     def _charge(self, line: Line | None, work: Work, is_boundary: bool) -> None:
+        try:
+            self._write_work(line, work, is_boundary)
+        except Exception as error:
+            self._admit(error)
+
+    def _admit(self, error: Exception) -> None:
+        """A failure of the observer is no failure of the script."""
+        self._records.write("note", text=f"the observer failed: {type(error).__name__}: {error}")
+
+    def _write_work(self, line: Line | None, work: Work, is_boundary: bool) -> None:
         graphs: list[Graph] = []
         if work.compiles:
             graphs = self._dumps.new_graphs()
@@ -176,8 +192,9 @@ class Observer:
         if self._training.steps and self._training.optimizers.wants_look():
             try:
                 self._training.optimizers.look()
-            finally:
-                self._counters.skip()
+            except Exception as error:
+                self._admit(error)
+            self._counters.skip()
 
     def _own_line(self, frame: FrameType) -> Line | None:
         path = self._ownership.path_of(frame.f_code)

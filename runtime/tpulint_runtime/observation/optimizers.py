@@ -59,7 +59,8 @@ class Optimizers:
         """Note the values after the first step."""
         for watched in self._watched.values():
             if watched.early is None:
-                watched.early, watched.early_step = _digests(watched), watched.steps
+                watched.early, watched.early_step = [], watched.steps  # should it fail, once is enough
+                watched.early = _digests(watched)
 
     def describe(self) -> list[dict[str, Any]]:
         """Everything known at the end. Reads the parameters."""

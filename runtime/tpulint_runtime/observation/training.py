@@ -28,13 +28,14 @@ class Training:
 
     def __init__(
         self, records: Records, max_steps: int, keeps_losses: bool, on_limit: Callable[[], None],
-        on_backward: Callable[[], None],
+        on_backward: Callable[[], None], on_failure: Callable[[Exception], None],
     ) -> None:  # fmt: skip
         self._records = records
         self._max_steps = max_steps
         self._keeps_losses = keeps_losses
         self._on_limit = on_limit
         self._on_backward = on_backward
+        self._on_failure = on_failure
         self._lock = threading.RLock()
         self._in_backward = threading.local()
         self._leader: torch.optim.Optimizer | None = None
@@ -112,7 +113,10 @@ class Training:
         with self._lock:
             if self._leader is None:
                 self._leader = optimizer
-            self.optimizers.before_step(optimizer)
+            try:
+                self.optimizers.before_step(optimizer)
+            except Exception as error:
+                self._on_failure(error)
             if optimizer is self._leader:
                 self._end_step()
 
