@@ -70,7 +70,7 @@ def verify(ctx: click.Context, /, script: str, arguments: tuple[str, ...], **giv
     """Run a training script on XLA, and tell what each line costs there.
 
     SCRIPT is run as `python SCRIPT ARGUMENTS` would run it, unchanged, in a process of its own, on XLA's CPU backend,
-    for a few steps. Needs torch_xla (`pip install "tpulint[xla]"`), but no TPU.
+    for a few steps. Needs torch and torch_xla (the extra `xla`), but no TPU.
 
     For each line of it: graphs that had to be compiled anew, and what changed in them; graphs that ran although no step
     boundary asked for them (host syncs); operators that fell back to the CPU; values read by the host; calls of CUDA.

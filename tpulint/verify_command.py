@@ -43,7 +43,7 @@ def verify(script: str, arguments: tuple[str, ...], given: dict[str, Any]) -> in
         ):
             announce = display.announce if display is not None else lambda what, steps: None
             verification = run_and_judge(wishes, folder, announce, echo)
-    except environment.EnvironmentError as error:
+    except environment.CannotRun as error:
         raise ConfigError(str(error)) from None
     if given["as_json"]:
         from tpulint.verification import json_report

@@ -40,7 +40,13 @@ _OPTIONS: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
         metavar="SECONDS",
         help="End a run that takes longer; a failure.  [default: 300]",
     ),
-    _run("--python", metavar="PATH", help="Python to run scripts with.  [default: the one that runs tpulint]"),
+    _run(
+        "--python",
+        metavar="PATH",
+        envvar="TPULINT_PYTHON",
+        show_envvar=True,
+        help="Python to run scripts with.  [default: the one that runs tpulint]",
+    ),
     _run("--pjrt-device", default="CPU", metavar="NAME", help="Where XLA runs: PJRT_DEVICE.  [default: CPU]"),
     _run(
         "--causes/--no-causes",

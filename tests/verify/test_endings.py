@@ -150,8 +150,8 @@ def test_torch_xla_is_missing(tmp_path: Path) -> None:
     assert answer.status == 2
     assert answer.out == ""
     assert answer.err == (
-        f"error: torch and torch_xla are not installed for {bare}: install `pip install \"tpulint[xla]\"` there, "
-        "or name a Python that has it with --python\n"
+        f'error: torch and torch_xla are not installed for {bare}: run `{bare} -m pip install "torch==2.9.*" '
+        "torch_xla==2.9.0`, or name a Python that has them with --python\n"
     )
 
 

@@ -19,12 +19,14 @@ def version(name):
         return "unknown"
 print(json.dumps([list(sys.version_info[:3]), version("torch"), version("torch_xla")]))
 """
+REQUIREMENTS = '"torch==2.9.*" torch_xla==2.9.0'
+"""What the extra ``xla`` installs, as arguments of pip."""
 _PROBE_SECONDS = 60
-_OLDEST = (3, 10)
+_OLDEST = (3, 11)
 _START = ("observation", "start.py")
 
 
-class EnvironmentError(Exception):
+class CannotRun(Exception):
     """Nothing can be run. The message is one sentence that says what to do."""
 
 
@@ -39,7 +41,7 @@ class Interpreter(NamedTuple):
 
 
 def find(python: str | None) -> Interpreter:
-    """The Python to use, looked into. Raises ``EnvironmentError``."""
+    """The Python to use, looked into. Raises ``CannotRun``."""
     path = python or sys.executable
     if python is not None and os.path.sep not in python:
         path = shutil.which(python) or python
@@ -50,30 +52,30 @@ def find(python: str | None) -> Interpreter:
         )  # fmt: skip
         version, torch, torch_xla = json.loads(done.stdout.strip().splitlines()[-1])
     except OSError as error:
-        raise EnvironmentError(f"cannot run {path}: {error.strerror or error}") from None
+        raise CannotRun(f"cannot run {path}: {error.strerror or error}") from None
     except (ValueError, IndexError, subprocess.TimeoutExpired):
-        raise EnvironmentError(f"{path} does not behave like Python") from None
+        raise CannotRun(f"{path} does not behave like Python") from None
     found = Interpreter(path, tuple(version), torch, torch_xla)
     if found.version < _OLDEST:
-        raise EnvironmentError(f"{path} is Python {_dotted(version)}; {_dotted(_OLDEST)} or later is needed")
+        raise CannotRun(f"{path} is Python {_dotted(version)}; {_dotted(_OLDEST)} or later is needed")
     missing = [name for name, has in (("torch", torch), ("torch_xla", torch_xla)) if not has]
     if missing:
-        raise EnvironmentError(
+        raise CannotRun(
             f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not installed for {path}: "
-            f'install `pip install "tpulint[xla]"` there, or name a Python that has it with --python'
+            f'run `{path} -m pip install {REQUIREMENTS}`, or name a Python that has them with --python'
         )
     return found
 
 
 def observer_script() -> str:
-    """Path of the file that starts the observer. Raises ``EnvironmentError``."""
+    """Path of the file that starts the observer. Raises ``CannotRun``."""
     spec = importlib.util.find_spec("tpulint_runtime")  # without importing it: that needs torch
     folders = list(spec.submodule_search_locations or ()) if spec is not None else []
     for folder in folders:
         path = os.path.join(folder, *_START)
         if os.path.isfile(path):
             return path
-    raise EnvironmentError("tpulint_runtime is not installed beside tpulint: install tpulint anew")
+    raise CannotRun("tpulint_runtime is not installed beside tpulint: install tpulint anew")
 
 
 def _dotted(version: tuple[int, ...]) -> str:

@@ -68,7 +68,7 @@ _LINES_KEPT = 25
 
 
 def verify(wishes: Wishes, folder: str, announce: Announce, echo: TextIO | None = None) -> Verification:
-    """Run everything, in an empty folder for records. Raises ``EnvironmentError``."""
+    """Run everything, in an empty folder for records. Raises ``CannotRun``."""
     interpreter = environment.find(wishes.python)
     task = Task(
         wishes.script, wishes.arguments, interpreter.path, environment.observer_script(),

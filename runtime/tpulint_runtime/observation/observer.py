@@ -21,7 +21,6 @@ from tpulint_runtime.observation.ownership import Ownership
 from tpulint_runtime.observation.records import Records
 from tpulint_runtime.observation.training import Training
 
-
 _LEAST_SECONDS = 0.1
 """A timer needs something to wait for."""
 
