@@ -98,6 +98,37 @@ def test_runtime_does_not_know_the_linter(path: Path) -> None:
             assert path.name == "backend.py", f"{path.name} imports {name}: only backend.py names a backend"
 
 
+OBSERVATION = RUNTIME / "observation"
+
+
+@pytest.mark.parametrize("path", python_files(OBSERVATION), ids=lambda path: path.stem)
+def test_observation_stands_apart_from_what_scripts_import(path: Path) -> None:
+    for name in imports(path, RUNTIME.parent):
+        allowed = name.partition(".")[0] in STANDARD or is_under(name, "torch", "tpulint_runtime.observation")
+        assert allowed, f"{path.name} imports {name}"
+
+
+def test_nothing_that_scripts_import_knows_the_observation() -> None:
+    for path in python_files(RUNTIME, "observation"):
+        for name in imports(path, RUNTIME.parent):
+            assert not is_under(name, "tpulint_runtime.observation"), f"{path.name} imports {name}"
+
+
+def test_only_the_command_knows_verification() -> None:
+    """It is no part of linting: what reads reports of runs may use the linter, not the other way round."""
+    knowing = {
+        path.name
+        for path in python_files(ENGINE, "verification")
+        if any(is_under(name, "tpulint.verification") for name in imports(path, ROOT))
+    }
+    assert knowing == {"verify_command.py"}
+
+
+def test_observer_is_started_without_torch() -> None:
+    """By its path, before the package around it is loaded."""
+    assert {name.partition(".")[0] for name in imports(OBSERVATION / "start.py", RUNTIME.parent)} <= STANDARD
+
+
 @pytest.mark.parametrize("folder", [ENGINE, RULES, RUNTIME], ids=lambda folder: folder.name)
 def test_nothing_imports_tests(folder: Path) -> None:
     helpers = {path.stem for path in Path(__file__).parent.glob("*.py")} | {"tests", "pytest", "hypothesis"}
@@ -213,6 +244,8 @@ print(*sorted(sys.modules))
     assert "tpulint.linter" in loaded
     assert (
         loaded & {"libcst", "yaml", "rich", "torch", "multiprocessing", "tpulint.fixer", "tpulint.card_parser"} == set()
+    )
+    assert not any(is_under(name, "tpulint.verification", "tpulint.verify_command") for name in loaded
     )
 
 

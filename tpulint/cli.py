@@ -12,6 +12,8 @@ from tpulint import __version__
 from tpulint.check_options import add_options
 from tpulint.command_help import SectionedCommand
 from tpulint.config import ConfigError, Settings
+from tpulint.verify_options import EPILOG as VERIFY_EPILOG
+from tpulint.verify_options import add_options as add_verify_options
 
 if TYPE_CHECKING:
     from tpulint.catalog import Catalogue
@@ -57,6 +59,29 @@ def check(ctx: click.Context, /, paths: tuple[str, ...], **given: Any) -> None:
     from tpulint.check_command import check as run_check
 
     ctx.exit(run_check(paths, given))
+
+
+@tpulint.command(cls=SectionedCommand, context_settings=_CONTEXT, epilog=VERIFY_EPILOG)
+@click.argument("script")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[-- ARGUMENTS]...")
+@add_verify_options
+@click.pass_context
+def verify(ctx: click.Context, /, script: str, arguments: tuple[str, ...], **given: Any) -> None:
+    """Run a training script on XLA, and tell what each line costs there.
+
+    SCRIPT is run as `python SCRIPT ARGUMENTS` would run it, unchanged, in a process of its own, on XLA's CPU backend,
+    for a few steps. Needs torch and torch_xla (the extra `xla`), but no TPU.
+
+    For each line of it: graphs that had to be compiled anew, and what changed in them; graphs that ran although no step
+    boundary asked for them (host syncs); operators that fell back to the CPU; values read by the host; calls of CUDA.
+    Next to each stands the finding of the linter that predicted it, or that none did.
+
+    The run fails when the graph keeps changing, when a script trains on the host instead of on XLA, and when the
+    optimizer does not hold the parameters that are trained.
+    """
+    from tpulint.verify_command import verify as run_verify
+
+    ctx.exit(run_verify(script, arguments, given))
 
 
 @tpulint.command(context_settings=_CONTEXT)

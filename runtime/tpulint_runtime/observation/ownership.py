@@ -1,0 +1,54 @@
+"""Which code is the user's own."""
+
+from __future__ import annotations
+
+import os
+import sys
+import sysconfig
+from types import CodeType
+
+
+class Ownership:
+    """Tells files of the project from libraries: what lies at or below the script's folder, less what is installed."""
+
+    def __init__(self, script: str) -> None:
+        self._script = script
+        self._main = os.path.realpath(script)
+        folder = os.path.dirname(self._main)
+        work = os.path.realpath(os.getcwd())
+        # A script of a project is often started from the top of it: `python scripts/train.py`.
+        self.root = work if _is_below(folder, work) and work != os.path.sep else folder
+        paths = sysconfig.get_paths()
+        installed = {paths["stdlib"], paths["platstdlib"], paths["purelib"], paths["platlib"], sys.prefix}
+        self._foreign = {os.path.realpath(path) for path in installed}
+        self._foreign.discard(self.root)
+        self._foreign.add(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+        self._known: dict[str, str] = {}
+
+    def path_of(self, code: CodeType) -> str:
+        """The absolute path of the user's file that a code object stands in; empty for other code."""
+        return self.find(code.co_filename)
+
+    def find(self, name: str) -> str:
+        """The same for the name of a file, as it stands in code objects."""
+        path = self._known.get(name)
+        if path is None:
+            path = self._known[name] = self._find(name)
+        return path
+
+    def _find(self, name: str) -> str:
+        if name == self._script:
+            return self._main
+        if name.startswith("<") or not name:
+            return ""
+        path = os.path.realpath(name)
+        if not _is_below(path, self.root):
+            return ""
+        if any(_is_below(path, folder) for folder in self._foreign if _is_below(folder, self.root)):
+            return ""
+        parts = path[len(self.root) :].split(os.path.sep)
+        return "" if {"site-packages", "dist-packages"} & set(parts) else path
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip(os.path.sep) + os.path.sep)

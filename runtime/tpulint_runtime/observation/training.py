@@ -1,0 +1,139 @@
+"""Follows the training: backward passes, optimizer steps, losses.
+
+A loss is kept on its device and read once, after the script: measuring adds no read, no graph and no step boundary.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.optim.optimizer import register_optimizer_step_pre_hook
+
+from tpulint_runtime.observation.optimizers import Optimizers
+from tpulint_runtime.observation.records import Records
+
+_torch: Any = torch
+"""Without types: what is replaced here is not meant to be."""
+_UNSCALED = "_tpulint_unscaled"
+"""Attribute of a scaled loss that holds the loss itself."""
+
+
+class Training:
+    """Counts steps: a step ends when the optimizer that stepped first steps, and without one with every backward."""
+
+    def __init__(
+        self, records: Records, max_steps: int, keeps_losses: bool, on_limit: Callable[[], None],
+        on_backward: Callable[[], None], on_failure: Callable[[Exception], None],
+    ) -> None:  # fmt: skip
+        self._records = records
+        self._max_steps = max_steps
+        self._keeps_losses = keeps_losses
+        self._on_limit = on_limit
+        self._on_backward = on_backward
+        self._on_failure = on_failure
+        self._lock = threading.RLock()
+        self._in_backward = threading.local()
+        self._leader: torch.optim.Optimizer | None = None
+        self._has_optimizer = False
+        self._started = time.monotonic()
+        self.steps = 0
+        """Steps that ended."""
+        self.backwards = 0
+        self.losses: list[torch.Tensor | None] = []
+        self.optimizers = Optimizers()
+
+    def install(self) -> None:
+        """Follow the rest of this process."""
+        self._wrap_backward()
+        if self._keeps_losses:
+            self._remember_unscaled_losses()
+        self._notice_optimizers()
+        register_optimizer_step_pre_hook(self._on_optimizer_step)
+
+    def restart(self) -> None:
+        """Begin anew. Optimizers that were built before may still step."""
+        self._lock = threading.RLock()
+        self._leader = None
+        self.steps = self.backwards = 0
+        self.losses = []
+        self.optimizers = Optimizers()
+
+    def read_losses(self) -> list[float | None]:
+        """The loss of every backward; None for one that is not a number."""
+        return [None if loss is None else float(loss.to("cpu").float().item()) for loss in self.losses]
+
+    def _wrap_backward(self) -> None:
+        backward = torch.autograd.backward
+
+        @functools.wraps(backward)
+        def observed(tensors: Any, *args: Any, **kwargs: Any) -> Any:
+            if getattr(self._in_backward, "now", False):
+                return backward(tensors, *args, **kwargs)
+            with self._lock:
+                self._begin(tensors)
+            self._in_backward.now = True
+            try:
+                return backward(tensors, *args, **kwargs)
+            finally:
+                self._in_backward.now = False
+
+        _torch.autograd.backward = observed
+
+    def _notice_optimizers(self) -> None:
+        init = _torch.optim.Optimizer.__init__
+
+        @functools.wraps(init)
+        def init_noticed(*args: Any, **kwargs: Any) -> None:
+            self._has_optimizer = True
+            init(*args, **kwargs)
+
+        _torch.optim.Optimizer.__init__ = init_noticed
+
+    def _begin(self, tensors: Any) -> None:
+        if self.backwards and not self._has_optimizer:
+            self._end_step()  # the parameters are updated by hand
+        if self._max_steps and self.steps >= self._max_steps:
+            self._on_limit()
+        self._on_backward()
+        root = tensors if isinstance(tensors, torch.Tensor) else next(iter(tensors))
+        self.backwards += 1
+        self._records.add(
+            "backward", ("backward", self.backwards, root.device.type), {}, device=root.device.type, step=self.steps
+        )
+        if self._keeps_losses:
+            loss = getattr(root, _UNSCALED, root)
+            self.losses.append(loss.detach().clone() if loss.numel() == 1 else None)
+
+    def _on_optimizer_step(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
+        with self._lock:
+            if self._leader is None:
+                self._leader = optimizer
+            try:
+                self.optimizers.before_step(optimizer)
+            except Exception as error:
+                self._on_failure(error)
+            if optimizer is self._leader:
+                self._end_step()
+
+    def _end_step(self) -> None:
+        self.steps += 1
+        self._records.write("step", number=self.steps, seconds=round(time.monotonic() - self._started, 3))
+        self._records.flush()
+
+    def _remember_unscaled_losses(self) -> None:
+        scaler = _torch.amp.GradScaler
+        scale = scaler.scale
+
+        @functools.wraps(scale)
+        def scale_and_remember(scaler: Any, outputs: Any) -> Any:
+            scaled = scale(scaler, outputs)
+            if isinstance(scaled, torch.Tensor) and scaled is not outputs:
+                setattr(scaled, _UNSCALED, outputs.detach().clone())
+            return scaled
+
+        scaler.scale = scale_and_remember

@@ -1,0 +1,13 @@
+# FAILS: not-settled
+import torch
+import torch_xla
+from parts import batches, loss_of, model
+
+net = model(133)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for step, (x, y) in enumerate(batches(133)):
+    optimizer.zero_grad()
+    loss = (net(x) ** (step + 2)).sum()  # COMPILE
+    loss.backward()
+    optimizer.step()
+    torch_xla.sync()

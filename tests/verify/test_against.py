@@ -1,0 +1,120 @@
+"""``--against`` runs the original as well, and compares the losses of every backward pass."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from verifying import verify
+
+pytestmark = [pytest.mark.xla, pytest.mark.slow]
+
+ORIGINAL = """\
+import torch
+import torch.nn.functional as F
+from torch.utils.data import DataLoader, TensorDataset
+
+torch.manual_seed(0)
+torch.cuda.manual_seed_all(0)
+assert torch.cuda.is_available()
+device = torch.device("cuda:0")
+torch.cuda.set_device(device)
+data = TensorDataset(torch.rand(70, 6), torch.rand(70, 1))
+loader = DataLoader(data, batch_size=16, shuffle=True, pin_memory=True, num_workers=2)
+net = torch.nn.Sequential(torch.nn.Linear(6, 8), torch.nn.Dropout(0.5), torch.nn.Linear(8, 1)).cuda()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+scaler = torch.amp.GradScaler("cuda")
+for epoch in range(2):
+    for x, y in loader:
+        x, y = x.cuda(non_blocking=True), y.to("cuda")
+        x = x + 0.01 * torch.randn(x.shape, device="cuda")
+        optimizer.zero_grad()
+        with torch.autocast("cuda", enabled=False):
+            loss = F.mse_loss(net(x), y)
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
+"""
+PORT = """\
+import torch
+import torch.nn.functional as F
+import torch_xla
+from torch.utils.data import DataLoader, TensorDataset
+
+torch.manual_seed(0)
+device = torch_xla.device()
+data = TensorDataset(torch.rand(70, 6), torch.rand(70, 1))
+loader = DataLoader(data, batch_size=16, shuffle=True, num_workers=2)
+net = torch.nn.Sequential(torch.nn.Linear(6, 8), torch.nn.Dropout(0.5), torch.nn.Linear(8, 1)).to(device)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for epoch in range(2):
+    for x, y in loader:
+        x, y = x.to(device), y.to(device)
+        x = x + 0.01 * torch.randn(x.shape, device=device)
+        optimizer.zero_grad()
+        loss = F.mse_loss(net(x), y)
+        loss.backward()
+        optimizer.step()
+        torch_xla.sync()
+"""
+
+
+def compare(folder: Path, port: str, *options: str) -> tuple[int, dict]:
+    """Exit status and report."""
+    (folder / "train_gpu.py").write_text(ORIGINAL)
+    (folder / "train.py").write_text(port)
+    answer = verify("train.py", "--against", "train_gpu.py", "--json", *options, cwd=folder)
+    return answer.status, answer.report
+
+
+def test_equal(tmp_path: Path) -> None:
+    status, report = compare(tmp_path, PORT)
+    assert status == 0, report["failures"]
+    losses = report["losses"]
+    assert losses["equal"] and not losses["without_incomplete_batches"]
+    assert len(losses["original"]) == len(losses["port"]) == 10
+    assert len(set(losses["original"])) == 10, "losses that never change compare nothing"
+    assert losses["largest_relative_difference"] < 1e-4
+
+
+def test_limit_of_steps_holds_for_both(tmp_path: Path) -> None:
+    status, report = compare(tmp_path, PORT, "--max-steps", "3")
+    assert status == 0, report["failures"]
+    assert len(report["losses"]["original"]) == len(report["losses"]["port"]) == 3
+
+
+def test_incomplete_batches_may_be_left_out(tmp_path: Path) -> None:
+    status, report = compare(tmp_path, PORT.replace("shuffle=True,", "shuffle=True, drop_last=True,"))
+    assert status == 0, report["failures"]
+    assert report["losses"]["without_incomplete_batches"]
+    assert len(report["losses"]["port"]) == 8
+
+
+def test_different(tmp_path: Path) -> None:
+    status, report = compare(tmp_path, PORT.replace("lr=0.1", "lr=1.0"))
+    assert status == 1
+    (failure,) = report["failures"]
+    assert failure["kind"] == "losses"
+    # The first loss comes before the first step of the optimizer.
+    assert "the first in step 2 (backward 2)" in failure["message"]
+    assert report["losses"]["first_difference"] == 1
+
+
+def test_nothing_is_trained(tmp_path: Path) -> None:
+    early = "optimizer = torch.optim.SGD(net.parameters(), lr=0.1)\n"
+    port = PORT.replace(early, "").replace(".to(device)\n", "\n", 1)
+    port = port.replace("for epoch", f"{early}net.to(device)\nfor epoch", 1)
+    status, report = compare(tmp_path, port)
+    assert status == 1
+    assert {one["kind"] for one in report["failures"]} == {"optimizer", "losses"}
+
+
+def test_original_fails(tmp_path: Path) -> None:
+    (tmp_path / "train_gpu.py").write_text("import torch\nraise RuntimeError('no GPU code here')\n")
+    (tmp_path / "train.py").write_text(PORT)
+    answer = verify("train.py", "--against", "train_gpu.py", "--json", cwd=tmp_path)
+    assert answer.status == 1
+    assert answer.report["losses"] is None
+    assert [(one["kind"], one["message"], one["row"]) for one in answer.report["failures"]] == [
+        ("original", "the original: the script failed: RuntimeError: no GPU code here", 2)
+    ]
