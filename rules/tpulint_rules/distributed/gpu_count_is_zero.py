@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Finding, Scope, Severity
 from tpulint.semantic.launches import SPAWN
-from tpulint_rules.distributed._lone_device import choices, count_one
+from tpulint_rules.distributed._own_device import choices, count_one
 
 _DIVISIONS = (ast.Div, ast.FloorDiv, ast.Mod)
 _STARTERS = ("torch.nn.DataParallel", SPAWN)

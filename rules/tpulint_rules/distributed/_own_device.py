@@ -1,4 +1,4 @@
-"""Scripts that run in one process: the number of devices there is 1, and what is chosen by it."""
+"""Each process drives one device: the number of devices in files that start no processes, and what is chosen by it."""
 
 from __future__ import annotations
 
@@ -14,16 +14,28 @@ _ONE = {(ast.Gt, 0), (ast.GtE, 1), (ast.NotEq, 0), (ast.Eq, 0), (ast.Lt, 1), (as
 
 
 def count_one(ctx: FileContext, node: ast.expr) -> FixBuilder | None:
-    """A fix that says 1 wherever the number behind an expression is asked for; None where there are more processes."""
+    """A fix that says 1 wherever the number behind an expression is asked for, or what torchrun says.
+
+    None where processes are started otherwise.
+    """
     index = ctx.index
-    if index.launches or index.process_groups.joins or index.mentions(_SEVERAL_PROCESSES):
+    if index.launches:
         return None
-    calls = [node] if node in index.device_counts.calls else index.device_counts.calls
-    reason = "One process drives one XLA device; with `torch_xla.launch` there are as many processes as devices."
-    fix = ctx.fix("Count the one device of this process", Applicability.UNSAFE, reason, Scope.MODULE)
-    for call in calls:
+    if index.process_groups.joins:
+        if index.mentions("SLURM|OMPI_|MPI"):
+            return None  # the launcher is not torchrun
+        reason = "torchrun starts one process for each XLA device of this machine, and says how many."
+        fix = ctx.fix("Count the processes of this machine", Applicability.UNSAFE, reason, Scope.MODULE)
+        text = f'int({fix.use("os", at=node)}.environ.get("LOCAL_WORLD_SIZE", 1))'
+    elif index.mentions(_SEVERAL_PROCESSES):
+        return None
+    else:
+        reason = "One process drives one XLA device; with `torch_xla.launch` there are as many processes as devices."
+        fix = ctx.fix("Count the one device of this process", Applicability.UNSAFE, reason, Scope.MODULE)
+        text = "1"
+    for call in [node] if node in index.device_counts.calls else index.device_counts.calls:
         if not isinstance(index.parent(call), ast.Compare) and not _is_shown(ctx, call):
-            fix.replace(call, "1")
+            fix.replace(call, text)
     return fix
 
 
