@@ -54,7 +54,9 @@ _REASONS = {
 
 def fix_of(ctx: FileContext, node: ast.Attribute | ast.Name, where: ast.AST, row: MappingRow) -> FixBuilder | None:
     """The fix for a reference; None where the row offers none."""
-    if row.action == "unsupported" or (row.since and ctx.target.version < parse_version(row.since)):
+    if row.action == "unsupported":
+        return _leave_out_report(ctx, node, row)
+    if row.since and ctx.target.version < parse_version(row.since):
         return None
     if _builds_device_name(ctx, node):
         return None
@@ -79,6 +81,25 @@ def fix_of(ctx: FileContext, node: ast.Attribute | ast.Name, where: ast.AST, row
         _change_argument(ctx, fix, call, where, row)
     if row.acquires_device and next(ctx.index.references(*_STARTS_PROCESSES), None) is not None:
         fix.lower(Applicability.UNSAFE, "It touches the device, which must not happen before processes are started.")
+    return fix
+
+
+def _leave_out_report(ctx: FileContext, node: ast.expr, row: MappingRow) -> FixBuilder | None:
+    """A statement that prints nothing but what fails here goes; what reads as nothing may stay."""
+    statement = ctx.index.statement_of(node)
+    if row.severity or next(ctx.index.devices.features.cuda_reports([statement]), None) is None:
+        return None
+    assert isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)
+    inside = ctx.index.tree.inside
+    asked = next((call for call in inside(statement) if isinstance(call, ast.Call) and call.func is node), None)
+    if asked is None:
+        return None
+    told = {part for call in (asked, statement.value.func) for part in (call, *inside(call))}
+    if any(isinstance(part, ast.Name) and part not in told for part in inside(statement)):
+        return None  # it tells something else as well
+    reason = "The message about the GPU is left out."
+    fix = ctx.fix("Remove the message about the GPU", Applicability.UNSAFE, reason, Scope.STATEMENT)
+    fix.delete(statement)
     return fix
 
 

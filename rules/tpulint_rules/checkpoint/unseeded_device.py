@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding, Scope, Severity
+from tpulint_rules.checkpoint._seeded_process import join_behind, seed_behind
 
 _SEEDS_DEVICE = (
     "torch_xla.manual_seed",
@@ -54,8 +55,17 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         )
         if not all(isinstance(node, _SIMPLE) for node in (values[0], *ctx.index.tree.inside(values[0]))):
             fix.give_up()  # written twice, the seed may come out different
-        fix.insert_after(statement, f"{fix.use('torch_xla', at=call)}.manual_seed({ctx.text(values[0])})")
-        yield ctx.finding(call, message, fix, severity=severity)
+        seeding = f"{fix.use('torch_xla', at=call)}.manual_seed({ctx.text(values[0])})"
+        advice = ""
+        if (join := join_behind(ctx, call)) is None:
+            fix.insert_after(statement, seeding)
+        else:
+            advice = (
+                "Call `torch_xla.manual_seed` behind `init_process_group`: "
+                "it starts the runtime, which must not happen before"
+            )
+            seed_behind(ctx, fix, statement, join, seeding)
+        yield ctx.finding(call, message, fix, severity=severity, help=advice)
 
 
 def _seeds_worker(ctx: FileContext, call: ast.Call) -> bool:

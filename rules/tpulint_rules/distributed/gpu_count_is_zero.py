@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Finding, Scope, Severity
 from tpulint.semantic.launches import SPAWN
+from tpulint_rules.distributed._own_device import choices, count_one
 
 _DIVISIONS = (ast.Div, ast.FloorDiv, ast.Mod)
 _STARTERS = ("torch.nn.DataParallel", SPAWN)
@@ -25,9 +26,16 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             yield ctx.finding(node.right, message, _count_fix(ctx, node.right), severity=Severity.ERROR)
         elif isinstance(node, ast.keyword) and node.arg == "num_workers" and _is_product(ctx, node.value):
             message = "there are no GPUs to count on a TPU machine: the loader gets 0 workers and blocks every step"
-            yield ctx.finding(node.value, message, severity=Severity.WARNING)
+            yield ctx.finding(node.value, message, count_one(ctx, node.value), severity=Severity.WARNING)
         elif isinstance(node, ast.Compare) and len(node.ops) == 1:
             yield from _comparison(ctx, node)
+    for call, test in choices(ctx):
+        message = (
+            f"`{ctx.text(call)}` is 0 on a TPU machine, and `{ctx.text(test)}` decides by it: "
+            "this trains on the host CPU without a word"
+        )
+        related = ((ctx.index.span(test), "the device depends on the number here"),)
+        yield ctx.finding(call, message, count_one(ctx, call), severity=Severity.ERROR, related=related)
 
 
 def _divides(node: ast.BinOp) -> bool:
@@ -103,10 +111,10 @@ def _starts_many(ctx: FileContext, condition: ast.If) -> bool:
 
 
 def _count_fix(ctx: FileContext, node: ast.expr) -> FixBuilder | None:
-    """``xr.local_device_count()``, where the process has its device already."""
+    """``xr.local_device_count()``, where the process has its device already; 1 where it is the only process."""
     launch = ctx.index.launches.launch_of(node)
     if not isinstance(node, ast.Call) or not ((launch is not None and launch.is_xla) or _is_behind_join(ctx, node)):
-        return None
+        return count_one(ctx, node)
     reason = "It counts the XLA devices of this machine, and starts the XLA runtime if nothing has so far."
     fix = ctx.fix("Count XLA devices", Applicability.UNSAFE, reason)
     fix.replace(node, f"{fix.use('torch_xla.runtime', alias='xr', at=node)}.local_device_count()")

@@ -12,8 +12,8 @@ from tpulint.semantic.moves import Move
 def moved_first(ctx: FileContext, optimizer: ast.AST, move: Move) -> FixBuilder | None:
     """The model moved in front of the statement that builds the optimizer; None where that is not proved."""
     tree = ctx.index.tree
-    if isinstance(optimizer, ast.arg):
-        return None
+    if not isinstance(optimizer, ast.Call):
+        return None  # built elsewhere
     above, below = tree.statement_of(optimizer), tree.statement_of(move.call)
     if (
         above is below

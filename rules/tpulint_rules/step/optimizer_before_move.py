@@ -19,7 +19,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     moves = ctx.index.moves
     optimizers = [(call, modules_of(ctx, call)) for call in ctx.index.calls if builds_optimizer(ctx, call)]
     # Where no optimizer is built, one may still come in from another file, to be stepped here.
-    if not (optimizers or ctx.index.mentions(r"\.step\(|Optimizer\b")) or moves.keeps_parameters:
+    if not (optimizers or ctx.index.mentions(r"\.step\(|Optimizer\b|optim\w*[\"']\]")) or moves.keeps_parameters:
         return
     told: list[Move] = []
     for optimizer, modules in optimizers:
@@ -43,9 +43,10 @@ def check(ctx: FileContext) -> Iterator[Finding]:
 
 def _finding(ctx: FileContext, optimizer: ast.AST, move: Move, certainty: Certainty) -> Finding:
     module = ctx.text(move.module)
-    if isinstance(optimizer, ast.arg):
+    if not isinstance(optimizer, ast.Call):
+        name = optimizer.arg if isinstance(optimizer, ast.arg) else ctx.text(optimizer)
         message = (
-            f"`{optimizer.arg}` is built before `{module}` moves to the device here: on XLA a move makes new "
+            f"`{name}` is built before `{module}` moves to the device here: on XLA a move makes new "
             "parameters, and the optimizer keeps the old ones, so that the model never trains"
         )
         severity = Severity.WARNING
@@ -85,17 +86,39 @@ def _is_on_device(ctx: FileContext, optimizer: ast.Call, creations: list[Creatio
     return ctx.index.mentions(r"set_default_(device|tensor_type)|with torch\.device\(")
 
 
-def _passed_beside(ctx: FileContext, move: Move) -> ast.arg | None:
+def _passed_beside(ctx: FileContext, move: Move) -> ast.arg | ast.Subscript | None:
     """The optimizer that comes in through the same parameter list as the model that is moved."""
     function = ctx.index.function_of(move.call)
     if function is None or ctx.index.definitions.calls_of(function):
         return None
+    if isinstance(move.module, ast.Subscript):
+        return _packed_beside(ctx, move.module)
     arguments = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
     if not any(creation.node in arguments and not creation.way for creation in move.creations):
         return None
     for argument in arguments:
         if _is_optimizer(ctx, argument):
             return argument
+    return None
+
+
+def _packed_beside(ctx: FileContext, module: ast.Subscript) -> ast.Subscript | None:
+    """``kwargs["optimizer"]`` beside ``kwargs["model"]``, of one parameter."""
+    if not isinstance(module.value, ast.Name):
+        return None
+    packed = ctx.index.names.bindings(module.value)
+    if len(packed) != 1 or packed[0].kind not in ("parameter", "variadic"):
+        return None
+    for node in ctx.index.tree.parents:
+        if (
+            isinstance(node, ast.Subscript)
+            and isinstance(node.value, ast.Name)
+            and isinstance(node.slice, ast.Constant)
+            and "optim" in str(node.slice.value).lower()
+            and isinstance(node.ctx, ast.Load)
+            and ctx.index.names.bindings(node.value) == packed
+        ):
+            return node
     return None
 
 

@@ -1,0 +1,81 @@
+"""Each process drives one device: the number of devices in files that start no processes, and what is chosen by it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tpulint.context import FileContext, FixBuilder
+from tpulint.model import Applicability, Scope
+
+_SEVERAL_PROCESSES = r"\b(?:LOCAL_RANK|RANK|WORLD_SIZE)\b|\blocal_rank\b|\baccelerate\b|\bdeepspeed\b"
+_ONE = {(ast.Gt, 0), (ast.GtE, 1), (ast.NotEq, 0), (ast.Eq, 0), (ast.Lt, 1), (ast.LtE, 0)}
+"""Comparisons whose answer differs between no device and one."""
+
+
+def count_one(ctx: FileContext, node: ast.expr) -> FixBuilder | None:
+    """A fix that says 1 wherever the number behind an expression is asked for, or what torchrun says.
+
+    None where processes are started otherwise.
+    """
+    index = ctx.index
+    if index.launches:
+        return None
+    if index.process_groups.joins:
+        if index.mentions("SLURM|OMPI_|MPI"):
+            return None  # the launcher is not torchrun
+        reason = "torchrun starts one process for each XLA device of this machine, and says how many."
+        fix = ctx.fix("Count the processes of this machine", Applicability.UNSAFE, reason, Scope.MODULE)
+        text = f'int({fix.use("os", at=node)}.environ.get("LOCAL_WORLD_SIZE", 1))'
+    elif index.mentions(_SEVERAL_PROCESSES):
+        return None
+    else:
+        reason = "One process drives one XLA device; with `torch_xla.launch` there are as many processes as devices."
+        fix = ctx.fix("Count the one device of this process", Applicability.UNSAFE, reason, Scope.MODULE)
+        text = "1"
+    for call in [node] if node in index.device_counts.calls else index.device_counts.calls:
+        if not isinstance(index.parent(call), ast.Compare) and not _is_shown(ctx, call):
+            fix.replace(call, text)
+    return fix
+
+
+def choices(ctx: FileContext) -> Iterator[tuple[ast.Call, ast.expr]]:
+    """Calls that ask for the number, where a variable that holds it decides between device and host."""
+    index = ctx.index
+    if index.guards.knows_xla():
+        return  # several backends: the number is what keeps CUDA's branch apart
+    counts, features = index.device_counts, index.devices.features
+    calls = [call for call in counts.calls if isinstance(index.parent(call), ast.Assign | ast.AnnAssign | ast.Call)]
+    if not calls:
+        return
+    for node in index.tree.parents:
+        if isinstance(node, ast.expr) and _asks_for_one(ctx, node) and features.opens_placement(node):
+            yield from ((call, node) for call in calls)
+            return
+
+
+def _asks_for_one(ctx: FileContext, node: ast.expr) -> bool:
+    """``n > 0``, or ``n`` itself as a condition, where n holds the number."""
+    counts = ctx.index.device_counts
+    if isinstance(node, ast.Compare) and len(node.ops) == 1:
+        right = node.comparators[0]
+        return (
+            isinstance(right, ast.Constant)
+            and (type(node.ops[0]), right.value) in _ONE
+            and node.left not in counts.calls  # asks it straight away; another rule answers
+            and counts.is_count(node.left)
+        )
+    if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load) and counts.is_count(node):
+        parent = ctx.index.parent(node)
+        is_test = isinstance(parent, ast.If | ast.IfExp) and parent.test is node
+        return (
+            is_test
+            or isinstance(parent, ast.BoolOp)
+            or (isinstance(parent, ast.UnaryOp) and type(parent.op) is ast.Not)
+        )
+    return False
+
+
+def _is_shown(ctx: FileContext, call: ast.Call) -> bool:
+    """Whether the number stands in an f-string, where nothing is rewritten."""
+    return any(isinstance(ancestor, ast.JoinedStr) for ancestor in ctx.index.tree.ancestors(call))
