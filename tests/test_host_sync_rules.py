@@ -1128,7 +1128,12 @@ def test_statements_that_move_keep_their_order() -> None:
 
 @pytest.mark.parametrize(
     "between",
-    ["if len(history) > 5: optimizer.zero_grad()", "history = []", "loss = loss * 2", "count(history)"],
+    [
+        "if len(history) > 5: optimizer.zero_grad()",
+        "history = []",
+        "loss = loss * 2",
+        "optimizer.add_param_group(history)",
+    ],
 )
 def test_statement_that_others_depend_on_stays(between: str) -> None:
     text = f"""
@@ -1459,3 +1464,67 @@ def test_what_moves_leaves_no_double_blank_line() -> None:
             print(loss.item())
         """,
     )
+
+
+TRAINER = """
+class Trainer:
+    def __init__(self):
+        self.model = torch.nn.Linear(4, 3).to(device)
+        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1)
+        self.best, self.count, self.shown = 1.0, 0, []
+
+    def note(self, value):
+        self.shown.append(value)
+
+    def advance(self):
+        self.count += 1
+
+"""
+
+
+def test_attributes_of_a_trainer_are_told_apart() -> None:
+    """An update of ``self.optimizer`` does not keep what belongs to ``self.best`` from moving."""
+    before = """
+        def train(self):
+            for x in loader:
+                loss = self.model(x.to(device)).mean()
+                self.best = min(self.best, loss.item())
+                self.note(loss.item())
+                loss.backward()
+                self.optimizer.step()
+                self.advance()
+                torch_xla.sync()
+        """
+    after = """
+        def train(self):
+            for x in loader:
+                loss = self.model(x.to(device)).mean()
+                loss.backward()
+                self.optimizer.step()
+                self.advance()
+                torch_xla.sync()
+                loss_value = loss.item()
+                self.best = min(self.best, loss_value)
+                self.note(loss_value)
+        """
+    method = [dedent(text).strip("\n").replace("\n", "\n    ") for text in (before, after)]
+    becomes(f"{TRAINER}    {method[0]}\n", f"{TRAINER}    {method[1]}\n")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["print(self.count, loss.item())", "print(self.model.weight.sum(), loss.item())", "self.count += loss.item() > 0"],
+)
+def test_attributes_that_change_in_front_of_the_boundary(statement: str) -> None:
+    text = f"""{TRAINER}    def train(self):
+        for x in loader:
+            loss = self.model(x.to(device)).mean()
+            {statement}
+            self.advance()
+            loss.backward()
+            self.optimizer.step()
+            torch_xla.sync()
+"""
+    result = port(SETUP + text)
+    assert result.text == SETUP + text
+    assert {finding.code for finding in result.findings} <= {"TPU101", "TPU102"} and result.findings

@@ -11,6 +11,7 @@ import importlib.util
 import json
 import math
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -30,6 +31,7 @@ WARM_UP = 3
 ABSOLUTE_TOLERANCE = 1e-4
 ENOUGH_STEPS = 5
 TIMEOUT = 240.0
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 KEPT_ENVIRONMENT = ("PATH", "HOME", "LANG", "TMPDIR", "LD_LIBRARY_PATH")
 
 
@@ -50,6 +52,8 @@ class Case(NamedTuple):
     ``because``."""
     may_drop_last: bool = False
     """Whether a port that leaves out the incomplete last batches is right as well."""
+    prints_alike: bool = False
+    """Whether all numbers that the original prints are to be printed by the port too."""
 
     @property
     def name(self) -> str:
@@ -207,7 +211,8 @@ def judge(case: Case, reference: Recording, port: Recording) -> list[str]:
         return [f"the original does not run:\n{reference.output}"]
     if port.exit_code or not port.losses:
         return [f"the port does not run (exit code {port.exit_code}):\n{port.output}"]
-    return [*_judge_devices(port), *_judge_values(case, reference, port), *_judge_cost(case, port)]
+    complaints = [*_judge_devices(port), *_judge_values(case, reference, port), *_judge_cost(case, port)]
+    return [*complaints, *_judge_output(case, reference, port)] if case.prints_alike else complaints
 
 
 def _judge_devices(port: Recording) -> list[str]:
@@ -237,6 +242,21 @@ def _judge_values(case: Case, reference: Recording, port: Recording) -> list[str
         elif not _equal(ours.checksum, theirs.checksum, case.relative_tolerance):
             wrong.append(f"parameters end at checksum {ours.checksum}, originally {theirs.checksum}")
     return wrong
+
+
+def _judge_output(case: Case, reference: Recording, port: Recording) -> list[str]:
+    """Lines of the original that the port does not print, numbers compared as losses are; warnings are left out."""
+    printed = [line for line in port.output.splitlines() if "Warning" not in line]
+    wanted = reference.output.splitlines()
+    if len(printed) < len(wanted):
+        return [f"{len(printed)} lines printed, the original prints {len(wanted)}"]
+    # The port may warn in front; what it prints stands at the end.
+    for expected, seen in zip(wanted, printed[len(printed) - len(wanted) :], strict=True):
+        pairs = list(zip(_NUMBER.findall(expected), _NUMBER.findall(seen), strict=False))
+        same_text = _NUMBER.sub("#", expected) == _NUMBER.sub("#", seen)
+        if not same_text or not all(_equal(float(a), float(b), case.relative_tolerance) for a, b in pairs):
+            return [f"printed {seen!r}, originally {expected!r}"]
+    return []
 
 
 def _equal(expected: float | None, seen: float | None, relative_tolerance: float) -> bool:

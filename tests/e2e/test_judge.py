@@ -135,3 +135,20 @@ def test_backwards_of_one_step_are_added_up() -> None:
     reads = counting("TransferFromDeviceTime", [3 * backward for backward in range(STEPS)])
     paid = cost(recording(counts=reads), 2)
     assert (paid.steps, paid.transfers_per_step) == (1, 6.0)
+
+
+@pytest.mark.parametrize(
+    ("printed", "complaint"),
+    [
+        ("step 1 loss 0.5001\nend\n", ""),
+        ("UserWarning: slow\nnote\nstep 1 loss 0.5\nend\n", ""),
+        ("step 1 loss 0.25\nend\n", "printed 'step 1 loss 0.25', originally 'step 1 loss 0.5'"),
+        ("step 1 loss tensor(0.5)\nend\n", "printed 'step 1 loss tensor(0.5)'"),
+        ("end\n", "1 lines printed, the original prints 2"),
+    ],
+)
+def test_what_is_printed_is_compared_where_asked(printed: str, complaint: str) -> None:
+    reference, port = recording(output="step 1 loss 0.5\nend\n"), recording(output=printed)
+    complaints = judge(CASE._replace(prints_alike=True), reference, port)
+    assert [line for line in complaints if complaint and complaint in line] or (not complaint and not complaints)
+    assert judge(CASE, reference, port) == []

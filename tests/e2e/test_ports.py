@@ -69,6 +69,20 @@ CASES = (
         because="prints one number, at the end; all slices have one length",
     ),
     Case(
+        SCRIPTS / "numpy_gan.py",
+        transfers_per_step=1.1,
+        because="prints two losses and an accuracy in every step, fetched together; the counter lags behind by a step",
+        backwards_per_step=2,
+        prints_alike=True,
+    ),
+    Case(
+        SCRIPTS / "trainer_history.py",
+        transfers_per_step=2.2,
+        because="keeps the best loss of every step; every 4th prints 4 values more, and an epoch ends with 2 lists",
+        compiles=3,
+        prints_alike=True,
+    ),
+    Case(
         REPOSITORY / "examples" / "train_gpu.py",
         transfers_per_step=0.2,
         because="prints the loss in 2 of the 12 steps of an epoch",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from tpulint.semantic.effects import Effects, Path, meet
 from tpulint.semantic.events import OPTIMIZER_STEP, SYNCS
-from tpulint.semantic.kinds import Kind
 from tpulint.semantic.reads import Read
 from tpulint.semantic.regions import StepLoop
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, LoopNode
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 
 _DEPTH = 3
-_STEP_METHODS = ("backward", "step", "zero_grad", "unscale_", "requires_grad_")
 
 
 class Deferrals:
@@ -23,6 +22,7 @@ class Deferrals:
 
     def __init__(self, index: SemanticIndex) -> None:
         self._index = index
+        self._effects = Effects(index)
 
     # ---------------------------------------------------------------- where reads stand
 
@@ -136,43 +136,24 @@ class Deferrals:
         """One more statement that moves, and what moves along with it; None when it cannot."""
         chosen = {*moved, statement}
         first = min(front.index(item) for item in chosen)
-        result: list[ast.stmt] = []
+        return self._split(front[first:], chosen, frozenset())
+
+    def _split(
+        self, statements: list[ast.stmt], chosen: set[ast.stmt], given: frozenset[Path]
+    ) -> list[ast.stmt] | None:
+        """What moves, if these do and ``given`` is only there behind the boundary; None when that is not possible."""
+        effects = self._effects
+        moved: list[ast.stmt] = []
         stays: list[ast.stmt] = []
-        for item in front[first:]:
-            along = self._reads_names(item) & self._binds(result) or self._is_output(item)
-            (result if item in chosen or along else stays).append(item)
-        if not all(self._is_movable(item) for item in result):
-            return None
-        for item in result:
-            later = [other for other in stays if front.index(other) > front.index(item)]
-            if later and self._clashes(item, later):
+        for item in statements:
+            effect = effects.of(item)
+            along = meet(effect.reads, given | effects.changed_by(moved)) or (bool(moved) and effect.is_output)
+            (moved if item in chosen or along else stays).append(item)
+        for item in moved:
+            later = [other for other in stays if statements.index(other) > statements.index(item)]
+            if not effects.of(item).is_movable or effects.clash(item, later, given):
                 return None
-        return result
-
-    def _clashes(self, moved: ast.stmt, stays: list[ast.stmt]) -> bool:
-        """Whether a statement does something else, or lets others do so, when it runs behind them."""
-        read = {name for item in stays for name in self._reads_names(item)}
-        bound = self._binds(stays)
-        if self._binds([moved]) & (bound | read) or self._reads_names(moved) & (bound | self._mutates(stays)):
-            return True
-        changed = self._changed(moved)
-        return bool(changed) and any(
-            self._index.text(node) in changed
-            for item in stays
-            for node in self._index.tree.inside(item, functions=False)
-            if isinstance(node, ast.Name | ast.Attribute)
-        )
-
-    def _changed(self, statement: ast.stmt) -> set[str]:
-        """What a statement may change by a method, as written: ``self.history`` by ``self.history.append(x)``."""
-        index = self._index
-        return {
-            index.text(node.func.value)
-            for node in (statement, *index.tree.inside(statement, functions=False))
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
-            if isinstance(node.func.value, ast.Attribute | ast.Name) and index.qualified_name(node.func) is None
-            if index.kind(node.func.value) is not Kind.TENSOR and index.text(node.func.value) not in ("self", "cls")
-        }
+        return moved
 
     def dependents(self, statement: ast.Assign, boundary: ast.stmt) -> list[ast.stmt] | None:
         """Statements in front of the boundary that need the number a statement gives to a variable.
@@ -180,99 +161,17 @@ class Deferrals:
         They can move behind the boundary while the statement itself stays, with the tensor in place of the number. None
         when they cannot move.
         """
-        tree = self._index.tree
-        if tree.parents[statement] is not tree.parents[boundary] or not isinstance(statement.targets[0], ast.Name):
+        suite = self._index.tree.suite_of(boundary)
+        if statement not in suite or not isinstance(statement.targets[0], ast.Name):
             return None
-        suite = tree.suite_of(boundary)
+        given = frozenset({(statement.targets[0].id,)})
         between = suite[suite.index(statement) + 1 : suite.index(boundary)]
-        name = statement.targets[0].id
-        moved: list[ast.stmt] = []
-        for other in between:
-            if self._reads_names(other) & ({name} | self._binds(moved)) or (moved and self._is_output(other)):
-                moved.append(other)
-        stays = [other for other in between if other not in moved]
-        if not all(self._is_movable(item) for item in moved):
+        if any(self._effects.of(item).binds & given for item in between):
             return None
-        read_by_rest = {needed for item in stays for needed in self._reads_names(item)}
-        if name in self._binds(stays) or self._binds(moved) & (self._binds(stays) | read_by_rest | {name}):
-            return None
-        needed = {needed for item in moved for needed in self._reads_names(item)} - {name}
-        return None if needed & (self._binds(stays) | self._mutates(stays)) else moved
+        return self._split(between, set(), given)
 
     def mutated_between(self, boundary: ast.stmt, statement: ast.stmt) -> set[str]:
         """Names of objects that may change behind a boundary and in front of a later statement of its block."""
         suite = self._index.tree.suite_of(boundary)
-        return self._mutates(suite[suite.index(boundary) + 1 : suite.index(statement)])
-
-    def _is_output(self, statement: ast.stmt) -> bool:
-        nodes = (statement, *self._index.tree.inside(statement, functions=False))
-        return any(isinstance(node, ast.Call) and self._index.reads.is_output(node) for node in nodes)
-
-    def _is_movable(self, statement: ast.stmt) -> bool:
-        """Whether running a statement a little later only changes when its effect is seen."""
-        nodes = (statement, *self._index.tree.inside(statement, functions=False))
-        if any(isinstance(node, ast.Attribute) and node.attr == "grad" for node in nodes):
-            return False  # gradients may be cleared in between
-        if any(isinstance(node, ast.Call) and self._trains_by(node) for node in nodes):
-            return False
-        if isinstance(statement, ast.If | ast.For):
-            return all(self._is_movable(item) for item in (*statement.body, *statement.orelse))
-        if isinstance(statement, ast.With):
-            # The body runs no module, or it would be part of the step.
-            return all(self._is_movable(item) for item in statement.body)
-        if isinstance(statement, ast.Expr | ast.Assign | ast.AugAssign | ast.AnnAssign):
-            return not any(isinstance(node, ast.Yield | ast.YieldFrom | ast.Await) for node in nodes)
-        return False
-
-    def _trains_by(self, call: ast.Call) -> bool:
-        """Whether a call is part of the step: runs a module, a backward pass, or anything of an optimizer."""
-        index = self._index
-        if index.kind(call.func) is Kind.MODULE:
-            return True
-        if not isinstance(call.func, ast.Attribute):
-            return False
-        return call.func.attr in _STEP_METHODS or index.kind(call.func.value) in (
-            Kind.MODULE,
-            Kind.OPTIMIZER,
-            Kind.SCALER,
-        )
-
-    def _reads_names(self, statement: ast.stmt) -> set[str]:
-        nodes = self._index.tree.inside(statement, functions=True)
-        names = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
-        if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
-            names.add(statement.target.id)
-        return names
-
-    def _binds(self, statements: list[ast.stmt]) -> set[str]:
-        result: set[str] = set()
-        for statement in statements:
-            for node in self._index.tree.inside(statement, functions=True):
-                if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-                    result.add(node.id)
-        return result
-
-    def _mutates(self, statements: list[ast.stmt]) -> set[str]:
-        """Names of objects that these statements may change: receivers and arguments of calls, targets of stores."""
-        index = self._index
-        result: set[str] = set()
-        for statement in statements:
-            for node in index.tree.inside(statement, functions=False):
-                if isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load):
-                    result |= _root(node)
-                if not isinstance(node, ast.Call):
-                    continue
-                if isinstance(node.func, ast.Attribute) and index.qualified_name(node.func) is None:
-                    receiver = index.value(node.func.value)
-                    if receiver.kind is not Kind.TENSOR or node.func.attr.endswith("_"):
-                        result |= _root(node.func.value)
-                if index.regions.updates_in(index.statement_of(node)):
-                    # An update changes every module, wherever it is mentioned.
-                    result |= {name.id for name in index.tree.names if index.kind(name) is Kind.MODULE}
-        return result
-
-
-def _root(node: ast.expr) -> set[str]:
-    while isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
-        node = node.func if isinstance(node, ast.Call) else node.value
-    return {node.id} if isinstance(node, ast.Name) else set()
+        between = suite[suite.index(boundary) + 1 : suite.index(statement)]
+        return {path[0] for item in between for path in self._effects.of(item).changes}

@@ -137,6 +137,8 @@ class Scalars:
         if isinstance(node, ast.Call):
             if isinstance(node.func, ast.Attribute) and node.func.attr == "detach":
                 return True
+            if isinstance(node.func, ast.Attribute) and node.func.attr in ("clone", "reshape", "squeeze", "float"):
+                return self.is_detached(node.func.value, depth + 1)
             function = index.definitions.function_called(node)
             returned = [] if function is None else index.definitions.returned_by(function)
             return bool(returned) and all(self.is_detached(value, depth + 1) for value in returned)

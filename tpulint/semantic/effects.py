@@ -1,0 +1,197 @@
+"""What statements read, bind and may change: whether one can run behind others."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+from tpulint.semantic.contents import key_of
+from tpulint.semantic.kinds import Kind
+from tpulint.semantic.tree import FunctionNode
+
+if TYPE_CHECKING:
+    from tpulint.semantic import SemanticIndex
+
+_DEPTH = 3
+_DISPLAYS = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp)
+_STEP_METHODS = ("backward", "step", "zero_grad", "unscale_", "requires_grad_")
+_TRAINED = (Kind.MODULE, Kind.OPTIMIZER, Kind.SCALER)
+
+Path = tuple[str, ...]
+"""A variable or a part of one: ``("self", "history", "'loss'")`` for ``self.history["loss"]``."""
+
+
+class Effect(NamedTuple):
+    """What one statement has to do with variables, and with the outside."""
+
+    reads: frozenset[Path]
+    binds: frozenset[Path]
+    changes: frozenset[Path]
+    """Objects it may change: receivers of methods, targets of stores, arguments of a call made for its effect."""
+    modules: frozenset[Path]
+    """Modules it reads."""
+    is_output: bool
+    is_movable: bool
+    """Whether running it a little later only changes when its effect is seen."""
+    updates: bool
+    """Whether it updates parameters, and with them every module."""
+
+
+class Effects:
+    """Works out the effect of statements. Lazy, memoised."""
+
+    def __init__(self, index: SemanticIndex) -> None:
+        self._index = index
+        self._memo: dict[ast.stmt, Effect] = {}
+        self._methods: dict[FunctionNode, frozenset[Path]] = {}
+
+    def of(self, statement: ast.stmt) -> Effect:
+        """The effect of running a statement."""
+        found = self._memo.get(statement)
+        if found is None:
+            nodes = [statement, *self._index.tree.inside(statement, functions=True)]
+            names = [node for node in nodes if isinstance(node, ast.Name)]
+            reads = {self._path_around(name) for name in names if isinstance(name.ctx, ast.Load)}
+            if isinstance(statement, ast.AugAssign):
+                reads.add(self._path(statement.target))
+            trained = [node for node in nodes if isinstance(node, ast.Name | ast.Attribute) and self._is_module(node)]
+            found = self._memo[statement] = Effect(
+                frozenset(reads),
+                frozenset((name.id,) for name in names if not isinstance(name.ctx, ast.Load)),
+                self._changes(statement, nodes, 0),
+                frozenset(map(self._path, trained)),
+                any(isinstance(node, ast.Call) and self._index.reads.is_output(node) for node in nodes),
+                self._is_movable(statement, nodes),
+                bool(self._index.regions.updates_in(statement)),
+            )
+        return found
+
+    def changed_by(self, statements: Iterable[ast.stmt]) -> frozenset[Path]:
+        """All that statements bind or may change."""
+        return frozenset().union(*(self.of(item).binds | self.of(item).changes for item in statements))
+
+    def clash(self, statement: ast.stmt, others: list[ast.stmt], given: frozenset[Path] = frozenset()) -> bool:
+        """Whether a statement does something else, or lets others do so, when it runs behind them.
+
+        What is ``given`` anew in between does not count.
+        """
+        mine = self.of(statement)
+        for other in map(self.of, others):
+            if meet(mine.reads - given, other.binds | other.changes) or (other.updates and mine.modules):
+                return True
+            if meet(mine.binds, other.binds | other.reads) or meet(mine.changes, other.reads):
+                return True
+        return False
+
+    # ---------------------------------------------------------------- variables
+
+    def _path(self, node: ast.expr) -> Path:
+        """The path of a name, attribute or item; of anything else that of what it begins with."""
+        parts: list[str] = []
+        while not isinstance(node, ast.Name):
+            if isinstance(node, ast.Attribute):
+                parts.append(node.attr)
+                node = node.value
+            elif isinstance(node, ast.Subscript):
+                # Any item: as much as is known is the whole.
+                parts = [*parts, repr(key_of(node))] if key_of(node) is not None else []
+                node = node.value
+            elif isinstance(node, ast.Call):
+                parts, node = [], node.func
+                node = node.value if isinstance(node, ast.Attribute) else node
+            else:
+                return ()
+        return (node.id, *reversed(parts))
+
+    def _path_around(self, name: ast.Name) -> Path:
+        """The path of the longest attribute or item that begins with a name."""
+        node: ast.expr = name
+        parent = self._index.parent(node)
+        while isinstance(parent, ast.Attribute) or (isinstance(parent, ast.Subscript) and parent.value is node):
+            node, parent = parent, self._index.parent(parent)
+        return self._path(node)
+
+    def _is_module(self, node: ast.Name | ast.Attribute) -> bool:
+        return isinstance(node.ctx, ast.Load) and self._index.kind(node) is Kind.MODULE
+
+    # ---------------------------------------------------------------- changes
+
+    def _changes(self, statement: ast.AST, nodes: list[ast.AST], depth: int) -> frozenset[Path]:
+        index = self._index
+        result: set[Path] = set()
+        for node in nodes:
+            if isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load):
+                result.add(self._path(node))
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                result |= self._changed_by_method(node, node.func, depth)
+        call = statement.value if isinstance(statement, ast.Expr) else None
+        if isinstance(call, ast.Call) and not (index.qualified_name(call.func) or "").startswith("builtins."):
+            # Called for what it does: what it is given may be what it changes.
+            result |= {self._path(item) for item in call.args if self._may_be_changed(item)}
+        return frozenset(result - {()})
+
+    def _may_be_changed(self, argument: ast.expr) -> bool:
+        """Whether a function may change what it is given: an object or container, no number or tensor."""
+        kind = self._index.kind(argument)
+        if kind is Kind.HOST and isinstance(argument, ast.Name):
+            return any(isinstance(binding.value, _DISPLAYS) for binding in self._index.flow.reaching(argument))
+        return kind not in (Kind.TENSOR, Kind.HOST)
+
+    def _changed_by_method(self, call: ast.Call, func: ast.Attribute, depth: int) -> frozenset[Path]:
+        index = self._index
+        if index.qualified_name(func) is not None:
+            return frozenset()
+        if index.kind(func.value) in (Kind.TENSOR, Kind.HOST) and not func.attr.endswith("_"):
+            return frozenset()
+        receiver = self._path(func.value)
+        if index.flow.reaching_attribute(func):
+            return frozenset({(*receiver, func.attr)})  # an object that is called: `self.model(x)`
+        method = index.definitions.function_called(call)
+        if method is None or not isinstance(func.value, ast.Name) or not method.args.args or depth >= _DEPTH:
+            return frozenset({receiver})
+        if method not in self._methods:
+            self._methods[method] = frozenset()  # recursion adds nothing
+            self._methods[method] = self._changes(method, list(index.tree.inside(method)), depth + 1)
+        own = method.args.args[0].arg
+        return frozenset((*receiver, *path[1:]) for path in self._methods[method] if path[0] == own)
+
+    # ---------------------------------------------------------------- what can move
+
+    def _is_movable(self, statement: ast.stmt, nodes: list[ast.AST]) -> bool:
+        if isinstance(statement, ast.If | ast.For):
+            if not all(self.of(item).is_movable for item in (*statement.body, *statement.orelse)):
+                return False
+        elif isinstance(statement, ast.With):
+            # The body runs no module, or it would be part of the step.
+            if not all(self.of(item).is_movable for item in statement.body):
+                return False
+        elif not isinstance(statement, ast.Expr | ast.Assign | ast.AugAssign | ast.AnnAssign):
+            return False
+        for node in nodes:
+            if isinstance(node, ast.Yield | ast.YieldFrom | ast.Await):
+                return False
+            if isinstance(node, ast.Attribute) and node.attr == "grad":
+                return False  # gradients may be cleared in between
+            if isinstance(node, ast.Call) and self._trains(node):
+                return False
+        return True
+
+    def _trains(self, call: ast.Call) -> bool:
+        """Whether a call is part of the step: runs a module, a backward pass, or anything of an optimizer."""
+        index = self._index
+        if index.kind(call.func) is Kind.MODULE:
+            return True
+        if not isinstance(call.func, ast.Attribute):
+            return False
+        return call.func.attr in _STEP_METHODS or index.kind(call.func.value) in _TRAINED
+
+
+def meet(some: frozenset[Path], others: frozenset[Path]) -> bool:
+    """Whether something is, or is part of, or holds one of the others."""
+    for path in some:
+        for other in others:
+            shorter = min(len(path), len(other))
+            if shorter and path[:shorter] == other[:shorter]:
+                return True
+    return False
