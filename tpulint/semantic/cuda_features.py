@@ -123,7 +123,7 @@ class CudaFeatures:
             if (
                 isinstance(node, ast.Constant)
                 and isinstance(node.value, str)
-                and (node.value == "cuda" or node.value.startswith("cuda:"))
+                and node.value.partition(":")[0] in ("cuda", "xla")  # "xla" once the device has been chosen anew
             ):
                 return True
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _MOVES:

@@ -1,4 +1,4 @@
-"""Seeding in a process that joins others: the device is touched only once the process knows which chip is its own."""
+"""Seeding in a process that joins others: the device is touched once the process knows which chip is its own."""
 
 from __future__ import annotations
 

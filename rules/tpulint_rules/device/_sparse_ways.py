@@ -1,0 +1,105 @@
+"""Where sparse tensors are made, and where they go."""
+
+from __future__ import annotations
+
+import ast
+from typing import NamedTuple
+
+from tpulint.context import FileContext
+
+_MAKERS = frozenset({
+    "torch.sparse_coo_tensor", "torch.sparse_csr_tensor", "torch.sparse_csc_tensor", "torch.sparse.FloatTensor",
+    "torch.sparse.DoubleTensor", "torch.sparse.HalfTensor", "torch.sparse.LongTensor", "torch.sparse.IntTensor",
+})  # fmt: skip
+_CONVERSIONS = ("to_sparse", "to_sparse_coo", "to_sparse_csr", "to_sparse_csc")
+_STAYS_SPARSE = frozenset({
+    "coalesce", "float", "double", "half", "long", "type", "t", "transpose", "detach", "clone", "requires_grad_",
+})  # fmt: skip
+
+
+class Way(NamedTuple):
+    """Where one sparse tensor goes."""
+
+    moves: tuple[ast.Call, ...] = ()
+    """Calls that put it on the device."""
+    on_device: bool = False
+    """Whether it is made of tensors that are on the device already; else others get it."""
+
+
+def makes_sparse(ctx: FileContext, call: ast.Call) -> bool:
+    """Whether a call makes a sparse tensor."""
+    name = ctx.index.qualified_name(call.func)
+    if name is None:
+        return isinstance(call.func, ast.Attribute) and call.func.attr in _CONVERSIONS
+    return name in _MAKERS
+
+
+def way_of(ctx: FileContext, call: ast.Call) -> Way | None:
+    """Where a new sparse tensor goes; None where that is nowhere near a device."""
+    moved, whole = follow(ctx, call)
+    if moved is not None:
+        return Way((moved,))
+    if whole is None:
+        return None
+    if _is_made_on_device(ctx, call):
+        return Way(on_device=True)
+    holder = ctx.index.parent(whole)
+    if isinstance(holder, ast.Assign) and len(holder.targets) == 1:
+        target = holder.targets[0]
+        if isinstance(target, ast.Name):
+            return _way_of_variable(ctx, target, whole)
+        # an attribute of a module moves with it
+        owner = ctx.index.tree.class_of(call)
+        is_part = isinstance(target, ast.Attribute) and owner is not None
+        return Way() if is_part and owner is not None and ctx.index.definitions.is_module_class(owner) else None
+    return Way() if _is_returned(ctx, whole) else None
+
+
+def follow(ctx: FileContext, call: ast.expr) -> tuple[ast.Call | None, ast.expr | None]:
+    """The move that a value goes into by method calls; else the last of the calls, None where it is sparse no more."""
+    whole: ast.expr = call
+    while isinstance(attribute := ctx.index.parent(whole), ast.Attribute):
+        method = ctx.index.parent(attribute)
+        if not isinstance(method, ast.Call) or method.func is not attribute:
+            return None, None
+        if ctx.index.moves.to_device(method) is not None:
+            return method, None
+        if attribute.attr not in _STAYS_SPARSE:
+            return None, None
+        whole = method
+    return None, whole
+
+
+def _way_of_variable(ctx: FileContext, target: ast.Name, value: ast.expr) -> Way | None:
+    moves, returned = [], False
+    for name in ctx.index.tree.names:
+        if name.id != target.id or not isinstance(name.ctx, ast.Load):
+            continue
+        if not any(binding.value is value for binding in ctx.index.flow.reaching(name)):
+            continue
+        moved, whole = follow(ctx, name)
+        if moved is not None:
+            moves.append(moved)
+        returned = returned or (whole is not None and _is_returned(ctx, whole))
+    if moves:
+        return Way(tuple(moves))
+    return Way() if returned else None
+
+
+def _is_returned(ctx: FileContext, node: ast.expr) -> bool:
+    parent = ctx.index.parent(node)
+    if isinstance(parent, ast.Tuple | ast.List):
+        parent = ctx.index.parent(parent)
+    return isinstance(parent, ast.Return)
+
+
+def _is_made_on_device(ctx: FileContext, call: ast.Call) -> bool:
+    """Whether the tensors it is made of are on the device: by its argument, or because a step of a module runs here."""
+    for keyword in call.keywords:
+        if keyword.arg == "device" and ctx.index.moves.is_device(keyword.value) is not None:
+            return True
+    owner, function = ctx.index.tree.class_of(call), ctx.index.function_of(call)
+    if owner is None or function is None or function.name == "__init__":
+        return False
+    is_step = any(ctx.index.qualified_name(base) == "torch.autograd.Function" for base in owner.bases)
+    return is_step or ctx.index.definitions.is_module_class(owner)

@@ -1,0 +1,106 @@
+"""Sparse tensors: an XLA device has none."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tpulint.context import FileContext, FixBuilder
+from tpulint.model import Applicability, Certainty, Finding, Fix, Scope, Severity, Span
+from tpulint_rules.device._sparse_ways import follow, makes_sparse, way_of
+
+_DENSE = "The matrix then takes memory for every element, and products with it take the time of dense ones."
+_GRADIENT = "The whole table gets a gradient, and the optimizer updates all of it in every step."
+_NEEDS_SPARSE = ("_indices", "_values", "_nnz", "indices", "coalesce", "is_coalesced")
+"""Methods that a dense tensor does not have."""
+_NEEDS_SPARSE_FUNCTIONS = (
+    "torch.sparse.sum", "torch.sparse.softmax", "torch.sparse.log_softmax", "torch.sparse.sampled_addmm", "torch.hspmm",
+)  # fmt: skip
+_EMBEDDINGS = ("torch.nn.Embedding", "torch.nn.EmbeddingBag")
+_SPARSE_ADAM = "torch.optim.SparseAdam"
+
+
+def check(ctx: FileContext) -> Iterator[Finding]:
+    makers = [call for call in ctx.index.calls if makes_sparse(ctx, call)]
+    is_needed = bool(makers) and _is_needed(ctx, makers)
+    for call in makers:
+        yield from _made(ctx, call, is_needed)
+    yield from _gradients(ctx)
+
+
+def _made(ctx: FileContext, call: ast.Call, is_needed: bool) -> Iterator[Finding]:
+    way = way_of(ctx, call)
+    if way is None:
+        return
+    what = f"`{_short(ctx.text(call.func))}` makes a sparse tensor"
+    if way.on_device:
+        message = f"{what} of tensors on the device, and an XLA device has none: NotImplementedError"
+        yield ctx.finding(call, message, severity=Severity.WARNING, certainty=Certainty.LIKELY)
+        return
+    fix = None if is_needed else ctx.fix("Use a dense tensor", Applicability.UNSAFE, _DENSE)
+    if not way.moves:
+        message = f"{what}; whoever gets it cannot move it to an XLA device: NotImplementedError"
+        if fix is not None:
+            _make_dense(ctx, fix, call)
+        yield ctx.finding(call, message, fix, severity=Severity.WARNING, certainty=Certainty.LIKELY)
+        return
+    message = f"{what}, which cannot be moved to an XLA device: NotImplementedError"
+    if fix is not None:
+        for move in way.moves:
+            assert isinstance(move.func, ast.Attribute)
+            if move.func.value is call:
+                _make_dense(ctx, fix, call)
+            else:
+                fix.append(move.func.value, ".to_dense()")
+    related = tuple((ctx.index.span(move), "it is moved here") for move in way.moves)
+    yield ctx.finding(call, message, fix, related=related)
+
+
+def _make_dense(ctx: FileContext, fix: FixBuilder, call: ast.Call) -> None:
+    """``x.to_sparse()`` becomes ``x.to_dense()``, which leaves a dense x as it is; what else makes one is unfolded."""
+    func = call.func
+    if isinstance(func, ast.Attribute) and func.attr.startswith("to_sparse"):
+        end = ctx.index.span(func).end
+        fix.replace(Span(end - len(func.attr), ctx.index.span(call).end), "to_dense()")
+    else:
+        fix.append(call, ".to_dense()")
+
+
+def _is_needed(ctx: FileContext, makers: list[ast.Call]) -> bool:
+    """Whether the file does with sparse tensors what cannot be done with dense ones."""
+    if next(ctx.index.calls_to(*_NEEDS_SPARSE_FUNCTIONS), None) is not None:
+        return True
+    ends = {follow(ctx, call)[1] for call in makers}
+    needing = (call for call, _ in ctx.index.method_calls(*_NEEDS_SPARSE))
+    return any(call not in ends and follow(ctx, call)[0] is None for call in needing)
+
+
+# -------------------------------------------------------------------- gradients
+
+
+def _gradients(ctx: FileContext) -> Iterator[Finding]:
+    """Embeddings with sparse gradients, and the optimizer that takes no others."""
+    found: list[tuple[ast.AST, str]] = []
+    fix = ctx.fix("Use dense gradients", Applicability.UNSAFE, _GRADIENT, Scope.MODULE)
+    for call in ctx.index.calls_to(*_EMBEDDINGS, _SPARSE_ADAM):
+        if not ctx.index.moves.concerns(call):
+            continue
+        if ctx.index.qualified_name(call.func) == _SPARSE_ADAM:
+            span = ctx.index.span(call.func)
+            fix.replace(Span(span.end - len("SparseAdam"), span.end), "Adam")
+            if not ctx.text(call.func).endswith(".SparseAdam"):
+                fix.give_up()
+            found.append((call.func, "`SparseAdam` needs sparse gradients"))
+            continue
+        for keyword in call.keywords:
+            if keyword.arg == "sparse" and isinstance(keyword.value, ast.Constant) and keyword.value.value is True:
+                fix.delete_argument(call, keyword)
+                found.append((keyword, "`sparse=True` gives the table a sparse gradient"))
+    built: Fix | None = fix.build()
+    for where, what in found:
+        yield ctx.finding(where, f"{what}, and an XLA device has none: NotImplementedError in `backward`", built)
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 50 else "..." + line[-47:]
