@@ -10,7 +10,7 @@ import pytest
 from tpulint.catalog import load
 from tpulint.config import Settings
 from tpulint.linter import lint
-from tpulint.model import FileResult
+from tpulint.model import FileResult, Severity
 from tpulint.source import SourceFile
 
 CATALOGUE = load()
@@ -916,3 +916,19 @@ def test_patterns_compare_the_device_too() -> None:
                 print(model)
         """,
     )
+
+
+@pytest.mark.parametrize(
+    ("ending", "severity"),
+    [
+        ("", Severity.WARNING),
+        ("\nDEFAULT = 3\n", Severity.WARNING),
+        ("\nprint(choose())\n", Severity.ERROR),
+        ('\nif __name__ == "__main__":\n    choose()\n', Severity.ERROR),
+    ],
+)
+def test_question_in_a_file_that_serves_others_is_a_warning(ending: str, severity: Severity) -> None:
+    text = 'import torch\n\n\ndef choose():\n    return "cuda" if torch.cuda.is_available() else "cpu"\n' + ending
+    result = lint(SourceFile.from_text(text), Settings(select=("TPU001",)), CATALOGUE)
+    question = next(finding for finding in result.findings if "is_available" in finding.message)
+    assert question.severity is severity

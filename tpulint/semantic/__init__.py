@@ -502,6 +502,21 @@ class SemanticIndex:
         """How often the node runs."""
         return self.regions.pace_of(node)
 
+    @property
+    def is_program(self) -> bool:
+        """Whether the file trains, or does something when it is run; a file of definitions alone serves others."""
+        if self.step_loops:
+            return True
+        for statement in self.tree.module.body:
+            if isinstance(statement, ast.If):
+                if any(isinstance(node, ast.Name) and node.id == "__name__" for node in ast.walk(statement.test)):
+                    return True
+            elif isinstance(statement, ast.For | ast.While | ast.With):
+                return True
+            elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+                return True
+        return False
+
     def cuda_only_spans(self) -> list[Span]:
         """Branches that run on CUDA only, in a file that knows another backend too: what stands there is right."""
         return self.guards.cuda_only()

@@ -62,7 +62,7 @@ def find(python: str | None) -> Interpreter:
     if missing:
         raise CannotRun(
             f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not installed for {path}: "
-            f'run `{path} -m pip install {REQUIREMENTS}`, or name a Python that has them with --python'
+            f"run `{path} -m pip install {REQUIREMENTS}`, or name a Python that has them with --python"
         )
     return found
 

@@ -32,7 +32,9 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     for site in sites:
         certainty = Certainty.CERTAIN if site.certain else Certainty.LIKELY
         idle = site.role is Role.QUESTION and devices.questions.opens_runtime_calls(site.node)
-        severity = Severity.WARNING if idle else None
+        # A helper that serves other files may be right to ask: what it answers there is not known here.
+        serves = site.role in (Role.QUESTION, Role.COMPARISON) and not ctx.index.is_program
+        severity = Severity.WARNING if idle or serves else None
         message = _message(ctx, site, "so what it guards never runs" if idle else _SILENT)
         yield ctx.finding(
             site.node,
