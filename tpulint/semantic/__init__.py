@@ -511,9 +511,7 @@ class SemanticIndex:
             if isinstance(statement, ast.If):
                 if any(isinstance(node, ast.Name) and node.id == "__name__" for node in ast.walk(statement.test)):
                     return True
-            elif isinstance(statement, ast.For | ast.While | ast.With):
-                return True
-            elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+            elif isinstance(statement, ast.For | ast.While | ast.With) or (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)):
                 return True
         return False
 
