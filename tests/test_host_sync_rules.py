@@ -828,6 +828,51 @@ def test_what_does_not_read(body: str) -> None:
     assert check(step(body)) == []
 
 
+HARMLESS = [
+    # asked of a tensor, and answered without it
+    "len(output)", "output.shape[0]", "output.size(0)", "output.numel()", "output.dim()", "output.ndim", "loss.device",
+    "loss.dtype", "loss is None", "loss is not None", "loss == None", "{loss: 1}[loss]", "hash(loss)", "id(loss)",
+    "loss.data_ptr()", "output.is_contiguous()", "loss.requires_grad", "loss.grad_fn", "isinstance(loss, torch.Tensor)",
+    "torch.is_tensor(loss)", "output.stride()", "loss.is_leaf", "output.element_size()", "output.storage_offset()",
+    # recorded
+    "[row for row in output]", "next(iter(output))", "torch.isnan(loss)", "loss.isnan()",
+    "torch.isfinite(output).all()",
+    "sum([loss, loss])", "torch.stack([loss, loss])", "torch.cat([output, output])", "loss.clone()", "loss.detach()",
+    "copy.deepcopy(model.weight)", "abs(loss) ** 2", "loss // 1", "output.argmax(1)", "output.topk(2)[0]",
+    "F.kl_div(output.log_softmax(1), output.softmax(1), reduction='batchmean')", "F.dropout(output, 0.3)",
+    "torch.clamp(output, -1, 1)", "output.masked_fill(output > 0, 0.5)", "torch.full((2,), 0.5, device=device)",
+    "F.cross_entropy(output, y.to(device), label_smoothing=0.1)", "0.7 * loss", "loss / 3.0", "output > 0.5",
+    "torch.autograd.grad(loss, model.parameters(), create_graph=True)", "torch.lerp(loss, loss, 0.9)",
+    "torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)",
+    "torch.nn.utils.clip_grad_value_(model.parameters(), 1.0)",
+    "torch.tensor(0.5, device=device)", "torch.randperm(4, device=device)",
+    # done by the host
+    "scheduler.step()", "scheduler.get_last_lr()[0]", "optimizer.param_groups[0]['lr']", "optimizer.zero_grad()",
+    "optimizer.param_groups[0].update(lr=0.1 / (i + 1))", "bar.update(1)", "time.time()", "y.tolist()",
+    "y.float().mean().item()",
+    "float(y[0])", "print(len(x), i)", "i % 10 == 0", "y.numpy()", "{'a': 1}.items()", "np.mean([1.0, 2.0])",
+    # named like a read
+    "queue.item()", "settings.cpu()", "config.numpy", "fruits.tolist()",
+    # torch_xla's own
+    "xm.add_step_closure(print, args=(loss,))", "xm.add_step_closure(lambda: print(loss.item()))",
+    "xm.wait_device_ops()", "xm.get_memory_info(device)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("where", ["in front of the boundary", "behind it"])
+@pytest.mark.parametrize("expression", HARMLESS)
+def test_no_rule_minds_what_costs_nothing(expression: str, where: str) -> None:
+    """No read and no recompilation: of all rules none may find anything that is not there anyway."""
+
+    def found(body: str) -> list[tuple[str, str]]:
+        lines = (body, "pass") if where == "in front of the boundary" else ("pass", body)
+        names = "import copy, time\nimport numpy as np\nimport torch_xla.core.xla_model as xm\n"
+        scheduler = "scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 2)\n"
+        return check(names + scheduler + step(*lines), select=("ALL",))
+
+    assert found(f"a = {expression}") == found("pass")
+
+
 def test_one_read_behind_the_boundary_is_what_logging_costs() -> None:
     assert check(step("pass", "print(loss.item())")) == []
 
