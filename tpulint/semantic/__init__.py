@@ -505,15 +505,7 @@ class SemanticIndex:
     @property
     def is_program(self) -> bool:
         """Whether the file trains, or does something when it is run; a file of definitions alone serves others."""
-        if self.step_loops:
-            return True
-        for statement in self.tree.module.body:
-            if isinstance(statement, ast.If):
-                if any(isinstance(node, ast.Name) and node.id == "__name__" for node in ast.walk(statement.test)):
-                    return True
-            elif isinstance(statement, ast.For | ast.While | ast.With) or (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)):
-                return True
-        return False
+        return bool(self.step_loops) or any(map(_does_something, self.tree.module.body))
 
     def cuda_only_spans(self) -> list[Span]:
         """Branches that run on CUDA only, in a file that knows another backend too: what stands there is right."""
@@ -525,3 +517,11 @@ class SemanticIndex:
         if found is None:
             found = self._mentions[pattern] = re.search(pattern, self.source.text) is not None
         return found
+
+
+def _does_something(statement: ast.stmt) -> bool:
+    """Whether a statement of a module is more than a definition: a loop, a call, the guard ``__name__``."""
+    if isinstance(statement, ast.If):
+        return any(isinstance(node, ast.Name) and node.id == "__name__" for node in ast.walk(statement.test))
+    is_call = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)
+    return is_call or isinstance(statement, ast.For | ast.While | ast.With)
