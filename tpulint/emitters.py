@@ -69,6 +69,10 @@ class Emitter:
         """The module whose ``checkpoint`` computes activations again."""
         return "torch_xla.utils.checkpoint"
 
+    def checkpoint(self, at: ast.AST) -> str:
+        """That function."""
+        return f"{self._fix.use(self.checkpointing(), at=at)}.checkpoint"
+
     # ---------------------------------------------------------------- what only CUDA has
 
     def leave_to_cuda(self, call: ast.Call, argument: ast.keyword | ast.expr) -> None:
@@ -117,6 +121,9 @@ class PortableEmitter(Emitter):
 
     def checkpointing(self) -> str:
         return "tpulint_runtime.backend"
+
+    def checkpoint(self, at: ast.AST) -> str:
+        return self.runtime("checkpoint", at)
 
     def leave_to_cuda(self, call: ast.Call, argument: ast.keyword | ast.expr) -> None:
         value = argument.value if isinstance(argument, ast.keyword) else argument

@@ -62,6 +62,8 @@ def _question(ctx: FileContext, fix: FixBuilder, node: ast.expr, row: MappingRow
 def _statement_to_guard(ctx: FileContext, node: ast.expr, row: MappingRow) -> ast.stmt | None:
     """The statement that is nothing but the call, or shows what it tells; none whose work another device needs."""
     statement = ctx.index.statement_of(node)
+    if row.argument or not row.old.startswith("torch."):
+        return None
     if row.assigned:
         return statement if isinstance(statement, ast.Assign) else None
     if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):

@@ -64,6 +64,9 @@ def _examples(rule: Rule, heading: str) -> Iterator[str]:
             yield _code(example.good)
         else:
             yield "has no fix."
+        if example.portable:
+            yield "With `--portable` it becomes:"
+            yield _code(example.portable)
     yield f"{heading}# Left alone"
     for example in rule.examples:
         if example.ok:
@@ -113,6 +116,8 @@ def _action(row: MappingRow) -> str:
     }[row.action]  # fmt: skip
     if row.with_item:
         text += " in a `with` statement"
+    if row.portable:
+        text += "; portable: left alone" if row.portable == "keep" else f"; portable: `{row.portable}`"
     if row.applicability:
         text += f", {row.applicability}"
     if row.in_step_loop is not None:

@@ -11,7 +11,9 @@ from tpulint.semantic.names import Names
 from tpulint.semantic.torch_facts import RUNTIME
 from tpulint.semantic.tree import SyntaxTree
 
-_CUDA_QUESTIONS = frozenset({"torch.cuda.is_available", "torch.cuda.is_initialized", "torch.cuda.device_count"})
+_CUDA_QUESTIONS = frozenset({
+    "torch.cuda.is_available", "torch.cuda.is_initialized", "torch.cuda.device_count", "torch.accelerator.is_available",
+})  # fmt: skip
 _XLA_DEVICES = frozenset(
     {
         "torch_xla.device",

@@ -58,13 +58,14 @@ def _comparison(ctx: FileContext, name: ast.expr) -> ast.expr:
 def choose_device(ctx: FileContext, sites: list[Site]) -> Fix | None:
     """The device from the runtime at all sites; None where one of them cannot be written so."""
     fix = ctx.fix("Choose the device there is", Applicability.SAFE, _REASON, Scope.MODULE)
-    folding = fix.fold({site.node: site.answer for site in sites if _only_chooses(ctx, sites, site)})
+    known = {site.node: True for site in sites if _only_chooses(ctx, sites, site)}
+    folding = fix.fold({**known, **_answered_flags(ctx, sites)})
     for site in sites:
         node = site.node
         if folding.drops(node):
             continue
         if site.role is Role.QUESTION:
-            if not _only_chooses(ctx, sites, site):
+            if node not in known:
                 folding.replace(node, _question(ctx, fix, site))
         elif site.role is Role.COMPARISON:
             _ask_for_both(ctx, fix, node)
@@ -133,6 +134,23 @@ def _only_chooses(ctx: FileContext, sites: list[Site], site: Site) -> bool:
             and _is_cpu(ctx, two.value)
         )
     return False
+
+
+def _answered_flags(ctx: FileContext, sites: list[Site]) -> dict[ast.expr, bool]:
+    """Flags that hold nothing but the answer, where they choose the device: ``"cuda" if use_cuda else "cpu"``."""
+    questions = [site.node for site in sites if site.role is Role.QUESTION and site.answer]
+    flags: dict[ast.expr, bool] = {}
+    for site in sites:
+        choice = ctx.index.parent(site.node)
+        if not isinstance(choice, ast.IfExp):
+            choice = ctx.index.parent(choice) if isinstance(choice, ast.Call) else None
+        if not isinstance(choice, ast.IfExp) or not isinstance(choice.test, ast.Name):
+            continue
+        bindings = ctx.index.names.bindings(choice.test)
+        is_answer = len(bindings) == 1 and bindings[0].kind == "assign" and not bindings[0].path
+        if is_answer and bindings[0].value in questions and _is_site(sites, choice.body) and _is_cpu(ctx, choice.orelse):
+            flags[choice.test] = True
+    return flags
 
 
 def _is_site(sites: list[Site], node: ast.expr) -> bool:
@@ -212,7 +230,7 @@ def _number_node(ctx: FileContext, node: ast.expr) -> ast.expr | str | None:
             return None
         if name == "torch.device":
             return _number_of_device(ctx, node)
-    return node
+    return None if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Call) else node
 
 
 def _number_of_device(ctx: FileContext, call: ast.Call) -> ast.expr | str | None:

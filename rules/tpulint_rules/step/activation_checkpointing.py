@@ -25,7 +25,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         fix.replace(span, new)
     for node in plain:
         if not imports:
-            fix.replace(node, f"{fix.use(new, at=node)}.checkpoint")
+            fix.replace(node, fix.emit.checkpoint(node))
         _adapt_arguments(ctx, fix, node)
     group = fix.build()
     for node, name in used:

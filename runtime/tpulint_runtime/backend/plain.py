@@ -70,6 +70,8 @@ class PlainBackend:
         if not self._is_cuda:
             backend = "gloo"  # NCCL is for GPUs
             options.pop("device_id", None)
+            if "world_size" in options:
+                options["world_size"] = self.world_size(options["world_size"])
         torch.distributed.init_process_group(backend, *args, **options)
 
     def spawn(self, function: Callable[..., Any], args: tuple[Any, ...], nprocs: int, **options: Any) -> Any:
@@ -78,5 +80,5 @@ class PlainBackend:
         return torch.multiprocessing.spawn(function, args, self.world_size(nprocs), **options)
 
     def world_size(self, wanted: int) -> int:
-        # One process for each GPU: without one, the count is 0, and the script runs in a single process.
-        return wanted if self._is_cuda else max(wanted, 1)
+        # Without a GPU the count of GPUs is 0, and the script runs in a single process. -1 leaves it open.
+        return 1 if wanted == 0 and not self._is_cuda else wanted
