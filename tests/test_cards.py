@@ -135,6 +135,17 @@ def test_portable_fix_brings_in_nothing_of_xla(case: Case) -> None:
     assert again.findings == result.findings
 
 
+@pytest.mark.parametrize("case", list(_cases("portable")))
+def test_portable_fix_without_the_runtime_is_only_shown(case: Case) -> None:
+    settings = Settings(
+        select=(case.rule.code,), preview=True, fix=True, unsafe_fixes=True, portable=True, runtime="never"
+    )
+    result = lint(SourceFile.from_text(case.text, "example.py"), settings, CATALOGUE)
+    assert "tpulint_runtime" not in result.text
+    if "backend." in case.example.portable:
+        assert result.text != framed(case.example.portable, case.prelude)[0]
+
+
 @pytest.mark.parametrize("case", list(_cases("ok")))
 def test_ok_is_silent_in_portable_code(case: Case) -> None:
     assert own(run(case, case.text, portable=True), case) == []

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tpulint.card import Example, MappingRow
     from tpulint.catalog import Catalogue, Rule
 
+_PORTABLE = {"display": "fixes are only shown", "silent": "not looked for"}
 _FIXES = {"always": "yes", "sometimes": "sometimes", "none": "no"}
 
 
@@ -47,6 +48,8 @@ def _facts(rule: Rule) -> str:
     since = "the next release" if rule.since == "NEXT" else rule.since
     facts = [f"Severity: {rule.severity.label}", f"Certainty: {rule.certainty.name.lower()}", f"Fix: {fix}",
              f"Status: {rule.status}, since {since}"]  # fmt: skip
+    if rule.portable in _PORTABLE:
+        facts.append(f"Portable code: {_PORTABLE[rule.portable]}")
     if rule.targets:
         facts.append("Targets: " + ", ".join(f"{name} {condition}" for name, condition in rule.targets.items()))
     return "\n".join(f"- {fact}" for fact in facts)

@@ -20,7 +20,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     new = fix.emit.checkpointing()
     fix.title = f"Use `{new}`"
     plain = [node for node, name in used if name == f"{_OLD}.checkpoint"]
-    imports = _imports(ctx, plain)
+    # The runtime is reached by one name in the whole file.
+    imports = [] if ctx.portable else _imports(ctx, plain)
     for span in imports:
         fix.replace(span, new)
     for node in plain:
