@@ -8,6 +8,7 @@ from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Fix, Scope
 from tpulint.semantic.device_numbers import is_index_of_tensor
 from tpulint.semantic.devices import Role, Site
+from tpulint_rules.device._gpu_numbers import number_text
 
 _REASON = "On CUDA and the CPU the same is chosen as before."
 _QUESTIONS = {"torch.cuda.is_bf16_supported": "is_bf16_supported"}
@@ -74,11 +75,11 @@ def choose_device(ctx: FileContext, sites: list[Site]) -> Fix | None:
         elif is_index_of_tensor(node):
             folding.replace(node, f"{ctx.text(node).rpartition('.')[0]}.device")
         elif site.role is Role.NAME and (call := _device_call(ctx, folding.rest, node)) is not None:
-            folding.replace(call, fix.device_object(call, _number(ctx, fix, node)))
+            folding.replace(call, fix.device_object(call, number_text(ctx, fix, node)))
         elif site.role is Role.NAME:
-            folding.replace(node, fix.emit.device_name(node, number=_number(ctx, fix, node)))
+            folding.replace(node, fix.emit.device_name(node, number=number_text(ctx, fix, node)))
         else:
-            folding.replace(node, fix.device_object(node, _number(ctx, fix, node)))
+            folding.replace(node, fix.device_object(node, number_text(ctx, fix, node)))
     folding.write()
     _lower(ctx, fix, sites)
     return fix.build()
@@ -147,8 +148,9 @@ def _answered_flags(ctx: FileContext, sites: list[Site]) -> dict[ast.expr, bool]
         if not isinstance(choice, ast.IfExp) or not isinstance(choice.test, ast.Name):
             continue
         bindings = ctx.index.names.bindings(choice.test)
-        is_answer = len(bindings) == 1 and bindings[0].kind == "assign" and not bindings[0].path
-        if is_answer and bindings[0].value in questions and _is_site(sites, choice.body) and _is_cpu(ctx, choice.orelse):
+        if len(bindings) != 1 or bindings[0].kind != "assign" or bindings[0].path:
+            continue
+        if bindings[0].value in questions and _is_site(sites, choice.body) and _is_cpu(ctx, choice.orelse):
             flags[choice.test] = True
     return flags
 
@@ -191,62 +193,6 @@ def _device_call(ctx: FileContext, rest: object, node: ast.expr) -> ast.Call | N
             return None
         child = parent
     return None
-
-
-def _number(ctx: FileContext, fix: FixBuilder, node: ast.expr) -> str:
-    """Text of the number that chooses among GPUs; empty for none, and for the first."""
-    number = _number_node(ctx, node)
-    if number is None:
-        return ""
-    if isinstance(number, str):
-        return "" if number == "0" else number
-    if isinstance(number, ast.Constant):
-        return "" if number.value == 0 else ctx.text(number)
-    if any(isinstance(item, ast.Call) for item in (number, *ctx.index.tree.inside(number))) and not _reads_variable(
-        ctx, number
-    ):
-        fix.give_up()  # a call that may fail where there is no GPU, such as a remainder of their count
-    return ctx.text(number)
-
-
-def _number_node(ctx: FileContext, node: ast.expr) -> ast.expr | str | None:
-    if isinstance(node, ast.Constant):
-        return node if not isinstance(node.value, str) else node.value.partition(":")[2] or None
-    if isinstance(node, ast.JoinedStr):
-        last = node.values[-1]
-        if isinstance(last, ast.FormattedValue):
-            return last.value
-        return str(last.value).partition(":")[2] if isinstance(last, ast.Constant) else None
-    if isinstance(node, ast.BinOp) and isinstance(node.left, ast.Constant) and isinstance(node.left.value, str):
-        right = node.right
-        if isinstance(right, ast.Call) and ctx.index.qualified_name(right.func) == "builtins.str" and right.args:
-            return right.args[0]  # "cuda:" + str(i)
-        return right.elts[0] if isinstance(right, ast.Tuple) and len(right.elts) == 1 else right
-    if isinstance(node, ast.Call):
-        name = ctx.index.qualified_name(node.func)
-        if isinstance(node.func, ast.Attribute) and node.func.attr == "format" and name is None:
-            return node.args[0] if node.args else None
-        if name == "torch.accelerator.current_accelerator":
-            return None
-        if name == "torch.device":
-            return _number_of_device(ctx, node)
-    return None if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Call) else node
-
-
-def _number_of_device(ctx: FileContext, call: ast.Call) -> ast.expr | str | None:
-    """``torch.device("cuda", 1)``, ``torch.device("cuda:1")``, ``torch.device(rank)``."""
-    given = [*call.args[1:2], *(item.value for item in call.keywords if item.arg == "index")]
-    if given:
-        return given[0]
-    first = ctx.index.devices.device_argument(call)
-    return None if first is None else _number_node(ctx, first)
-
-
-def _reads_variable(ctx: FileContext, number: ast.expr) -> bool:
-    """``int(os.environ["LOCAL_RANK"])`` and its like, which read what is there on any machine."""
-    calls = [item for item in (number, *ctx.index.tree.inside(number)) if isinstance(item, ast.Call)]
-    names = (ctx.index.qualified_name(call.func) for call in calls)
-    return all(name in ("builtins.int", "os.getenv", "os.environ.get", "torch.distributed.get_rank") for name in names)
 
 
 # -------------------------------------------------------------------- comparisons and generators

@@ -10,6 +10,7 @@ from tpulint.model import Applicability, Certainty, Finding, Span
 from tpulint.semantic import Kind
 from tpulint.semantic.device_numbers import is_index_of_tensor
 from tpulint.semantic.variables import says_device
+from tpulint_rules.device._gpu_numbers import number_text
 
 _KNOWN = (Kind.TENSOR, Kind.MODULE)
 _NEVER = (Kind.NUMPY, Kind.DEVICE, Kind.LOADER, Kind.OPTIMIZER, Kind.SCHEDULER)
@@ -90,19 +91,10 @@ def _move_to_xla(ctx: FileContext, call: ast.Call) -> FixBuilder | None:
         if says_device(named) and not ctx.index.devices.indices.is_number(given):
             fix.lower(Applicability.UNSAFE, f"`{named}` is taken for a device by its name.")
         else:
-            fix.replace(given, fix.device(call, _number_text(ctx, fix, given)))
+            fix.replace(given, fix.device(call, number_text(ctx, fix, given) if ctx.portable else ""))
     if len(call.args) == 2:
         fix.insert(ctx.index.span(call.args[1]).start, "non_blocking=")
     return fix
-
-
-def _number_text(ctx: FileContext, fix: FixBuilder, given: ast.expr) -> str:
-    """Text of the number of a GPU; empty for the first."""
-    if isinstance(given, ast.Constant):
-        return "" if given.value in (0, None) else ctx.text(given)
-    if fix.emit.heeds_numbers and not isinstance(given, ast.Name | ast.Attribute | ast.Subscript):
-        fix.give_up()  # computed, as a remainder of the number of GPUs is
-    return ctx.text(given)
 
 
 def _in_fstring(ctx: FileContext, node: ast.AST) -> bool:
