@@ -125,9 +125,10 @@ def record_on_cuda(case: Case, text: str, folder: Path, drop_last: bool = False)
     return _record(case, text, folder, environment)
 
 
-def record_on_host(case: Case, text: str, folder: Path) -> Recording:
-    """Runs a portable port where there is neither CUDA nor torch_xla."""
-    return _record(case, text, folder, {"TPULINT_RUN_MODE": "host"})
+def record_on_host(case: Case, text: str, folder: Path, drop_last: bool = False) -> Recording:
+    """Runs a text where there is neither CUDA nor torch_xla."""
+    environment = {"TPULINT_RUN_MODE": "host", "TPULINT_RUN_DROP_LAST": str(int(drop_last))}
+    return _record(case, text, folder, environment)
 
 
 def _record(case: Case, text: str, folder: Path, environment: dict[str, str]) -> Recording:
@@ -214,12 +215,18 @@ def measure(case: Case, text: str, folder: Path) -> list[str]:
 
 def measure_elsewhere(case: Case, text: str, folder: Path) -> list[str]:
     """Runs the original and a portable port on CUDA and on the CPU alone, and returns what is wrong with the port."""
+    original = case.script.read_text(encoding="utf-8")
     complaints = []
     for where, record in (("CUDA", record_on_cuda), ("the CPU", record_on_host)):
-        reference = record_reference(case, folder / "reference")
-        port = record(case, text, folder / where.split()[-1])
+        reference = record(case, original, folder / "reference")
+        if reference.exit_code or not reference.losses:
+            record_original = record_on_cuda  # it trains on GPUs only
+            reference = record_original(case, original, folder / "reference")
+        else:
+            record_original = record
+        port = record(case, text, folder / "port")
         if case.may_drop_last and 0 < len(port.losses) < len(reference.losses):
-            reference = record_reference(case, folder / "reference", drop_last=True)
+            reference = record_original(case, original, folder / "reference", drop_last=True)
         complaints += [f"on {where}: {complaint}" for complaint in judge_elsewhere(case, reference, port)]
     return complaints
 
