@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import os
+import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -53,12 +56,14 @@ def _cases(kind: str) -> Iterator[object]:
             code = example.bad if kind != "ok" else example.ok
             if not code or (kind == "good" and not example.good) or (kind == "no fix" and example.good):
                 continue
+            if kind == "portable" and not example.portable:
+                continue
             text, rows = framed(code, example.prelude or rule.prelude)
             yield pytest.param(Case(rule, example, text, rows), id=f"{rule.code}-{number}")
 
 
-def run(case: Case, text: str, *, fix: bool = False, unsafe: bool = False) -> FileResult:
-    settings = Settings(select=(case.rule.code,), preview=True, fix=fix, unsafe_fixes=unsafe)
+def run(case: Case, text: str, *, fix: bool = False, unsafe: bool = False, portable: bool = False) -> FileResult:
+    settings = Settings(select=(case.rule.code,), preview=True, fix=fix, unsafe_fixes=unsafe, portable=portable)
     result = lint(SourceFile.from_text(text, "example.py"), settings, CATALOGUE)
     assert result.error == ""
     assert not [finding for finding in result.findings if finding.code == "invalid-syntax"]
@@ -85,6 +90,65 @@ def test_bad_becomes_good(case: Case) -> None:
     assert not own(run(case, result.text), case), "the fixed code still has the finding"
     if case.example.unsafe:
         assert run(case, case.text, fix=True).text != expected, "the fix is safe: `unsafe` is not needed"
+
+
+RUNTIME_IMPORT = "from tpulint_runtime import backend\n"
+
+
+def of_xla(text: str) -> Counter[str]:
+    """What only XLA understands. A comparison with its name does no harm elsewhere."""
+    tree = ast.parse(text)
+    compared = {
+        inner
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Compare) or (isinstance(node, ast.Call) and "startswith" in ast.dump(node.func))
+        for inner in ast.walk(node)
+    }
+    texts = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and node not in compared)
+    named = [value for value in texts if value in ("xla", "xla:0", "xla://")]
+    return Counter([*named, *re.findall(r"\btorch_xla\b", text)])
+
+
+@pytest.mark.parametrize("case", list(_cases("portable")))
+def test_bad_becomes_portable(case: Case) -> None:
+    expected, _ = framed(case.example.portable, case.prelude)
+    result = run(case, case.text, fix=True, unsafe=True, portable=True)
+    text = result.text
+    if case.prelude:
+        text = text.replace(RUNTIME_IMPORT, "", 1)  # stands in the prelude
+    assert text == expected
+    assert not own(run(case, result.text, portable=True), case), "the fixed code still has the finding"
+
+
+@pytest.mark.parametrize("case", list(_cases("bad")))
+def test_portable_fix_brings_in_nothing_of_xla(case: Case) -> None:
+    result = run(case, case.text, fix=True, unsafe=True, portable=True)
+    ast.parse(result.text)
+    if case.rule.portable == "silent":
+        assert not own(result, case)
+    if case.rule.portable != "fix":
+        assert result.text == case.text
+    if not re.search(r"^(import|from) torch_xla", case.text, re.MULTILINE):
+        assert not of_xla(result.text) - of_xla(case.text), result.text
+    again = run(case, result.text, fix=True, unsafe=True, portable=True)
+    assert again.text == result.text
+    assert again.findings == result.findings
+
+
+@pytest.mark.parametrize("case", list(_cases("portable")))
+def test_portable_fix_without_the_runtime_is_only_shown(case: Case) -> None:
+    settings = Settings(
+        select=(case.rule.code,), preview=True, fix=True, unsafe_fixes=True, portable=True, runtime="never"
+    )
+    result = lint(SourceFile.from_text(case.text, "example.py"), settings, CATALOGUE)
+    assert "tpulint_runtime" not in result.text
+    if "backend." in case.example.portable:
+        assert result.text != framed(case.example.portable, case.prelude)[0]
+
+
+@pytest.mark.parametrize("case", list(_cases("ok")))
+def test_ok_is_silent_in_portable_code(case: Case) -> None:
+    assert own(run(case, case.text, portable=True), case) == []
 
 
 @pytest.mark.parametrize("case", list(_cases("no fix")))

@@ -126,7 +126,7 @@ def row_of(text: str, part: str) -> int:
             MAPPING,
             MAPPING + "examples:\n  - {ok: x, good: y}\n",
             "{ok",
-            "'good' and 'unsafe' belong to a 'bad' example",
+            "'good', 'portable' and 'unsafe' belong to a 'bad' example",
         ),
         (MAPPING, MAPPING + "examples:\n  - {bad: x, unsafe: true}\n", "{bad", "'unsafe' says how 'good' is reached"),
         (

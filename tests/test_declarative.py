@@ -433,7 +433,13 @@ def test_portable_code_keeps_what_cuda_needs() -> None:
     assert len(messages(DELETE, guarded.replace(":\n", ":\n    pass\nelse:\n"), portable=True)) == 1
     bare = "import torch\ntorch.cuda.empty_cache()\n"
     assert len(messages(DELETE, bare, portable=True)) == 1
-    assert fixed(DELETE, bare, unsafe=True, portable=True) == bare
+    assert fixed(DELETE, bare, portable=True) == guarded
+    kept = DELETE.replace("action: delete", "action: delete, portable: keep")
+    assert kept != DELETE
+    assert messages(kept, bare, portable=True) == []
+    used = "import torch\nx = torch.cuda.empty_cache()\n"
+    assert len(messages(DELETE, used, portable=True)) == 1
+    assert fixed(DELETE, used, unsafe=True, portable=True) == used
     stale = "import torch_xla\ntorch_xla.old()\n"
     assert fixed(STALE, stale, portable=True) == "import torch_xla\ntorch_xla.new()\n"
 

@@ -43,7 +43,7 @@ def test_explanation_holds_the_whole_card(rule: Rule) -> None:
     for part in (rule.why, rule.fix_safety, rule.advice, rule.when_to_ignore, *rule.references):
         assert part in text
     for example in rule.examples:
-        for code in (example.bad, example.good, example.ok):
+        for code in (example.bad, example.good, example.portable, example.ok):
             assert code.rstrip() in text
     for row in rule.mapping:
         assert f"`{row.old}`" in text and row.note.replace("|", "\\|") in text

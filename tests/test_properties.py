@@ -74,7 +74,9 @@ CATALOGUE: Any = load()
 ALL = Settings(fix=True, unsafe_fixes=True, select=("ALL",), preview=True)
 MODES = (
     Mode("all rules, unsafe fixes", CATALOGUE, ALL),
+    Mode("all rules, unsafe fixes, portable", CATALOGUE, ALL._replace(portable=True)),
     Mode("default rules, safe fixes", CATALOGUE, Settings(fix=True)),
+    Mode("default rules, safe fixes, portable", CATALOGUE, Settings(fix=True, portable=True)),
     Mode("test rules, unsafe fixes", PlainCatalogue(RULES), ALL),
     Mode("test rules, safe fixes", PlainCatalogue(RULES), Settings(fix=True)),
 )
@@ -363,7 +365,7 @@ def test_arbitrary_programs_are_left_alone(program: str) -> None:
 @fewer_examples
 @given(program=arbitrary_programs)
 def test_arbitrary_code_beside_fixed_code_is_left_alone(program: str) -> None:
-    above, below = "import torch\ntorch.cuda.synchronize()\n", "\nif 1:\n  torch.cuda.empty_cache()"
+    above, below = "import torch\ntorch.cuda.synchronize()\n", "\nif 1:\n  torch.cuda.ipc_collect()"
     text = above + program + below
     assume_valid(text)
     for mode in MODES:

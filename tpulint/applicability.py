@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from tpulint.model import Applicability, Certainty, Finding, Fix, Span
 from tpulint.source import SourceFile
+
+if TYPE_CHECKING:
+    from tpulint.catalog import Rule
+    from tpulint.semantic import SemanticIndex
+
+_CHANGES_CUDA = "It would change what runs on CUDA."
+_TIES = "It would tie the code to torch_xla, and it is to run on CUDA and the CPU as well."
 
 
 def lower_applicability(findings: Sequence[Finding], source: SourceFile) -> list[Finding]:
@@ -44,3 +53,40 @@ def _loses_comment(fix: Fix, source: SourceFile, comments: Sequence[Span]) -> bo
         for edit in fix.edits
         for comment in comments
     )
+
+
+def portable_findings(findings: Iterable[Finding], rule: Rule, index: SemanticIndex) -> Iterator[Finding]:
+    """In portable code a fix never brings torch_xla in, and that of a rule whose card says so is only shown.
+
+    A fix shared by several findings stays one object.
+    """
+    lowered: dict[int, Fix] = {}
+    is_tied: bool | None = None
+    found = list(findings)  # which keeps every fix alive, and with it its id
+    for finding in found:
+        fix = finding.fix
+        if fix is None or id(fix) in lowered:
+            yield finding if fix is None else finding._replace(fix=lowered[id(fix)])
+            continue
+        reason = _CHANGES_CUDA if rule.portable == "display" else ""
+        if not reason and any(f"{need.module}.".startswith("torch_xla.") for need in fix.imports):
+            if is_tied is None:
+                is_tied = _imports_torch_xla(index)
+            reason = "" if is_tied else _TIES
+        if reason and fix.applicability is not Applicability.DISPLAY:
+            fix = fix._replace(applicability=Applicability.DISPLAY, reason=reason)
+        lowered[id(finding.fix)] = fix
+        yield finding._replace(fix=fix)
+
+
+def _imports_torch_xla(index: SemanticIndex) -> bool:
+    """Whether the file cannot be imported without torch_xla as it is."""
+    for statement in index.tree.module.body:
+        modules: list[str] = []
+        if isinstance(statement, ast.Import):
+            modules = [item.name for item in statement.names]
+        elif isinstance(statement, ast.ImportFrom):
+            modules = [statement.module or ""]
+        if any(f"{module}.".startswith("torch_xla.") for module in modules):
+            return True
+    return False

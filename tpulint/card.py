@@ -6,6 +6,9 @@ from typing import NamedTuple
 
 STATUSES = ("preview", "stable", "deprecated", "removed")
 AVAILABILITIES = ("always", "sometimes", "none")
+PORTABLE = ("fix", "display", "silent")
+"""What becomes of a rule in portable code: its fixes are written for it, are only shown, or it does not speak."""
+
 OPTION_TYPES = ("int", "float", "str", "bool", "strings")
 ACTIONS = (
     "rename", "rename-module", "replace", "delete", "drop-argument", "rename-argument", "set-argument", "unsupported",
@@ -34,6 +37,8 @@ class Example(NamedTuple):
     bad: str = ""
     good: str = ""
     """What ``bad`` becomes when fixed; empty when there is no fix for it."""
+    portable: str = ""
+    """What ``bad`` becomes with the setting ``portable``; empty where that is not shown."""
     ok: str = ""
     unsafe: bool = False
     """The fix needs ``--unsafe-fixes``."""
@@ -82,6 +87,8 @@ class MappingRow(NamedTuple):
     severity: str = ""
     applicability: str = ""
     reason: str = ""
+    portable: str = ""
+    """In portable code: ``keep``, a name or expression in place of ``new``, or empty."""
     in_step_loop: MappingRow | None = None
 
     def as_dict(self) -> dict[str, object]:

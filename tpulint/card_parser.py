@@ -9,6 +9,7 @@ from tpulint.card import (
     AVAILABILITIES,
     CATEGORIES,
     OPTION_TYPES,
+    PORTABLE,
     STATUSES,
     CardError,
     Example,
@@ -49,6 +50,7 @@ def parse(text: str, path: str, category: str, stem: str, *, own: bool, has_pyth
         "certainty": table.choice("certainty", [item.name.lower() for item in Certainty]),
         "fix_availability": availability,
         "applicability": applicability,
+        "portable": table.choice("portable", PORTABLE, "fix"),
         "why": table.text("why").strip(),
         "fix_safety": table.text("fix_safety", "").strip(),
         "advice": table.text("advice", "").strip(),
@@ -144,6 +146,7 @@ def _example(table: Table) -> Example:
     example = Example(
         bad=table.text("bad", ""),
         good=table.text("good", ""),
+        portable=table.text("portable", ""),
         ok=table.text("ok", ""),
         unsafe=table.flag("unsafe"),
         prelude=table.text("prelude", ""),
@@ -151,10 +154,12 @@ def _example(table: Table) -> Example:
     table.close()
     if bool(example.bad) == bool(example.ok):
         raise table.error("an example has exactly one of 'bad' and 'ok'")
-    if example.ok and (example.good or example.unsafe):
-        raise table.error("'good' and 'unsafe' belong to a 'bad' example")
+    if example.ok and (example.good or example.unsafe or example.portable):
+        raise table.error("'good', 'portable' and 'unsafe' belong to a 'bad' example")
     if example.unsafe and not example.good:
         raise table.error("'unsafe' says how 'good' is reached, and there is no 'good'", "unsafe")
+    if example.portable and example.portable == example.good:
+        raise table.error("'portable' is there to be shown where it differs from 'good'", "portable")
     return example
 
 
@@ -208,6 +213,7 @@ def _row(table: Table) -> MappingRow:
         severity=table.choice("severity", ["", *(item.label for item in Severity)], ""),
         applicability=table.choice("applicability", ["", *(item.label for item in Applicability)], ""),
         reason=table.text("reason", ""),
+        portable=table.text("portable", ""),
     )
     needs_new = action in ("rename", "rename-module", "replace", "rename-argument", "set-argument")
     if needs_new != bool(new):
@@ -216,6 +222,8 @@ def _row(table: Table) -> MappingRow:
         raise table.error(f"'new' of a {action} must be a dotted name, not {new!r}", "new")
     if action.endswith("-argument") != bool(row.argument):
         raise table.error(f"action {action!r} {'takes no' if row.argument else 'needs'} 'argument'")
+    if row.portable not in ("", "keep") and not row.portable.startswith("tpulint_runtime."):
+        raise table.error("'portable' must be 'keep' or a name of tpulint_runtime", "portable")
     if action != "rename" and row.arguments is not None:
         raise table.error("'arguments' belongs to the action 'rename'", "arguments")
     return row

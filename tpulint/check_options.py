@@ -82,7 +82,7 @@ _OPTIONS: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
     _target(
         "--portable/--no-portable",
         default=None,
-        help="Only show renames of CUDA calls that would tie the code to torch_xla. Other rules do not heed it yet.",
+        help="Write code that runs on CUDA and the CPU too, and reaches XLA through tpulint_runtime.",
     ),
     _files("--exclude", multiple=True, metavar="PATTERNS", help="Paths to leave out, instead of the default ones."),
     _files(

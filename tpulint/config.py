@@ -63,7 +63,7 @@ class Settings(NamedTuple):
     runtime: str = "auto"
     """``never``: fixes that would import ``tpulint_runtime`` are only shown."""
     portable: bool = False
-    """Whether the written code must also run without torch_xla installed."""
+    """Whether the written code must run on CUDA and the CPU too, without torch_xla installed."""
     ignore_noqa: bool = False
     plugins: tuple[str, ...] = ()
     """Packages with further rules."""

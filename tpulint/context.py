@@ -6,6 +6,7 @@ import ast
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from tpulint.emitters import Emitter, PortableEmitter
 from tpulint.fixes import FixBuilder
 from tpulint.imports import ImportTable
 from tpulint.model import Applicability, Certainty, Finding, Fix, Scope, Severity, Span
@@ -75,7 +76,8 @@ class FileContext:
 
     def fix(self, title: str, applicability: Applicability, reason: str, scope: Scope = Scope.EXPRESSION) -> FixBuilder:
         """A new, empty fix."""
-        return FixBuilder(self.index, self._imports, title, applicability, reason, scope)
+        emitter = PortableEmitter if self.portable else Emitter
+        return FixBuilder(self.index, self._imports, title, applicability, reason, scope, emitter)
 
     def text(self, node: ast.AST) -> str:
         """Source text of a node."""

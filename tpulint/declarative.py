@@ -28,6 +28,9 @@ A row of a card's ``mapping`` has these keys:
 - ``deprecated_in``, ``removed_in``: target versions from which on the row speaks at all.
 - ``acquires_device``: ``new`` starts the device runtime, which must not happen before processes are started; in a file
   that starts processes the fix is unsafe.
+- ``portable``: what the setting ``portable`` makes of the row, for names that are right on CUDA: ``keep`` leaves calls
+  alone that do nothing without CUDA, a name or expression of ``tpulint_runtime`` stands in for ``new``. Without it, a
+  statement that is nothing but the call is put under a condition, and other fixes are only shown.
 - ``effect``: what the name does on the target, as the predicate of the message; where a row has versions, it is "is
   gone since ..." unless said otherwise.
 - ``note``: a sentence behind the message, shown by ``tpulint rule`` too.
@@ -41,7 +44,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tpulint.model import Applicability, Certainty, Finding, Severity
+from tpulint.model import Certainty, Finding, Severity
 from tpulint.targets import parse_version
 
 if TYPE_CHECKING:
@@ -83,12 +86,13 @@ class NameTable:
 
 def check(ctx: FileContext) -> Iterator[Finding]:
     """Findings of a rule whose card has a mapping table."""
+    from tpulint.portable_rows import GUARD, guarded, only_shown, portable_row
     from tpulint.row_fixes import fix_of
 
     table = ctx.rule.table
     for outermost, _ in ctx.index.references(*table.prefixes):
         node, rows = _look_up(ctx, table, outermost)
-        if node is None or _is_annotation(ctx, node) or (ctx.portable and _is_guarded(ctx, node)):
+        if node is None or _is_annotation(ctx, node):
             continue
         if not rows[0].assigned and _runs_on_cuda_only(ctx, node):
             continue
@@ -109,9 +113,14 @@ def check(ctx: FileContext) -> Iterator[Finding]:
                 where, certainty = argument
             in_loop = row.in_step_loop is not None and ctx.index.step_loop_of(node) is not None
             used = inside_step_loop(row) if in_loop else row
-            fix = fix_of(ctx, node, where, used)
-            if ctx.portable and fix is not None and not row.old.startswith(ctx.target.name + "."):
-                fix.lower(Applicability.DISPLAY, "The code must still run on CUDA, where the old name is right.")
+            if ctx.portable:
+                heeded = portable_row(ctx, node, used)
+                if heeded is None:
+                    continue
+                used = heeded
+            fix = guarded(ctx, node, used) if used.action == GUARD else fix_of(ctx, node, where, used)
+            if ctx.portable and used.action != GUARD:
+                only_shown(ctx, fix, used)
             severity = problem[1]
             if severity is Severity.ERROR and _is_asked_for(ctx, node):
                 severity = Severity.WARNING  # as long as nobody answers the question, the call is left out
@@ -155,7 +164,8 @@ def message_of(row: MappingRow, problem: str) -> str:
     subject = f"`{row.argument}` of `{row.old}`" if row.argument else f"`{row.old}`"
     use = {"rename": f"; use `{row.new}`", "replace": f"; use `{row.new}`", "rename-module": f"; use `{row.new}`",
            "rename-argument": f"; it is called `{row.new}`", "set-argument": f"; set it to `{row.new}`",
-           "delete": "; remove it", "drop-argument": "; leave it out"}.get(row.action, "")  # fmt: skip
+           "delete": "; remove it", "guard": "; leave it to CUDA",
+           "drop-argument": "; leave it out"}.get(row.action, "")  # fmt: skip
     return f"{subject} {problem}{use}" + (f". {row.note.rstrip('.')}" if row.note else "")
 
 
@@ -167,6 +177,7 @@ def inside_step_loop(row: MappingRow) -> MappingRow:
     return row._replace(
         action=inner.action, new=inner.new, arguments=inner.arguments, note=inner.note or row.note, reason=inner.reason,
         applicability=inner.applicability or row.applicability, acquires_device=inner.acquires_device,
+        portable=inner.portable,
     )  # fmt: skip
 
 
@@ -261,13 +272,3 @@ def _asks_for_newer(ctx: FileContext, test: ast.expr) -> bool:
 def _is_asked_for(ctx: FileContext, node: ast.expr) -> bool:
     """Whether a name of CUDA's runtime stands behind a question for a GPU."""
     return (ctx.index.qualified_name(node) or "").startswith(_ACCELERATORS) and ctx.index.devices.is_asked_for(node)
-
-
-def _is_guarded(ctx: FileContext, node: ast.expr) -> bool:
-    """Whether an ``if`` around the node asks for CUDA: code kept for GPUs on purpose."""
-    child: ast.AST = node
-    for ancestor in ctx.index.tree.ancestors(node):
-        if isinstance(ancestor, ast.If) and child in ancestor.body and "cuda" in ctx.text(ancestor.test):
-            return True
-        child = ancestor
-    return False

@@ -15,13 +15,15 @@ if TYPE_CHECKING:
 _SETTINGS = (
     "builtins.", "collections.", "dataclasses.", "enum.", "functools.", "logging.", "os.", "pathlib.", "re.", "sys.",
     "typing.", "warnings.", "torch.device", "torch.cuda.", "torch.accelerator.", "torch.backends.", "torch_xla.",
+    "tpulint_runtime.",
 )  # fmt: skip
 """Beginnings of the names a module may well call when it is imported."""
-_DEFINITION = "device = {}.device()"
 
 
-def write_device(fix: FixBuilder, index: SemanticIndex, at: ast.AST) -> str:
-    """Text for the XLA device at a node; a script without a variable for it gets one below its imports."""
+def write_device(fix: FixBuilder, index: SemanticIndex, at: ast.AST, number: str = "") -> str:
+    """Text for the device at a node; a script without a variable for it gets one below its imports."""
+    if fix.emit.heeds_numbers and number:
+        return write_device_object(fix, index, at, number)
     variable = index.xla_devices.variable_at(at)
     if variable is not None:
         return variable
@@ -34,7 +36,7 @@ def write_device(fix: FixBuilder, index: SemanticIndex, at: ast.AST) -> str:
             source = index.source
             row = source.row(index.tree.end(place))
             end = source.line_starts[row - 1] + len(source.line(row))
-            fix.insert(end, "\n\n" + _DEFINITION.format(fix.use("torch_xla")))
+            fix.insert(end, f"\n\ndevice = {fix.emit.device(index.tree.module)}")
             return "device"
     return write_device_object(fix, index, at)
 
@@ -51,14 +53,16 @@ def _is_taken_in_place(index: SemanticIndex, at: ast.AST) -> bool:
     )
 
 
-def write_device_object(fix: FixBuilder, index: SemanticIndex, at: ast.AST) -> str:
+def write_device_object(fix: FixBuilder, index: SemanticIndex, at: ast.AST, number: str = "") -> str:
     """Text that takes the device; that only names it where taking it would start the runtime too early."""
     function = index.parent_process.function_running(at)
     imported = function is None and not _is_script(index)
     if index.parent_process.runs(at) or imported:
         # After the runtime has started, no process can be started; importing a module should do neither.
-        return f'{fix.use("torch", at=at)}.device("xla")'
-    return f"{fix.use('torch_xla', at=at)}.device()"
+        if fix.emit.heeds_numbers and number:
+            fix.give_up()  # only a device that is taken has a number of the right kind
+        return fix.emit.named_device(at)
+    return fix.emit.device(at, number)
 
 
 def _is_script(index: SemanticIndex) -> bool:

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tpulint.arguments import Piece, in_order, pieces
+from tpulint.emitters import Emitter
 from tpulint.model import Applicability, Edit, Fix, ImportNeed, Scope, Span, Suite
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ class FixBuilder:
         applicability: Applicability,
         reason: str,
         scope: Scope = Scope.EXPRESSION,
+        emitter: type[Emitter] = Emitter,
     ) -> None:
         self._index = index
         self._imports = imports
@@ -59,6 +61,8 @@ class FixBuilder:
         """False once an edit could not be expressed."""
         self._edits: list[Edit] = []
         self._needs: list[ImportNeed] = []
+        self.emit = emitter(self)
+        """What is written for a device, a step boundary and their like."""
 
     # ---------------------------------------------------------------- result
 
@@ -136,17 +140,20 @@ class FixBuilder:
 
         return Folding(self, self._index, known)
 
-    def device(self, at: ast.AST) -> str:
-        """Text for the XLA device at a node: the variable that holds it; where there is none, one is defined."""
+    def device(self, at: ast.AST, number: str = "") -> str:
+        """Text for the device at a node: the variable that holds it; where there is none, one is defined.
+
+        ``number`` is the text of what chose among GPUs.
+        """
         from tpulint.device_text import write_device
 
-        return write_device(self, self._index, at)
+        return write_device(self, self._index, at, number)
 
-    def device_object(self, at: ast.AST) -> str:
+    def device_object(self, at: ast.AST, number: str = "") -> str:
         """Text that makes the device object at a node."""
         from tpulint.device_text import write_device_object
 
-        return write_device_object(self, self._index, at)
+        return write_device_object(self, self._index, at, number)
 
     def rename_callee(self, call: ast.Call, text: str) -> None:
         """Call something else with the same arguments."""
@@ -404,6 +411,10 @@ class FixBuilder:
         return pieces(self._index, call)
 
     # ---------------------------------------------------------------- text
+
+    def source(self, node: ast.AST) -> str:
+        """Source of a node as it stands."""
+        return self._index.text(node)
 
     def text(self, node: ast.AST) -> str:
         """Source of a node that can be written elsewhere: in parentheses when it spans lines or is no atom."""

@@ -112,7 +112,7 @@ def _check(index: SemanticIndex, source: SourceFile, settings: Settings, catalog
     findings: list[Finding] = []
     ignored = settings.ignored_in(source.path)
     for rule in rules:
-        if matches_any(ignored, rule.code, rule.name):
+        if matches_any(ignored, rule.code, rule.name) or (settings.portable and rule.portable == "silent"):
             continue
         context = FileContext(
             index,
@@ -122,7 +122,12 @@ def _check(index: SemanticIndex, source: SourceFile, settings: Settings, catalog
             portable=settings.portable,
             runtime=settings.runtime,
         )
-        findings.extend(rule.check(context))
+        found = rule.check(context)
+        if settings.portable:
+            from tpulint.applicability import portable_findings
+
+            found = portable_findings(found, rule, index)
+        findings.extend(found)
     if findings:
         guarded = index.cuda_only_spans()
         if guarded:

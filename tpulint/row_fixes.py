@@ -122,6 +122,8 @@ def _written(fix: FixBuilder, text: str, at: ast.AST) -> str:
     if match is None:
         return text
     module, _, name = match.group().rpartition(".")
+    if module == "tpulint_runtime.backend":
+        return fix.emit.runtime(name, at) + text[match.end() :]
     return f"{fix.use(module, alias=_USUAL_ALIASES.get(module), at=at)}.{name}{text[match.end() :]}"
 
 

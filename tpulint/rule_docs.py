@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tpulint.card import Example, MappingRow
     from tpulint.catalog import Catalogue, Rule
 
+_PORTABLE = {"display": "fixes are only shown", "silent": "not looked for"}
 _FIXES = {"always": "yes", "sometimes": "sometimes", "none": "no"}
 
 
@@ -47,6 +48,8 @@ def _facts(rule: Rule) -> str:
     since = "the next release" if rule.since == "NEXT" else rule.since
     facts = [f"Severity: {rule.severity.label}", f"Certainty: {rule.certainty.name.lower()}", f"Fix: {fix}",
              f"Status: {rule.status}, since {since}"]  # fmt: skip
+    if rule.portable in _PORTABLE:
+        facts.append(f"Portable code: {_PORTABLE[rule.portable]}")
     if rule.targets:
         facts.append("Targets: " + ", ".join(f"{name} {condition}" for name, condition in rule.targets.items()))
     return "\n".join(f"- {fact}" for fact in facts)
@@ -64,6 +67,9 @@ def _examples(rule: Rule, heading: str) -> Iterator[str]:
             yield _code(example.good)
         else:
             yield "has no fix."
+        if example.portable:
+            yield "With `--portable` it becomes:"
+            yield _code(example.portable)
     yield f"{heading}# Left alone"
     for example in rule.examples:
         if example.ok:
@@ -113,6 +119,8 @@ def _action(row: MappingRow) -> str:
     }[row.action]  # fmt: skip
     if row.with_item:
         text += " in a `with` statement"
+    if row.portable:
+        text += "; portable: left alone" if row.portable == "keep" else f"; portable: `{row.portable}`"
     if row.applicability:
         text += f", {row.applicability}"
     if row.in_step_loop is not None:

@@ -1,8 +1,9 @@
 """Runs a GPU training script and its port, and judges the port by what both were seen to do.
 
 The original runs on the CPU with the name "cuda" aliased to it: that is the reference. The port runs on XLA with
-nothing aliased (``PJRT_DEVICE=CPU``, where torch.cuda is as absent as on a TPU machine). The driver folder records
-both from the outside; see ``driver/recorder.py`` for how measuring is kept from disturbing.
+nothing aliased (``PJRT_DEVICE=CPU``, where torch.cuda is as absent as on a TPU machine). A portable port also runs as
+the original did, and on the CPU with torch_xla hidden. The driver folder records all of them from the outside; see
+``driver/recorder.py`` for how measuring is kept from disturbing.
 """
 
 from __future__ import annotations
@@ -103,9 +104,9 @@ def has_xla() -> bool:
     return "TPULINT_XLA_PYTHON" in os.environ or importlib.util.find_spec("torch_xla") is not None
 
 
-def fix(script: Path) -> str:
+def fix(script: Path, *options: str) -> str:
     """Lets the linter port ``script`` in place and returns the new text."""
-    command = [sys.executable, "-m", "tpulint", "--fix", "--unsafe-fixes", script.name]
+    command = [sys.executable, "-m", "tpulint", "--fix", "--unsafe-fixes", *options, script.name]
     done = subprocess.run(command, cwd=script.parent, capture_output=True, text=True, timeout=TIMEOUT)
     if done.returncode not in (0, 1):
         raise FixFailed(f"exit code {done.returncode}\n{done.stdout}{done.stderr}")
@@ -114,13 +115,24 @@ def fix(script: Path) -> str:
 
 def record_reference(case: Case, folder: Path, drop_last: bool = False) -> Recording:
     """Runs the original, on the CPU."""
-    environment = {"TPULINT_RUN_MODE": "reference", "TPULINT_RUN_DROP_LAST": str(int(drop_last))}
-    return _record(case, case.script.read_text(encoding="utf-8"), folder, environment)
+    return record_on_cuda(case, case.script.read_text(encoding="utf-8"), folder, drop_last)
 
 
 def record_port(case: Case, text: str, folder: Path) -> Recording:
     """Runs a port, on XLA."""
     return _record(case, text, folder, {"TPULINT_RUN_MODE": "ported", "PJRT_DEVICE": "CPU"})
+
+
+def record_on_cuda(case: Case, text: str, folder: Path, drop_last: bool = False) -> Recording:
+    """Runs a text where there is CUDA: on the CPU, with the name "cuda" aliased to it."""
+    environment = {"TPULINT_RUN_MODE": "reference", "TPULINT_RUN_DROP_LAST": str(int(drop_last))}
+    return _record(case, text, folder, environment)
+
+
+def record_on_host(case: Case, text: str, folder: Path, drop_last: bool = False) -> Recording:
+    """Runs a text where there is neither CUDA nor torch_xla."""
+    environment = {"TPULINT_RUN_MODE": "host", "TPULINT_RUN_DROP_LAST": str(int(drop_last))}
+    return _record(case, text, folder, environment)
 
 
 def _record(case: Case, text: str, folder: Path, environment: dict[str, str]) -> Recording:
@@ -203,6 +215,36 @@ def measure(case: Case, text: str, folder: Path) -> list[str]:
     if case.may_drop_last and 0 < len(port.losses) < len(reference.losses):
         reference = record_reference(case, folder / "reference", drop_last=True)
     return judge(case, reference, port)
+
+
+def measure_elsewhere(case: Case, text: str, folder: Path) -> list[str]:
+    """Runs the original and a portable port on CUDA and on the CPU alone, and returns what is wrong with the port."""
+    original = case.script.read_text(encoding="utf-8")
+    complaints = []
+    for where, record in (("CUDA", record_on_cuda), ("the CPU", record_on_host)):
+        reference = record(case, original, folder / "reference")
+        if reference.exit_code or not reference.losses:
+            record_original = record_on_cuda  # it trains on GPUs only
+            reference = record_original(case, original, folder / "reference")
+        else:
+            record_original = record
+        port = record(case, text, folder / "port")
+        if case.may_drop_last and 0 < len(port.losses) < len(reference.losses):
+            reference = record_original(case, original, folder / "reference", drop_last=True)
+        complaints += [f"on {where}: {complaint}" for complaint in judge_elsewhere(case, reference, port)]
+    return complaints
+
+
+def judge_elsewhere(case: Case, reference: Recording, port: Recording) -> list[str]:
+    """Everything that is wrong with a portable port where there is no XLA."""
+    if reference.exit_code or not reference.losses:
+        return [f"the original does not run:\n{reference.output}"]
+    if port.exit_code or not port.losses:
+        return [f"the port does not run (exit code {port.exit_code}):\n{port.output}"]
+    wrong = _judge_values(case, reference, port)
+    if any(port.counts):
+        wrong.append("torch_xla was loaded")
+    return wrong
 
 
 def judge(case: Case, reference: Recording, port: Recording) -> list[str]:

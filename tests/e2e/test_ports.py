@@ -12,7 +12,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from harness import HERE, REPOSITORY, Case, fix, has_xla, measure
+from harness import HERE, REPOSITORY, Case, fix, has_xla, measure, measure_elsewhere
 
 SCRIPTS = HERE / "scripts"
 
@@ -124,4 +124,21 @@ def test_second_fix_changes_nothing(case: Case, copy: Path) -> None:
 def test_port_trains_like_the_original(case: Case, copy: Path, tmp_path: Path) -> None:
     port = fix(copy)
     complaints = measure(case, port, tmp_path)
+    assert not complaints, "\n".join([*complaints, "", port])
+
+
+def test_portable_port_does_not_name_torch_xla(case: Case, copy: Path) -> None:
+    once = fix(copy, "--portable")
+    ast.parse(once)
+    assert "torch_xla" not in once
+    assert "tpulint_runtime" in once
+    assert fix(copy, "--portable") == once
+
+
+@pytest.mark.xla
+@pytest.mark.slow
+@needs_xla
+def test_portable_port_trains_like_the_original(case: Case, copy: Path, tmp_path: Path) -> None:
+    port = fix(copy, "--portable")
+    complaints = [*measure_elsewhere(case, port, tmp_path), *measure(case, port, tmp_path)]
     assert not complaints, "\n".join([*complaints, "", port])

@@ -30,6 +30,13 @@ def test_before_becomes_after(tmp_path: Path) -> None:
     assert fix(script).split() == (expected + block("after")).split()
 
 
+def test_before_becomes_portable(tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(PREAMBLE + block("before"), encoding="utf-8")
+    expected = PREAMBLE.replace("as F\n", "as F\nfrom tpulint_runtime import backend\n", 1)
+    assert fix(script, "--portable").split() == (expected + block("portable")).split()
+
+
 def test_first_command_names_a_script_that_exists() -> None:
     (path,) = re.findall(r"\S+\.py", block("first command"))
     assert (REPOSITORY / path).is_file()

@@ -350,3 +350,79 @@ def test_without_xla_tensors_torch_xla_is_not_imported() -> None:
         [sys.executable, "-c", IMPORTED_LATE], env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+# ---------------------------------------------------------------- what rewritten code calls
+
+
+@pytest.fixture
+def chosen() -> Iterator[Any]:
+    """The backend as a script sees it that is the first to ask."""
+    from tpulint_runtime import backend
+
+    backend.own.cache_clear()
+    yield backend
+    backend.own.cache_clear()
+
+
+def test_xla_is_chosen_where_there_is_no_gpu(chosen: Any) -> None:
+    assert chosen.device_type() == "xla"
+    assert chosen.device() == chosen.device(1) == XLA.device()
+    assert chosen.is_available() and chosen.is_bf16_supported()
+    assert torch.device(chosen.device_type()).type == "xla"
+
+
+def test_bfloat16_stands_in_for_float16(chosen: Any) -> None:
+    layer, x = torch.nn.Linear(25, 2).to(XLA.device()), torch.ones(1, 25).to(XLA.device())
+    for dtype in (None, torch.float16, torch.bfloat16):
+        with chosen.autocast(dtype=dtype):
+            assert layer(x).dtype is torch.bfloat16
+    with chosen.autocast(enabled=False, dtype=torch.float16):
+        assert layer(x).dtype is torch.float32
+
+
+def test_scaler_that_is_off_reads_nothing(chosen: Any) -> None:
+    training = Training(26)
+    scaler = torch.amp.GradScaler("cuda", enabled=torch.cuda.is_available())
+    before = None
+    for number in range(6):
+        loss = training.forward(training.batch())
+        training.optimizer.zero_grad()
+        scaler.scale(loss).backward()
+        scaler.unscale_(training.optimizer)
+        scaler.step(training.optimizer)
+        scaler.update()
+        chosen.sync()
+        if number == 2:
+            before = XLA.counts()
+    assert before is not None
+    grown = XLA.counts().since(before)
+    assert (grown.reads, grown.compiles, grown.launches) == (0, 0, 3)
+
+
+def test_seed_reaches_the_device(chosen: Any) -> None:
+    def draw() -> list[float]:
+        chosen.manual_seed(27)
+        return torch.nn.functional.dropout(torch.ones(27, device=XLA.device())).tolist()
+
+    assert draw() == draw()
+
+
+def test_saved_state_is_of_the_host(chosen: Any, tmp_path: Any) -> None:
+    chosen.save({"x": torch.ones(28, device=XLA.device())}, tmp_path / "state.pt")
+    assert torch.load(tmp_path / "state.pt")["x"].device.type == "cpu"
+
+
+def test_checkpoint_computes_again(chosen: Any) -> None:
+    layer = torch.nn.Linear(29, 2).to(XLA.device())
+    x = torch.ones(1, 29, requires_grad=True).to(XLA.device())
+    chosen.checkpoint(lambda x: layer(x).sum(), x, use_reentrant=False).backward()
+    plain = layer.weight.grad.tolist()
+    layer.zero_grad()
+    layer(x).sum().backward()
+    assert layer.weight.grad.tolist() == plain
+
+
+def test_compilation_that_is_off_gives_the_module_back() -> None:
+    module = torch.nn.Linear(2, 2)
+    assert torch.compile(module, disable=not torch.cuda.is_available()) is module

@@ -166,6 +166,10 @@ class CudaFeatures:
             return False
         return not any(self.places(statement) or self._mentions(statement, CUDA_ACTIONS) for statement in body)
 
+    def is_report(self, statement: ast.stmt) -> bool:
+        """Whether a statement tells something about GPUs."""
+        return self._mentions(statement, _REPORTS)
+
     def cuda_reports(self, body: list[ast.stmt]) -> Iterator[ast.stmt]:
         """Statements that only print or log what CUDA alone can tell."""
         for statement in body:

@@ -297,6 +297,8 @@ class Devices:
             if name != "torch.Generator":
                 continue
             argument = self.device_argument(call)
+            if isinstance(argument, ast.IfExp) and self._index.guards.asks_cuda(argument.test):
+                continue
             if argument is not None and (self.flow.derives(argument) or self._index.xla_devices.is_device(argument)):
                 yield Site(call, Role.GENERATOR, certain=False)
 

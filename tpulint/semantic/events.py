@@ -9,9 +9,10 @@ from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.device_loaders import DeviceLoaders
 from tpulint.semantic.kinds import Kind, Kinds
 from tpulint.semantic.names import Names
+from tpulint.semantic.torch_facts import RUNTIME
 from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, LoopNode, SyntaxTree
 
-SYNCS = frozenset({"torch_xla.sync", "torch_xla.core.xla_model.mark_step"})
+SYNCS = frozenset({"torch_xla.sync", "torch_xla.core.xla_model.mark_step", f"{RUNTIME}.sync"})
 """Calls that end a step and do nothing else."""
 OPTIMIZER_STEP = "torch_xla.core.xla_model.optimizer_step"
 _OTHER_BOUNDARIES = frozenset({"torch_xla.step", "torch_xla.debug.profiler.StepTrace"})
@@ -167,7 +168,7 @@ class EventMap:
         self._collect_loops()
 
     def _collect_boundaries(self) -> None:
-        if "xla" in self._tree.source.text:
+        if "xla" in self._tree.source.text or "tpulint_runtime" in self._tree.source.text:
             for call in self._tree.calls:
                 if self._is_boundary(call):
                     self._events(call).boundaries.append(call)

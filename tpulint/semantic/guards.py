@@ -8,9 +8,12 @@ from collections.abc import Callable, Sequence
 
 from tpulint.model import Span
 from tpulint.semantic.names import Names
+from tpulint.semantic.torch_facts import RUNTIME
 from tpulint.semantic.tree import SyntaxTree
 
-_CUDA_QUESTIONS = frozenset({"torch.cuda.is_available", "torch.cuda.is_initialized", "torch.cuda.device_count"})
+_CUDA_QUESTIONS = frozenset({
+    "torch.cuda.is_available", "torch.cuda.is_initialized", "torch.cuda.device_count", "torch.accelerator.is_available",
+})  # fmt: skip
 _XLA_DEVICES = frozenset(
     {
         "torch_xla.device",
@@ -18,6 +21,9 @@ _XLA_DEVICES = frozenset(
         "torch_xla.core.xla_model.xla_device",
         "torch_xla.runtime.device_type",
         "torch_xla.runtime.xla_device",
+        f"{RUNTIME}.device",
+        f"{RUNTIME}.device_type",
+        f"{RUNTIME}.is_available",
     }
 )
 _XLA_DEVICE_ENDS = frozenset(name.rpartition(".")[2] for name in _XLA_DEVICES)
@@ -77,6 +83,17 @@ class Guards:
                         spans.extend(self._tree.span(later) for later in node.values[number + 1 :])
                         break
         return spans
+
+    def is_for_cuda(self, node: ast.AST) -> bool:
+        """Whether a condition around the node holds only where CUDA is, whatever the file knows of other backends."""
+        child = node
+        for ancestor in self._tree.ancestors(node):
+            if isinstance(ancestor, ast.If) and child in ancestor.body and self.asks_cuda(ancestor.test):
+                return True
+            if isinstance(ancestor, ast.IfExp) and child is ancestor.body and self.asks_cuda(ancestor.test):
+                return True
+            child = ancestor
+        return False
 
     def _add(self, spans: list[Span], test: ast.expr, body: Sequence[ast.AST], orelse: Sequence[ast.AST]) -> None:
         only: list[ast.AST] = []

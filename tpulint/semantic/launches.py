@@ -7,17 +7,20 @@ from collections.abc import Callable, Iterator
 
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.names import Names
+from tpulint.semantic.torch_facts import RUNTIME
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 
 SPAWN = "torch.multiprocessing.spawn"
 START_PROCESSES = "torch.multiprocessing.start_processes"
 XMP_SPAWN = "torch_xla.distributed.xla_multiprocessing.spawn"
 XLA_LAUNCH = "torch_xla.launch"
+RUNTIME_SPAWN = f"{RUNTIME}.spawn"
 _PARAMETERS = {
     SPAWN: ("fn", "args", "nprocs", "join", "daemon", "start_method"),
     START_PROCESSES: ("fn", "args", "nprocs", "join", "daemon", "start_method"),
     XMP_SPAWN: ("fn", "args", "nprocs", "join", "daemon", "start_method"),
     XLA_LAUNCH: ("fn", "args", "start_method", "debug_single_process"),
+    RUNTIME_SPAWN: ("fn", "args", "nprocs", "join", "daemon", "start_method"),
 }
 _PROCESSES = ("torch.multiprocessing.Process", "multiprocessing.Process")
 _CALL_DEPTH = 8
@@ -42,12 +45,14 @@ class Launch:
     @property
     def is_xla(self) -> bool:
         """Whether torch_xla starts the processes, one for each chip."""
-        return self.launcher in (XMP_SPAWN, XLA_LAUNCH)
+        return self.launcher in (XMP_SPAWN, XLA_LAUNCH, RUNTIME_SPAWN)
 
     @property
     def starts_processes(self) -> bool:
         """Whether torch_xla starts a process for each chip, not one call in this process."""
         alone = self.arguments.get("nprocs") or self.arguments.get("debug_single_process")
+        if self.launcher == RUNTIME_SPAWN:
+            return True  # however many are asked for
         return self.is_xla and not (isinstance(alone, ast.Constant) and alone.value)
 
     @property

@@ -10,6 +10,7 @@ from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.kinds import Kind, Kinds
 from tpulint.semantic.names import Names
+from tpulint.semantic.torch_facts import RUNTIME
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 
 SWAP_FLAG = "torch.__future__.set_swap_module_params_on_conversion"
@@ -92,7 +93,7 @@ class Moves:
             name = self._names.qualified(node.func)
             if name == "torch.device" and node.args:
                 return self.is_device(node.args[0], depth + 1)
-            return bool(name is not None and name.startswith(("torch_xla.", "torch.accelerator.")))
+            return bool(name is not None and name.startswith(("torch_xla.", "torch.accelerator.", f"{RUNTIME}.")))
         if isinstance(node, ast.Name) and depth < 4:
             bindings = self._flow.reaching(node)
             known = [
@@ -118,7 +119,8 @@ class Moves:
                 return True
             if any(item.arg == "device" and self.is_device(item.value) for item in call.keywords):
                 return True
-        if "torch_xla" not in self._tree.source.text:
+        text = self._tree.source.text
+        if "torch_xla" not in text and "tpulint_runtime" not in text:
             return False
         modules = (
             self._names.qualified_binding(binding) or ""
@@ -126,7 +128,7 @@ class Moves:
             for binding in bindings
             if binding.kind == "import"
         )
-        return any(module.split(".", 1)[0] == "torch_xla" for module in modules)
+        return any(f"{module}.".startswith(("torch_xla.", f"{RUNTIME}.")) for module in modules)
 
     def concerns(self, node: ast.AST) -> bool:
         """Whether code at a node has to do with a device: the file uses one, or the code belongs to a module."""

@@ -7,11 +7,13 @@ import re
 from typing import TYPE_CHECKING
 
 from tpulint.semantic.origins import Origin, origins
+from tpulint.semantic.torch_facts import RUNTIME
 
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 
 JOIN = "torch.distributed.init_process_group"
+RUNTIME_JOIN = f"{RUNTIME}.init_process_group"
 _PARAMETERS = (
     "backend", "init_method", "timeout", "world_size", "rank", "store", "group_name", "pg_options", "device_id",
 )  # fmt: skip
@@ -25,12 +27,19 @@ _NCCL_NAMES = frozenset({
 class Join:
     """One ``init_process_group(...)``."""
 
-    __slots__ = ("backends", "call", "given", "hides_arguments")
+    __slots__ = ("backends", "call", "given", "hides_arguments", "is_portable")
 
     def __init__(
-        self, call: ast.Call, given: dict[str, ast.expr], backends: list[Origin], hides_arguments: bool
+        self,
+        call: ast.Call,
+        given: dict[str, ast.expr],
+        backends: list[Origin],
+        hides_arguments: bool,
+        is_portable: bool,
     ) -> None:
         self.call = call
+        self.is_portable = is_portable
+        """Whether the runtime is asked, which joins a group of XLA where that is the device."""
         self.given = given
         """Arguments by parameter."""
         self.hides_arguments = hides_arguments
@@ -50,7 +59,7 @@ class ProcessGroups:
 
     def __init__(self, index: SemanticIndex) -> None:
         self._index = index
-        self.joins = [self._join(call) for call in index.calls_to(JOIN)]
+        self.joins = [self._join(call) for call in index.calls_to(JOIN, RUNTIME_JOIN)]
 
     def _join(self, call: ast.Call) -> Join:
         stars = any(isinstance(item, ast.Starred) for item in call.args)
@@ -58,7 +67,8 @@ class ProcessGroups:
         given.update({item.arg: item.value for item in call.keywords if item.arg is not None})
         backend = given.get("backend")
         hides = stars or any(item.arg is None for item in call.keywords)
-        return Join(call, given, origins(self._index, backend) if backend is not None else [], hides)
+        is_portable = self._index.qualified_name(call.func) == RUNTIME_JOIN
+        return Join(call, given, origins(self._index, backend) if backend is not None else [], hides, is_portable)
 
     def is_nccl(self, node: ast.expr) -> bool:
         """Whether an expression names NCCL, or asks torch for the backend of GPUs."""
@@ -69,7 +79,7 @@ class ProcessGroups:
     @property
     def on_device(self) -> bool:
         """Whether the file joins a group of XLA, or one of NCCL, which becomes that."""
-        return any(
+        return any(join.is_portable for join in self.joins) or any(
             self.is_nccl(origin.node) or (isinstance(origin.node, ast.Constant) and origin.node.value == "xla")
             for join in self.joins
             for origin in join.backends

@@ -74,6 +74,25 @@ class Questions:
             for item in parent.body
         )  # fmt: skip
 
+    def opens_cuda_statements(self, question: ast.expr) -> bool:
+        """Whether a condition opens nothing but calls and flags of CUDA, all of which do nothing on another device."""
+        root = self._features.root(question)
+        parent = self._tree.parents[root]
+        if not isinstance(parent, ast.If) or parent.test is not root or parent.orelse or root is not question:
+            return False
+        return all(self._is_cuda_statement(item) for item in parent.body)
+
+    def _is_cuda_statement(self, statement: ast.stmt) -> bool:
+        if isinstance(statement, ast.Assign):
+            names = [self._index.qualified_name(target) or "" for target in statement.targets]
+        elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+            names = [self._index.qualified_name(statement.value.func) or ""]
+            if last(statement.value) in PRINTING:
+                return self._features.is_report(statement)
+        else:
+            return False
+        return all(name.startswith(("torch.cuda.", "torch.backends.cud", "torch.accelerator.")) for name in names)
+
     def ends_program(self, question: ast.expr) -> bool:
         """Whether the program ends where the answer is no: ``if not is_available(): raise``."""
         root = self._features.root(question)

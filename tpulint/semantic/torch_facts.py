@@ -54,8 +54,13 @@ ITERABLE_WRAPPERS = frozenset({"builtins.enumerate", "builtins.iter", "tqdm.tqdm
                                "rich.progress.track", "itertools.islice", "itertools.cycle"})  # fmt: skip
 """Calls that hand on the elements of their first argument."""
 
-DEVICE_FACTORIES = frozenset({"torch_xla.device", "torch_xla.core.xla_model.xla_device"})
-"""Calls that give the XLA device."""
+RUNTIME = "tpulint_runtime.backend"
+"""The module through which portable code reaches XLA: its functions do their work on CUDA and the CPU as well."""
+
+DEVICE_FACTORIES = frozenset({
+    "torch_xla.device", "torch_xla.core.xla_model.xla_device", f"{RUNTIME}.device", f"{RUNTIME}.device_type",
+})  # fmt: skip
+"""Calls that give the XLA device, or its name."""
 
 HOST_MODULES = ("math", "time", "os", "random", "json", "re", "sys", "datetime", "argparse", "pathlib",
                 "statistics", "glob",
@@ -79,7 +84,8 @@ TORCH_HOST_CALLS = frozenset({
     "torch.backends.mps.is_available", "torch.are_deterministic_algorithms_enabled", "torch.get_rng_state",
     "torch.result_type",
     "torch.distributed.get_rank", "torch.distributed.get_world_size", "torch.distributed.is_initialized",
-    "torch.distributed.is_available",
+    "torch.distributed.is_available", f"{RUNTIME}.is_available", f"{RUNTIME}.is_bf16_supported",
+    f"{RUNTIME}.device_type", f"{RUNTIME}.world_size",
 })  # fmt: skip
 """torch functions whose result is a Python value."""
 
@@ -190,12 +196,13 @@ SCHEDULER_PREFIXES = ("torch.optim.lr_scheduler.", "transformers.get_", "transfo
 NO_GRAD_CONTEXTS = frozenset({"torch.no_grad", "torch.inference_mode"})
 
 DEVICE_OBJECTS = frozenset({"torch.device", "torch.accelerator.current_accelerator", "torch_xla.device",
-                            "torch_xla.core.xla_model.xla_device", "torch.xla.device"})  # fmt: skip
+                            "torch_xla.core.xla_model.xla_device", "torch.xla.device",
+                            f"{RUNTIME}.device"})  # fmt: skip
 
 PROCESS_STARTERS = frozenset({
-    "torch_xla.launch", "torch_xla.distributed.xla_multiprocessing.spawn", "torch.multiprocessing.spawn",
-    "torch.multiprocessing.start_processes", "torch.multiprocessing.Process", "multiprocessing.Process",
-    "accelerate.notebook_launcher",
+    f"{RUNTIME}.spawn", "torch_xla.launch", "torch_xla.distributed.xla_multiprocessing.spawn",
+    "torch.multiprocessing.spawn", "torch.multiprocessing.start_processes",
+    "torch.multiprocessing.Process", "multiprocessing.Process", "accelerate.notebook_launcher",
 })  # fmt: skip
 """Calls that start processes; before them the device must not be touched."""
 

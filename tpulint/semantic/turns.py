@@ -183,7 +183,7 @@ class Turns:
                 return Work.READ
             if name.startswith(("builtins.", "math.")):
                 return Work.HOST if name not in ("builtins.open", "builtins.input", "builtins.exit") else Work.READ
-            if name.startswith(("torch.", "torch_xla.")):
+            if name.startswith(("torch.", "torch_xla.", "tpulint_runtime.")):
                 return Work.DEVICE
         function = self._definitions.function_called(call)
         if function is not None:

@@ -94,7 +94,7 @@ def _loaded_to_host(ctx: FileContext, call: ast.Call, place: ast.expr) -> FixBui
     ):
         bindings = [b for b in ctx.index.names.bindings(target) if b.value is call]
         if bindings and ctx.index.kinds.binding_value(bindings[0]).kind is Kind.MODULE and not _is_moved(ctx, call):
-            device = '"xla"' if isinstance(place, ast.Constant) else ctx.text(place)
+            device = fix.emit.device_name(call) if isinstance(place, ast.Constant) else ctx.text(place)
             fix.append(call, f".to({device})")
     return fix
 

@@ -9,7 +9,6 @@ from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding
 from tpulint.semantic import Kind
 
-_XM = "torch_xla.core.xla_model"
 _DISTRIBUTED = ("torch.distributed", "torch.multiprocessing", "torch_xla.launch", "torch_xla.distributed")
 
 
@@ -31,12 +30,10 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             fix = ctx.fix(
                 "Save with `xm.save`", Applicability.SAFE, "It writes the same values, as tensors of the host."
             )
-            fix.rename_callee(call, f"{fix.use(_XM, alias='xm', at=call)}.save")
+            fix.emit.save(call)
             if len(call.args) + len(call.keywords) != 2 or any(item.arg not in ("obj", "f") for item in call.keywords):
                 fix.give_up()
-            for item in call.keywords:
-                fix.replace(item, f"{'data' if item.arg == 'obj' else 'file_or_path'}={ctx.text(item.value)}")
-            if next(ctx.index.references(*_DISTRIBUTED), None) is not None:
+            if not ctx.portable and next(ctx.index.references(*_DISTRIBUTED), None) is not None:
                 fix.lower(
                     Applicability.UNSAFE,
                     "`xm.save` writes in one process of each host only, and all of them should call it.",

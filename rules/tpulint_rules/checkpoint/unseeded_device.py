@@ -11,6 +11,7 @@ from tpulint_rules.checkpoint._seeded_process import join_behind, seed_behind
 
 _SEEDS_DEVICE = (
     "torch_xla.manual_seed",
+    "tpulint_runtime.backend.manual_seed",
     "torch_xla.core.xla_model.set_rng_state",
     "torch.cuda.manual_seed",
     "torch.cuda.manual_seed_all",
@@ -30,7 +31,7 @@ _SIMPLE = (ast.Constant, ast.Name, ast.Attribute, ast.BinOp, ast.UnaryOp, ast.op
 
 def check(ctx: FileContext) -> Iterator[Finding]:
     calls = list(ctx.index.calls_to("torch.manual_seed"))
-    if not calls or not ctx.index.moves.has_device or next(ctx.index.references(*_SEEDS_DEVICE), None) is not None:
+    if not calls or not ctx.index.moves.has_device or _seeds_device(ctx):
         return
     severity = Severity.WARNING if ctx.index.mentions(_DRAWN_ON_DEVICE) else Severity.INFO
     for call in calls:
@@ -55,7 +56,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         )
         if not all(isinstance(node, _SIMPLE) for node in (values[0], *ctx.index.tree.inside(values[0]))):
             fix.give_up()  # written twice, the seed may come out different
-        seeding = f"{fix.use('torch_xla', at=call)}.manual_seed({ctx.text(values[0])})"
+        seeding = fix.emit.seed(call, ctx.text(values[0]))
         advice = ""
         if (join := join_behind(ctx, call)) is None:
             fix.insert_after(statement, seeding)
@@ -66,6 +67,14 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             )
             seed_behind(ctx, fix, statement, join, seeding)
         yield ctx.finding(call, message, fix, severity=severity, help=advice)
+
+
+def _seeds_device(ctx: FileContext) -> bool:
+    """Whether the file seeds the device, now or once it is ported; in portable code what is for CUDA stays so."""
+    return any(
+        not (ctx.portable and name.startswith("torch.cuda.") and ctx.index.guards.is_for_cuda(node))
+        for node, name in ctx.index.references(*_SEEDS_DEVICE)
+    )
 
 
 def _seeds_worker(ctx: FileContext, call: ast.Call) -> bool:

@@ -10,6 +10,7 @@ from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Fix, Scope, Severity
 from tpulint.semantic.device_numbers import is_index_of_tensor
 from tpulint.semantic.devices import Devices, Role, Site
+from tpulint_rules.device._portable_choice import choose_device, heeded
 
 if TYPE_CHECKING:
     from tpulint.context import Folding
@@ -24,11 +25,13 @@ _MODEL_PARALLEL = (
 
 def check(ctx: FileContext) -> Iterator[Finding]:
     devices = ctx.index.devices
-    sites = devices.sites
+    sites = heeded(ctx, devices.sites) if ctx.portable else devices.sites
     if not sites or not ctx.index.mentions(r"(?m)^\s*(?:import|from)\s[^\n#]*\btorch\b"):
         return
     numbers = {site.number for site in sites if site.role is not Role.COMPARISON and site.number.isdigit()}
-    fix = _choose_xla(ctx, devices) if len(numbers) < 2 else None
+    fix = None
+    if len(numbers) < 2:
+        fix = choose_device(ctx, sites) if ctx.portable else _choose_xla(ctx, devices)
     for site in sites:
         certainty = Certainty.CERTAIN if site.certain else Certainty.LIKELY
         idle = site.role is Role.QUESTION and devices.questions.opens_runtime_calls(site.node)

@@ -10,6 +10,7 @@ from tpulint.model import Applicability, Certainty, Finding, Span
 from tpulint.semantic import Kind
 from tpulint.semantic.device_numbers import is_index_of_tensor
 from tpulint.semantic.variables import says_device
+from tpulint_rules.device._gpu_numbers import number_text
 
 _KNOWN = (Kind.TENSOR, Kind.MODULE)
 _NEVER = (Kind.NUMPY, Kind.DEVICE, Kind.LOADER, Kind.OPTIMIZER, Kind.SCHEDULER)
@@ -90,7 +91,7 @@ def _move_to_xla(ctx: FileContext, call: ast.Call) -> FixBuilder | None:
         if says_device(named) and not ctx.index.devices.indices.is_number(given):
             fix.lower(Applicability.UNSAFE, f"`{named}` is taken for a device by its name.")
         else:
-            fix.replace(given, fix.device(call))
+            fix.replace(given, fix.device(call, number_text(ctx, fix, given) if ctx.portable else ""))
     if len(call.args) == 2:
         fix.insert(ctx.index.span(call.args[1]).start, "non_blocking=")
     return fix

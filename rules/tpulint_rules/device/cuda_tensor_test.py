@@ -31,7 +31,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             "What the test guards now runs for tensors on the XLA device.",
         )
         end = index.span(node).end
-        fix.replace(Span(end - len("is_cuda"), end), 'device.type == "xla"')
+        fix.replace(Span(end - len("is_cuda"), end), fix.emit.is_on_device())
         parent = index.parent(node)
         if isinstance(parent, _BINDS_TIGHTER):
             start = index.span(node).start

@@ -10,6 +10,7 @@ from tpulint.model import Applicability, Finding, Fix, Scope, Span
 from tpulint.semantic.tensor_types import TypeUse
 from tpulint.semantic.torch_facts import CUDA_TENSOR_TYPES
 
+_RUNTIME = "tpulint_runtime.backend"
 _REASON = "The class of the host is used and its tensors are moved, which gives the same values on the XLA device."
 _DEFAULT = "Only tensors made without `device=` follow the default device; a DataLoader still shuffles on the host."
 
@@ -59,8 +60,18 @@ def _is_dynamic(ctx: FileContext, use: TypeUse) -> bool:
     if isinstance(test, ast.Name):
         bindings = ctx.index.names.bindings(test)
         value = bindings[0].value if len(bindings) == 1 else None
-        return not (isinstance(value, ast.Constant) and value.value is True)
+        return not (isinstance(value, ast.Constant) and value.value is True) and not _is_answer(ctx, value)
     return test is not None or use.choice is not None
+
+
+def _is_answer(ctx: FileContext, value: ast.expr | None) -> bool:
+    """Whether a flag is what the runtime answers, which chooses the host by itself where there is no accelerator."""
+    if isinstance(value, ast.IfExp):
+        both = (value.body, value.orelse)
+        if [item.value for item in both if isinstance(item, ast.Constant)] != [True, False]:
+            return False
+        value = value.test
+    return isinstance(value, ast.Call) and ctx.index.qualified_name(value.func) == f"{_RUNTIME}.is_available"
 
 
 def _define_chosen_device(ctx: FileContext, fix: FixBuilder, uses: list[TypeUse]) -> str | None:
@@ -78,9 +89,9 @@ def _define_chosen_device(ctx: FileContext, fix: FixBuilder, uses: list[TypeUse]
     if not name or any(taken(name, call) for use in dynamic for call in (*use.constructions, *use.conversions)):
         fix.give_up()
         return None
-    torch_xla, torch = fix.use("torch_xla", at=first), fix.use("torch", at=first)
+    torch = fix.use("torch", at=first)
     # The variable stands where the class's own stands, so whoever can read the one can read the other.
-    line = f'{name} = {torch_xla}.device() if {ctx.text(test)} else {torch}.device("cpu")'
+    line = f'{name} = {fix.emit.device(first)} if {ctx.text(test)} else {torch}.device("cpu")'
     flag = _flag_statement(ctx, first, test)
     if flag is not None:
         fix.insert_after(flag, line)
@@ -154,5 +165,4 @@ def _set_default(ctx: FileContext, fix: FixBuilder, use: TypeUse, call: ast.Call
         fix.give_up()
         return
     fix.lower(Applicability.UNSAFE, _DEFAULT)
-    fix.replace(call, f'{fix.use("torch", at=call)}.set_default_device("xla")')
-    fix.use("torch_xla")
+    fix.replace(call, f"{fix.use('torch', at=call)}.set_default_device({fix.emit.device_name(call)})")

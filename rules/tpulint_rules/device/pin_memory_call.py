@@ -27,8 +27,14 @@ def _method_calls(ctx: FileContext) -> Iterator[Finding]:
             isinstance(ancestor, ast.JoinedStr) for ancestor in ctx.index.tree.ancestors(call)
         ):
             continue
-        fix = ctx.fix("Leave out `.pin_memory()`", Applicability.SAFE, _REASON)
-        _take_out(ctx, fix, call, receiver)
+        if ctx.portable and (ctx.index.guards.is_for_cuda(call) or ctx.index.qualified_name(call.func) is not None):
+            continue
+        if ctx.portable and not call.args and not call.keywords:
+            fix = ctx.fix("Pin on CUDA only", Applicability.SAFE, "On CUDA nothing changes.")
+            fix.replace(call, f"{fix.emit.runtime('pin_memory', call)}({ctx.text(receiver)})")
+        else:
+            fix = ctx.fix("Leave out `.pin_memory()`", Applicability.SAFE, _REASON)
+            _take_out(ctx, fix, call, receiver)
         message = "`.pin_memory()` fails on a TPU machine: it page-locks memory for a GPU"
         yield ctx.finding(call, message, fix, certainty=Certainty.CERTAIN if certain else Certainty.LIKELY)
 
@@ -69,9 +75,13 @@ def _factory_arguments(ctx: FileContext) -> Iterator[Finding]:
             if keyword.arg == "pin_memory" and not (
                 isinstance(keyword.value, ast.Constant) and keyword.value.value is False
             ):
+                if ctx.index.guards.asks_cuda(keyword.value):
+                    continue
                 certain = isinstance(keyword.value, ast.Constant)
                 fix = ctx.fix("Leave out `pin_memory`", Applicability.SAFE, _REASON)
-                fix.delete_argument(call, keyword)
+                fix.emit.leave_to_cuda(call, keyword)
+                if ctx.portable and not certain:
+                    fix.give_up()  # the flag chooses among GPUs
                 yield ctx.finding(
                     keyword, f"`pin_memory=True` of `{name}` fails on a TPU machine: it locks memory for a GPU", fix,
                     certainty=Certainty.CERTAIN if certain else Certainty.LIKELY,

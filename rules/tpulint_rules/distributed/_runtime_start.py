@@ -8,9 +8,10 @@ from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Scope
 from tpulint.semantic.origins import origins
 
-DEVICES = frozenset({"torch_xla.device", "torch_xla.core.xla_model.xla_device"})
+_RUNTIME = "tpulint_runtime.backend"
+DEVICES = frozenset({"torch_xla.device", "torch_xla.core.xla_model.xla_device", f"{_RUNTIME}.device"})
 """Calls that give the device of the process."""
-_SEEDS = frozenset({"torch_xla.manual_seed", "torch_xla.core.xla_model.set_rng_state"})
+_SEEDS = frozenset({f"{_RUNTIME}.manual_seed", "torch_xla.manual_seed", "torch_xla.core.xla_model.set_rng_state"})
 _STARTERS = {
     "torch_xla": "devices real_devices device_count sync manual_seed",
     "torch_xla.core.xla_model": "is_master_ordinal get_local_ordinal get_ordinal xrt_world_size master_print mark_step "
@@ -19,6 +20,7 @@ _STARTERS = {
     "torch_xla.runtime": "world_size global_ordinal local_ordinal global_device_count local_device_count process_index "
     "addressable_device_count process_count is_bf16_supported global_runtime_device_count",
     "torch_xla.debug.profiler": "start_server",
+    _RUNTIME: "device sync manual_seed save world_size",
 }
 _START_THE_RUNTIME = DEVICES | {f"{module}.{name}" for module, names in _STARTERS.items() for name in names.split()}
 
@@ -68,11 +70,9 @@ def named_only(ctx: FileContext, call: ast.Call) -> FixBuilder | None:
         fix = ctx.fix("Remove the line", Applicability.SAFE, "Nobody reads the device.", Scope.STATEMENT)
         fix.delete(statement)
         return fix
-    reason = 'Each process takes `torch.device("xla")` for its own device.'
+    reason = "Each process takes a device without a number for its own."
     fix = ctx.fix('Replace with `torch.device("xla")`', Applicability.SAFE, reason)
-    torch = fix.use("torch", at=call)
-    fix.use("torch_xla", at=call)
-    fix.replace(call, f'{torch}.device("xla")')
+    fix.replace(call, fix.emit.named_device(call))
     if _is_compared(ctx, statement, call):
         fix.lower(Applicability.UNSAFE, 'A device without a number does not equal the device "xla:0" of a tensor.')
     return fix

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Scope
 from tpulint.semantic import FunctionNode
 from tpulint.semantic.handovers import Handovers
-from tpulint.semantic.launches import Launch
+from tpulint.semantic.launches import SPAWN, Launch
 
 if TYPE_CHECKING:
     from tpulint.context import Folding
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 def xla_launch(ctx: FileContext, launch: Launch, *, per_gpu: bool) -> FixBuilder:
     """The fix that starts the processes with ``torch_xla.launch``."""
+    if ctx.portable:
+        return _portable_launch(ctx, launch)
     reason = "torch_xla.launch runs the function in one process per chip, with the index of the process first."
     fix = ctx.fix("Start with `torch_xla.launch`", Applicability.SAFE, reason, Scope.MODULE)
     if not per_gpu:
@@ -55,12 +58,29 @@ def xla_launch(ctx: FileContext, launch: Launch, *, per_gpu: bool) -> FixBuilder
     return fix
 
 
+def _portable_launch(ctx: FileContext, launch: Launch) -> FixBuilder:
+    """The same launch through the runtime, whose processes ask how many they are."""
+    reason = "On CUDA nothing changes; without GPUs there is one process for each chip, or one at all."
+    fix = ctx.fix("Start through the runtime", Applicability.SAFE, reason, Scope.MODULE)
+    join = launch.arguments.get("join")
+    handed = Handovers(ctx.index, launch)
+    waits = join is None or (isinstance(join, ast.Constant) and join.value is True)
+    if launch.launcher != SPAWN or not waits or not handed.known or handed.answers:
+        fix.give_up()  # without GPUs there are none to count in a condition on the way to the launch
+        return fix
+    fix.rename_callee(launch.call, fix.emit.runtime("spawn", launch.call))
+    if any(item.attribute for item in handed.items):
+        reason = "The number of processes is set anew in a namespace that other code may fill."
+        fix.lower(Applicability.UNSAFE, reason)
+    _ask_how_many(ctx, fix, handed, lambda _: False)
+    return fix
+
+
 def _hand_over(
     ctx: FileContext, fix: FixBuilder, launch: Launch, handed: Handovers, gone: list[ast.AST], folding: Folding
 ) -> None:
     """Let the launched functions ask for the number of processes: in the parent, that would start the runtime."""
     launches = ctx.index.launches
-    lines: dict[FunctionNode, list[str]] = {}
     gone_parameters: dict[FunctionNode, list[ast.arg]] = {}
     dropped: list[ast.expr] = []
     for item in handed.items:
@@ -69,25 +89,9 @@ def _hand_over(
             dropped.append(item.item)
             for function, parameter in item.parameters:
                 gone_parameters.setdefault(function, []).append(parameter)
-        for function, parameter in item.parameters:
-            if handed.is_needed(item, function, parameter):
-                target = parameter.arg + (f".{item.attribute}" if item.attribute else "")
-                xr = fix.use("torch_xla.runtime", alias="xr", at=function.body[0])
-                lines.setdefault(function, []).append(f"{target} = {xr}.world_size()")
     for function, parameters in gone_parameters.items():
         fix.delete_parameters(function, parameters)
-    for function, assignments in lines.items():
-        joins = ctx.index.process_groups.joins
-        join = next((join for join in joins if ctx.index.function_of(join.call) is function), None)
-        if launches.is_only_launched(function, folding.drops):
-            fix.insert_at_start(function, "\n".join(assignments))
-        elif join is not None:
-            # called directly as well, perhaps under torchrun: there the number is known when the group is joined
-            fix.insert_after(ctx.index.statement_of(join.call), "\n".join(assignments))
-        elif ctx.index.mentions(r"LOCAL_RANK|[\"']RANK[\"']|env://"):
-            fix.give_up()
-        else:
-            fix.insert_at_start(function, "\n".join(assignments))
+    _ask_how_many(ctx, fix, handed, folding.drops)
     if not dropped:
         return
     passed = launch.arguments["args"]
@@ -97,3 +101,26 @@ def _hand_over(
         fix.replace(passed, f"({', '.join(kept)}{',' if len(kept) == 1 else ''})")
     else:
         gone.append(next((keyword for keyword in launch.call.keywords if keyword.value is passed), passed))
+
+
+def _ask_how_many(ctx: FileContext, fix: FixBuilder, handed: Handovers, drops: Callable[[ast.AST], bool]) -> None:
+    """Let launched functions ask for the number of processes wherever they use it."""
+    lines: dict[FunctionNode, list[str]] = {}
+    for item in handed.items:
+        for function, parameter in item.parameters:
+            if handed.is_needed(item, function, parameter):
+                target = parameter.arg + (f".{item.attribute}" if item.attribute else "")
+                asked = fix.emit.world_size(function.body[0], target)
+                lines.setdefault(function, []).append(f"{target} = {asked}")
+    for function, assignments in lines.items():
+        joins = ctx.index.process_groups.joins
+        join = next((join for join in joins if ctx.index.function_of(join.call) is function), None)
+        if ctx.index.launches.is_only_launched(function, drops):
+            fix.insert_at_start(function, "\n".join(assignments))
+        elif join is not None:
+            # called directly as well, perhaps under torchrun: there the number is known when the group is joined
+            fix.insert_after(ctx.index.statement_of(join.call), "\n".join(assignments))
+        elif ctx.index.mentions(r"LOCAL_RANK|[\"']RANK[\"']|env://"):
+            fix.give_up()
+        else:
+            fix.insert_at_start(function, "\n".join(assignments))

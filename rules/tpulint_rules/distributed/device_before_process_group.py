@@ -33,4 +33,4 @@ def check(ctx: FileContext) -> Iterator[Finding]:
 
 def _gives_chip(join: Join) -> bool:
     method = join.given.get("init_method")
-    return isinstance(method, ast.Constant) and method.value == "xla://"
+    return join.is_portable or (isinstance(method, ast.Constant) and method.value == "xla://")

@@ -19,6 +19,8 @@ _FOR_GPUS = r"torch\.cuda|\.cuda\(|[\"']cuda|device_ids"
 def check(ctx: FileContext) -> Iterator[Finding]:
     index, groups = ctx.index, ctx.index.process_groups
     for join in groups.joins:
+        if join.is_portable:
+            continue
         if join.backend is None:
             closed = not join.hides_arguments and "store" not in join.given
             if closed and index.mentions(_FOR_GPUS) and not index.mentions(r"gloo|xla_backend"):
@@ -41,11 +43,30 @@ def check(ctx: FileContext) -> Iterator[Finding]:
 
 
 def _fix(ctx: FileContext, join: Join) -> FixBuilder:
+    return _portable(ctx, join) if ctx.portable else _of_xla(ctx, join)
+
+
+def _has_own_members(ctx: FileContext, join: Join) -> bool:
+    """Whether a group is made of other processes than all of them, by rank."""
+    stored = "store" in join.given or "pg_options" in join.given
+    return join.hides_arguments or stored or ctx.index.mentions(r"distributed\.rpc\b")
+
+
+def _portable(ctx: FileContext, join: Join) -> FixBuilder:
+    """The same arguments, given to the runtime: they hold on CUDA."""
+    fix = ctx.fix("Join with the backend of the device", Applicability.SAFE, "On CUDA nothing changes.")
+    if _has_own_members(ctx, join):
+        fix.give_up()
+    fix.rename_callee(join.call, fix.emit.runtime("init_process_group", join.call))
+    return fix
+
+
+def _of_xla(ctx: FileContext, join: Join) -> FixBuilder:
     call, given = join.call, join.given
     reason = "The backend takes rank and number of processes from the XLA runtime, under launch and torchrun alike."
     fix = ctx.fix("Use the backend `xla`", Applicability.SAFE, reason, Scope.STATEMENT)
-    if join.hides_arguments or "store" in given or "pg_options" in given or ctx.index.mentions(r"distributed\.rpc\b"):
-        fix.give_up()  # the group has members of its own: not every process, or not by rank
+    if _has_own_members(ctx, join):
+        fix.give_up()
         return fix
     if any(not ctx.index.process_groups.is_nccl(origin.node) for origin in join.backends):
         fix.lower(Applicability.UNSAFE, "A condition or the command line chose the backend.")

@@ -6,20 +6,24 @@ import ast
 from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
-from tpulint.model import Applicability, Certainty, Finding, Scope, Severity, Span
+from tpulint.model import Applicability, Certainty, Finding, Scope, Span
 from tpulint.semantic.mixed_precision import Autocast
+from tpulint_rules.precision._portable import portable_autocast, portable_findings
+from tpulint_rules.precision._problems import BFLOAT16, FLOAT16, SCALER, dtype_of, is_off, problem_of
 from tpulint_rules.precision._unscaled import take_out
-
-_FLOAT16 = ("torch.float16", "torch.half")
-_BFLOAT16 = "torch.bfloat16"
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
     yield from _handed_on(ctx)
+    if ctx.portable:
+        yield from portable_findings(ctx)
+        return
     found = [
-        (autocast, *problem) for autocast in ctx.index.mixed_precision.autocasts if (problem := _problem(ctx, autocast))
+        (autocast, *problem)
+        for autocast in ctx.index.mixed_precision.autocasts
+        if (problem := problem_of(ctx, autocast))
     ]
-    scalers = [scaler for scaler in ctx.index.mixed_precision.scalers if not _is_off(scaler.call)]
+    scalers = [scaler for scaler in ctx.index.mixed_precision.scalers if not is_off(scaler.call)]
     if not found and not scalers:
         return
     # What belongs together changes together: bfloat16 needs no scaler, and a scaler is no use without float16.
@@ -45,37 +49,10 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     for (autocast, message, severity, certainty), is_fixed in zip(found, fixed, strict=True):
         yield ctx.finding(autocast.call, message, group if is_fixed else None, severity=severity, certainty=certainty)
     for scaler in scalers:
-        message = (
-            "`GradScaler` stays enabled on an XLA device and waits for it in every step; bfloat16 needs no scaling"
-        )
-        yield ctx.finding(scaler.call, message, group)
+        yield ctx.finding(scaler.call, SCALER, group)
 
 
 # -------------------------------------------------------------------- autocast
-
-
-def _problem(ctx: FileContext, autocast: Autocast) -> tuple[str, Severity, Certainty] | None:
-    """What is wrong with an autocast call; None when nothing is or it cannot be known."""
-    arguments = autocast.arguments or {}
-    name = f"`{ctx.index.qualified_name(autocast.callee)}`"
-    device = arguments.get("device_type")
-    dtype = _dtype(ctx, arguments.get("dtype"))
-    if autocast.cuda_only or _is_text(device, "cuda"):
-        if not autocast.cuda_only:
-            name = f"{name[:-1]}({ctx.text(device)})`" if device is not None else name
-        if _is_off(autocast.call):
-            return f"{name} does not switch off the autocast of an XLA device", Severity.WARNING, Certainty.CERTAIN
-        if dtype == _BFLOAT16:
-            return f"{name} with bfloat16 raises where there is no GPU", Severity.ERROR, Certainty.CERTAIN
-        return (
-            f"{name} has no effect on an XLA device, which then computes in float32",
-            Severity.WARNING,
-            Certainty.CERTAIN,
-        )
-    if device is None or dtype not in _FLOAT16 or _is_text(device, "cpu"):
-        return None
-    certainty = Certainty.CERTAIN if _is_text(device, "xla") else Certainty.LIKELY
-    return f"{name} computes in float16, for which a TPU has no units; use bfloat16", Severity.WARNING, certainty
 
 
 def _handed_on(ctx: FileContext) -> Iterator[Finding]:
@@ -87,7 +64,7 @@ def _handed_on(ctx: FileContext) -> Iterator[Finding]:
         if name == "torch.cuda.amp.autocast" and node not in called and not is_alias:
             message = f"`{name}` has no effect on an XLA device, which then computes in float32"
             advice = 'Pass `functools.partial(torch.autocast, "xla", dtype=torch.bfloat16)`'
-            yield ctx.finding(node, message, help=advice)
+            yield ctx.finding(node, message, portable_autocast(ctx, node) if ctx.portable else None, help=advice)
 
 
 def _retarget(ctx: FileContext, fix: FixBuilder, autocast: Autocast) -> bool:
@@ -95,14 +72,14 @@ def _retarget(ctx: FileContext, fix: FixBuilder, autocast: Autocast) -> bool:
     arguments = autocast.arguments
     if arguments is None:
         return False
-    if _dtype(ctx, arguments.get("dtype")) != _BFLOAT16:
+    if dtype_of(ctx, arguments.get("dtype")) != BFLOAT16:
         fix.lower(
             Applicability.UNSAFE, "What was computed in float16 is computed in bfloat16: more range, fewer digits."
         )
     torch = fix.use("torch", at=autocast.call)
     dtype = arguments.get("dtype")
-    added = "" if dtype is not None or _is_off(autocast.call) else f"dtype={torch}.bfloat16"
-    if dtype is not None and _dtype(ctx, dtype) in _FLOAT16:
+    added = "" if dtype is not None or is_off(autocast.call) else f"dtype={torch}.bfloat16"
+    if dtype is not None and dtype_of(ctx, dtype) in FLOAT16:
         fix.replace(dtype, f"{torch}.bfloat16")
     if not autocast.cuda_only:
         device = arguments["device_type"]
@@ -139,18 +116,3 @@ def _name_arguments(ctx: FileContext, fix: FixBuilder, autocast: Autocast, first
         fix.insert(start, f"{first}, {name}=" if number == 0 else f"{name}=")
     if not autocast.positional:
         fix.insert(ctx.index.span(call.keywords[0]).start, f"{first}, ")
-
-
-def _dtype(ctx: FileContext, node: ast.expr | None) -> str | None:
-    return None if node is None else ctx.index.qualified_name(node)
-
-
-def _is_text(node: ast.expr | None, text: str) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.split(":", 1)[0] == text
-
-
-def _is_off(call: ast.Call) -> bool:
-    return any(
-        item.arg == "enabled" and isinstance(item.value, ast.Constant) and item.value.value is False
-        for item in call.keywords
-    )

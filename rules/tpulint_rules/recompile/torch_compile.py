@@ -24,17 +24,11 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         if isinstance(where, ast.Call) and not _compiles(where):
             continue
         message = "`torch.compile` with its default backend fails on an XLA device, where the step is compiled as it is"
-        yield ctx.finding(where, message, _plain(ctx, where))
+        yield ctx.finding(where, message, _on_cuda_only(ctx, where) if ctx.portable else _plain(ctx, where))
     for call, receiver in ctx.index.method_calls("compile"):
         statement = ctx.index.parent(call)
         if ctx.index.kind(receiver) is Kind.MODULE and isinstance(statement, ast.Expr) and _compiles(call):
-            fix = ctx.fix(
-                "Leave the module as it is",
-                Applicability.SAFE,
-                "It computes the same, and XLA compiles it.",
-                Scope.STATEMENT,
-            )
-            _delete(ctx, fix, statement)
+            fix = _on_cuda_only(ctx, call) if ctx.portable else _deleted(ctx, statement)
             yield ctx.finding(call, f"`{ctx.text(call.func)}` with its default backend fails on an XLA device", fix)
 
 
@@ -89,6 +83,26 @@ def _plain(ctx: FileContext, where: ast.expr) -> FixBuilder | None:
         _delete(ctx, fix, holder)
     else:
         fix.replace(where, fix.text(compiled))
+    return fix
+
+
+def _deleted(ctx: FileContext, statement: ast.stmt) -> FixBuilder:
+    reason = "It computes the same, and XLA compiles it."
+    fix = ctx.fix("Leave the module as it is", Applicability.SAFE, reason, Scope.STATEMENT)
+    _delete(ctx, fix, statement)
+    return fix
+
+
+def _on_cuda_only(ctx: FileContext, where: ast.expr) -> FixBuilder:
+    """``disable=``, with which ``torch.compile`` gives back what it gets."""
+    fix = ctx.fix("Compile on CUDA only", Applicability.SAFE, "On CUDA nothing changes; XLA compiles by itself.")
+    disabled = f"not {fix.emit.cuda_question(where)}"
+    if isinstance(where, ast.Call):
+        fix.set_argument(where, "disable", disabled)
+    elif isinstance(ctx.index.parent(where), FUNCTIONS):
+        fix.insert(ctx.index.span(where).end, f"(disable={disabled})")  # a decorator
+    else:
+        fix.give_up()
     return fix
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Finding, Scope, Span
 
-_OLD, _NEW = "torch.utils.checkpoint", "torch_xla.utils.checkpoint"
+_OLD = "torch.utils.checkpoint"
 _TAKEN = ("use_reentrant", "preserve_rng_state")
 
 
@@ -16,22 +16,25 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     used = list(ctx.index.references(f"{_OLD}.checkpoint", f"{_OLD}.checkpoint_sequential"))
     if not used:
         return
-    fix = ctx.fix(f"Use `{_NEW}`", Applicability.SAFE, "It stores and recomputes the same.", Scope.MODULE)
+    fix = ctx.fix("", Applicability.SAFE, "It stores and recomputes the same.", Scope.MODULE)
+    new = fix.emit.checkpointing()
+    fix.title = f"Use `{new}`"
     plain = [node for node, name in used if name == f"{_OLD}.checkpoint"]
-    imports = _imports(ctx, plain)
+    # The runtime is reached by one name in the whole file.
+    imports = [] if ctx.portable else _imports(ctx, plain)
     for span in imports:
-        fix.replace(span, _NEW)
+        fix.replace(span, new)
     for node in plain:
         if not imports:
-            fix.replace(node, f"{fix.use(_NEW, at=node)}.checkpoint")
+            fix.replace(node, fix.emit.checkpoint(node))
         _adapt_arguments(ctx, fix, node)
     group = fix.build()
     for node, name in used:
         message = f"`{name}` raises on an XLA device, with and without `use_reentrant`"
         if name.endswith("_sequential"):
-            yield ctx.finding(node, message, help=f"Call `{_NEW}.checkpoint` for each segment")
+            yield ctx.finding(node, message, help=f"Call `{new}.checkpoint` for each segment")
         else:
-            yield ctx.finding(node, f"{message}; use the function of `{_NEW}`", group)
+            yield ctx.finding(node, f"{message}; use the function of `{new}`", group)
 
 
 def _adapt_arguments(ctx: FileContext, fix: FixBuilder, node: ast.expr) -> None:
@@ -41,7 +44,8 @@ def _adapt_arguments(ctx: FileContext, fix: FixBuilder, node: ast.expr) -> None:
     for item in call.keywords:
         if item.arg == "use_reentrant" and not (isinstance(item.value, ast.Constant) and item.value.value is True):
             fix.lower(Applicability.UNSAFE, "It is always reentrant: an input of the function must require a gradient.")
-            fix.delete_argument(call, item)
+            if not ctx.portable:
+                fix.delete_argument(call, item)
         elif item.arg in ("determinism_check", "context_fn", "debug", "early_stop"):
             fix.give_up()
 

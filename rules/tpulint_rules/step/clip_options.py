@@ -21,7 +21,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             fix = ctx.fix(
                 f"Remove `{name}`", Applicability.SAFE, "It chooses between implementations of the same clipping."
             )
-            fix.delete_argument(call, argument)
+            fix.emit.leave_to_cuda(call, argument)
             if isinstance(argument, ast.expr) and argument is not call.args[-1]:
                 fix.give_up()  # the arguments behind it would move forward
             if name == "foreach":

@@ -21,7 +21,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             continue
         fix = ctx.fix("Run each batch on its own", Applicability.SAFE, SAFE, Scope.STATEMENT)
         place = index.turns.evaluation_place(loop)
-        fix.insert_after(place, f"{fix.use('torch_xla', at=place)}.sync()")
+        fix.insert_after(place, fix.emit.boundary(place))
         last = loop.test if isinstance(loop, ast.While) else loop.iter
         where = Span(index.span(loop).start, index.span(last).end)
         yield ctx.finding(where, "evaluation loop has no step boundary: all of its batches become one graph", fix)

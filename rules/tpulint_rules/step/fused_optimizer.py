@@ -20,7 +20,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         fix = ctx.fix(
             "Remove `fused=True`", Applicability.SAFE, "It chooses between implementations of the same update."
         )
-        fix.delete_argument(call, item)
+        fix.emit.leave_to_cuda(call, item)
         yield ctx.finding(
             item, "`fused=True` raises for parameters on an XLA device; the whole step is fused there anyway", fix
         )

@@ -30,7 +30,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             Scope.STATEMENT,
         )
         for place in places:
-            fix.insert_after(place, f"{fix.use('torch_xla', at=place)}.sync()")
+            fix.insert_after(place, fix.emit.boundary(place))
         yield ctx.finding(
             header(ctx, loop.node),
             "training loop has no step boundary: the graph grows from step to step and is compiled anew each time",

@@ -2,7 +2,7 @@
 
 Nothing happens unless TPULINT_RUN_MODE is set, and the script under test is never edited: everything is
 patched from the outside. ``reference`` runs the original with the name "cuda" aliased to the CPU; ``ported``
-runs the linter's output with nothing aliased.
+runs the linter's output with nothing aliased; ``host`` does that where torch_xla is not installed.
 """
 
 import os
@@ -12,7 +12,11 @@ MODE = os.environ.get("TPULINT_RUN_MODE")
 IS_TRACKER = any("_tracker" in argument for argument in sys.orig_argv)
 """multiprocessing's resource tracker is a Python process of its own; torch has no business there."""
 
-if MODE in ("reference", "ported") and not IS_TRACKER:
+if MODE in ("reference", "ported", "host") and not IS_TRACKER:
+    if MODE == "host":
+        import hidden_xla
+
+        hidden_xla.install()
     import comparable_randomness
     import recorder
 

@@ -1,0 +1,130 @@
+"""torch_xla, and the one module that names it.
+
+It is imported by the methods that need it, so that scripts on CPU and CUDA never pay for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+
+from tpulint_runtime.backend.protocol import Counts
+
+
+def _torch_xla() -> Any:
+    """The package, as Any: its functions have no types."""
+    import torch_xla
+
+    return torch_xla
+
+
+def _metrics() -> Any:
+    import torch_xla.debug.metrics
+
+    return torch_xla.debug.metrics
+
+
+class XlaBackend:
+    """torch_xla. Counters are of the process: threads that share it are counted together."""
+
+    name = "xla"
+    counts_work = True
+
+    def device_type(self) -> str:
+        _torch_xla()  # which tells torch of the device type
+        return "xla"
+
+    def device(self, index: int | None = None) -> torch.device:
+        """See :meth:`Backend.device`. Each process drives one device: there is nothing to choose."""
+        device: torch.device = _torch_xla().device()
+        return device
+
+    def sync(self, wait: bool = False) -> None:
+        # Host sync, deliberate, with wait=True only: the caller asked to stand still until the device is done.
+        _torch_xla().sync(wait=wait)
+
+    def counts(self) -> Counts:
+        metrics = _metrics()
+
+        def counter(name: str) -> int:
+            return int(metrics.counter_value(name) or 0)
+
+        def samples(name: str) -> int:
+            return int((metrics.metric_data(name) or (0,))[0])
+
+        compiling = metrics.metric_data("CompileTime") or (0, 0.0)
+        # Launches are counted where they are asked for. The metric ExecuteTime is sampled by the thread that waits for
+        # the device, some steps later. What torch.compile runs is asked for, without a boundary of its own.
+        asked_by_dynamo = samples("RunCachedGraphInputData")
+        return Counts(
+            compiles=int(compiling[0]),
+            compile_seconds=float(compiling[1]) * 1e-9,  # nanoseconds
+            launches=max(0, counter("UncachedCompile") + counter("CachedCompile") - asked_by_dynamo),
+            boundaries=counter("MarkStep"),
+            reads=samples("TransferFromDeviceTime"),
+            fallbacks={str(name): counter(name) for name in metrics.counter_names() if name.startswith("aten::")},
+        )
+
+    def compile_count(self) -> int:
+        return int((_metrics().metric_data("CompileTime") or (0,))[0])
+
+    def graph_hash(self, tensors: Iterable[torch.Tensor]) -> str | None:
+        """See :meth:`Backend.graph_hash`. The graph is known before the step boundary, not after it.
+
+        Raises TypeError for a tensor that is not on XLA, ValueError without a tensor."""
+        asked = list(tensors)
+        if not asked:
+            raise ValueError("a graph hash needs at least one tensor")
+        for tensor in asked:
+            if tensor.device.type != "xla":  # torch_xla would end the process, not raise
+                raise TypeError(f"a graph hash needs tensors on XLA, not on {tensor.device}")
+        # A private name: the test of this method fails when a version of torch_xla has it no longer.
+        return str(_torch_xla()._XLAC._get_graph_hash(asked).hex())
+
+    def seed(self, seed: int) -> None:
+        _torch_xla().manual_seed(seed)
+
+    def is_bf16_supported(self) -> bool:
+        return True
+
+    def autocast(self, enabled: bool, dtype: torch.dtype | None, cache_enabled: bool | None) -> torch.autocast:
+        # There are no units for float16, and what needs its range scaled does not in bfloat16.
+        dtype = torch.bfloat16 if dtype in (None, torch.float16) else dtype
+        _torch_xla()
+        return torch.autocast("xla", dtype=dtype, enabled=enabled, cache_enabled=cache_enabled)
+
+    def pin_memory(self, tensor: torch.Tensor) -> torch.Tensor:
+        return tensor
+
+    def save(self, obj: object, file: Any) -> None:
+        # Host sync, deliberate: what is saved is fetched, all of it at once. Whoever calls, writes.
+        import torch_xla.core.xla_model
+
+        model: Any = torch_xla.core.xla_model
+        model.save(obj, file, master_only=False)
+
+    def checkpoint(self, function: Callable[..., Any], *args: Any, **options: Any) -> Any:
+        import torch_xla.utils.checkpoint
+
+        options.pop("use_reentrant", None)  # it always is
+        module: Any = torch_xla.utils.checkpoint
+        return module.checkpoint(function, *args, **options)
+
+    def join_group(self, backend: str | None, *args: Any, **options: Any) -> None:
+        import torch_xla.distributed.xla_backend  # noqa: F401  # makes the backend "xla" known
+
+        # The runtime knows the number of the process, and how many there are.
+        kept = {name: value for name, value in options.items() if name in ("timeout", "group_name")}
+        torch.distributed.init_process_group("xla", init_method="xla://", **kept)
+
+    def spawn(self, function: Callable[..., Any], args: tuple[Any, ...], nprocs: int, **options: Any) -> Any:
+        """See :meth:`Backend.spawn`. One process for each chip, however many are asked for."""
+        _torch_xla().launch(function, args=args, start_method=options.get("start_method", "spawn"))
+
+    def world_size(self, wanted: int) -> int:
+        import torch_xla.runtime
+
+        runtime: Any = torch_xla.runtime
+        return int(runtime.world_size())
