@@ -15,7 +15,7 @@ from tpulint.verification.costs import Cost
 from tpulint.verification.environment import Interpreter
 from tpulint.verification.failures import Failure
 from tpulint.verification.losses import Comparison, Tolerance
-from tpulint.verification.predictions import Predictions
+from tpulint.verification.predictions import ELSEWHERE, Predictions
 from tpulint.verification.records import Line, Optimizer, ProcessRecords
 from tpulint.verification.verification import Numbers, Verification, Wishes
 
@@ -116,7 +116,7 @@ def test_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "reads": 0, "compilations": 0,
         "predicted_by": [
             {
-                "code": "TPU101", "name": "tensor-read-in-step-loop",
+                "code": "TPU101", "name": "tensor-read-in-step-loop", "row": 15,
                 "message": report["costs"][1]["predicted_by"][0]["message"],
             }
         ],
@@ -137,6 +137,24 @@ def test_format_is_documented(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     report = json.loads(json_report.render(*verification(tmp_path, monkeypatch)))
     page = PAGE.read_text(encoding="utf-8")
     assert {key for key in keys(report) if f"`{key}`" not in page} == set()
+
+
+def test_finding_elsewhere_predicts_what_changed(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    loader = "loader = torch.utils.data.DataLoader(data, batch_size=8, shuffle=True)\n"
+    text = SCRIPT.replace("import Net, loader", "import Net, data")
+    path.write_text(text.replace("device =", f"{loader}device =", 1))
+    predictions = Predictions(Settings(), load())
+    line = Line(str(path), 12, "<module>")
+    changed = Cost(line, "compile", 1, (4,), "", causes=("input",))
+    assert [(one.name, one.row) for one in predictions.of(changed)] == [("partial-last-batch", 6)]
+    assert predictions.of(changed._replace(causes=("constant",))) == ()
+    assert predictions.of(changed._replace(kind="sync", causes=())) == ()
+
+
+def test_rules_that_predict_from_elsewhere_exist() -> None:
+    names = {rule.name for rule in load().rules}
+    assert {name for kind in ELSEWHERE.values() for name in kind} <= names
 
 
 def test_colours_are_for_terminals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

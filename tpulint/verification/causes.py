@@ -64,14 +64,14 @@ def _explain_inputs(before: Sequence[Operation], after: Sequence[Operation]) -> 
             text += f", and {len(words) - _SHOWN} more"
         return Cause("input", text, _places([new for _, new in changed]))
     if added and not removed and any(_is_state(one) for one in added):
-        return Cause("state", f"{_count(len(added), 'input')} more: state that the optimizer made", _places(added[:1]))
+        return Cause("state", f"{count(len(added), 'input')} more: state that the optimizer made", _places(added[:1]))
     if added and not removed:
         shapes = ", ".join(list(dict.fromkeys(one.shape for one in added))[:_SHOWN])
-        return Cause("added", f"{_count(len(added), 'input')} more ({shapes})", _places(added))
+        return Cause("added", f"{count(len(added), 'input')} more ({shapes})", _places(added))
     if removed:
-        parts = [f"{_count(len(added), 'input')} more"] if added else []
+        parts = [f"{count(len(added), 'input')} more"] if added else []
         shapes = ", ".join(list(dict.fromkeys(one.shape for one in added or removed))[:_SHOWN])
-        text = " and ".join([*parts, f"{_count(len(removed), 'input')} fewer"])
+        text = " and ".join([*parts, f"{count(len(removed), 'input')} fewer"])
         return Cause("inputs", f"{text} ({shapes})", _places(added))
     return None
 
@@ -189,5 +189,6 @@ def _from(operation: Operation) -> str:
     return f" in {operation.origin}" if operation.origin and operation.origin != "prim::Constant" else ""
 
 
-def _count(number: int, noun: str) -> str:
+def count(number: int, noun: str) -> str:
+    """A number with its noun."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -31,6 +31,8 @@ class Cost(NamedTuple):
     launches: int = 0
     reads: int = 0
     compiles: int = 0
+    causes: tuple[str, ...] = ()
+    """Of compilations: what kinds of things changed."""
 
 
 def costs(recording: Recording, compiled: Sequence[Compilation]) -> list[Cost]:
@@ -95,7 +97,9 @@ def _of_compilations(compiled: Sequence[Compilation]) -> Iterable[Cost]:
         launching = list(dict.fromkeys(one.work.line.row for one in group if one.work.line is not None))
         if launching != [line.row]:
             text += f" (compiled at {_lines(launching)})"
-        yield Cost(line, "compile", len(group), _steps([one.work for one in group]), text, compiles=len(group))
+        causes = tuple(dict.fromkeys(one.cause.kind for one in group if one.cause))
+        steps = _steps([one.work for one in group])
+        yield Cost(line, "compile", len(group), steps, text, compiles=len(group), causes=causes)
 
 
 def _of_cuda(recording: Recording) -> Iterable[Cost]:

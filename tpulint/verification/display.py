@@ -6,6 +6,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from tpulint.verification.causes import count
 from tpulint.verification.records import Tally
 
 if TYPE_CHECKING:
@@ -47,9 +48,9 @@ class Display:
         def show(tally: Tally) -> None:
             told = f"step {tally.steps}"
             if tally.compiles:
-                told += f", {tally.compiles} compilations"
+                told += f", {count(tally.compiles, 'compilation')}"
             if tally.host_syncs:
-                told += f", {tally.host_syncs} host syncs"
+                told += f", {count(tally.host_syncs, 'host sync')}"
             if tally.has_ended:
                 told = "reading values"
             self._bar.update(task, completed=tally.steps, told=told if tally.steps else "starting")

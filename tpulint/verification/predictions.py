@@ -18,12 +18,23 @@ _ABOUT_CUDA = frozenset({"device", "precision"})
 """Categories of rules whose findings predict no work of XLA."""
 
 
+ELSEWHERE = {
+    "input": ("partial-last-batch", "padded-to-longest", "data-dependent-shape", "growing-tensor"),
+    "inputs": ("zero-grad-to-zeros",),
+    "added": ("zero-grad-to-zeros",),
+    "operations": ("missing-step-boundary", "evaluation-loop-without-boundary", "random-branch"),
+}
+"""Kinds of causes of a compilation, and names of rules that speak about another statement than the one that pays: a
+data loader is told to make batches of two sizes where it is built, and the batch is what changes."""
+
+
 class Prediction(NamedTuple):
     """A finding that predicted a cost."""
 
     code: str
     name: str
     message: str
+    row: int
 
 
 class Predictions:
@@ -36,17 +47,24 @@ class Predictions:
         self._files: dict[str, _File] = {}
 
     def of(self, cost: Cost) -> tuple[Prediction, ...]:
-        """Findings in the statement that paid it."""
+        """Findings in the statement that paid it; else those in the file that are about what changed."""
         path = cost.line.path
         file = self._files.get(path)
         if file is None:
             file = self._files[path] = _File(path, self._lint(path))
-        found = {}
-        for entry in file.entries_at(cost.line.row):
-            is_about_cuda = self._categories.get(entry.code) in _ABOUT_CUDA
-            if cost.kind == "cuda" or not is_about_cuda:
-                found[entry.code] = Prediction(entry.code, entry.name, entry.message)
-        return tuple(found.values())
+        found = [
+            entry
+            for entry in file.entries_at(cost.line.row)
+            if cost.kind == "cuda" or self._categories.get(entry.code) not in _ABOUT_CUDA
+        ]
+        if not found:
+            names = {name for cause in cost.causes for name in ELSEWHERE.get(cause, ())}
+            found = [entry for entry in file.entries if entry.name in names]
+        # Of several findings of a rule the first is enough.
+        first = {entry.code: entry for entry in reversed(found)}
+        return tuple(
+            Prediction(entry.code, entry.name, entry.message, entry.place.row) for entry in reversed(first.values())
+        )
 
     def source(self, path: str, row: int) -> str:
         """A line of a file, for display."""
@@ -63,7 +81,7 @@ class Predictions:
 
 class _File:
     def __init__(self, path: str, entries: Iterable[Entry]) -> None:
-        self._entries = tuple(entries)
+        self.entries = tuple(entries)
         try:
             with open(path, encoding="utf-8", errors="replace") as file:
                 text = file.read()
@@ -75,7 +93,7 @@ class _File:
     def entries_at(self, row: int) -> list[Entry]:
         """Findings in the statement that a line belongs to."""
         statement = self._statements.get(row, row)
-        return [one for one in self._entries if self._statements.get(one.place.row, one.place.row) == statement]
+        return [one for one in self.entries if self._statements.get(one.place.row, one.place.row) == statement]
 
 
 def _statements(tree: ast.AST) -> dict[int, int]:

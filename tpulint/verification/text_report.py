@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from tpulint.report.style import Style, printable
+from tpulint.verification.causes import count
 from tpulint.verification.compiles import WARM_UP
 from tpulint.verification.costs import Cost
 from tpulint.verification.losses import Comparison
-from tpulint.verification.predictions import Predictions
+from tpulint.verification.predictions import Prediction, Predictions
 from tpulint.verification.records import Line, Optimizer
 from tpulint.verification.verification import Numbers, Verification
 
@@ -21,13 +22,15 @@ _ENDINGS = {
     "failed": "until it failed",
 }
 _LOOKS = {"sync": "yellow", "transfer": "cyan", "compile": "red", "fallback": "red", "cuda": "yellow"}
+_NEAR = 4
+"""Rows within which a finding needs no place: it stands in the same statement, most likely."""
 _KIND_WIDTH = len("transfer") + 1
 
 
 def render(verification: Verification, predictions: Predictions, style: Style) -> Iterator[str]:
     """The report, line by line."""
     wishes, process = verification.wishes, verification.process
-    steps = _count(process.steps, "step")
+    steps = count(process.steps, "step")
     where = f"XLA ({wishes.pjrt_device}, torch_xla {verification.interpreter.torch_xla})"
     yield f"{style.paint(wishes.script, 'bold')} on {where}: {steps} {_ENDINGS[verification.ending]}\n"
     for (path, row), group in groupby(verification.costs, key=lambda one: (one.line.path, one.line.row)):
@@ -48,14 +51,19 @@ def _cost(cost: Cost, predictions: Predictions, style: Style, steps: int) -> str
     kind = style.paint(cost.kind.ljust(_KIND_WIDTH), _LOOKS[cost.kind])
     predicted = predictions.of(cost)
     if predicted:
-        joined = "predicted: " + ", ".join(f"{one.code} {one.name}" for one in predicted)
+        joined = "predicted: " + ", ".join(_prediction(one, cost) for one in predicted)
     else:
         joined = "not predicted"
     return f"    {kind} {printable(cost.text)}, {_how_often(cost, steps)}  {style.paint(f'[{joined}]', 'dim')}\n"
 
 
+def _prediction(prediction: Prediction, cost: Cost) -> str:
+    where = "" if abs(prediction.row - cost.line.row) < _NEAR else f" in line {prediction.row}"
+    return f"{prediction.code} {prediction.name}{where}"
+
+
 def _how_often(cost: Cost, steps: int) -> str:
-    times = _count(cost.times, "time")
+    times = count(cost.times, "time")
     in_steps = [step for step in cost.steps if step]
     if not cost.steps:
         return times
@@ -83,8 +91,8 @@ def _numbers(verification: Verification) -> Iterator[str]:
 
 def _optimizer(optimizer: Optimizer) -> str:
     where = " and ".join(optimizer.devices) or "nowhere"
-    text = f"{optimizer.kind}, {_count(optimizer.steps, 'step')}"
-    text += f", {_count(optimizer.parameters, 'parameter')} on {where}"
+    text = f"{optimizer.kind}, {count(optimizer.steps, 'step')}"
+    text += f", {count(optimizer.parameters, 'parameter')} on {where}"
     text += f", {_some(optimizer.with_gradient, optimizer.parameters)} had a gradient"
     if optimizer.changed is not None:
         text += f", {_some(optimizer.changed, optimizer.compared)} changed"
@@ -121,6 +129,3 @@ def _place(line: Line) -> str:
 def _some(part: int, whole: int) -> str:
     return "all" if part == whole else "none" if not part else f"{part} of {whole}"
 
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
