@@ -159,5 +159,5 @@ def _end_step_first(ctx: FileContext, guard: ast.If) -> FixBuilder | None:
         "It is taken for certain that every process comes to this place.",
         Scope.STATEMENT,
     )
-    fix.insert_before(guard, f"{fix.use('torch_xla', at=guard)}.sync()")
+    fix.insert_before(guard, fix.emit.boundary(guard))
     return fix
