@@ -245,8 +245,7 @@ print(*sorted(sys.modules))
     assert (
         loaded & {"libcst", "yaml", "rich", "torch", "multiprocessing", "tpulint.fixer", "tpulint.card_parser"} == set()
     )
-    assert not any(is_under(name, "tpulint.verification", "tpulint.verify_command") for name in loaded
-    )
+    assert not any(is_under(name, "tpulint.verification", "tpulint.verify_command") for name in loaded)
 
 
 # ------------------------------------------------------------------------ rules and runtime

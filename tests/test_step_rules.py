@@ -661,3 +661,128 @@ def test_evaluation_within_a_step_loop() -> None:
                     print(validate(model, loader, device))
         """,
     )
+
+
+# -------------------------------------------------------------------- functions that train one step
+
+FUNCTION = """
+import torch
+import torch_xla
+
+device = torch_xla.device()
+model = torch.nn.Linear(4, 4).to(device)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+
+def make(model):
+    def train(x):
+        loss = model(x.to(device)).mean()
+        loss.backward()
+        optimizer.step()
+        return loss.item()
+    return train
+"""
+
+
+def test_function_that_trains_one_step_for_a_loop_elsewhere() -> None:
+    """Likely, not certain: the loop is not seen. The step of a loop within the function has its own boundary."""
+    found = check(FUNCTION).findings
+    assert [(finding.code, finding.severity) for finding in found] == [("TPU301", Severity.ERROR)]
+    assert found[0].fix is not None and found[0].fix.applicability is Applicability.UNSAFE
+    step = "        optimizer.step()\n"
+    becomes(FUNCTION, FUNCTION.replace(step, step + "        torch_xla.sync()\n"), unsafe=True)
+    called = FUNCTION.replace("return train\n", "train(torch.ones(4))\n")
+    becomes(called, called.replace(step, step + "        torch_xla.sync()\n"), unsafe=True)
+    becomes(
+        """
+        import torch
+        import torch_xla
+
+
+        class Gan:
+            def __init__(self, critic, maker):
+                self.device = torch_xla.device()
+                self.critic, self.maker = critic.to(self.device), maker.to(self.device)
+                self.critic_optimizer = torch.optim.Adam(critic.parameters())
+                self.maker_optimizer = torch.optim.Adam(maker.parameters())
+
+            def backward_maker(self, z):
+                self.loss = self.critic(self.maker(z)).mean()
+                self.loss.backward()
+
+            def optimize(self, batches, z):
+                for x in batches:
+                    loss = self.critic(x.to(self.device)).mean()
+                    loss.backward()
+                    self.critic_optimizer.step()
+                self.backward_maker(z)
+                self.maker_optimizer.step()
+        """,
+        """
+        import torch
+        import torch_xla
+
+
+        class Gan:
+            def __init__(self, critic, maker):
+                self.device = torch_xla.device()
+                self.critic, self.maker = critic.to(self.device), maker.to(self.device)
+                self.critic_optimizer = torch.optim.Adam(critic.parameters())
+                self.maker_optimizer = torch.optim.Adam(maker.parameters())
+
+            def backward_maker(self, z):
+                self.loss = self.critic(self.maker(z)).mean()
+                self.loss.backward()
+
+            def optimize(self, batches, z):
+                for x in batches:
+                    loss = self.critic(x.to(self.device)).mean()
+                    loss.backward()
+                    self.critic_optimizer.step()
+                    torch_xla.sync()
+                self.backward_maker(z)
+                self.maker_optimizer.step()
+                torch_xla.sync()
+        """,
+        unsafe=True,
+    )
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("    return train\n", "    return torch_xla.compile(train)\n"),  # a step as it is
+        ("    return train\n", "    engine = Engine(train)\n    return engine\n"),  # called by who knows whom
+        ("def train(x)", "def test_training(x)"),
+        ("def train(x)", "def __call__(x)"),
+        ("def train(x):\n        loss = model(x.to(device)).mean()", "def train(loss):"),  # the helper of a scaler
+        ("        optimizer.step()\n", ""),
+        ("        return loss", "        torch_xla.sync()\n        return loss"),
+    ],
+)
+def test_functions_that_are_no_step(change: tuple[str, str]) -> None:
+    assert FUNCTION.count(change[0]) == 1
+    stays(FUNCTION.replace(*change))
+
+
+def test_optimizer_of_apex_sets_no_boundary() -> None:
+    """``optimizer.backward(loss)`` is no training framework."""
+    before = """
+        import torch
+        import torch_xla
+        from apex.fp16_utils import FP16_Optimizer
+
+        model = torch.nn.Linear(4, 4).to(torch_xla.device())
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        if half:
+            optimizer = FP16_Optimizer(optimizer)
+        for x in loader:
+            loss = model(x.to(torch_xla.device())).mean()
+            if half:
+                optimizer.backward(loss)
+            else:
+                loss.backward()
+            optimizer.step()
+        """
+    step = "            optimizer.step()\n"
+    becomes(before, before.replace(step, step + "            torch_xla.sync()\n"))

@@ -81,7 +81,9 @@ def verification(folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Verific
 
 def test_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = "".join(text_report.render(*verification(tmp_path, monkeypatch), Style(False)))
-    assert text == """\
+    assert (
+        text
+        == """\
 train.py on XLA (CPU, torch_xla 2.9.0): 5 steps and stopped there
 
 train.py:11  loss = F.mse_loss(model(x.to(device)), y.to(device))
@@ -105,6 +107,7 @@ failed
   - losses differ
   - the graph does not settle (train.py:18)
 """
+    )
 
 
 def test_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

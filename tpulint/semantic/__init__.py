@@ -14,7 +14,7 @@ from tpulint.semantic.guards import Guards
 from tpulint.semantic.kinds import Kind, Kinds, Side, Value
 from tpulint.semantic.names import Binding, Names, Scope
 from tpulint.semantic.reads import How, Read, Reads, Use
-from tpulint.semantic.regions import Pace, Regions, StepLoop
+from tpulint.semantic.regions import Pace, Regions, Step, StepFunction, StepLoop
 from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, LoopNode, SyntaxTree
 from tpulint.source import SourceFile
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FUNCTIONS", "LOOPS", "Binding", "FunctionNode", "How", "Kind", "LoopNode", "Pace", "Read", "Scope",
-    "SemanticIndex", "Side", "StepLoop", "Use", "Value",
+    "SemanticIndex", "Side", "Step", "StepFunction", "StepLoop", "Use", "Value",
 ]  # fmt: skip
 
 
@@ -494,7 +494,12 @@ class SemanticIndex:
         """All step loops of the file."""
         return self.regions.step_loops
 
-    def step_loop_of(self, node: ast.AST) -> StepLoop | None:
+    @property
+    def steps(self) -> list[Step]:
+        """All step loops, and functions that train one step for a loop in another file."""
+        return [*self.regions.step_loops, *self.regions.step_functions]
+
+    def step_loop_of(self, node: ast.AST) -> Step | None:
         """The step loop in whose turns the node runs, directly or through a called function."""
         return self.regions.step_loop_of(node)
 

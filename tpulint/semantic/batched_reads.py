@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tpulint.semantic.fetches import Fetch, Fetches
 from tpulint.semantic.reads import How, Read
-from tpulint.semantic.regions import Pace, StepLoop
-from tpulint.semantic.tree import LoopNode
+from tpulint.semantic.regions import Pace, Step
+from tpulint.semantic.tree import FunctionNode, LoopNode
 
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
@@ -35,14 +35,14 @@ class BatchedReads:
     def __init__(self, index: SemanticIndex) -> None:
         self._index = index
         self._fetches = Fetches(index)
-        self._memo: dict[LoopNode, ReadGroup | None] = {}
+        self._memo: dict[LoopNode | FunctionNode, ReadGroup | None] = {}
 
-    def of(self, loop: StepLoop | LoopNode) -> ReadGroup | None:
+    def of(self, loop: Step | LoopNode) -> ReadGroup | None:
         """The reads behind the boundary that one transfer can serve, where there are at least two."""
-        node = loop.node if isinstance(loop, StepLoop) else loop
+        node = loop.node if isinstance(loop, Step) else loop
         if node not in self._memo:
             deferrals = self._index.deferrals
-            if isinstance(loop, StepLoop):
+            if isinstance(loop, Step):
                 boundary, pace = deferrals.boundary_statement(loop), Pace.STEP
             else:
                 boundary, pace = deferrals.evaluation_boundary(loop), Pace.EVALUATION

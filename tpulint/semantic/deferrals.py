@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tpulint.semantic.effects import Effects, Path, meet
 from tpulint.semantic.events import OPTIMIZER_STEP, SYNCS
 from tpulint.semantic.reads import Read
-from tpulint.semantic.regions import StepLoop
+from tpulint.semantic.regions import Step
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, LoopNode
 
 if TYPE_CHECKING:
@@ -26,14 +26,14 @@ class Deferrals:
 
     # ---------------------------------------------------------------- where reads stand
 
-    def reads_of(self, loop: StepLoop) -> list[Read]:
+    def reads_of(self, loop: Step) -> list[Read]:
         """Host reads in the turns of a step loop, those in functions it calls included, in order of position."""
         index = self._index
         found = [read for holder in (loop.node, *loop.functions) for read in index.reads.inside(holder)]
         mine = {read.node: read for read in found if index.step_loop_of(read.node) is loop}
         return sorted(mine.values(), key=lambda read: index.span(read.node))
 
-    def is_behind_boundary(self, node: ast.AST, loop: StepLoop, depth: int = 0) -> bool:
+    def is_behind_boundary(self, node: ast.AST, loop: Step, depth: int = 0) -> bool:
         """Whether a node runs behind the step boundary of its turn; in a loop without one, behind where it belongs.
 
         What runs before anything of the step was recorded is behind the boundary of the turn before.
@@ -69,11 +69,11 @@ class Deferrals:
                 return False
             child = holder
 
-    def _calls_are_behind(self, function: FunctionNode, loop: StepLoop, depth: int) -> bool:
+    def _calls_are_behind(self, function: FunctionNode, loop: Step, depth: int) -> bool:
         calls = [call for call in self._index.definitions.calls_of(function) if self._index.step_loop_of(call) is loop]
         return bool(calls) and all(self.is_behind_boundary(call, loop, depth + 1) for call in calls)
 
-    def _passes_boundary(self, node: ast.AST, loop: StepLoop, places: list[ast.stmt]) -> bool:
+    def _passes_boundary(self, node: ast.AST, loop: Step, places: list[ast.stmt]) -> bool:
         """Whether running a node runs a boundary of the loop, or passes where one belongs, in it or by a call."""
         tree, events = self._index.tree, self._index.regions.events
         if any(tree.encloses(node, boundary) for boundary in loop.boundaries):
@@ -88,11 +88,11 @@ class Deferrals:
                     return True
         return False
 
-    def _trains(self, statement: ast.stmt, loop: StepLoop) -> bool:
+    def _trains(self, statement: ast.stmt, loop: Step) -> bool:
         events = (*loop.backwards, *loop.updates, *loop.manual_updates)
         return any(self._index.tree.encloses(statement, event) for event in events)
 
-    def boundary_statement(self, loop: StepLoop) -> ast.Expr | None:
+    def boundary_statement(self, loop: Step) -> ast.Expr | None:
         """The one statement ``torch_xla.sync()`` that every turn comes to; there may be others within blocks."""
         found = [self._sync(boundary) for boundary in loop.boundaries]
         plain = [item for item in found if item is not None and self._is_plain(item, loop.node)]
@@ -112,7 +112,7 @@ class Deferrals:
             return statement
         return None
 
-    def _is_plain(self, statement: ast.Expr, loop: LoopNode) -> bool:
+    def _is_plain(self, statement: ast.Expr, loop: LoopNode | FunctionNode) -> bool:
         """Whether every turn that goes well comes to a statement."""
         tree = self._index.tree
         child: ast.stmt = statement

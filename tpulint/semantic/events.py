@@ -283,7 +283,9 @@ class EventMap:
         """``accelerator.backward(loss)``, ``fabric.backward(loss)``, ``self.manual_backward(loss)``."""
         if func.attr == "manual_backward":
             return True
-        return len(call.args) == 1 and not call.keywords and self._kinds.value(func.value).kind is not Kind.TENSOR
+        one = len(call.args) == 1 and not call.keywords
+        # An optimizer of apex has such a method too, and sets no boundary.
+        return one and self._kinds.value(func.value).kind not in (Kind.TENSOR, Kind.OPTIMIZER)
 
     # ---------------------------------------------------------------- functions that run
 

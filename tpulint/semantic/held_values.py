@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING, NamedTuple
 
 from tpulint.semantic.reads import Read, Use
-from tpulint.semantic.regions import Pace, StepLoop
+from tpulint.semantic.regions import Pace, Step
 
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
@@ -27,7 +27,7 @@ class HeldValues:
     def __init__(self, index: SemanticIndex) -> None:
         self._index = index
 
-    def of(self, read: Read, loop: StepLoop) -> HeldValue | None:
+    def of(self, read: Read, loop: Step) -> HeldValue | None:
         """The variable a read is given to, where all its uses can read it themselves."""
         index = self._index
         statement = index.statement_of(read.node)
@@ -84,7 +84,7 @@ class HeldValues:
         index = self._index
         return index.pace_of(use) is not Pace.STEP or index.totals.accepts(use) or index.filled_lists.accepts(use)
 
-    def _may_read(self, use: ast.Name, loop: StepLoop) -> bool:
+    def _may_read(self, use: ast.Name, loop: Step) -> bool:
         """Whether reading the value here is cheaper than early in the turn, or will be made so by another rule."""
         index = self._index
         pace = index.pace_of(use)

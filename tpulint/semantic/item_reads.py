@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING, NamedTuple
 
 from tpulint.semantic.reads import How, Read
-from tpulint.semantic.regions import Pace, StepLoop
+from tpulint.semantic.regions import Pace, Step
 
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
@@ -26,7 +26,7 @@ class ItemReads(NamedTuple):
     """Whether the tensors are known to have no dimensions."""
 
 
-def find_item_reads(index: SemanticIndex, loop: StepLoop) -> list[ItemReads]:
+def find_item_reads(index: SemanticIndex, loop: Step) -> list[ItemReads]:
     """Such loops and comprehensions in every turn of a step loop, in order of position."""
     boundary = index.deferrals.boundary_statement(loop)
     if boundary is None:

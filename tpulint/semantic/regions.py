@@ -10,6 +10,10 @@ from tpulint.semantic.evaluation import Evaluation
 from tpulint.semantic.events import EventMap, Events
 from tpulint.semantic.kinds import Kinds
 from tpulint.semantic.names import Names
+from tpulint.semantic.steps import Step as Step
+from tpulint.semantic.steps import StepFunction as StepFunction
+from tpulint.semantic.steps import StepFunctions
+from tpulint.semantic.steps import StepLoop as StepLoop
 from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, LoopNode, SyntaxTree
 
 
@@ -21,28 +25,6 @@ class Pace(Enum):
     EVALUATION = "per evaluation batch"
     EPOCH = "per epoch"
     ONCE = "once"
-
-
-class StepLoop:
-    """The innermost loop that holds both the backward pass and the optimizer's update."""
-
-    __slots__ = ("backwards", "boundaries", "functions", "is_certain", "manual_updates", "node", "updates")
-
-    def __init__(self, node: LoopNode) -> None:
-        self.node = node
-        self.is_certain = True
-        """Whether it is known, not guessed, that the updates are updates."""
-        self.backwards: list[ast.Call] = []
-        """Calls that run the backward pass, in the loop or in a function it calls."""
-        self.updates: list[ast.Call] = []
-        """Calls that update parameters: ``optimizer.step()``, ``scaler.step(optimizer)``, ``xm.optimizer_step``."""
-        self.manual_updates: list[ast.stmt] = []
-        """Statements that update a parameter by hand: ``p.data.add_(p.grad, alpha=-lr)``."""
-        self.boundaries: list[ast.AST] = []
-        """Step boundaries found: ``torch_xla.sync()``, ``barrier=True``, a device loader, ``torch_xla.step()``, the
-        backward pass of a training framework, which sets boundaries of its own."""
-        self.functions: list[FunctionNode] = []
-        """Functions of this file that run in every step, those called by them included."""
 
 
 _TRAINS = ("backward", "scaler")
@@ -64,10 +46,15 @@ class Regions:
         self.evaluation = Evaluation(tree, names, kinds, self.events)
         self.step_loops = self._find_step_loops() if trains else []
         self._by_loop = {loop.node: loop for loop in self.step_loops}
-        self._per_step: dict[FunctionNode, StepLoop] = {}
+        self._per_step: dict[FunctionNode, Step] = {}
         for loop in self.step_loops:
             for function in loop.functions:
                 self._per_step.setdefault(function, loop)
+        others = StepFunctions(tree, names, definitions, self.events)
+        self.step_functions = others.find(self.step_loops, self._per_step) if trains else []
+        for step in self.step_functions:
+            for function in (step.node, *step.functions):
+                self._per_step.setdefault(function, step)
         self._gated = self._find_gated()
         """Functions that a step runs only at a log interval."""
         candidates = tree.loops if any(word in text for word in _EVALUATES) else []
@@ -120,7 +107,8 @@ class Regions:
 
     def _find_gated(self) -> set[FunctionNode]:
         always: set[FunctionNode] = set()
-        todo: list[ast.AST] = [loop.node for loop in self.step_loops]
+        always.update(step.node for step in self.step_functions)
+        todo: list[ast.AST] = [step.node for step in (*self.step_loops, *self.step_functions)]
         seen: set[ast.AST] = set()
         while todo:
             holder = todo.pop()
@@ -159,7 +147,7 @@ class Regions:
         """Whether a module is run at or below a node."""
         return self.evaluation.runs_module(holder)
 
-    def step_loop_of(self, node: ast.AST) -> StepLoop | None:
+    def step_loop_of(self, node: ast.AST) -> Step | None:
         """The step loop in whose turns the node runs, directly or in a function called per step."""
         child = node
         for ancestor in self._tree.ancestors(node):

@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING, NamedTuple
 
 from tpulint.semantic.reads import Read, Use
-from tpulint.semantic.regions import StepLoop
+from tpulint.semantic.regions import Step
 
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
@@ -26,7 +26,7 @@ class ReturnedValues:
     def __init__(self, index: SemanticIndex) -> None:
         self._index = index
 
-    def of(self, read: Read, loop: StepLoop) -> ReturnedValue | None:
+    def of(self, read: Read, loop: Step) -> ReturnedValue | None:
         """The function that returns a read, where its callers need the number less often than in every step."""
         index = self._index
         statement = index.statement_of(read.node)

@@ -10,8 +10,8 @@ from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.kinds import Kind, Kinds, Side
 from tpulint.semantic.names import Names
 from tpulint.semantic.reads import Reads
-from tpulint.semantic.regions import Regions, StepLoop
-from tpulint.semantic.tree import FunctionNode, LoopNode, SyntaxTree
+from tpulint.semantic.regions import Regions, Step
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode, LoopNode, SyntaxTree
 
 _DEPTH = 4
 _TRAINED = (Kind.MODULE, Kind.OPTIMIZER, Kind.SCALER, Kind.SCHEDULER)
@@ -44,25 +44,32 @@ class Turns:
         self._regions = regions
         self._reads = reads
         self._memo: dict[ast.AST, Work] = {}
-        self._boundary_places: dict[StepLoop, list[ast.stmt]] = {}
+        self._boundary_places: dict[Step, list[ast.stmt]] = {}
 
     # ---------------------------------------------------------------- the boundary
 
-    def boundary_places(self, loop: StepLoop) -> list[ast.stmt]:
+    def boundary_places(self, loop: Step) -> list[ast.stmt]:
         """Statements behind which the step boundary of a step loop belongs; empty when that cannot be told."""
         if loop not in self._boundary_places:
             self._boundary_places[loop] = self._find_places(loop)
         return self._boundary_places[loop]
 
-    def _find_places(self, loop: StepLoop) -> list[ast.stmt]:
+    def _find_places(self, loop: Step) -> list[ast.stmt]:
         events = [*loop.updates, *loop.manual_updates]
         functions = {self._tree.function_of(event) for event in events}
-        inside = [event for event in events if self._tree.encloses(loop.node, event)]
+        is_function = isinstance(loop.node, FUNCTIONS)
+        inside = [
+            event
+            for event in events
+            if self._tree.encloses(loop.node, event)
+            if not is_function or self._tree.function_of(event) is loop.node
+        ]
         if len(inside) == len(events):
             return self._places(loop.node.body, self._last(loop.node.body, events))
         holders = [
             statement
             for statement in loop.node.body
+            if not isinstance(statement, FUNCTIONS)
             if any(self._tree.encloses(statement, event) for event in inside) or self._regions.updates_in(statement)
         ]
         function = functions.pop()
@@ -72,7 +79,9 @@ class Turns:
                 return self._places(function.body, anchor)
         return self._places(loop.node.body, holders[-1] if holders else None)
 
-    def _leaves_work(self, function: FunctionNode, update: ast.stmt, loop: LoopNode, holder: ast.stmt) -> bool:
+    def _leaves_work(
+        self, function: FunctionNode, update: ast.stmt, loop: LoopNode | FunctionNode, holder: ast.stmt
+    ) -> bool:
         """Whether the loop goes on recording for the device what a function without reads behind its update returns."""
         rest = function.body[function.body.index(update) + 1 :]
         if any(self._reads.inside(item) for item in rest):

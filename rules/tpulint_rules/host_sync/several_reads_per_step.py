@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope
-from tpulint.semantic import Read, SemanticIndex, StepLoop
+from tpulint.semantic import Read, SemanticIndex, Step
 from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.batched_reads import ReadGroup
 from tpulint.semantic.fetches import Fetch
@@ -22,15 +22,15 @@ REASON = "The numbers are stacked as one dtype, and a tensor that was printed wh
 def check(ctx: FileContext) -> Iterator[Finding]:
     """Every read of a turn, where there are at least two behind the boundary."""
     index = ctx.index
-    for loop in (*index.step_loops, *index.regions.evaluation_loops):
+    for loop in (*index.steps, *index.regions.evaluation_loops):
         group = index.batched_reads.of(loop)
-        if isinstance(loop, StepLoop):
+        if isinstance(loop, Step):
             yield from _reads_of_items(ctx, loop)
         if group is None:
             continue
         fix = ctx.fix("Fetch the values together", Applicability.UNSAFE, REASON, Scope.EXPRESSION)
         fetch_together(fix, index, group)
-        where = "step" if isinstance(loop, StepLoop) else "evaluation batch"
+        where = "step" if isinstance(loop, Step) else "evaluation batch"
         for read in group.reads:
             text = f"`{short(ctx.text(read.tensor))}`"
             known = group.fetch is not None and ast.dump(read.tensor) in group.fetch.values
@@ -43,7 +43,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             yield ctx.finding(read.node, message, fix, certainty=certainty)
 
 
-def _reads_of_items(ctx: FileContext, loop: StepLoop) -> Iterator[Finding]:
+def _reads_of_items(ctx: FileContext, loop: Step) -> Iterator[Finding]:
     """Tensors of a container that are read one by one."""
     for items in find_item_reads(ctx.index, loop):
         fix = ctx.fix("Fetch the values together", Applicability.UNSAFE, REASON, Scope.EXPRESSION)

@@ -13,7 +13,7 @@ from tpulint_rules.host_sync._device_values import short
 def check(ctx: FileContext) -> Iterator[Finding]:
     """Tests, loops and assertions on device tensors."""
     index = ctx.index
-    for loop in index.step_loops:
+    for loop in index.steps:
         for read in index.deferrals.reads_of(loop):
             if read.use is Use.BRANCH and index.pace_of(read.node) is Pace.STEP:
                 behind = bool(loop.boundaries) and index.deferrals.is_behind_boundary(read.node, loop)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
-from tpulint.semantic import How, LoopNode, Pace, Read, SemanticIndex, StepLoop, Use
+from tpulint.semantic import How, LoopNode, Pace, Read, SemanticIndex, Step, Use
 from tpulint.semantic.meters import Metered
 from tpulint_rules.host_sync._device_values import keep_on_device, short
 
@@ -24,7 +24,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
 def step_reads(ctx: FileContext, hows: tuple[How, ...]) -> Iterator[Finding]:
     """Reads of these sorts that a step or an evaluation batch cannot afford, totals, lists and branches left out."""
     index = ctx.index
-    for loop in index.step_loops:
+    for loop in index.steps:
         costly = list(_costly_reads(ctx, loop))
         together = _move_together(ctx, loop, [read for read, _, kept in costly if kept is None])
         for read, pace, kept in costly:
@@ -34,7 +34,7 @@ def step_reads(ctx: FileContext, hows: tuple[How, ...]) -> Iterator[Finding]:
         yield from _evaluation_reads(ctx, node, hows)
 
 
-def _costly_reads(ctx: FileContext, loop: StepLoop) -> Iterator[tuple[Read, Pace, FixBuilder | None]]:
+def _costly_reads(ctx: FileContext, loop: Step) -> Iterator[tuple[Read, Pace, FixBuilder | None]]:
     """Reads in front of the boundary, and those whose value need not be read there, with the fix for that."""
     index = ctx.index
     taken = reads_kept_elsewhere(index)
@@ -69,7 +69,7 @@ def _finding(ctx: FileContext, read: Read, pace: Pace, fix: FixBuilder | None) -
     )
 
 
-def _kept(ctx: FileContext, read: Read, loop: StepLoop) -> FixBuilder | None:
+def _kept(ctx: FileContext, read: Read, loop: Step) -> FixBuilder | None:
     """The tensor in place of the number, where what takes it up can do with either."""
     held = ctx.index.held_values.of(read, loop)
     if held is not None:
@@ -104,7 +104,7 @@ def give_tensor(ctx: FileContext, metered: Metered) -> FixBuilder:
     return fix
 
 
-def _move_together(ctx: FileContext, loop: StepLoop, reads: list[Read]) -> dict[ast.expr, FixBuilder]:
+def _move_together(ctx: FileContext, loop: Step, reads: list[Read]) -> dict[ast.expr, FixBuilder]:
     """One fix for all statements with these reads that can move behind the boundary: they keep their order."""
     deferrals = ctx.index.deferrals
     boundary = deferrals.boundary_statement(loop)
@@ -121,7 +121,7 @@ def _move_together(ctx: FileContext, loop: StepLoop, reads: list[Read]) -> dict[
     return {read.node: fix for read in reads if found[read.node] in moved}
 
 
-def _held_back(ctx: FileContext, read: Read, loop: StepLoop) -> FixBuilder | None:
+def _held_back(ctx: FileContext, read: Read, loop: Step) -> FixBuilder | None:
     """What is read changes before the boundary: the tensor is kept, and the number taken from it there."""
     deferrals = ctx.index.deferrals
     boundary = deferrals.boundary_statement(loop)

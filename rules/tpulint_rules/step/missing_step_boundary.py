@@ -7,10 +7,11 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Certainty, Finding, Scope, Span
-from tpulint.semantic import LoopNode
+from tpulint.semantic import FunctionNode, LoopNode, StepFunction
 
 SAFE = "A step boundary changes when the recorded work runs, not what it computes."
 LIKELY = "That this loop updates parameters is likely, not certain."
+ELSEWHERE = "The loop stands in another file, and may have a step boundary of its own."
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
@@ -18,28 +19,36 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     index = ctx.index
     if not index.kinds.mentions_device:
         return
-    for loop in index.step_loops:
-        if loop.boundaries:
+    for step in index.steps:
+        if step.boundaries:
             continue
-        certain = loop.is_certain
-        places = index.turns.boundary_places(loop)
+        is_function = isinstance(step, StepFunction)
+        certain = step.is_certain and not is_function
         fix = ctx.fix(
             "Mark the end of the step",
             Applicability.SAFE if certain else Applicability.UNSAFE,
-            SAFE if certain else LIKELY,
+            SAFE if certain else ELSEWHERE if is_function else LIKELY,
             Scope.STATEMENT,
         )
-        for place in places:
+        for place in index.turns.boundary_places(step):
             fix.insert_after(place, fix.emit.boundary(place))
         yield ctx.finding(
-            header(ctx, loop.node),
-            "training loop has no step boundary: the graph grows from step to step and is compiled anew each time",
+            header(ctx, step.node),
+            "function trains one step and has no step boundary: the graph grows from call to call and is compiled anew "
+            "each time"
+            if is_function
+            else "training loop has no step boundary: the graph grows from step to step and is compiled anew each time",
             fix,
             certainty=Certainty.CERTAIN if certain else Certainty.LIKELY,
         )
 
 
-def header(ctx: FileContext, loop: LoopNode) -> Span:
-    """The first line of a loop, up to its colon."""
-    last = loop.test if isinstance(loop, ast.While) else loop.iter
-    return Span(ctx.index.span(loop).start, ctx.index.span(last).end)
+def header(ctx: FileContext, node: LoopNode | FunctionNode) -> Span:
+    """The first line of a loop, up to its colon; the name of a function."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        text = ctx.source.line(node.lineno)
+        at = text.find(node.name, text.find("def", node.col_offset))
+        start = ctx.source.line_starts[node.lineno - 1] + at
+        return Span(start, start + len(node.name))
+    last = node.test if isinstance(node, ast.While) else node.iter
+    return Span(ctx.index.span(node).start, ctx.index.span(last).end)

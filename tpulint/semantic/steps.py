@@ -1,0 +1,107 @@
+"""Steps: the code that runs forward pass, backward pass and update once, as the body of a loop or as a function."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Container
+
+from tpulint.semantic.definitions import Definitions
+from tpulint.semantic.events import EventMap
+from tpulint.semantic.names import Names
+from tpulint.semantic.tree import FunctionNode, LoopNode, SyntaxTree
+
+
+class Step:
+    """What one step does, and where."""
+
+    __slots__ = ("backwards", "boundaries", "functions", "is_certain", "manual_updates", "node", "updates")
+    node: LoopNode | FunctionNode
+
+    def __init__(self, node: LoopNode | FunctionNode) -> None:
+        self.node = node
+        self.is_certain = True
+        """Whether it is known, not guessed, that the updates are updates."""
+        self.backwards: list[ast.Call] = []
+        """Calls that run the backward pass, in the loop or in a function it calls."""
+        self.updates: list[ast.Call] = []
+        """Calls that update parameters: ``optimizer.step()``, ``scaler.step(optimizer)``, ``xm.optimizer_step``."""
+        self.manual_updates: list[ast.stmt] = []
+        """Statements that update a parameter by hand: ``p.data.add_(p.grad, alpha=-lr)``."""
+        self.boundaries: list[ast.AST] = []
+        """Step boundaries found: ``torch_xla.sync()``, ``barrier=True``, a device loader, ``torch_xla.step()``, the
+        backward pass of a training framework, which sets boundaries of its own."""
+        self.functions: list[FunctionNode] = []
+        """Functions of this file that run in every step, those called by them included."""
+
+
+class StepLoop(Step):
+    """The innermost loop that holds both the backward pass and the optimizer's update."""
+
+    __slots__ = ()
+    node: LoopNode
+
+
+class StepFunction(Step):
+    """A function that trains one step and that nothing in this file calls: the loop stands in another file."""
+
+    __slots__ = ()
+    node: FunctionNode
+
+
+class StepFunctions:
+    """Finds them."""
+
+    def __init__(self, tree: SyntaxTree, names: Names, definitions: Definitions, events: EventMap) -> None:
+        self._tree = tree
+        self._names = names
+        self._definitions = definitions
+        self._events = events
+
+    def find(self, loops: list[StepLoop], per_step: Container[FunctionNode]) -> list[StepFunction]:
+        """Functions with a step of their own, beside those of these loops, in order of position."""
+        found = []
+        for function in self._tree.functions:
+            if function in per_step or function.name.startswith(("test", "__")):
+                continue
+            events = self._events.of(function)
+            if not events.backwards or not (events.updates or events.manual_updates):
+                continue
+            step = StepFunction(function)
+            step.backwards = [item for item in events.backwards if not any(item in loop.backwards for loop in loops)]
+            step.updates = [item for item in events.updates if not any(item in loop.updates for loop in loops)]
+            step.manual_updates = [
+                item for item in events.manual_updates if not any(item in loop.manual_updates for loop in loops)
+            ]
+            step.boundaries = [item for item in events.boundaries if not any(item in loop.boundaries for loop in loops)]
+            step.functions = [item for item in events.functions if not any(item in loop.functions for loop in loops)]
+            trains = step.backwards and (step.updates or step.manual_updates)
+            if trains and not any(map(self._is_given, step.backwards)) and self._is_called_elsewhere(function):
+                found.append(step)
+        return found
+
+    def _is_called_elsewhere(self, function: FunctionNode) -> bool:
+        """Whether nothing in the file calls a function, by its name or through the class that defines it."""
+        if self._definitions.calls_of(function):
+            return False
+        for mention in self._names.mentions_of(function):
+            parent = self._tree.parents[mention]
+            # `obj.method()` on an object nobody knows may be a call of it; what is handed on is called by others.
+            if isinstance(parent, ast.keyword | ast.Call):
+                return False
+        return True
+
+    def _is_given(self, backward: ast.Call) -> bool:
+        """Whether the loss is a parameter: a helper for the update of others' steps, such as a gradient scaler."""
+        root: ast.expr = backward.func
+        while not isinstance(root, ast.Name):
+            if isinstance(root, ast.Call) and root.args:
+                root = root.args[0]
+            elif isinstance(root, ast.Attribute | ast.Subscript):
+                root = root.value
+            elif isinstance(root, ast.Call):
+                root = root.func
+            else:
+                return False
+        bindings = self._names.bindings(root)
+        is_self = self._tree.class_of(root) is not None and root.id in ("self", "cls")
+        return bool(bindings) and not is_self and all(binding.kind == "parameter" for binding in bindings)
