@@ -20,7 +20,8 @@ _RETURNING = frozenset({
     "torch_xla.core.xla_model.reduce_scatter", "torch_xla.core.xla_model.all_to_all",
 })  # fmt: skip
 _BOUNDARIES = (
-    "torch_xla.sync", "torch_xla.core.xla_model.mark_step", "torch_xla.core.xla_model.wait_device_ops",
+    "torch_xla.sync", "tpulint_runtime.backend.sync", "torch_xla.core.xla_model.mark_step",
+    "torch_xla.core.xla_model.wait_device_ops",
     "torch_xla.core.xla_model.rendezvous", "torch_xla.core.xla_model.mesh_reduce",
 )  # fmt: skip
 _READS = ("item", "tolist", "cpu", "numpy")
