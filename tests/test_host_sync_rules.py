@@ -1263,7 +1263,7 @@ for step, (x, y) in enumerate(loader):
     loss = criterion(output, y)
     top = output.argmax(1).eq(y).float().sum(0, keepdim=True)
     losses.update(loss.detach(), len(x))
-    tops.update(top.detach().reshape(()), len(x))
+    tops.update(top.reshape(()), len(x))
     loss.backward()
     optimizer.step()
     torch_xla.sync()
