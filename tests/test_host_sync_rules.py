@@ -1263,7 +1263,7 @@ for step, (x, y) in enumerate(loader):
     loss = criterion(output, y)
     top = output.argmax(1).eq(y).float().sum(0, keepdim=True)
     losses.update(loss.detach(), len(x))
-    tops.update(top.detach().reshape(()), len(x))
+    tops.update(top.reshape(()), len(x))
     loss.backward()
     optimizer.step()
     torch_xla.sync()
@@ -1573,3 +1573,43 @@ def test_attributes_that_change_in_front_of_the_boundary(statement: str) -> None
     result = port(SETUP + text)
     assert result.text == SETUP + text
     assert {finding.code for finding in result.findings} <= {"TPU101", "TPU102"} and result.findings
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("right += output.argmax(1).eq(y).cpu().sum()", "right += output.argmax(1).eq(y).sum()"),
+        ("right += output.argmax(1).eq(y).cpu().sum().item()", "right += output.argmax(1).eq(y).sum()"),
+        ("right += output.argmax(1).eq(y).to('cpu').sum()", "right += output.argmax(1).eq(y).sum()"),
+    ],
+)
+def test_sums_of_copies_are_sums_on_the_device(before: str, after: str) -> None:
+    loop = """
+        right = {start}
+        for x, y in loader:
+            output, y = model(x.to(device)), y.to(device)
+            F.cross_entropy(output, y).backward()
+            optimizer.step()
+            {line}{end}
+        print(right)
+        """
+    finished = "\n            torch_xla.sync()\n        right = right.item()"
+    becomes(
+        loop.format(start="0", line=before, end=""),
+        loop.format(start="torch.zeros(1, dtype=torch.long).to(device)", line=after, end=finished),
+    )
+
+
+def test_sum_of_a_copy_of_which_more_is_needed() -> None:
+    stays(
+        """
+        right = 0
+        for x, y in loader:
+            output, y = model(x.to(device)), y.to(device)
+            F.cross_entropy(output, y).backward()
+            optimizer.step()
+            torch_xla.sync()
+            right += output.argmax(1).eq(y).cpu().sum()
+        print(right.item())
+        """
+    )

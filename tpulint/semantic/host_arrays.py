@@ -1,4 +1,4 @@
-"""NumPy arithmetic on copies of device tensors that torch can do where they are: ``np.mean(pred == target)``."""
+"""Arithmetic on copies of device tensors that torch can do where they are: ``np.mean(pred == target)``."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class HostArithmetic:
     def of(self, loop: LoopNode) -> HostArrays | None:
         """What a turn of a loop computes with NumPy and could compute on the device."""
         if loop not in self._memo:
-            self._memo[loop] = self._find(loop) if self._index.mentions(r"\.numpy\(") else None
+            self._memo[loop] = self._find(loop) if self._index.mentions(r"\.numpy\(|cpu") else None
         return self._memo[loop]
 
     def _find(self, loop: LoopNode) -> HostArrays | None:
@@ -79,7 +79,32 @@ class HostArithmetic:
     def _is_copy(self, read: Read) -> bool:
         """Whether a read makes an array of a tensor, without anything that torch would spell otherwise."""
         tail = self._index.source.text[self._index.span(read.tensor).end : self._index.span(read.node).end]
-        return ".numpy()" in tail and _KEPT_BEHIND.fullmatch(COPYING.sub("", tail)) is not None
+        if _KEPT_BEHIND.fullmatch(COPYING.sub("", tail)) is None:
+            return False
+        return ".numpy()" in tail or self._is_summed(read)
+
+    def _is_summed(self, read: Read) -> bool:
+        """Whether all that is done with a copied tensor is to take its sum or mean, for a number or a total."""
+        index = self._index
+        method = index.parent(read.node)
+        call = None if method is None else index.parent(method)
+        if (
+            not isinstance(method, ast.Attribute)
+            or method.attr not in ("sum", "mean")
+            or not isinstance(call, ast.Call)
+        ):
+            return False
+        number = end_of_chain(index, call)
+        if call.args or call.keywords:
+            return False
+        if is_item(number):
+            return True
+        statement = index.statement_of(number)
+        if not isinstance(statement, ast.AugAssign) or not isinstance(statement.target, ast.Name):
+            return False
+        found = index.names.find(statement.target.id, index.names.scope_of(statement.target))
+        uses = [] if found is None else index.names.uses(found[0], statement.target.id)
+        return not any(isinstance(index.parent(use), ast.Attribute) for use in uses)
 
     def _variables(self, loop: LoopNode) -> dict[Binding, ast.expr]:
         """Variables that statements of a loop give a value."""
@@ -219,10 +244,39 @@ class _Arrays:
         wholes = list(dict.fromkeys(self._whole(node) for node in (*copies, *uses)))
         nodes = {node for whole in wholes for node in (whole, *index.tree.inside(whole))}
         calls = [node for node in nodes if isinstance(node, ast.Call) and self._is_array(node) is not None]
-        numbers = [whole for whole in wholes if self._is_array(whole) is False and not self._is_held(whole)]
+        numbers = [
+            end_of_chain(index, whole)
+            for whole in wholes
+            if self._is_array(whole) is False and not self._is_held(whole)
+        ]
+        numbers = [number for number in numbers if not is_item(number)]
+        torch_calls = [
+            node for node in calls if isinstance(node.func, ast.Attribute) and self._is_tensor(node.func.value)
+        ]
         return HostArrays(
             loop,
             tuple(self._copies[node] for node in sorted(copies, key=index.span)),
-            tuple(sorted((call for call in calls if call not in self._copies), key=index.span)),
+            tuple(sorted((node for node in calls if node not in (*self._copies, *torch_calls)), key=index.span)),
             tuple(sorted(numbers, key=index.span)),
         )
+
+    def _is_tensor(self, node: ast.expr) -> bool:
+        """Whether a copy is a tensor on the host, no array."""
+        return node in self._copies and ".numpy()" not in self._index.text(node)
+
+
+def end_of_chain(index: SemanticIndex, node: ast.expr) -> ast.expr:
+    """A number with the conversions behind it: ``.float()``, ``.item()``."""
+    while True:
+        method = index.parent(node)
+        call = None if method is None else index.parent(method)
+        if not isinstance(method, ast.Attribute) or method.attr not in ("float", "double", "int", "long", "item"):
+            return node
+        if not isinstance(call, ast.Call) or call.func is not method:
+            return node
+        node = call
+
+
+def is_item(node: ast.expr) -> bool:
+    """Whether an expression ends with ``.item()``."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "item"

@@ -26,6 +26,8 @@ _KEEPING_METHODS = frozenset({
     "all", "any", "contiguous", "item", "view_as", "t", "transpose", "expand_as",
 })  # fmt: skip
 """Methods whose result holds integers if the tensor they are called on holds integers or booleans."""
+_GRADIENT_OF_THEIR_TENSOR = frozenset({"clone", "reshape", "squeeze", "float", "double", "sum", "mean"})
+"""Methods whose result has a gradient only if the tensor they are called on has one; integers have none."""
 _INTEGER_FUNCTIONS = frozenset(f"torch.{name}" for name in _COMPARING)
 _INTEGER_TYPES = ("torch.long", "torch.int64", "torch.int", "torch.int32")
 
@@ -137,8 +139,9 @@ class Scalars:
         if isinstance(node, ast.Call):
             if isinstance(node.func, ast.Attribute) and node.func.attr == "detach":
                 return True
-            if isinstance(node.func, ast.Attribute) and node.func.attr in ("clone", "reshape", "squeeze", "float"):
-                return self.is_detached(node.func.value, depth + 1)
+            if isinstance(node.func, ast.Attribute) and node.func.attr in _GRADIENT_OF_THEIR_TENSOR:
+                inner = node.func.value
+                return self.is_integer(inner) or self.is_detached(inner, depth + 1)
             function = index.definitions.function_called(node)
             returned = [] if function is None else index.definitions.returned_by(function)
             return bool(returned) and all(self.is_detached(value, depth + 1) for value in returned)
