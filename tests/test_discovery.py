@@ -244,3 +244,8 @@ def test_special_characters_in_the_folder_of_the_project_are_plain() -> None:
     compiled = path_patterns(anchor("src/*.py", "/p[1]{x}"))
     assert compiled.match("/p[1]{x}/src/a.py")
     assert not compiled.match("/p1x/src/a.py")
+
+
+def test_named_pipe_is_a_problem(project: Path) -> None:
+    os.mkfifo(project / "pipe.py")
+    assert problems("pipe.py") == [("pipe.py", "not a regular file")]

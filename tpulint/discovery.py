@@ -90,6 +90,8 @@ class _Search:
         elif absolute.endswith(".ipynb"):
             # Read as Python its JSON would pass for clean code.
             self.problems.append(Problem(shown(absolute), "notebooks are not supported"))
+        elif os.path.exists(absolute) and not os.path.isfile(absolute):
+            self.problems.append(Problem(shown(absolute), "not a regular file"))  # a pipe would make us wait
         elif os.path.exists(absolute):
             self.found.setdefault(os.path.realpath(absolute), absolute)
         else:

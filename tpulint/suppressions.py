@@ -22,6 +22,7 @@ _DIRECTIVE = re.compile(
 )
 _MAYBE = re.compile(r"\#[^\S\r\n]*(?:noqa(?P<rest>[^\r\n]*)|tpulint:)", re.IGNORECASE)
 _OTHER_CODES = re.compile(rf"\s*:\s*{_CODE}")
+_WITHOUT_BRACKETS = re.compile(rf"\s+{_CODE}")
 _SELECTOR = re.compile(r"[\w-]+")
 _PREFIX = re.compile(r"(?i:TPU|[A-Z]+[0-9]+)$")
 _REASON = re.compile(r"(?:(?![^\S\r\n]+\#[\s:!]*[A-Za-z])[^\r\n])*")
@@ -200,6 +201,8 @@ def _parse(source: SourceFile, comment_span: Span) -> Iterator[Suppression]:
         selectors = tuple(_SELECTOR.findall(codes))
         if not selectors and (colon or comment[match.end() :].lstrip().startswith("[")):
             continue  # "noqa: because", "ignore[TPU101": rather show a finding too many than hide them all
+        if verb and not selectors and _WITHOUT_BRACKETS.match(comment, match.end()):
+            continue  # "ignore TPU101" means one rule, not all of them
         if match["listed"] is not None:
             group = "listed"
         codes_span = Span(start + match.start(group), start + match.end(group)) if selectors else Span(0, 0)

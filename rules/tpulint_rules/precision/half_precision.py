@@ -31,11 +31,17 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             call, "`.half()` computes in float16, for which a TPU has no units; use bfloat16", fix, certainty=certainty
         )
     for node, name in ctx.index.references(*_FLOAT16):
-        if name not in _FLOAT16 or node in autocasts or not _sets_dtype(ctx, node):
+        if name not in _FLOAT16 or node in autocasts or not _sets_dtype(ctx, node) or _is_for_runtime(ctx, node):
             continue
         fix = ctx.fix("Use bfloat16", Applicability.UNSAFE, _REASON)
         fix.replace(node, f"{fix.use('torch', at=node)}.bfloat16")
         yield ctx.finding(node, f"`{name}` has no units on a TPU; use `torch.bfloat16`", fix)
+
+
+def _is_for_runtime(ctx: FileContext, node: ast.expr) -> bool:
+    """Whether the dtype goes to ``tpulint_runtime``, which takes bfloat16 for it on XLA."""
+    call = ctx.index.parent(ctx.index.parent(node) or node)
+    return isinstance(call, ast.Call) and (ctx.index.qualified_name(call.func) or "").startswith("tpulint_runtime.")
 
 
 def _sets_dtype(ctx: FileContext, node: ast.expr) -> bool:
