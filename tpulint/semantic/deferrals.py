@@ -99,9 +99,10 @@ class Deferrals:
         return plain[0] if len(plain) == 1 and None not in found else None
 
     def evaluation_boundary(self, node: LoopNode) -> ast.Expr | None:
-        """The one statement ``torch_xla.sync()`` that ends every turn of an evaluation loop."""
+        """The one statement ``torch_xla.sync()`` that every turn of an evaluation loop comes to."""
         found = [self._sync(boundary) for boundary in self._index.regions.boundaries_in(node)]
-        return found[0] if len(found) == 1 and found[0] is not None and self._is_plain(found[0], node) else None
+        plain = [item for item in found if item is not None and self._is_plain(item, node)]
+        return plain[0] if len(plain) == 1 and None not in found else None
 
     def _sync(self, boundary: ast.AST) -> ast.Expr | None:
         """The statement of a boundary that is a call for nothing else (but an update)."""
