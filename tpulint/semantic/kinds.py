@@ -362,8 +362,8 @@ class Kinds:
             return self._parameter(binding, depth)
         if binding.kind == "annotate":
             return self._annotated(getattr(binding.statement, "annotation", None))
-        if binding.value is None:
-            return UNKNOWN
+        if binding.value is None or (isinstance(binding.value, ast.Constant) and binding.value.value is None):
+            return UNKNOWN  # `self.optimizer = None` only keeps the place for what comes
         if binding.kind in ("assign", "with"):
             if isinstance(binding.statement, ast.AnnAssign):
                 known = self._annotated(binding.statement.annotation)
