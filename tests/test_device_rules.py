@@ -939,3 +939,39 @@ def test_lines_beside_new_ones_keep_their_ends() -> None:
     text = 'import torch\r\nd = torch.device("cuda")\nprint(d)\r\n'
     result = lint(SourceFile.from_text(text), Settings(fix=True, select=("TPU001",)), CATALOGUE)
     assert result.text == 'import torch\r\nimport torch_xla\r\nd = torch.device("xla")\nprint(d)\r\n'
+# -------------------------------------------------------------------- a choice without conditions
+
+
+def test_choice_and_move_are_safe_together() -> None:
+    text = 'import torch\n\nd = torch.device("cuda")\nx = torch.zeros(3).cuda()\ny = torch.ones(3).to(d)\n'
+    result = port(text, unsafe=False)
+    assert result.text == (
+        "import torch\nimport torch_xla\n\nd = torch_xla.device()\nx = torch.zeros(3).to(d)\ny = torch.ones(3).to(d)\n"
+    )
+    assert result.findings == ()
+
+
+@pytest.mark.parametrize(
+    ("choice", "reason"),
+    [
+        (
+            'd = torch.device("cuda" if torch.cuda.is_available() else "cpu")',
+            "Code that was skipped without a GPU now runs, and it calls into CUDA.",
+        ),
+        (
+            'd = "cuda"\nprint(d == "cuda")',
+            "Comparisons with the name of the device change as well, and with them what they guard.",
+        ),
+    ],
+)
+def test_choice_under_a_condition_is_not_safe_with_a_move(choice: str, reason: str) -> None:
+    text = f"import torch\n\n{choice}\nx = torch.zeros(3).cuda()\ny = torch.ones(3).to(d)\n"
+    assert port(text, unsafe=False).text == text
+    found = lint(SourceFile.from_text(text), Settings(select=FAMILY), CATALOGUE).findings
+    assert {finding.fix.reason for finding in found if finding.fix and finding.code == "TPU001"} == {reason}
+
+
+def test_runtime_call_beside_a_plain_choice_is_no_doubt() -> None:
+    """Nothing was skipped without a GPU, so nothing runs that did not run before."""
+    text = 'import torch\n\nd = torch.device("cuda")\nx = torch.zeros(3).to(d)\ntorch.cuda.mem_get_info()\n'
+    assert "d = torch_xla.device()" in port(text, unsafe=False).text

@@ -6,13 +6,18 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from tpulint.model import Applicability, Certainty, Finding, Fix, Span
+from tpulint.model import Applicability, Certainty, Finding, Fix, Severity, Span
 from tpulint.source import SourceFile
 
 if TYPE_CHECKING:
     from tpulint.catalog import Rule
     from tpulint.semantic import SemanticIndex
 
+_GPU_STAYS = "Other places of the file still choose a GPU."
+_OF_CUDA = ("device", "distributed")
+"""Categories of rules whose fixes take CUDA away, also where they write nothing of XLA."""
+_OF_XLA = "versions"
+"""Category of rules about code that is XLA's already."""
 _CHANGES_CUDA = "It would change what runs on CUDA."
 _TIES = "It would tie the code to torch_xla, and it is to run on CUDA and the CPU as well."
 
@@ -42,6 +47,42 @@ def lower_applicability(findings: Sequence[Finding], source: SourceFile) -> list
                 reason = "A comment beside the changed code would be lost."
                 lowered[id(fix)] = fix._replace(applicability=Applicability.UNSAFE, reason=reason)
     return [finding._replace(fix=lowered.get(id(finding.fix), finding.fix)) for finding in findings]
+
+
+def keep_whole(findings: Sequence[Finding], wished: Sequence[Finding], rules: Iterable[Rule]) -> Sequence[Finding]:
+    """Where a GPU stays the place of some data, no part of the file is turned to XLA by a safe fix.
+
+    Half of it ported, a script would run on neither machine. ``wished`` are the findings as the settings want them.
+    A fix shared by several findings stays one object.
+    """
+    by_code = {rule.code: rule for rule in rules}
+    if not any(by_code[finding.code].moves and _stays(finding) for finding in wished):
+        return findings
+    lowered: dict[int, Fix] = {}
+    for finding in findings:
+        fix = finding.fix
+        if fix is None or fix.applicability is not Applicability.SAFE or id(fix) in lowered:
+            continue
+        if _turns_to_xla(fix, by_code[finding.code].category):
+            lowered[id(fix)] = fix._replace(applicability=Applicability.UNSAFE, reason=_GPU_STAYS)
+    return [finding._replace(fix=lowered.get(id(finding.fix), finding.fix)) for finding in findings]
+
+
+def _stays(finding: Finding) -> bool:
+    """Whether plain fixing leaves an error as it is."""
+    if finding.severity is not Severity.ERROR:
+        return False
+    return finding.fix is None or finding.fix.applicability is not Applicability.SAFE
+
+
+def _turns_to_xla(fix: Fix, category: str) -> bool:
+    if category == _OF_XLA:
+        return False
+    return (
+        category in _OF_CUDA
+        or any("xla" in need.module for need in fix.imports)
+        or any("xla" in edit.text for edit in fix.edits)
+    )
 
 
 def _loses_comment(fix: Fix, source: SourceFile, comments: Sequence[Span]) -> bool:

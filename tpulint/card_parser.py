@@ -51,6 +51,7 @@ def parse(text: str, path: str, category: str, stem: str, *, own: bool, has_pyth
         "fix_availability": availability,
         "applicability": applicability,
         "portable": table.choice("portable", PORTABLE, "fix"),
+        "moves": table.flag("moves"),
         "why": table.text("why").strip(),
         "fix_safety": table.text("fix_safety", "").strip(),
         "advice": table.text("advice", "").strip(),

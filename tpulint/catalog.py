@@ -43,8 +43,8 @@ class Rule:
 
     __slots__ = (
         "_card", "_check", "_table", "advice", "anchors", "applicability", "category", "certainty", "code",
-        "fix_availability", "fix_safety", "name", "place", "portable", "prelude", "references", "severity", "since",
-        "status", "summary", "targets", "when_to_ignore", "why",
+        "fix_availability", "fix_safety", "moves", "name", "place", "portable", "prelude", "references", "severity",
+        "since", "status", "summary", "targets", "when_to_ignore", "why",
     )  # fmt: skip
 
     def __init__(self, card: dict[str, object], place: Place) -> None:
@@ -68,6 +68,8 @@ class Rule:
         self.why = _text(card, "why")
         self.portable = _text(card, "portable")
         """fix, display or silent: what becomes of the rule in portable code."""
+        self.moves = bool(card["moves"])
+        """Whether its findings choose or use a GPU as the place for data."""
         self.fix_safety = _text(card, "fix_safety")
         self.advice = _text(card, "advice")
         """What to do by hand."""

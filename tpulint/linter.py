@@ -13,6 +13,8 @@ from tpulint.selectors import matches_any
 from tpulint.source import InvalidSyntax, SourceFile
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tpulint.catalog import Catalogue, Rule
     from tpulint.config import Settings
     from tpulint.semantic import SemanticIndex
@@ -133,9 +135,7 @@ def _check(index: SemanticIndex, source: SourceFile, settings: Settings, catalog
         if guarded:
             kept = [f for f in findings if not any(g.start <= f.span.start and f.span.end <= g.end for g in guarded)]
             findings = _without_fixes_of(findings, kept)
-        from tpulint.applicability import lower_applicability
-
-        findings = _adjust(lower_applicability(findings, source), settings)
+    unused: list[Finding] = []
     if _may_suppress(source.text) and not settings.ignore_noqa:
         from tpulint.suppressions import UNUSED, Suppressions
 
@@ -143,17 +143,24 @@ def _check(index: SemanticIndex, source: SourceFile, settings: Settings, catalog
         findings = _without_fixes_of(findings, suppressions.filter(findings, index.statement_rows))
         if not matches_any((*settings.ignore, *ignored), UNUSED, UNUSED):
             enabled = [rule for rule in catalogue.select(settings) if not matches_any(ignored, rule.code, rule.name)]
-            findings.extend(
+            unused.extend(
                 suppressions.unused(
                     {word for rule in enabled for word in (rule.code, rule.name)},
                     known={rule.code for rule in catalogue.rules if rule.default},
                     existing={word for rule in catalogue.rules for word in (rule.code, rule.name)},
                 )
             )
-    return sorted(dict.fromkeys(findings), key=lambda finding: (finding.span, finding.code))
+    if findings:
+        from tpulint.applicability import keep_whole, lower_applicability
+
+        lowered: Sequence[Finding] = lower_applicability(findings, source)
+        if not settings.portable:  # portable code runs on a GPU as well, however much of it is ported
+            lowered = keep_whole(lowered, _adjust(lowered, settings), rules)
+        findings = list(_adjust(lowered, settings))
+    return sorted(dict.fromkeys([*findings, *unused]), key=lambda finding: (finding.span, finding.code))
 
 
-def _adjust(findings: list[Finding], settings: Settings) -> list[Finding]:
+def _adjust(findings: Sequence[Finding], settings: Settings) -> Sequence[Finding]:
     """What the settings say about the fixes of each rule. A fix shared by several findings stays one object."""
     adjusted: dict[int, Fix] = {}
     for finding in findings:

@@ -50,6 +50,8 @@ def _facts(rule: Rule) -> str:
              f"Status: {rule.status}, since {since}"]  # fmt: skip
     if rule.portable in _PORTABLE:
         facts.append(f"Portable code: {_PORTABLE[rule.portable]}")
+    if rule.moves:
+        facts.append("While one of its errors has no safe fix, plain `--fix` turns no other part of the file to XLA")
     if rule.targets:
         facts.append("Targets: " + ", ".join(f"{name} {condition}" for name, condition in rule.targets.items()))
     return "\n".join(f"- {fact}" for fact in facts)

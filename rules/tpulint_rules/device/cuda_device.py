@@ -6,10 +6,11 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tpulint.context import FileContext, FixBuilder
+from tpulint.context import FileContext
 from tpulint.model import Applicability, Certainty, Finding, Fix, Scope, Severity
 from tpulint.semantic.device_numbers import is_index_of_tensor
 from tpulint.semantic.devices import Devices, Role, Site
+from tpulint_rules.device._choice_doubts import doubt, gpu_numbers
 from tpulint_rules.device._portable_choice import choose_device, heeded
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     sites = heeded(ctx, devices.sites) if ctx.portable else devices.sites
     if not sites or not ctx.index.mentions(r"(?m)^\s*(?:import|from)\s[^\n#]*\btorch\b"):
         return
-    numbers = {site.number for site in sites if site.role is not Role.COMPARISON and site.number.isdigit()}
+    numbers = gpu_numbers(sites)
     fix = None
     if len(numbers) < 2:
         fix = choose_device(ctx, sites) if ctx.portable else _choose_xla(ctx, devices)
@@ -90,7 +91,8 @@ def _choose_xla(ctx: FileContext, devices: Devices) -> Fix | None:
         folding.delete(statement)
     folding.write()
     fix.use("torch_xla")
-    _lower(ctx, fix, devices, bool(reports))
+    if reason := doubt(ctx, bool(reports)):
+        fix.lower(Applicability.UNSAFE, reason)
     return fix.build()
 
 
@@ -144,26 +146,3 @@ def _is_compared_as_object(ctx: FileContext, node: ast.expr) -> bool:
         isinstance(s, ast.Call) and ctx.index.qualified_name(s.func) == "builtins.str"
         for s in (parent.left, *parent.comparators)
     )
-
-
-def _lower(ctx: FileContext, fix: FixBuilder, devices: Devices, drops_reports: bool) -> None:
-    roles = {site.role for site in devices.sites}
-    if Role.COMPARISON in roles:
-        fix.lower(
-            Applicability.UNSAFE,
-            "Comparisons with the name of the device change as well, and with them what they guard.",
-        )
-    elif any(site.role is Role.NAME and devices.is_option_default(site.node) for site in devices.sites):
-        fix.lower(Applicability.UNSAFE, "The default of a command line option changes.")
-    elif not all(site.certain for site in devices.sites):
-        fix.lower(Applicability.UNSAFE, "Not every value that names the device is seen to be used as one.")
-    elif any(site.role is Role.QUESTION and devices.questions.ends_program(site.node) for site in devices.sites):
-        fix.lower(Applicability.UNSAFE, "A check that ends the program without a GPU is left out.")
-    elif drops_reports:
-        fix.lower(Applicability.UNSAFE, "Messages about the GPU are left out.")
-    elif ctx.index.mentions(r"\bdevice_map\s*="):
-        fix.lower(Applicability.UNSAFE, "Models may still be put on a GPU by a `device_map`.")
-    elif any(ctx.index.method_calls("cuda")) or ctx.index.mentions(
-        r"\btorch\.cuda\.(?!is_available|is_bf16_supported)"
-    ):
-        fix.lower(Applicability.UNSAFE, "Code that was skipped without a GPU now runs, and it calls into CUDA.")

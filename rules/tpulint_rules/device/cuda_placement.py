@@ -10,6 +10,7 @@ from tpulint.model import Applicability, Certainty, Finding, Span
 from tpulint.semantic import Kind
 from tpulint.semantic.device_numbers import is_index_of_tensor
 from tpulint.semantic.variables import says_device
+from tpulint_rules.device._choice_doubts import is_plain
 from tpulint_rules.device._gpu_numbers import number_text
 
 _KNOWN = (Kind.TENSOR, Kind.MODULE)
@@ -72,7 +73,7 @@ def _move_to_xla(ctx: FileContext, call: ast.Call) -> FixBuilder | None:
     fix = ctx.fix(
         "Move to the XLA device", Applicability.SAFE, "`.to(device)` moves tensors and modules as `.cuda()` does."
     )
-    if ctx.index.devices.sites:
+    if ctx.index.devices.sites and not is_plain(ctx):
         fix.lower(Applicability.UNSAFE, "Other places of the file still choose a GPU or the CPU.")
     end = ctx.index.span(call.func).end
     fix.replace(Span(end - len("cuda"), end), "to")

@@ -1,0 +1,44 @@
+"""What keeps the choice of the XLA device from being certain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tpulint.context import FileContext
+from tpulint.semantic.devices import Role, Site
+
+
+def gpu_numbers(sites: Sequence[Site]) -> set[str]:
+    """The numbers of GPUs that these places write down."""
+    return {site.number for site in sites if site.role is not Role.COMPARISON and site.number.isdigit()}
+
+
+def doubt(ctx: FileContext, drops_reports: bool = False) -> str:
+    """Why choosing the XLA device in this file needs a person to look; empty where it does not."""
+    devices = ctx.index.devices
+    roles = {site.role for site in devices.sites}
+    if Role.COMPARISON in roles:
+        return "Comparisons with the name of the device change as well, and with them what they guard."
+    if any(site.role is Role.NAME and devices.is_option_default(site.node) for site in devices.sites):
+        return "The default of a command line option changes."
+    if not all(site.certain for site in devices.sites):
+        return "Not every value that names the device is seen to be used as one."
+    if any(site.role is Role.QUESTION and devices.questions.ends_program(site.node) for site in devices.sites):
+        return "A check that ends the program without a GPU is left out."
+    if drops_reports:
+        return "Messages about the GPU are left out."
+    if ctx.index.mentions(r"\bdevice_map\s*="):
+        return "Models may still be put on a GPU by a `device_map`."
+    if Role.QUESTION in roles and (
+        any(ctx.index.method_calls("cuda")) or ctx.index.mentions(r"\btorch\.cuda\.(?!is_available|is_bf16_supported)")
+    ):
+        return "Code that was skipped without a GPU now runs, and it calls into CUDA."
+    return ""
+
+
+def is_plain(ctx: FileContext) -> bool:
+    """Whether the device is chosen without any condition, so that moves can change together with the choice."""
+    sites = ctx.index.devices.sites
+    if any(site.role is Role.QUESTION for site in sites) or len(gpu_numbers(sites)) > 1:
+        return False
+    return not doubt(ctx)
