@@ -110,12 +110,12 @@ def test_fixes_that_are_right_everywhere_stay_safe() -> None:
         import torch
 
         torch.backends.cudnn.benchmark = True
-        model = torch.nn.Linear(8, 1)
+        model = torch.nn.Linear(8, 1).to("cuda")
         optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
         loader = torch.utils.data.DataLoader([], batch_size=8, shuffle=True, pin_memory=True)
         for x, place in loader:
             optimizer.zero_grad()
-            loss = model(x).sum()
+            loss = model(x.to("cuda")).sum()
             loss.backward()
             optimizer.step()
             {move}
@@ -164,3 +164,22 @@ def test_names_of_xla_are_brought_up_to_date() -> None:
     )
     fixes = {f.code: f.fix.applicability for f in look(text).findings if f.fix is not None}
     assert fixes == {"TPU002": Applicability.UNSAFE, "TPU901": Applicability.SAFE}
+
+
+def test_call_that_a_safe_fix_removes_keeps_nothing_back() -> None:
+    text = dedent(
+        """\
+        import torch
+
+        if torch.cuda.is_available():
+            torch.cuda.set_device(0)
+            device = torch.device("cuda")
+        else:
+            device = torch.device("cpu")
+        x = torch.zeros(3).to(device)
+        """
+    )
+    assert (
+        run(text).text
+        == "import torch\nimport torch_xla\n\ndevice = torch_xla.device()\nx = torch.zeros(3).to(device)\n"
+    )

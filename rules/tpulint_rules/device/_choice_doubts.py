@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from tpulint.context import FileContext
 from tpulint.semantic.devices import Role, Site
 
+# What chooses the GPU of a process or frees memory is removed by a safe fix of its own: it keeps nothing back.
+_RUNTIME_CALL = r"\btorch\.cuda\.(?!is_available|is_bf16_supported|set_device\(|empty_cache\()"
+
 
 def gpu_numbers(sites: Sequence[Site]) -> set[str]:
     """The numbers of GPUs that these places write down."""
@@ -29,9 +32,7 @@ def doubt(ctx: FileContext, drops_reports: bool = False) -> str:
         return "Messages about the GPU are left out."
     if ctx.index.mentions(r"\bdevice_map\s*="):
         return "Models may still be put on a GPU by a `device_map`."
-    if Role.QUESTION in roles and (
-        any(ctx.index.method_calls("cuda")) or ctx.index.mentions(r"\btorch\.cuda\.(?!is_available|is_bf16_supported)")
-    ):
+    if Role.QUESTION in roles and (any(ctx.index.method_calls("cuda")) or ctx.index.mentions(_RUNTIME_CALL)):
         return "Code that was skipped without a GPU now runs, and it calls into CUDA."
     return ""
 
