@@ -28,6 +28,8 @@ class PlainRule(NamedTuple):
     severity: Severity = Severity.WARNING
     anchors: tuple[str, ...] = ("torch", "step")
     default: bool = True
+    moves: bool = False
+    category: str = ""
 
     @property
     def name(self) -> str:

@@ -56,6 +56,8 @@ class TableRule:
     applicability = Applicability.SAFE
     anchors = ("torch",)
     default = True
+    moves = False
+    category = ""
     check = staticmethod(check_table)
     table = NameTable(tuple(RENAMES + DELETIONS))
 
