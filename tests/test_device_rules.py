@@ -934,11 +934,6 @@ def test_question_in_a_file_that_serves_others_is_a_warning(ending: str, severit
     assert question.severity is severity
 
 
-def test_lines_beside_new_ones_keep_their_ends() -> None:
-    """Mixed newlines: the line above an inserted import ends as before."""
-    text = 'import torch\r\nd = torch.device("cuda")\nprint(d)\r\n'
-    result = lint(SourceFile.from_text(text), Settings(fix=True, select=("TPU001",)), CATALOGUE)
-    assert result.text == 'import torch\r\nimport torch_xla\r\nd = torch.device("xla")\nprint(d)\r\n'
 # -------------------------------------------------------------------- a choice without conditions
 
 

@@ -122,8 +122,7 @@ class FixBuilder:
     def replace(self, where: ast.AST | Span, text: str) -> None:
         """Put ``text`` where a node (or span) stands."""
         span = where if isinstance(where, Span) else self._index.span(where)
-        # A line put behind another one ends as that one does, which keeps its own end.
-        newline = self._index.source.newline_at(span.end) if text.startswith("\n") else self._index.source.newline
+        newline = self._index.source.newline
         edit = Edit(span, text if newline == "\n" else text.replace("\n", newline))
         if edit not in self._edits:
             self._edits.append(edit)
@@ -322,8 +321,7 @@ class FixBuilder:
                 self.replace(Span(above, start), "")
             self.delete(statement)
         line_end = self._line_end(self._index.tree.end(other))
-        newline = source.newline_at(line_end)
-        self._edits.append(Edit(Span(line_end, line_end), "".join(newline + line for line in lines)))
+        self._edits.append(Edit(Span(line_end, line_end), "".join(source.newline + line for line in lines)))
 
     def put_under(self, statements: Sequence[ast.stmt], header: str) -> None:
         """Put neighbouring statements of a block under a new line such as ``if step % 10 == 0:``."""

@@ -135,7 +135,6 @@ def import_edit(index: SemanticIndex, needs: Iterable[ImportNeed]) -> Edit | Non
     at = source.line_starts[row - 1] + len(source.line(row))
     if source.line(row)[end - source.line_starts[row - 1] :].lstrip().startswith(";"):
         return Edit(Span(end, end), "".join("; " + line for line in lines))
-    newline = source.newline_at(at)  # of the line above, which keeps its own
     gap = newline if isinstance(anchor, ast.Expr) else ""
     return Edit(Span(at, at), gap + "".join(newline + line for line in lines))
 

@@ -101,13 +101,6 @@ class SourceFile:
             self._line_starts = starts
         return starts
 
-    def newline_at(self, offset: int) -> str:
-        """The newline that stands at an offset; elsewhere that of most lines."""
-        if self.text.startswith("\r\n", offset):
-            return "\r\n"
-        char = self.text[offset : offset + 1]
-        return char if char in ("\n", "\r") and char else self.newline
-
     @property
     def row_count(self) -> int:
         """Number of lines; the empty one after a final newline counts."""

@@ -75,9 +75,10 @@ class PlainBackend:
         torch.distributed.init_process_group(backend, *args, **options)
 
     def spawn(self, function: Callable[..., Any], args: tuple[Any, ...], nprocs: int, **options: Any) -> Any:
-        import torch.multiprocessing
+        from torch import multiprocessing
 
-        return torch.multiprocessing.spawn(function, args, self.world_size(nprocs), **options)
+        spawn: Callable[..., Any] = getattr(multiprocessing, "spawn")  # noqa: B009 - torch's stubs do not export it
+        return spawn(function, args, self.world_size(nprocs), **options)
 
     def world_size(self, wanted: int) -> int:
         # Without a GPU the count of GPUs is 0, and the script runs in a single process. -1 leaves it open.
