@@ -47,35 +47,30 @@ class ImportTable:
     def _existing(self, wanted: str, scope: Scope) -> str | None:
         """The local text that already means ``wanted``, seen from a scope; only imports at module level count."""
         names = self._index.names
-        for local, bindings in names.variables_of(names.module).items():
-            if len(bindings) != 1 or bindings[0].kind != "import":
-                continue
-            statement = bindings[0].statement
-            if self._index.parent(statement) is not self._index.tree.module:
-                continue
+        for local, binding in self._index.module_body.imported:
+            statement = binding.statement
             found = names.find(local, scope)
             if found is None or found[0] is not names.module:
                 continue
-            qualified = names.qualified_binding(bindings[0])
+            qualified = names.qualified_binding(binding)
             if qualified == wanted:
-                imported = bindings[0].node
+                imported = binding.node
                 assert isinstance(imported, ast.alias)
                 if isinstance(statement, ast.Import) and not imported.asname and "." in imported.name:
                     if imported.name == wanted:
                         return wanted
                     continue  # `import a.b` does show `a`, which is what was asked for
                 return local
-        for node in self._index.tree.module.body:
-            if isinstance(node, ast.Import):
-                for item in node.names:
-                    if (
-                        item.asname is None
-                        and item.name == wanted
-                        and not self._taken(wanted.split(".", 1)[0], wanted.split(".", 1)[0], scope)
-                    ):
-                        return wanted
-                    if item.asname is None and item.name.startswith(wanted + ".") and "." not in wanted:
-                        return wanted
+        for node in self._index.module_body.imports:
+            for item in node.names:
+                if (
+                    item.asname is None
+                    and item.name == wanted
+                    and not self._taken(wanted.split(".", 1)[0], wanted.split(".", 1)[0], scope)
+                ):
+                    return wanted
+                if item.asname is None and item.name.startswith(wanted + ".") and "." not in wanted:
+                    return wanted
         return None
 
     def _taken(self, local: str, wanted: str, scope: Scope) -> bool:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from tpulint.semantic.masks import Masks
     from tpulint.semantic.meters import Meters
     from tpulint.semantic.mixed_precision import MixedPrecision
+    from tpulint.semantic.module_body import ModuleBody
     from tpulint.semantic.moves import Moves
     from tpulint.semantic.parent_process import ParentProcess
     from tpulint.semantic.process_groups import ProcessGroups
@@ -77,7 +78,10 @@ class SemanticIndex:
         self._mixed_precision: MixedPrecision | None = None
         self._moves: Moves | None = None
         self._loaders: Loaders | None = None
+        self._module_body: ModuleBody | None = None
         self._references: list[tuple[ast.expr, str]] | None = None
+        self._references_under: dict[tuple[str, ...], list[tuple[ast.expr, str]]] = {}
+        self._method_calls: dict[str, list[tuple[int, ast.Call]]] | None = None
         self._reads: Reads | None = None
         self._turns: Turns | None = None
         self._totals: Totals | None = None
@@ -369,6 +373,15 @@ class SemanticIndex:
             self._parent_process = ParentProcess(self.tree, self.names, self.definitions)
         return self._parent_process
 
+    @property
+    def module_body(self) -> ModuleBody:
+        """The module's own statements."""
+        if self._module_body is None:
+            from tpulint.semantic.module_body import ModuleBody
+
+            self._module_body = ModuleBody(self)
+        return self._module_body
+
     def release(self) -> None:
         """Let go of everything. The parts know the index, and such a circle would live until the next collection."""
         self.__dict__.clear()
@@ -439,11 +452,12 @@ class SemanticIndex:
         """
         if self._references is None:
             self._references = list(self._all_references())
-        for node, name in self._references:
-            for prefix in prefixes:
-                if name == prefix or name.startswith(prefix + "."):
-                    yield node, name
-                    break
+        found = self._references_under.get(prefixes)
+        if found is None:
+            below = tuple(prefix + "." for prefix in prefixes)
+            found = [item for item in self._references if item[1] in prefixes or item[1].startswith(below)]
+            self._references_under[prefixes] = found
+        yield from found
 
     def _all_references(self) -> Iterator[tuple[ast.expr, str]]:
         parents, names = self.tree.parents, self.names
@@ -469,9 +483,19 @@ class SemanticIndex:
 
     def method_calls(self, *methods: str) -> Iterator[tuple[ast.Call, ast.expr]]:
         """Calls ``receiver.method(...)``, with the receiver; calls of qualified names are not among them."""
-        for call in self.tree.calls:
+        if self._method_calls is None:
+            self._method_calls = {}
+            for at, call in enumerate(self.tree.calls):
+                if isinstance(call.func, ast.Attribute):
+                    self._method_calls.setdefault(call.func.attr, []).append((at, call))
+        # The places in the list of all calls keep the order where several methods are asked for.
+        asked = dict.fromkeys(methods)
+        found = [item for method in asked for item in self._method_calls.get(method, ())]
+        if len(asked) > 1:
+            found.sort(key=lambda item: item[0])
+        for _, call in found:
             func = call.func
-            if isinstance(func, ast.Attribute) and func.attr in methods and self.names.qualified(func) is None:
+            if isinstance(func, ast.Attribute) and self.names.qualified(func) is None:
                 yield call, func.value
 
     # ---------------------------------------------------------------- values and places

@@ -23,6 +23,8 @@ class Deferrals:
     def __init__(self, index: SemanticIndex) -> None:
         self._index = index
         self._effects = Effects(index)
+        self._last_seen: dict[tuple[ast.AST, ast.stmt], bool | None] = {}
+        self._places: dict[ast.AST, list[ast.stmt]] = {}
 
     # ---------------------------------------------------------------- where reads stand
 
@@ -43,19 +45,16 @@ class Deferrals:
         if function is not None and self._index.regions.is_gated(function):
             return depth < _DEPTH and self._calls_are_behind(function, loop, depth)
         fresh = True
-        places = [] if loop.boundaries else self._index.turns.boundary_places(loop)
+        places = self._boundary_places(loop)
         if self._passes_boundary(node, loop, places):
             return True
         child = tree.statement_of(node)
         while True:
-            suite = tree.suite_of(child)
-            at = suite.index(child)
-            for statement in reversed(suite[:at]):
-                if statement in places or self._passes_boundary(statement, loop, places):
-                    return True
-                if self._trains(statement, loop) or self._index.regions.runs_module(statement):
-                    fresh = False
-                    break
+            passed = self._passes_in_front(child, loop, places)
+            if passed:
+                return True
+            if passed is False:
+                fresh = False
             holder = tree.parents[child]
             while isinstance(holder, ast.ExceptHandler | ast.match_case):
                 holder = tree.parents[holder]
@@ -68,6 +67,37 @@ class Deferrals:
             if not isinstance(holder, ast.stmt):
                 return False
             child = holder
+
+    def _boundary_places(self, loop: Step) -> list[ast.stmt]:
+        if loop.node not in self._places:
+            self._places[loop.node] = [] if loop.boundaries else self._index.turns.boundary_places(loop)
+        return self._places[loop.node]
+
+    def _passes_in_front(self, statement: ast.stmt, loop: Step, places: list[ast.stmt]) -> bool | None:
+        """What came last in front of a statement, in its block: the boundary (True), work of the step (False), neither.
+
+        Every statement of the block is looked at once, however many stand behind it and ask.
+        """
+        suite = self._index.tree.suite_of(statement)
+        first = at = self._index.tree.position_of(statement)
+        found: bool | None = None
+        while at > 0 and (loop.node, suite[at]) not in self._last_seen:
+            found = self._passes_or_works(suite[at - 1], loop, places)
+            if found is not None:
+                break
+            at -= 1
+        if found is None:
+            found = self._last_seen.get((loop.node, suite[at]))
+        for behind in suite[at : first + 1]:
+            self._last_seen[loop.node, behind] = found
+        return found
+
+    def _passes_or_works(self, statement: ast.stmt, loop: Step, places: list[ast.stmt]) -> bool | None:
+        if statement in places or self._passes_boundary(statement, loop, places):
+            return True
+        if self._trains(statement, loop) or self._index.regions.runs_module(statement):
+            return False
+        return None
 
     def _calls_are_behind(self, function: FunctionNode, loop: Step, depth: int) -> bool:
         calls = [call for call in self._index.definitions.calls_of(function) if self._index.step_loop_of(call) is loop]

@@ -66,6 +66,7 @@ class SyntaxTree:
         self.loops: list[LoopNode] = []
         self.fstrings: list[ast.JoinedStr] = []
         self._suites: dict[ast.AST, list[ast.stmt]] = {}
+        self._positions: dict[ast.AST, int] = {}
         self._walk()
 
     def _walk(self) -> None:
@@ -151,12 +152,18 @@ class SyntaxTree:
         for field in ("body", "orelse", "finalbody", "handlers", "cases"):
             block = getattr(holder, field, None)
             if isinstance(block, list):
-                for item in block:
+                for at, item in enumerate(block):
                     self._suites[item] = block
+                    self._positions[item] = at
         found = self._suites.get(statement)
         if found is not None:
             return found
         raise ValueError("statement without a suite")
+
+    def position_of(self, statement: ast.stmt) -> int:
+        """Which statement of its suite this is, counted from 0."""
+        self.suite_of(statement)
+        return self._positions[statement]
 
     def in_body(self, holder: ast.AST, child: ast.AST) -> bool:
         """Whether a direct child of a statement or definition stands in its ``body``, not in its header or ``else``."""

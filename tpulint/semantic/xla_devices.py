@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tpulint.semantic.names import Binding, Scope
 from tpulint.semantic.torch_facts import DEVICE_FACTORIES
-from tpulint.semantic.tree import FUNCTIONS
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode
 from tpulint.semantic.variables import says_device
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ class XlaDevices:
         self._names = index.names
         self._memo: dict[ast.expr, bool] = {}
         self._variables: dict[tuple[ast.AST, str], bool] = {}
+        self._device_names: dict[ast.AST, list[tuple[str, list[Binding]]]] = {}
+        self._taken_in_place: set[FunctionNode] | None = None
 
     # ---------------------------------------------------------------- values
 
@@ -104,7 +106,7 @@ class XlaDevices:
         while scope is not None:
             names = [
                 name
-                for name, bindings in self._names.variables_of(scope).items()
+                for name, bindings in self._device_variables(scope)
                 if self._is_readable(scope, name, bindings, node, scope is home)
             ]
             if names:
@@ -122,13 +124,35 @@ class XlaDevices:
         found = self._names.find(name, self._names.scope_of(node))
         if found is None or found[0] is not scope:
             return False
-        if not self._is_device_variable(scope, name, bindings):
-            return False
         values = [binding for binding in bindings if binding.kind != "delete"]
         if scope.is_module and not at_home:
             # A function runs after the module's own statements, as far as these are not behind a condition.
             return self._always_bound(values, self._tree.module)
         return self._bound_before(values, node)
+
+    def _device_variables(self, scope: Scope) -> list[tuple[str, list[Binding]]]:
+        """Variables of a scope that hold the XLA device: few of many, looked for once."""
+        if scope.node not in self._device_names:
+            self._device_names[scope.node] = [
+                (name, bindings)
+                for name, bindings in list(self._names.variables_of(scope).items())
+                if self._is_device_variable(scope, name, bindings)
+            ]
+        return self._device_names[scope.node]
+
+    @property
+    def taken_in_place(self) -> set[FunctionNode]:
+        """Functions that move things with ``.to(torch_xla.device())``."""
+        if self._taken_in_place is None:
+            holders = {
+                self._tree.function_of(call)
+                for call, _ in self._index.method_calls("to")
+                if call.args
+                and isinstance(call.args[0], ast.Call)
+                and self._names.qualified(call.args[0].func) in DEVICE_FACTORIES
+            }
+            self._taken_in_place = {function for function in holders if function is not None}
+        return self._taken_in_place
 
     def _is_device_variable(self, scope: Scope, name: str, bindings: list[Binding]) -> bool:
         """Whether a variable holds the XLA device on one way, and some device on every way."""
@@ -163,19 +187,20 @@ class XlaDevices:
                 and self._ends_before(statement, node)
                 and self._covers(statement, bindings)
             ):
-                suite = self._tree.suite_of(self._outermost_if(statement))
-                if any(self._tree.encloses(item, node) for item in suite):
+                outermost = self._outermost_if(statement)
+                beside = self._tree.child_towards(self._tree.parents[outermost], node)
+                if isinstance(beside, ast.stmt) and self._tree.suite_of(beside) is self._tree.suite_of(outermost):
                     return True
         return False
 
     def _always_bound(self, bindings: Sequence[Binding], module: ast.Module) -> bool:
         for binding in bindings:
-            if binding.statement in module.body:
+            if self._tree.parents.get(binding.statement) is module:
                 return True
             statement = self._tree.parents.get(binding.statement)
             if (
                 isinstance(statement, ast.If)
-                and self._outermost_if(statement) in module.body
+                and self._tree.parents.get(self._outermost_if(statement)) is module
                 and self._covers(statement, bindings)
             ):
                 return True
