@@ -975,3 +975,23 @@ def test_runtime_call_beside_a_plain_choice_is_no_doubt() -> None:
     """Nothing was skipped without a GPU, so nothing runs that did not run before."""
     text = 'import torch\n\nd = torch.device("cuda")\nx = torch.zeros(3).to(d)\ntorch.cuda.mem_get_info()\n'
     assert "d = torch_xla.device()" in port(text, unsafe=False).text
+
+
+
+def test_device_named_to_ask_about_a_gpu_behind_an_early_return() -> None:
+    stays(
+        """
+        import torch
+        from torch import nn
+
+
+        class Attend(nn.Module):
+            def __init__(self, flash=False):
+                super().__init__()
+                self.config = None
+                if not torch.cuda.is_available() or not flash:
+                    return
+                properties = torch.cuda.get_device_properties(torch.device("cuda"))
+                self.config = properties.major
+        """
+    )

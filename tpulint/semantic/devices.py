@@ -103,7 +103,9 @@ class Devices:
         return any(self._index.method_calls("cuda")) or any(self._index.references("torch.cuda.FloatTensor"))
 
     def _counts(self, node: ast.expr) -> bool:
-        return self._stands_in_text(node) and not self.is_for_cuda(node) and not self.flow.is_outside(node)
+        if self.is_for_cuda(node) or self.flow.is_outside(node) or self.features.is_asked_about(node):
+            return False
+        return self._stands_in_text(node)
 
     def is_for_cuda(self, node: ast.AST) -> bool:
         """Whether the node stands in a branch that runs on CUDA only, of a file that has a branch for XLA too, or in
