@@ -519,7 +519,7 @@ def test_comparison_with_a_device_of_unknown_origin_stays() -> None:
     )
 
 
-def test_comparison_that_opens_what_only_cuda_has_stays() -> None:
+def test_comparison_that_opens_what_only_cuda_has_goes_with_it() -> None:
     becomes(
         """
         import torch
@@ -529,6 +529,9 @@ def test_comparison_that_opens_what_only_cuda_has_stays() -> None:
         optimizer = torch.optim.AdamW(model.parameters(), fused=device.type == "cuda")
         if device.type == "cuda":
             model = torch.nn.DataParallel(model)
+        if device.type == "cuda":
+            # which one
+            print(torch.cuda.get_device_properties(device))
         if device.type == "cuda":
             print(torch.cuda.get_device_properties(device))
         """,
@@ -540,8 +543,7 @@ def test_comparison_that_opens_what_only_cuda_has_stays() -> None:
         model = torch.nn.Linear(2, 2).to(device)
         optimizer = torch.optim.AdamW(model.parameters(), fused=device.type == "cuda")
         if device.type == "cuda":
-            model = torch.nn.DataParallel(model)
-        if device.type == "cuda":
+            # which one
             print(torch.cuda.get_device_properties(device))
         """,
     )
