@@ -88,7 +88,7 @@ class Devices:
         """Find the sites that stand outside of these spans."""
         self.flow = DeviceFlow(self._index, outside)
         self.indices = DeviceIndices(self._index, self.flow)
-        self.false_comparisons: list[ast.Compare] = []
+        self.false_comparisons: list[ast.expr] = []
         """Comparisons with CUDA's name above nothing but code for CUDA: false once the device is another."""
         # In a file with several backends the question is what keeps CUDA's branch apart.
         questions = [] if self._knows_xla else self._questions()
