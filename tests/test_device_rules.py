@@ -941,6 +941,8 @@ def test_lines_beside_new_ones_keep_their_ends() -> None:
     text = 'import torch\r\nd = torch.device("cuda")\nprint(d)\r\n'
     result = lint(SourceFile.from_text(text), Settings(fix=True, select=("TPU001",)), CATALOGUE)
     assert result.text == 'import torch\r\nimport torch_xla\r\nd = torch.device("xla")\nprint(d)\r\n'
+
+
 # -------------------------------------------------------------------- a choice without conditions
 
 
@@ -979,7 +981,6 @@ def test_runtime_call_beside_a_plain_choice_is_no_doubt() -> None:
     assert "d = torch_xla.device()" in port(text, unsafe=False).text
 
 
-
 def test_device_named_to_ask_about_a_gpu_behind_an_early_return() -> None:
     stays(
         """
@@ -996,4 +997,32 @@ def test_device_named_to_ask_about_a_gpu_behind_an_early_return() -> None:
                 properties = torch.cuda.get_device_properties(torch.device("cuda"))
                 self.config = properties.major
         """
+    )
+
+
+def test_device_is_taken_in_front_of_its_first_use_whatever_is_imported_below() -> None:
+    becomes(
+        """
+        import torch
+        from models import Net
+
+        model = Net()
+        model.cuda()
+        import matplotlib.pyplot as plt
+
+        plt.plot(model(torch.randn(2).cuda()).tolist())
+        """,
+        """
+        import torch
+        import torch_xla
+        from models import Net
+
+        device = torch_xla.device()
+
+        model = Net()
+        model.to(device)
+        import matplotlib.pyplot as plt
+
+        plt.plot(model(torch.randn(2).to(device)).tolist())
+        """,
     )

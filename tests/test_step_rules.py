@@ -871,3 +871,36 @@ def test_methods_with_step_in_their_name_that_update_nothing() -> None:
                 schedule.step_count()
         """
     )
+
+
+def test_flag_stands_below_the_import_of_torch_further_down() -> None:
+    becomes(
+        """
+        import os
+        os.environ["CUDA_VISIBLE_DEVICES"] = "0"
+        import torch
+        from models import Net
+
+        model = Net()
+        optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+
+        if torch.cuda.is_available():
+            model.cuda()
+        """,
+        """
+        import os
+        os.environ["CUDA_VISIBLE_DEVICES"] = "0"
+        import torch
+        from models import Net
+
+        torch.__future__.set_swap_module_params_on_conversion(True)
+
+        model = Net()
+        optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+
+        if torch.cuda.is_available():
+            model.cuda()
+        """,
+        unsafe=True,
+        select=("TPU303",),
+    )

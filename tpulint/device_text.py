@@ -83,11 +83,13 @@ def _does_work(index: SemanticIndex, statement: ast.stmt) -> bool:
 
 
 def _last_import(index: SemanticIndex) -> ast.stmt | None:
-    """The last import in front of all definitions and loops."""
+    """The last import in front of all definitions and loops, and of what may want the device already."""
     found: ast.stmt | None = None
     for statement in index.tree.module.body:
         if isinstance(statement, ast.Import | ast.ImportFrom):
             found = statement
         elif not isinstance(statement, ast.Expr | ast.Assign | ast.AnnAssign | ast.Try | ast.If):
+            break
+        elif found is not None and _does_work(index, statement):
             break
     return found
