@@ -519,7 +519,7 @@ def test_comparison_with_a_device_of_unknown_origin_stays() -> None:
     )
 
 
-def test_comparison_that_opens_what_only_cuda_has_stays() -> None:
+def test_comparison_that_opens_what_only_cuda_has_goes_with_it() -> None:
     becomes(
         """
         import torch
@@ -529,6 +529,9 @@ def test_comparison_that_opens_what_only_cuda_has_stays() -> None:
         optimizer = torch.optim.AdamW(model.parameters(), fused=device.type == "cuda")
         if device.type == "cuda":
             model = torch.nn.DataParallel(model)
+        if device.type == "cuda":
+            # which one
+            print(torch.cuda.get_device_properties(device))
         if device.type == "cuda":
             print(torch.cuda.get_device_properties(device))
         """,
@@ -540,8 +543,7 @@ def test_comparison_that_opens_what_only_cuda_has_stays() -> None:
         model = torch.nn.Linear(2, 2).to(device)
         optimizer = torch.optim.AdamW(model.parameters(), fused=device.type == "cuda")
         if device.type == "cuda":
-            model = torch.nn.DataParallel(model)
-        if device.type == "cuda":
+            # which one
             print(torch.cuda.get_device_properties(device))
         """,
     )
@@ -970,3 +972,50 @@ def test_runtime_call_beside_a_plain_choice_is_no_doubt() -> None:
     """Nothing was skipped without a GPU, so nothing runs that did not run before."""
     text = 'import torch\n\nd = torch.device("cuda")\nx = torch.zeros(3).to(d)\ntorch.cuda.mem_get_info()\n'
     assert "d = torch_xla.device()" in port(text, unsafe=False).text
+
+
+def test_device_named_to_ask_about_a_gpu_behind_an_early_return() -> None:
+    stays(
+        """
+        import torch
+        from torch import nn
+
+
+        class Attend(nn.Module):
+            def __init__(self, flash=False):
+                super().__init__()
+                self.config = None
+                if not torch.cuda.is_available() or not flash:
+                    return
+                properties = torch.cuda.get_device_properties(torch.device("cuda"))
+                self.config = properties.major
+        """
+    )
+
+
+def test_device_is_taken_in_front_of_its_first_use_whatever_is_imported_below() -> None:
+    becomes(
+        """
+        import torch
+        from models import Net
+
+        model = Net()
+        model.cuda()
+        import matplotlib.pyplot as plt
+
+        plt.plot(model(torch.randn(2).cuda()).tolist())
+        """,
+        """
+        import torch
+        import torch_xla
+        from models import Net
+
+        device = torch_xla.device()
+
+        model = Net()
+        model.to(device)
+        import matplotlib.pyplot as plt
+
+        plt.plot(model(torch.randn(2).to(device)).tolist())
+        """,
+    )

@@ -786,3 +786,121 @@ def test_optimizer_of_apex_sets_no_boundary() -> None:
         """
     step = "            optimizer.step()\n"
     becomes(before, before.replace(step, step + "            torch_xla.sync()\n"))
+
+
+def test_optimizer_whose_place_is_kept_with_none() -> None:
+    becomes(
+        """
+        import torch
+
+
+        class Trainer:
+            def __init__(self, model):
+                self.optimizer = None
+                self.model = model.to("cuda")
+
+            def run(self, batches):
+                self.optimizer = self.model.configure_optimizers()
+                for x, y in batches:
+                    _, self.loss = self.model(x.to("cuda"), y.to("cuda"))
+                    self.model.zero_grad(set_to_none=True)
+                    self.loss.backward()
+                    self.optimizer.step()
+                    self.report()
+        """,
+        """
+        import torch
+        import torch_xla
+
+
+        class Trainer:
+            def __init__(self, model):
+                self.optimizer = None
+                self.model = model.to("cuda")
+
+            def run(self, batches):
+                self.optimizer = self.model.configure_optimizers()
+                for x, y in batches:
+                    _, self.loss = self.model(x.to("cuda"), y.to("cuda"))
+                    self.model.zero_grad(set_to_none=True)
+                    self.loss.backward()
+                    self.optimizer.step()
+                    torch_xla.sync()
+                    self.report()
+        """,
+        unsafe=True,
+    )
+
+
+def test_update_by_a_wrapper_around_the_optimizer() -> None:
+    becomes(
+        """
+        import torch.nn.functional as F
+
+
+        def train_epoch(model, batches, optimizer, device):
+            for x, y in batches:
+                optimizer.zero_grad()
+                loss = F.cross_entropy(model(x.to(device)), y.to(device))
+                loss.backward()
+                optimizer.step_and_update_lr()
+        """,
+        """
+        import torch.nn.functional as F
+        import torch_xla
+
+
+        def train_epoch(model, batches, optimizer, device):
+            for x, y in batches:
+                optimizer.zero_grad()
+                loss = F.cross_entropy(model(x.to(device)), y.to(device))
+                loss.backward()
+                optimizer.step_and_update_lr()
+                torch_xla.sync()
+        """,
+        unsafe=True,
+    )
+
+
+def test_methods_with_step_in_their_name_that_update_nothing() -> None:
+    stays(
+        """
+        def train_epoch(model, batches, schedule, device):
+            for x in batches:
+                model(x.to(device)).sum().backward()
+                schedule.step_count()
+        """
+    )
+
+
+def test_flag_stands_below_the_import_of_torch_further_down() -> None:
+    becomes(
+        """
+        import os
+        os.environ["CUDA_VISIBLE_DEVICES"] = "0"
+        import torch
+        from models import Net
+
+        model = Net()
+        optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+
+        if torch.cuda.is_available():
+            model.cuda()
+        """,
+        """
+        import os
+        os.environ["CUDA_VISIBLE_DEVICES"] = "0"
+        import torch
+        from models import Net
+
+        torch.__future__.set_swap_module_params_on_conversion(True)
+
+        model = Net()
+        optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+
+        if torch.cuda.is_available():
+            model.cuda()
+        """,
+        unsafe=True,
+        select=("TPU303",),
+    )

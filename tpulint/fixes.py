@@ -279,14 +279,22 @@ class FixBuilder:
                 self.replace(Span(tree.start(items[0]), tree.end(items[-1])), "")
 
     def insert_below_imports(self, text: str) -> None:
-        """Put one or more statements below the imports at the top of the module, set off by blank lines."""
+        """Put one or more statements below the imports at the top of the module, set off by blank lines.
+
+        What they begin with may be imported further down, as torch is below `os.environ[...] = ...`: then they stand
+        below the imports there.
+        """
         index, source = self._index, self._index.source
+        name = re.match(r"\w*", text)
+        needed = index.names.bindings_in(index.names.module, name.group() if name else "")
+        behind = min((index.tree.start(binding.statement) for binding in needed if binding.statement), default=0)
         last: ast.stmt | None = None
         for number, statement in enumerate(index.tree.module.body):
             is_docstring = number == 0 and isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
-            if not is_docstring and not _only_imports(statement):
+            if is_docstring or _only_imports(statement):
+                last = statement
+            elif index.tree.start(statement) > behind:
                 break
-            last = statement
         if last is None:
             body = index.tree.module.body
             self.insert(self._line_start(index.tree.start(body[0])) if body else 0, f"{text}\n\n")

@@ -120,6 +120,8 @@ class CudaFeatures:
     def places(self, code: ast.AST) -> bool:
         """Whether code moves something, names a device or makes tensors of CUDA."""
         for node in (code, *self._tree.inside(code)):
+            if self.is_asked_about(node):
+                continue
             if (
                 isinstance(node, ast.Constant)
                 and isinstance(node.value, str)
@@ -130,6 +132,19 @@ class CudaFeatures:
                 return True
             if isinstance(node, ast.Attribute) and (self._index.qualified_name(node) or "").endswith(_PLACING):
                 return True
+        return False
+
+    def is_asked_about(self, node: ast.AST) -> bool:
+        """Whether a device is only named to ask what CUDA alone can tell: ``get_device_properties("cuda")``."""
+        if not isinstance(node, ast.expr):
+            return False
+        asked = self._references(CUDA_ONLY_NAMES)
+        child: ast.AST = node
+        while asked and isinstance(child, ast.expr):
+            parent = self._tree.parents[child]
+            if isinstance(parent, ast.Call) and child is not parent.func and parent.func in asked:
+                return True
+            child = parent
         return False
 
     def root(self, node: ast.expr) -> ast.expr:

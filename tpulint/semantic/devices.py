@@ -88,6 +88,8 @@ class Devices:
         """Find the sites that stand outside of these spans."""
         self.flow = DeviceFlow(self._index, outside)
         self.indices = DeviceIndices(self._index, self.flow)
+        self.false_comparisons: list[ast.expr] = []
+        """Comparisons with CUDA's name above nothing but code for CUDA: false once the device is another."""
         # In a file with several backends the question is what keeps CUDA's branch apart.
         questions = [] if self._knows_xla else self._questions()
         sites = [*questions, *self._names(), *self._acquisitions(), *self._numbers(), *self._generators()]
@@ -103,7 +105,9 @@ class Devices:
         return any(self._index.method_calls("cuda")) or any(self._index.references("torch.cuda.FloatTensor"))
 
     def _counts(self, node: ast.expr) -> bool:
-        return self._stands_in_text(node) and not self.is_for_cuda(node) and not self.flow.is_outside(node)
+        if self.is_for_cuda(node) or self.flow.is_outside(node) or self.features.is_asked_about(node):
+            return False
+        return self._stands_in_text(node)
 
     def is_for_cuda(self, node: ast.AST) -> bool:
         """Whether the node stands in a branch that runs on CUDA only, of a file that has a branch for XLA too, or in
@@ -209,9 +213,23 @@ class Devices:
             if place.kind == "comparison":
                 if self._compares_device(node, place.node) and self._is_worth_renaming(place.node):
                     yield Site(node, Role.COMPARISON, number=number, certain=False)
+                elif isinstance(place.node, ast.Compare) and self._guards_dead_code(place.node):
+                    self.false_comparisons.append(place.node)
             elif flow.is_device_place(place) and not self._is_call_to(place.node, "torch.device", "torch.Generator"):
                 certain = place.kind == "device" or self._is_seen_as_device(place)
                 yield Site(node, Role.NAME, number=number, certain=certain)
+
+    def _guards_dead_code(self, comparison: ast.Compare) -> bool:
+        """``if device == "cuda":`` above nothing but what CUDA alone has, and no comment that would go with it."""
+        statement = self._tree.parents[comparison]
+        return (
+            isinstance(comparison.ops[0], ast.Eq)
+            and isinstance(statement, ast.If)
+            and statement.test is comparison
+            and self._compares_device(comparison.comparators[0], comparison)
+            and self.features.holds_only_cuda(statement.body)
+            and "#" not in self._tree.text(statement)
+        )
 
     def _is_worth_renaming(self, comparison: ast.AST | None) -> bool:
         skips = isinstance(comparison, ast.expr) and self.questions.skips_test(self.features.root(comparison))

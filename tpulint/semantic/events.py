@@ -213,6 +213,8 @@ class EventMap:
                 self._events(call).updates.append(call)
             elif self._may_be_update(call, func):
                 self._events(call).candidates.append(call)
+        elif isinstance(func, ast.Attribute) and "step" in func.attr and self._is_wrapped_update(call, func):
+            self._events(call).candidates.append(call)
 
     def _events(self, node: ast.AST) -> Events:
         """Events of the code that runs a node."""
@@ -251,6 +253,11 @@ class EventMap:
             root = root.value if isinstance(root, ast.Subscript) else root.func
         last = root.attr if isinstance(root, ast.Attribute) else root.id if isinstance(root, ast.Name) else "self"
         return _NO_OPTIMIZER.search(last) is None
+
+    def _is_wrapped_update(self, call: ast.Call, func: ast.Attribute) -> bool:
+        """``optimizer.step_and_update_lr()``: a method of a wrapper around an optimizer, which clears gradients too."""
+        cleared = (self._tree.function_of(call), ast.dump(func.value)) in self._cleared
+        return cleared and self._kinds.value(func.value).kind in (Kind.UNKNOWN, Kind.OPTIMIZER)
 
     def _manual_update(self, gradient: ast.Attribute) -> ast.stmt | None:
         """The statement that changes ``p`` in place by ``p.grad``, if this is the gradient in it."""

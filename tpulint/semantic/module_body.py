@@ -49,13 +49,15 @@ class ModuleBody:
 
     @property
     def last_import(self) -> ast.stmt | None:
-        """The last import in front of all definitions and loops."""
+        """The last import in front of all definitions and loops, and of what may want the device already."""
         if self._last_import is None:
             found: ast.stmt | None = None
             for statement in self._index.tree.module.body:
                 if isinstance(statement, ast.Import | ast.ImportFrom):
                     found = statement
                 elif not isinstance(statement, ast.Expr | ast.Assign | ast.AnnAssign | ast.Try | ast.If):
+                    break
+                elif found is not None and self._does_work(statement):
                     break
             self._last_import = (found,)
         return self._last_import[0]

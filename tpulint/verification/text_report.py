@@ -128,4 +128,3 @@ def _place(line: Line) -> str:
 
 def _some(part: int, whole: int) -> str:
     return "all" if part == whole else "none" if not part else f"{part} of {whole}"
-

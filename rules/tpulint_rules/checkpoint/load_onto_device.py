@@ -100,19 +100,26 @@ def _loaded_to_host(ctx: FileContext, call: ast.Call, place: ast.expr) -> FixBui
 
 
 def _made_for(ctx: FileContext, place: ast.expr) -> ast.stmt | None:
-    """The statement that makes a dictionary or lambda which nothing but the load reads."""
+    """The statement that makes a dictionary, lambda or name of a GPU which nothing but the load reads."""
     bindings = ctx.index.names.bindings(place) if isinstance(place, ast.Name) else []
     if len(bindings) != 1 or bindings[0].kind != "assign" or not isinstance(place, ast.Name):
         return None
     statement, value = bindings[0].statement, bindings[0].value
     if not isinstance(statement, ast.Assign) or len(statement.targets) != 1 or bindings[0].path:
         return None
-    if not isinstance(value, ast.Dict | ast.Lambda) or len(_loads(ctx, place)) != 1:
+    if value is None or len(_loads(ctx, place)) != 1:
         return None
-    calls_something = isinstance(value, ast.Dict) and any(
-        isinstance(node, ast.Call | ast.NamedExpr) for node in ctx.index.tree.inside(value)
+    if not isinstance(value, ast.Dict | ast.Lambda) and ctx.index.devices.flow.cuda_index(value) is None:
+        return None
+    calls_something = not isinstance(value, ast.Lambda) and any(
+        isinstance(node, ast.Call | ast.NamedExpr) and not _formats(node) for node in ctx.index.tree.inside(value)
     )
     return None if calls_something else statement
+
+
+def _formats(node: ast.AST) -> bool:
+    """``"cuda:{}".format(rank)``"""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "format"
 
 
 def _loads(ctx: FileContext, name: ast.Name) -> list[ast.Name]:

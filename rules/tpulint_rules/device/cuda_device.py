@@ -69,7 +69,8 @@ def _message(ctx: FileContext, site: Site, consequence: str) -> str:
 def _choose_xla(ctx: FileContext, devices: Devices) -> Fix | None:
     fix = ctx.fix("Choose the XLA device", Applicability.SAFE, _REASON, Scope.MODULE)
     answers = {site.node: site.answer for site in devices.sites if site.role is Role.QUESTION}
-    folding = fix.fold({**answers, **_answered_flags(ctx, devices, answers)})
+    never = dict.fromkeys(devices.false_comparisons, False) if not ctx.portable else {}
+    folding = fix.fold({**never, **answers, **_answered_flags(ctx, devices, answers)})
     for site in devices.sites:
         node = site.node
         if site.role is Role.QUESTION or folding.drops(node):
