@@ -55,9 +55,9 @@ class ModuleBody:
             for statement in self._index.tree.module.body:
                 if isinstance(statement, ast.Import | ast.ImportFrom):
                     found = statement
-                elif not isinstance(statement, ast.Expr | ast.Assign | ast.AnnAssign | ast.Try | ast.If):
-                    break
-                elif found is not None and self._does_work(statement):
+                    continue
+                plain = isinstance(statement, ast.Expr | ast.Assign | ast.AnnAssign | ast.Try | ast.If)
+                if not plain or (found and self._does_work(statement)):
                     break
             self._last_import = (found,)
         return self._last_import[0]
