@@ -936,6 +936,14 @@ def test_question_in_a_file_that_serves_others_is_a_warning(ending: str, severit
     assert question.severity is severity
 
 
+@pytest.mark.parametrize("mixed", ["\r\n", "\r"], ids=["windows", "classic"])
+def test_lines_beside_new_ones_keep_their_ends(mixed: str) -> None:
+    """Mixed newlines: the line above an inserted import ends as before."""
+    text = f'import torch{mixed}d = torch.device("cuda")\nprint(d)\n'
+    result = lint(SourceFile.from_text(text), Settings(fix=True, select=("TPU001",)), CATALOGUE)
+    assert result.text == f'import torch{mixed}import torch_xla\nd = torch.device("xla")\nprint(d)\n'
+
+
 # -------------------------------------------------------------------- a choice without conditions
 
 

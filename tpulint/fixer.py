@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
@@ -14,6 +15,7 @@ from tpulint.semantic import SemanticIndex
 from tpulint.source import InvalidSyntax, SourceFile
 
 ROUND_LIMIT = 25
+_NEWLINE = re.compile(r"\r\n|\r|\n")
 
 
 class BrokenFix(Exception):
@@ -93,13 +95,24 @@ def apply(index: SemanticIndex, fixes: Sequence[Fix]) -> str:
 
 
 def apply_edits(text: str, edits: Sequence[Edit], first: Edit | None = None) -> str:
-    """The text with these disjoint edits; at one offset ``first`` stands in front of other insertions."""
+    """The text with these disjoint edits; at one offset ``first`` stands in front of other insertions.
+
+    Lines put in at the end of a line leave it its own newline, also where newlines are mixed.
+    """
     parts: list[str] = []
     at = 0
-    for edit in sorted(edits, key=lambda e: (e.span.start, e.span.end, e is not first)):
-        parts.append(text[at : edit.span.start])
-        parts.append(edit.text)
-        at = max(at, edit.span.end)
+    ordered = sorted(edits, key=lambda e: (e.span.start, e.span.end, e is not first))
+    for number, edit in enumerate(ordered):
+        start, end = edit.span
+        parts.append(text[at:start])
+        at = max(at, end)
+        following = ordered[number + 1].span.start if number + 1 < len(ordered) else len(text)
+        given, own = (_NEWLINE.match(edit.text), _NEWLINE.match(text, start)) if start == end else (None, None)
+        if given and own and given.group() != own.group() and own.end() <= following:
+            parts += (own.group(), edit.text[given.end() :], given.group())
+            at = own.end()
+        else:
+            parts.append(edit.text)
     parts.append(text[at:])
     return "".join(parts)
 
