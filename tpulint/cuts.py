@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from tpulint.model import Span
@@ -26,6 +29,7 @@ class Cuts:
         """Conditions and branches that go with the statement around them."""
         self.changes: list[tuple[Span, str]] = []
         """What becomes of those statements, and of the indentation of what is left of them."""
+        self._gone: tuple[tuple[int, int, int], Cover] | None = None
 
     def cut(self, start: int, end: int) -> None:
         """Take out a span."""
@@ -33,7 +37,10 @@ class Cuts:
 
     def drops(self, span: Span) -> bool:
         """Whether a span lies in text that goes."""
-        return any(_within(span, gone) for gone in (*self.spans, *self.dropped, *map(self._index.span, self.deleted)))
+        state = (len(self.spans), len(self.dropped), len(self.deleted))
+        if self._gone is None or self._gone[0] != state:
+            self._gone = (state, Cover((*self.spans, *self.dropped, *map(self._index.span, self.deleted))))
+        return self._gone[1].holds(span)
 
     def write(self, fix: FixBuilder) -> None:
         """Add the edits to a fix."""
@@ -43,13 +50,15 @@ class Cuts:
         outermost = self._outermost()
         for span in outermost:
             fix.replace(span, "")
+        replaced = Cover(span for span, _ in self.replacements)
         for span, text in dict.fromkeys(self.replacements):
-            wider = any(other != span and _within(span, other) for other, _ in self.replacements)
-            if not wider and not self.drops(span):
+            if not replaced.holds_with_more(span) and not self.drops(span):
                 fix.replace(span, text)
+        cut = Cover((*outermost, *self.dropped))
+        deleted = set(self.deleted)
         for statement in dict.fromkeys(self.deleted):
-            gone = any(_within(self._index.span(statement), span) for span in (*outermost, *self.dropped))
-            if not gone and not self._goes_with_other(statement):
+            with_other = any(ancestor in deleted for ancestor in self._index.tree.ancestors(statement))
+            if not with_other and not cut.holds(self._index.span(statement)):
                 fix.delete(statement, self._indent_of(statement))
         text = self._index.source.text
         for span, new in self.changes:
@@ -59,12 +68,11 @@ class Cuts:
 
     def _outermost(self) -> list[Span]:
         """Cuts that are no part of a wider edit; those that overlap at a border become one."""
-        edits = [*self.spans, *(span for span, _ in self.replacements), *map(self._index.span, self.deleted)]
+        edits = Cover((*self.spans, *(span for span, _ in self.replacements), *map(self._index.span, self.deleted)))
+        dropped = Cover(self.dropped)
         merged: list[Span] = []
         for span in sorted(dict.fromkeys(self.spans)):
-            if any(other != span and _within(span, other) for other in edits) or any(
-                _within(span, other) for other in self.dropped
-            ):
+            if edits.holds_with_more(span) or dropped.holds(span):
                 continue
             if merged and span.start < merged[-1].end:
                 merged[-1] = Span(merged[-1].start, max(merged[-1].end, span.end))
@@ -81,9 +89,22 @@ class Cuts:
                 return source.text[row_start : span.start] + new + source.text[span.end : start]
         return None
 
-    def _goes_with_other(self, statement: ast.stmt) -> bool:
-        return any(other is not statement and self._index.tree.encloses(other, statement) for other in self.deleted)
 
+class Cover:
+    """Spans that may overlap, asked whether one of them holds another span."""
 
-def _within(inner: Span, outer: Span) -> bool:
-    return outer.start <= inner.start and inner.end <= outer.end
+    def __init__(self, spans: Iterable[Span]) -> None:
+        ordered = sorted(spans)
+        self._starts = [span.start for span in ordered]
+        self._furthest = list(accumulate((span.end for span in ordered), max))
+        """The largest end of the spans up to each one."""
+
+    def holds(self, span: Span) -> bool:
+        """Whether one of the spans holds this one, or is equal to it."""
+        at = bisect_right(self._starts, span.start)
+        return at > 0 and self._furthest[at - 1] >= span.end
+
+    def holds_with_more(self, span: Span) -> bool:
+        """Whether one of the spans holds this one and is wider."""
+        at, equal = bisect_left(self._starts, span.start), bisect_right(self._starts, span.start)
+        return (at > 0 and self._furthest[at - 1] >= span.end) or (equal > 0 and self._furthest[equal - 1] > span.end)

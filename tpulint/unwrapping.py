@@ -47,11 +47,12 @@ class Unwrapping:
         cuts, tree = self._cuts, self._index.tree
         emptied = [head for head in self._heads if self._goes(head)]
         cuts.deleted += emptied
+        heads = set(self._heads)
         left = [head for head in self._heads if head not in emptied]
         if any(head in self._ends for head in emptied):
             cuts.possible = False
         for head in left:
-            if any(tree.encloses(other, head) for other in self._heads if other is not head):
+            if any(ancestor in heads for ancestor in tree.ancestors(head)):
                 continue  # goes, or changes, with the other
             from tpulint.restructuring import unwrap
 

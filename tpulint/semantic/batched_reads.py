@@ -150,7 +150,7 @@ class BatchedReads:
             loop = index.tree.loop_of(statement)
             bound = [b for b in index.names.bindings(target) if loop is None or index.tree.encloses(loop, b.node)]
             begin, end = index.span(boundary).end, index.span(statement).start
-            early = [n for n in index.tree.names if n.id == target.id and begin <= index.span(n).start < end]
+            early = [n for n in index.tree.names_called(target.id) if begin <= index.span(n).start < end]
             if len(bound) == 1 and not early:
                 found[statement] = read.tensor
         return found

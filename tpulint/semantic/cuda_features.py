@@ -61,8 +61,8 @@ class CudaFeatures:
         names = self._index.names
         home = names.find(target.id, names.scope_of(target))
         return [
-            name for name in self._tree.names
-            if name.id == target.id and isinstance(name.ctx, ast.Load)
+            name for name in self._tree.names_called(target.id)
+            if isinstance(name.ctx, ast.Load)
             and names.find(name.id, names.scope_of(name)) == home
         ]  # fmt: skip
 

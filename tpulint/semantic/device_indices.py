@@ -93,13 +93,8 @@ class DeviceIndices:
         """Values given to ``owner.attribute`` in the file."""
         tree = self._index.tree
         values: list[ast.expr] = []
-        for node in tree.attributes:
-            if (
-                node.attr == attribute
-                and isinstance(node.ctx, ast.Store)
-                and isinstance(node.value, ast.Name)
-                and node.value.id == owner
-            ):
+        for node in tree.attributes_called(attribute):
+            if isinstance(node.ctx, ast.Store) and isinstance(node.value, ast.Name) and node.value.id == owner:
                 statement = tree.parents[node]
                 values.append(statement.value if isinstance(statement, ast.Assign) else node)
         return values

@@ -8,7 +8,7 @@ from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.events import EventMap
 from tpulint.semantic.kinds import Kind, Kinds
 from tpulint.semantic.names import Names
-from tpulint.semantic.tree import FUNCTIONS, LoopNode, SyntaxTree
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode, LoopNode, SyntaxTree
 
 _RUNNING_METHODS = ("generate", "forward", "encode", "decode")
 
@@ -21,7 +21,7 @@ class Evaluation:
         self._names = names
         self._kinds = kinds
         self._events = events
-        self._switches: list[ast.Call] | None = None
+        self._switches: dict[FunctionNode | None, list[ast.Call]] | None = None
 
     def loops(self, candidates: list[LoopNode], step_loops: frozenset[LoopNode]) -> list[LoopNode]:
         """The innermost of these loops that evaluate: under ``no_grad`` or behind ``eval()``, no backward pass."""
@@ -81,16 +81,17 @@ class Evaluation:
     def _is_behind_eval(self, loop: LoopNode) -> bool:
         """Whether ``eval()``, not ``train()``, is the last switch of a module in front of a loop, in its function."""
         if self._switches is None:
-            self._switches = [
-                call
-                for call in self._tree.calls
-                if isinstance(call.func, ast.Attribute) and call.func.attr in ("eval", "train")
-                if self._kinds.value(call.func.value).kind is Kind.MODULE
-            ]
+            self._switches = {}
+            for call in self._tree.calls:
+                func = call.func
+                if not isinstance(func, ast.Attribute) or func.attr not in ("eval", "train"):
+                    continue
+                if self._kinds.value(func.value).kind is Kind.MODULE:
+                    self._switches.setdefault(self._tree.function_of(call), []).append(call)
         begin, function = (loop.lineno, loop.col_offset), self._tree.function_of(loop)
         last = None
-        for call in self._switches:
-            if (call.lineno, call.col_offset) < begin and self._tree.function_of(call) is function:
+        for call in self._switches.get(function, ()):
+            if (call.lineno, call.col_offset) < begin:
                 last = call
         return last is not None and isinstance(last.func, ast.Attribute) and last.func.attr == "eval"
 

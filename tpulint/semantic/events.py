@@ -158,8 +158,8 @@ class EventMap:
                 self._cleared.add((self._tree.function_of(call), ast.dump(call.func.value)))
         for call in self._tree.calls:
             self._collect_call(call)
-        for attribute in self._tree.attributes:
-            if attribute.attr == "grad" and isinstance(attribute.ctx, ast.Load):
+        for attribute in self._tree.attributes_called("grad"):
+            if isinstance(attribute.ctx, ast.Load):
                 statement = self._manual_update(attribute)
                 if statement is not None:
                     manual = self._events(statement).manual_updates

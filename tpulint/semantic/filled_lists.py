@@ -133,7 +133,7 @@ class FilledLists:
         function = index.function_of(loop)
         return not any(
             end <= index.span(name).start < begin or index.function_of(name) is not function
-            for name in index.names.uses(found[0], target.id)
+            for name in index.names.loads(target.id, found[0])
         )
 
 

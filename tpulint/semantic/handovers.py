@@ -194,4 +194,4 @@ def _operands(test: ast.expr) -> list[ast.expr]:
 
 
 def _attribute_loads(index: SemanticIndex, attribute: str) -> list[ast.Attribute]:
-    return [node for node in index.tree.attributes if node.attr == attribute and isinstance(node.ctx, ast.Load)]
+    return [node for node in index.tree.attributes_called(attribute) if isinstance(node.ctx, ast.Load)]

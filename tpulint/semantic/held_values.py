@@ -69,7 +69,7 @@ class HeldValues:
         if any(b.kind == "augment" for b in found[1]):
             return None
         uses: list[ast.Name] = []
-        for name in index.names.uses(scope, target.id):
+        for name in index.names.loads(target.id, scope):
             if index.function_of(name) is not index.function_of(statement) or index.tree.lambda_of(name) is not None:
                 return None
             reaching = index.flow.reaching(name)

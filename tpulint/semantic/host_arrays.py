@@ -103,7 +103,7 @@ class HostArithmetic:
         if not isinstance(statement, ast.AugAssign) or not isinstance(statement.target, ast.Name):
             return False
         found = index.names.find(statement.target.id, index.names.scope_of(statement.target))
-        uses = [] if found is None else index.names.uses(found[0], statement.target.id)
+        uses = [] if found is None else index.names.loads(statement.target.id, found[0])
         return not any(isinstance(index.parent(use), ast.Attribute) for use in uses)
 
     def _variables(self, loop: LoopNode) -> dict[Binding, ast.expr]:
@@ -196,7 +196,7 @@ class _Arrays:
         if is_array is None:
             return False
         used = False
-        for use in index.names.uses(binding.scope, binding.name):
+        for use in index.names.loads(binding.name, binding.scope):
             reaching = index.flow.reaching(use)
             if binding not in reaching:
                 continue
@@ -238,7 +238,7 @@ class _Arrays:
         uses = [
             use
             for binding in self._variables
-            for use in index.names.uses(binding.scope, binding.name)
+            for use in index.names.loads(binding.name, binding.scope)
             if binding in index.flow.reaching(use)
         ]
         wholes = list(dict.fromkeys(self._whole(node) for node in (*copies, *uses)))

@@ -164,8 +164,8 @@ class Loaders:
         """What ``d.update(...)`` and ``d["key"] = ...`` add to a dictionary."""
         index = self._index
         scope = bindings[0].scope
-        for other in index.tree.names:
-            if other.id != name.id or other is name:
+        for other in index.tree.names_called(name.id):
+            if other is name:
                 continue
             found = index.names.find(other.id, index.names.scope_of(other))
             if found is None or found[0] is not scope:

@@ -134,7 +134,7 @@ class Masks:
             isinstance(other.ctx, ast.Store)
             and self._index.function_of(other) is function
             and self._index.text(other) == text
-            for other in self._index.tree.attributes
+            for other in self._index.tree.attributes_called(node.attr)
         )
 
     def _broadcast(self, nodes: list[ast.expr], depth: int) -> Shape | None:

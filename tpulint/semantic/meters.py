@@ -143,8 +143,8 @@ class Meters:
         """Whether the meter is printed in every step, which would read its sums there."""
         index = self._index
         text = index.text(meter)
-        for name in index.tree.names:
-            if name.id == text.partition(".")[0] and index.pace_of(name) in (Pace.STEP, Pace.EVALUATION):
+        for name in index.tree.names_called(text.partition(".")[0]):
+            if index.pace_of(name) in (Pace.STEP, Pace.EVALUATION):
                 if index.regions.gate_of(name) is not None:
                     continue
                 for ancestor in index.tree.ancestors(name):

@@ -66,6 +66,8 @@ class MixedPrecision:
         self._definitions = definitions
         self.autocasts: list[Autocast] = []
         self.scalers: list[Scaler] = []
+        declarations = (node for node in tree.binders if isinstance(node, ast.Global | ast.Nonlocal))
+        self._declared_elsewhere = {name for node in declarations for name in node.names}
         for call in tree.calls:
             name = names.qualified(call.func)
             callee, positional = call.func, call.args
@@ -92,18 +94,14 @@ class MixedPrecision:
             return Scaler(call, (), (), (), closed=False)
         if isinstance(target, ast.Name):
             bindings = self._names.bindings(target)
-            mentions: list[ast.expr] = [
-                node for node in self._tree.names if node.id == target.id and self._means(node, bindings)
-            ]
+            mentions: list[ast.expr] = [*self._mentions(target.id, bindings)]
             closed = not self._is_declared_elsewhere(target.id)
         else:
             owner = self._tree.class_of(target)
             bindings = self._names.attribute_bindings(owner, target.attr) if owner is not None else []
             # Any `.scaler` of the file may be this one: the type of what stands before the dot is not known.
             mentions = [
-                node
-                for node in self._tree.attributes
-                if node.attr == target.attr and self._names.qualified(node) is None
+                node for node in self._tree.attributes_called(target.attr) if self._names.qualified(node) is None
             ]
             closed = bool(bindings)
         statements = []
@@ -137,7 +135,7 @@ class MixedPrecision:
             if not self._are_all_uses(function, [call for call, _ in arguments]):
                 return uses, passages, False
             bindings = self._names.bindings_in(self._names.scope_of(parameter), parameter.arg)
-            inner = [node for node in self._tree.names if node.id == parameter.arg and self._means(node, bindings)]
+            inner = self._mentions(parameter.arg, bindings)
             more, further, followed = self._followed(inner, depth + 1)
             closed = closed and followed and len(bindings) == 1
             uses.extend(more)
@@ -173,9 +171,9 @@ class MixedPrecision:
             return False  # in `__all__`, or looked up by name
         mentions: list[ast.expr]
         if isinstance(self._tree.parents[function], ast.ClassDef):
-            mentions = [node for node in self._tree.attributes if node.attr == function.name]
+            mentions = list(self._tree.attributes_called(function.name))
         else:
-            mentions = [node for node in self._tree.names if node.id == function.name]
+            mentions = list(self._tree.names_called(function.name))
         callees = [call.func for call in calls]
         return len(callees) == len(mentions) and all(node in callees for node in mentions)
 
@@ -197,13 +195,12 @@ class MixedPrecision:
             return target
         return None
 
-    def _means(self, node: ast.Name, bindings: list[Binding]) -> bool:
-        found = self._names.find(node.id, self._names.scope_of(node))
-        return found is not None and found[1] is bindings
+    def _mentions(self, name: str, bindings: list[Binding]) -> list[ast.Name]:
+        return self._names.mentions(name, bindings[0].scope) if bindings else []
 
     def _is_declared_elsewhere(self, name: str) -> bool:
         """Whether a ``global`` or ``nonlocal`` statement names the variable, which must not lose its value then."""
-        return any(isinstance(node, ast.Global | ast.Nonlocal) and name in node.names for node in self._tree.binders)
+        return name in self._declared_elsewhere
 
     def _giving_statement(self, binding: Binding) -> ast.stmt | None:
         """The statement of a binding to a scaler or to None; None for any other binding."""

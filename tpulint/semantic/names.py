@@ -72,8 +72,8 @@ class Names:
         self._scopes: dict[ast.AST, Scope] = {}
         self._around: dict[ast.AST, Scope] = {}
         """Scope of what stands in a statement, where the statement makes none itself."""
+        self._mentions: dict[str, dict[Scope, list[ast.Name]]] = {}
         self._qualified: dict[ast.AST, str | None] = {}
-        self._loads: dict[str, list[ast.Name]] | None = None
         self._variables: dict[tuple[ast.AST, str], str | None] = {}
         self.module = self._make_scope(tree.module, None)
         self.has_star_import = False
@@ -294,36 +294,30 @@ class Names:
             first = False
         return None
 
-    def uses(self, scope: Scope, name: str) -> list[ast.Name]:
+    def mentions(self, name: str, scope: Scope) -> list[ast.Name]:
+        """Places that read, give or delete a variable of a scope, from wherever they do."""
+        homes = self._mentions.get(name)
+        if homes is None:
+            homes = self._mentions[name] = {}
+            for node in self._tree.names_called(name):
+                found = self.find(name, self.scope_of(node))
+                if found is not None:
+                    homes.setdefault(found[0], []).append(node)
+        return homes.get(scope, [])
+
+    def loads(self, name: str, scope: Scope) -> list[ast.Name]:
         """Places that read a variable of a scope, from wherever they do."""
-        if self._loads is None:
-            self._loads = {}
-            for node in self._tree.names:
-                if isinstance(node.ctx, ast.Load):
-                    self._loads.setdefault(node.id, []).append(node)
-        result = []
-        for node in self._loads.get(name, ()):
-            found = self.find(name, self.scope_of(node))
-            if found is not None and found[0] is scope:
-                result.append(node)
-        return result
+        return [node for node in self.mentions(name, scope) if isinstance(node.ctx, ast.Load)]
 
     def mentions_of(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.expr]:
         """Names and attributes that are written like a function of the file."""
-        found: list[ast.expr] = [node for node in self._tree.names if node.id == function.name]
-        found.extend(node for node in self._tree.attributes if node.attr == function.name)
-        return found
+        return [*self._tree.names_called(function.name), *self._tree.attributes_called(function.name)]
 
     def fresh(self, wanted: str, node: ast.AST) -> str:
         """A name like ``wanted`` that nothing is called yet, in the scope of a node or any other."""
-        taken = (
-            {name.id for name in self._tree.names}
-            | set(self.variables_of(self.module))
-            | set(self.variables_of(self.scope_of(node)))
-            | _BUILTINS
-        )
+        taken = (self.variables_of(self.module), self.variables_of(self.scope_of(node)), _BUILTINS)
         name, number = wanted, 2
-        while name in taken:
+        while self._tree.names_called(name) or any(name in names for names in taken):
             name, number = f"{wanted}_{number}", number + 1
         return name
 
@@ -341,16 +335,6 @@ class Names:
             found = self.attributes.get(owner, {}).get(node.attr, ()) if owner is not None else ()
             return next((binding for binding in found if binding.node is node), None)
         return None
-
-    def loads(self, name: str, scope: Scope) -> list[ast.Name]:
-        """Every place that reads the variable of this name that is bound in a scope, in order of position."""
-        found = []
-        for node in self._tree.names:
-            if node.id == name and isinstance(node.ctx, ast.Load):
-                home = self.find(name, self.scope_of(node))
-                if home is not None and home[0] is scope:
-                    found.append(node)
-        return found
 
     def qualified(self, node: ast.AST) -> str | None:
         """Dotted name through imports and plain aliases: ``torch.cuda.amp.autocast``; None when it cannot be known.

@@ -7,7 +7,7 @@ from enum import Enum
 
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.evaluation import Evaluation
-from tpulint.semantic.events import EventMap, Events
+from tpulint.semantic.events import EventMap
 from tpulint.semantic.kinds import Kinds
 from tpulint.semantic.names import Names
 from tpulint.semantic.steps import Step as Step
@@ -72,9 +72,19 @@ class Regions:
         """Loops with both events, those of step loops below them, directly or through calls, left out."""
         summaries = {loop: self.events.of(loop) for loop in self._tree.loops}
         both = {loop: events for loop, events in summaries.items() if events.has_step}
+        by_function: dict[FunctionNode, list[LoopNode]] = {}
+        below: dict[LoopNode, list[LoopNode]] = {}
+        for node in both:
+            for ancestor in self._tree.ancestors(node):
+                if isinstance(ancestor, FUNCTIONS):
+                    by_function.setdefault(ancestor, []).append(node)
+                    break
+                if isinstance(ancestor, LOOPS) and ancestor in both:
+                    below.setdefault(ancestor, []).append(node)
         result = []
         for node, events in both.items():
-            inner = [other for loop, other in both.items() if loop is not node and self._runs(node, loop, events)]
+            called = (loop for function in events.functions for loop in by_function.get(function, ()))
+            inner = [both[loop] for loop in (*below.get(node, ()), *called) if loop is not node]
             loop = StepLoop(node)
             loop.backwards = [item for item in events.backwards if not any(item in other.backwards for other in inner)]
             loop.updates = [item for item in events.updates if not any(item in other.updates for other in inner)]
@@ -97,13 +107,6 @@ class Regions:
             if loop.backwards and (loop.updates or loop.manual_updates):
                 result.append(loop)
         return result
-
-    def _runs(self, outer: LoopNode, inner: LoopNode, events: Events) -> bool:
-        """Whether a turn of ``outer`` runs the loop ``inner``."""
-        function = self._tree.function_of(inner)
-        if self._tree.function_of(outer) is function and self._tree.encloses(outer, inner):
-            return True
-        return function is not None and function in events.functions
 
     def _find_gated(self) -> set[FunctionNode]:
         always: set[FunctionNode] = set()

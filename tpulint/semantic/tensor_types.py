@@ -114,8 +114,8 @@ class TensorTypes:
         return "FloatTensor" if name == "torch.Tensor" else None
 
     def _holds_only(self, key: Key, name: str) -> bool:
-        for node in self._tree.names:
-            if node.id != key[2] or isinstance(node.ctx, ast.Load):
+        for node in self._tree.names_called(key[2]):
+            if isinstance(node.ctx, ast.Load):
                 continue
             if self._index.devices.flow.variables.keys_of(node) != (key,):
                 continue

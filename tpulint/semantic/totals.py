@@ -193,7 +193,7 @@ class Totals:
         uses: list[ast.Name] = []
         used_behind = False
         begin, end = index.span(loop)
-        for name in index.names.uses(found[0], target.id):
+        for name in index.names.loads(target.id, found[0]):
             if index.function_of(name) is not index.function_of(loop) or index.tree.lambda_of(name) is not None:
                 return None  # another function sees the variable, at a time nobody knows
             at = index.span(name).start
@@ -278,7 +278,7 @@ class Totals:
         """Whether a lambda looks at a variable: it may be called in the loop, by anybody."""
         index = self._index
         found = index.names.find(target.id, index.names.scope_of(target))
-        uses = [] if found is None else index.names.uses(found[0], target.id)
+        uses = [] if found is None else index.names.loads(target.id, found[0])
         return any(index.tree.lambda_of(use) is not None for use in uses)
 
 

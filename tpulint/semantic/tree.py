@@ -65,6 +65,8 @@ class SyntaxTree:
         self.classes: list[ast.ClassDef] = []
         self.loops: list[LoopNode] = []
         self.fstrings: list[ast.JoinedStr] = []
+        self._names_by_id: dict[str, list[ast.Name]] | None = None
+        self._attributes_by_name: dict[str, list[ast.Attribute]] | None = None
         self._suites: dict[ast.AST, list[ast.stmt]] = {}
         self._positions: dict[ast.AST, int] = {}
         self._walk()
@@ -119,6 +121,24 @@ class SyntaxTree:
                     elif child.__class__ in fields:
                         parents[child] = node
                         push(child)
+
+    # ---------------------------------------------------------------- names
+
+    def names_called(self, identifier: str) -> list[ast.Name]:
+        """Name nodes of this spelling, in whatever scope and context."""
+        if self._names_by_id is None:
+            self._names_by_id = {}
+            for node in self.names:
+                self._names_by_id.setdefault(node.id, []).append(node)
+        return self._names_by_id.get(identifier, [])
+
+    def attributes_called(self, attribute: str) -> list[ast.Attribute]:
+        """Nodes ``x.attribute``, of whatever receiver and in whatever context."""
+        if self._attributes_by_name is None:
+            self._attributes_by_name = {}
+            for node in self.attributes:
+                self._attributes_by_name.setdefault(node.attr, []).append(node)
+        return self._attributes_by_name.get(attribute, [])
 
     # ---------------------------------------------------------------- structure
 

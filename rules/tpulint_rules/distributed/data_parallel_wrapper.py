@@ -88,7 +88,7 @@ def _is_small(condition: ast.If) -> bool:
 
 def _unwrap_uses(ctx: FileContext, fix: FixBuilder, call: ast.Call, target: ast.expr | None) -> bool:
     """Write ``model`` for ``model.module``; false when some ``.module`` may mean another object."""
-    uses = [node for node in ctx.index.tree.attributes if node.attr == "module" and isinstance(node.ctx, ast.Load)]
+    uses = [node for node in ctx.index.tree.attributes_called("module") if isinstance(node.ctx, ast.Load)]
     uses = [node for node in uses if ctx.index.qualified_name(node) is None]
     if not uses:
         return True

@@ -39,9 +39,11 @@ def device_text(fix: FixBuilder, index: SemanticIndex, loop: LoopNode) -> str:
 def _device_in(index: SemanticIndex, loop: LoopNode) -> str | None:
     """How the device is written where the loop moves its batches, if that can be written in front of the loop too."""
     begin = index.span(loop).start
-    for call, _ in index.method_calls("to"):
+    inside = (node for node in index.tree.inside(loop) if isinstance(node, ast.Call))
+    moves = [call for call in inside if isinstance(call.func, ast.Attribute) and call.func.attr == "to"]
+    for call in sorted(moves, key=index.span):
         devices = [*call.args[:1], *(keyword.value for keyword in call.keywords if keyword.arg == "device")]
-        if not devices or not index.tree.encloses(loop, call):
+        if not devices or index.qualified_name(call.func) is not None:
             continue
         root = device = devices[-1]
         while isinstance(root, ast.Attribute):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
@@ -24,20 +24,20 @@ def check(ctx: FileContext) -> Iterator[Finding]:
 def step_reads(ctx: FileContext, hows: tuple[How, ...]) -> Iterator[Finding]:
     """Reads of these sorts that a step or an evaluation batch cannot afford, totals, lists and branches left out."""
     index = ctx.index
+    taken = reads_kept_elsewhere(index)
     for loop in index.steps:
-        costly = list(_costly_reads(ctx, loop))
+        costly = list(_costly_reads(ctx, loop, taken))
         together = _move_together(ctx, loop, [read for read, _, kept in costly if kept is None])
         for read, pace, kept in costly:
             if read.how in hows:
                 yield _finding(ctx, read, pace, kept or together.get(read.node) or _held_back(ctx, read, loop))
     for node in index.regions.evaluation_loops:
-        yield from _evaluation_reads(ctx, node, hows)
+        yield from _evaluation_reads(ctx, node, hows, taken)
 
 
-def _costly_reads(ctx: FileContext, loop: Step) -> Iterator[tuple[Read, Pace, FixBuilder | None]]:
+def _costly_reads(ctx: FileContext, loop: Step, taken: Set[ast.expr]) -> Iterator[tuple[Read, Pace, FixBuilder | None]]:
     """Reads in front of the boundary, and those whose value need not be read there, with the fix for that."""
     index = ctx.index
-    taken = reads_kept_elsewhere(index)
     for read in index.deferrals.reads_of(loop):
         pace = index.pace_of(read.node)
         if read.use is Use.BRANCH or read.node in taken or pace not in (Pace.STEP, Pace.LOG_INTERVAL):
@@ -149,11 +149,13 @@ def _statement_beside(index: SemanticIndex, read: Read, boundary: ast.Expr) -> a
     return child
 
 
-def _evaluation_reads(ctx: FileContext, node: LoopNode, hows: tuple[How, ...]) -> Iterator[Finding]:
+def _evaluation_reads(
+    ctx: FileContext, node: LoopNode, hows: tuple[How, ...], elsewhere: Set[ast.expr]
+) -> Iterator[Finding]:
     index = ctx.index
     group = index.batched_reads.of(node)
     fetched = index.batched_reads.fetched_in(node)
-    taken = reads_kept_elsewhere(index) | {read.node for read in (*(group.reads if group else ()), *fetched)}
+    taken = elsewhere | {read.node for read in (*(group.reads if group else ()), *fetched)}
     for read in index.reads.inside(node):
         if read.how not in hows or read.use is Use.BRANCH or read.node in taken:
             continue

@@ -64,7 +64,7 @@ def _joins_history(ctx: FileContext, call: ast.Call) -> bool:
     if index.tree.encloses(loop, bindings[0].statement):
         return False
     appended = []
-    for use in index.names.uses(bindings[0].scope, items.id):
+    for use in index.names.loads(items.id, bindings[0].scope):
         attribute = index.parent(use)
         if not isinstance(attribute, ast.Attribute):
             continue

@@ -52,7 +52,7 @@ def _compiles(call: ast.Call) -> bool:
 def _plain(ctx: FileContext, where: ast.expr) -> FixBuilder | None:
     """What is compiled, left as it is."""
     index = ctx.index
-    if any(node.attr == "_orig_mod" for node in index.tree.attributes):
+    if index.tree.attributes_called("_orig_mod"):
         return None  # the module inside the compiled one is asked for by name
     fix = ctx.fix(
         "Leave it as it is", Applicability.SAFE, "It computes the same, and XLA compiles it.", Scope.STATEMENT

@@ -27,7 +27,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             "`backward` then writes the gradients instead of adding to zeros.",
         )
         fix.delete_argument(call, items[0])
-        if any(node.attr == "grad" and isinstance(node.ctx, ast.Load) for node in ctx.index.tree.attributes):
+        if any(isinstance(node.ctx, ast.Load) for node in ctx.index.tree.attributes_called("grad")):
             fix.lower(Applicability.UNSAFE, "Code that reads `.grad` finds None where it found zeros.")
         yield ctx.finding(
             items[0],
