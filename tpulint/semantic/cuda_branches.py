@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from tpulint.model import Span
 from tpulint.semantic.guards import Guards
-from tpulint.semantic.tree import FUNCTIONS
 
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
@@ -41,15 +40,17 @@ class CudaBranches:
         """Branches that run on CUDA only."""
         self.kept: list[Span] = []
         """Those of them that are CUDA's part of code for several backends."""
-        for node in self._tree.parents:
-            if isinstance(node, ast.If | ast.IfExp):
-                self._look_at(node)
-            elif isinstance(node, ast.BoolOp):
+        for node in self._tree.conditions:
+            if isinstance(node, ast.BoolOp):
                 self._look_at_operands(node)
-            elif isinstance(node, ast.For) and self._counts_gpus(node.iter):
-                self.guarded.extend(self._tree.span(statement) for statement in node.body)
-            elif isinstance(node, ast.ListComp) and self._counts_gpus(node.generators[0].iter):
-                self.guarded.append(self._tree.span(node.elt))
+            else:
+                self._look_at(node)
+        for loop in self._tree.loops:
+            if isinstance(loop, ast.For) and self._counts_gpus(loop.iter):
+                self.guarded.extend(self._tree.span(statement) for statement in loop.body)
+        for comprehension in self._tree.list_comprehensions:
+            if self._counts_gpus(comprehension.generators[0].iter):
+                self.guarded.append(self._tree.span(comprehension.elt))
 
     # ---------------------------------------------------------------- names
 
@@ -58,10 +59,10 @@ class CudaBranches:
             bases = [self._index.qualified_name(base) or "" for base in owner.bases]
             if _CUDA_CLASS.match(owner.name) and bases and not any(base.startswith("torch.") for base in bases):
                 yield self._tree.span(owner)
-        for node in self._tree.parents:
+        for function in self._tree.functions:
             # the method that torch's own `cuda()` is
-            if isinstance(node, FUNCTIONS) and node.name == "cuda" and self._tree.class_of(node) is not None:
-                yield self._tree.span(node)
+            if function.name == "cuda" and self._tree.class_of(function) is not None:
+                yield self._tree.span(function)
 
     # ---------------------------------------------------------------- conditions
 

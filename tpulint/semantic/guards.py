@@ -68,7 +68,7 @@ class Guards:
         if not ("cuda" in text or "gpu" in text or "nvidia" in text) or not self.knows_xla():
             return []
         spans: list[Span] = []
-        for node in self._tree.parents:
+        for node in self._tree.conditions:
             if isinstance(node, ast.IfExp):
                 self._add(spans, node.test, [node.body], [node.orelse])
             elif isinstance(node, ast.If):

@@ -65,6 +65,8 @@ class SyntaxTree:
         self.classes: list[ast.ClassDef] = []
         self.loops: list[LoopNode] = []
         self.fstrings: list[ast.JoinedStr] = []
+        self.conditions: list[ast.If | ast.IfExp | ast.BoolOp] = []
+        self.list_comprehensions: list[ast.ListComp] = []
         self._names_by_id: dict[str, list[ast.Name]] | None = None
         self._attributes_by_name: dict[str, list[ast.Attribute]] | None = None
         self._suites: dict[ast.AST, list[ast.stmt]] = {}
@@ -277,6 +279,7 @@ class SyntaxTree:
 _COLLECTED = {
     ast.FunctionDef: "functions", ast.AsyncFunctionDef: "functions", ast.ClassDef: "classes",
     ast.For: "loops", ast.AsyncFor: "loops", ast.While: "loops", ast.JoinedStr: "fstrings",
+    ast.If: "conditions", ast.IfExp: "conditions", ast.BoolOp: "conditions", ast.ListComp: "list_comprehensions",
 }  # fmt: skip
 _BINDERS = {
     ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.arg, ast.ExceptHandler,
