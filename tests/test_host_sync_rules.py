@@ -1613,3 +1613,74 @@ def test_sum_of_a_copy_of_which_more_is_needed() -> None:
         print(right.item())
         """
     )
+
+
+# -------------------------------------------------------------------- totals where the device is an option
+
+OPTIONAL_DEVICE = """\
+import torch, torch_xla
+from torch import nn
+net = nn.Linear(3, 3)
+{head}
+if use_device:
+    net.to("xla")
+def test(loader):
+    total = 0.0
+    for x, y in loader:
+        if use_device:
+            x, y = x.to("xla"), y.to("xla")
+        with torch.no_grad():
+            total += nn.functional.cross_entropy(net(x), y).item()
+        torch_xla.sync()
+    return total
+"""
+
+
+@pytest.mark.parametrize(
+    ("head", "start"),
+    [
+        ("use_device = args.cuda", "torch.zeros(1).to(next(net.parameters()).device)"),
+        ("use_device = True", "torch.zeros(1).to(device)"),
+    ],
+    ids=["an option", "always"],
+)
+def test_total_starts_where_the_loss_is(head: str, start: str) -> None:
+    """`if args.cuda: x = x.cuda()`: without the option the model stays on the host, and so must the total."""
+    settings = Settings(fix=True, unsafe_fixes=True, select=("TPU104",))
+    result = lint(SourceFile.from_text(OPTIONAL_DEVICE.format(head=head)), settings, CATALOGUE)
+    assert f"total = {start}\n" in result.text
+
+
+TWO_METERS = """\
+import torch, torch_xla
+model = torch.nn.Linear(3, 3).to("xla")
+class Meter:
+    def __init__(self):
+        self.avg = self.sum = self.count = 0
+    def update(self, value, n):
+        self.sum += value * n
+        self.count += n
+        self.avg = self.sum / self.count
+def train(loader, optimizer):
+    losses = Meter()
+    top = Meter()
+    for x, y in loader:
+        x, y = x.to("xla"), y.to("xla")
+        optimizer.zero_grad()
+        out = model(x)
+        loss = torch.nn.functional.cross_entropy(out, y)
+        losses.update(loss.item(), len(x))
+        top.update(out.argmax(1).eq(y).sum(), len(x))
+        loss.backward()
+        optimizer.step()
+        torch_xla.sync()
+    return losses.avg, top.avg
+"""
+
+
+def test_only_the_meter_that_gets_a_tensor_is_read_as_one() -> None:
+    """Another meter of the class may always have held tensors: its user expects them back."""
+    settings = Settings(fix=True, unsafe_fixes=True, select=("TPU101",))
+    result = lint(SourceFile.from_text(TWO_METERS), settings, CATALOGUE)
+    assert "losses.update(loss.detach(), len(x))" in result.text
+    assert "return float(losses.avg), top.avg\n" in result.text

@@ -50,12 +50,16 @@ class Meters:
         kept = self._attributes_holding(method, positions[at])
         if not kept or self._shows_in_every_turn(call.func.value):
             return None
+        meter = call.func.value
+        # Another meter of the class keeps what it is given: numbers, or tensors that its user expects back.
+        known = [] if not isinstance(meter, ast.Name) else index.names.bindings(meter)
         numbers = [
             node
             for node in index.tree.attributes
             if node.attr in kept
             and isinstance(node.ctx, ast.Load)
             and isinstance(node.value, ast.Name)
+            and index.names.bindings(node.value) is known
             and index.definitions.class_of_variable(node.value) is owner
             and not self._is_formatted(node)
         ]

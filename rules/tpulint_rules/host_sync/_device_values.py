@@ -33,7 +33,72 @@ def torch_text(fix: FixBuilder, index: SemanticIndex, at: ast.AST) -> str:
 
 def device_text(fix: FixBuilder, index: SemanticIndex, loop: LoopNode) -> str:
     """How the device is written in front of a loop: as in the loop, where that is possible."""
+    if _moves_on_condition(index, loop):
+        # `if args.cuda: x = x.cuda()`: without the option all of it stays on the host, this too.
+        model = _module_called(index, loop)
+        if model is None:
+            fix.give_up()
+            return "None"
+        return f"next({model}.parameters()).device"
     return _device_in(index, loop) or fix.device(loop)
+
+
+def _moves_on_condition(index: SemanticIndex, loop: LoopNode) -> bool:
+    """Whether the loop moves its batches to the device in branches only, of a condition that may not hold."""
+    moves = [
+        call
+        for call in index.tree.inside(loop)
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in ("to", "cuda")
+        and index.qualified_name(call.func) is None
+    ]  # fmt: skip
+    return bool(moves) and all(_is_in_branch(index, loop, call) for call in moves)
+
+
+def _is_in_branch(index: SemanticIndex, loop: LoopNode, node: ast.AST) -> bool:
+    child = node
+    for ancestor in index.tree.ancestors(node):
+        if ancestor is loop:
+            return False
+        if isinstance(ancestor, ast.If) and child is not ancestor.test and not _holds(index, ancestor.test):
+            # Moved in both branches: there is a device in either.
+            return not ancestor.orelse
+        child = ancestor
+    return False
+
+
+def _holds(index: SemanticIndex, test: ast.expr) -> bool:
+    """Whether a condition is a variable that is true in the port: `use_cuda = torch.cuda.is_available()`."""
+    if not isinstance(test, ast.Name):
+        return False
+    values = [binding.value for binding in index.names.bindings(test)]
+    return bool(values) and all(
+        (isinstance(value, ast.Constant) and value.value is True)
+        or (isinstance(value, ast.Call) and index.qualified_name(value.func) == "torch.cuda.is_available")
+        for value in values
+    )
+
+
+def _module_called(index: SemanticIndex, loop: LoopNode) -> str | None:
+    """A module with parameters that the loop calls, where its name can be read in front of the loop."""
+    scope = index.names.scope_of(loop)
+    calls = [node for node in index.tree.inside(loop, functions=False) if isinstance(node, ast.Call)]
+    for call in sorted(calls, key=index.span):
+        if not isinstance(call.func, ast.Name) or index.kind(call.func) is not Kind.MODULE:
+            continue
+        found = index.names.find(call.func.id, scope)
+        inside = found is None or any(index.tree.encloses(loop, binding.node) for binding in found[1])
+        if not inside and not _is_loss(index, call.func):
+            return call.func.id
+    return None
+
+
+def _is_loss(index: SemanticIndex, name: ast.Name) -> bool:
+    """Whether a module may have no parameters, as those of losses have none."""
+    if "crit" in name.id.lower() or "loss" in name.id.lower():
+        return True
+    values = [binding.value for binding in index.names.bindings(name)]
+    made = [index.qualified_name(value.func) or "" for value in values if isinstance(value, ast.Call)]
+    return any(callee.rpartition(".")[2].endswith("Loss") for callee in made)
 
 
 def _device_in(index: SemanticIndex, loop: LoopNode) -> str | None:
