@@ -420,3 +420,18 @@ def train(rank, epoch):
 torch_xla.launch(train, args=(1,))
 """
     assert found(text, "TPU608") == (["TPU608"] if is_on_rank else [])
+
+
+@pytest.mark.parametrize("device", ["args.device", "self.device", "x.device"])
+def test_inputs_that_are_moved_already_are_not_moved_again(device: str) -> None:
+    """`x.to(args.device)` in front of the wrapped model: where that is, is said in another place."""
+    text = (
+        "import torch\n"
+        "from torch.nn.parallel import DistributedDataParallel\n"
+        "model = DistributedDataParallel(model, device_ids=[rank])\n"
+        f"batch = torch.zeros(3).to({device})\n"
+        "model(batch)\n"
+    )
+    result = lint(SourceFile.from_text(text), Settings(fix=True, unsafe_fixes=True, select=("TPU603",)), CATALOGUE)
+    assert "device_ids" not in result.text
+    assert "model(batch)\n" in result.text

@@ -1684,3 +1684,29 @@ def test_only_the_meter_that_gets_a_tensor_is_read_as_one() -> None:
     result = lint(SourceFile.from_text(TWO_METERS), settings, CATALOGUE)
     assert "losses.update(loss.detach(), len(x))" in result.text
     assert "return float(losses.avg), top.avg\n" in result.text
+
+
+GRADIENT_PENALTY = """\
+import torch, torch_xla
+class Solver:
+    def __init__(self, D):
+        self.D = D.to("xla")
+        self.optimizer = torch.optim.Adam(self.D.parameters())
+    def penalty(self, y, x):
+        weight = torch.ones(y.size()).to(self.device)
+        slope = torch.autograd.grad(outputs=y, inputs=x, grad_outputs=weight, create_graph=True)[0]
+        return torch.mean((slope.norm(dim=1) - 1) ** 2)
+    def train(self, loader):
+        for x in loader:
+            x = x.to("xla").requires_grad_()
+            penalty = self.penalty(self.D(x), x)
+            print(penalty.item())
+            penalty.backward()
+            self.optimizer.step()
+            torch_xla.sync()
+"""
+
+
+def test_gradients_lie_where_their_outputs_do() -> None:
+    found = lint(SourceFile.from_text(GRADIENT_PENALTY), Settings(select=("TPU101",)), CATALOGUE).findings
+    assert [GRADIENT_PENALTY[finding.span.start : finding.span.end] for finding in found] == ["penalty.item()"]

@@ -192,6 +192,11 @@ class Kinds:
             return self.value(node.args[0], depth) if node.args else Value(Kind.TENSOR)
         if name.startswith("torch.nn.functional."):
             return self._torch_function(node, depth)
+        if name == "torch.autograd.grad":
+            # A tuple of tensors: what is said of it holds for its elements.
+            outputs = [*node.args[:1], *(item.value for item in node.keywords if item.arg == "outputs")]
+            value = self.value(outputs[0], depth) if outputs else UNKNOWN
+            return Value(Kind.TENSOR, value.side if value.kind is Kind.TENSOR else Side.UNKNOWN, certain=False)
         if name.startswith("torch.nn.utils."):
             if last == "clip_grad_norm_":
                 return Value(Kind.TENSOR, Side.DEVICE if self.mentions_device else Side.HOST)
@@ -251,8 +256,11 @@ class Kinds:
         if isinstance(device, ast.Call) and self._names.qualified(device.func) == "torch.device" and device.args:
             return self._side_of_device(device.args[0])
         if isinstance(device, ast.Attribute) and device.attr == "device":
-            side = self.value(device.value).side
-            return side
+            owner = self.value(device.value)
+            is_self = isinstance(device.value, ast.Name) and device.value.id == "self"
+            if owner.kind is Kind.TENSOR or (owner.kind is Kind.UNKNOWN and not is_self):
+                return owner.side
+            # of a trainer, or an option: `args.device`
         return Side.DEVICE
 
     def _method_call(self, node: ast.Call, func: ast.Attribute, depth: int) -> Value:
@@ -301,7 +309,7 @@ class Kinds:
         if method in ("to", "type"):
             for item in (*node.args[:1], *(k.value for k in node.keywords if k.arg == "device")):
                 side = self._side_of_move(item, depth)
-                if side is not Side.UNKNOWN:
+                if side is not Side.UNKNOWN or (isinstance(item, ast.Attribute) and item.attr == "device"):
                     return receiver._replace(side=side)
             return receiver
         return receiver
