@@ -41,7 +41,9 @@ def write_device_object(fix: FixBuilder, index: SemanticIndex, at: ast.AST, numb
     """Text that takes the device; that only names it where taking it would start the runtime too early."""
     function = index.parent_process.function_running(at)
     imported = function is None and not index.module_body.is_script
-    if index.parent_process.runs(at) or imported:
+    # A default is worked out when the function is defined, whether it is ever called or not.
+    is_default = index.tree.function_of(at) is not function
+    if index.parent_process.runs(at) or imported or is_default:
         # After the runtime has started, no process can be started; importing a module should do neither.
         if fix.emit.heeds_numbers and number:
             fix.give_up()  # only a device that is taken has a number of the right kind
