@@ -1030,7 +1030,7 @@ def test_device_is_taken_in_front_of_its_first_use_whatever_is_imported_below() 
 
 
 def test_default_names_the_device_and_does_not_take_it() -> None:
-    """A default is worked out when the function is defined: also in a file that is only imported, or starts processes."""
+    """A default is worked out when the function is defined, which may be long before processes are started."""
     text = 'import torch\ndef train(x, device=torch.device("cuda")):\n    return x.to(device)\nprint(train(1))\n'
     result = lint(SourceFile.from_text(text), Settings(fix=True, unsafe_fixes=True, select=("TPU001",)), CATALOGUE)
     assert 'device=torch.device("xla")' in result.text
