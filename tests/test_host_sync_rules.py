@@ -12,8 +12,10 @@ import pytest
 
 from tpulint.catalog import load
 from tpulint.config import Settings
+from tpulint.fixer import apply
 from tpulint.linter import lint
 from tpulint.model import FileResult
+from tpulint.semantic import SemanticIndex
 from tpulint.source import SourceFile
 
 CATALOGUE = load()
@@ -1710,3 +1712,56 @@ class Solver:
 def test_gradients_lie_where_their_outputs_do() -> None:
     found = lint(SourceFile.from_text(GRADIENT_PENALTY), Settings(select=("TPU101",)), CATALOGUE).findings
     assert [GRADIENT_PENALTY[finding.span.start : finding.span.end] for finding in found] == ["penalty.item()"]
+
+
+EPOCHS_OF_A_TRAINER = """
+class Trainer:
+    def __init__(self, model, loader):
+        self.model = model
+        self.loader = loader
+        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1)
+        self.losses, self.running_loss, self.last = [], 0.0, 0.0
+
+    def train_step(self, batch):
+        x, y = batch
+        self.optimizer.zero_grad()
+        loss = F.cross_entropy(self.model(x.to(device)), y.to(device))
+        loss.backward()
+        self.optimizer.step()
+        return loss.item()
+
+    def train_epoch(self):
+        total = 0.0
+        for i, batch in enumerate(self.loader):
+            loss = self.train_step(batch)
+            {use}
+        return self.running_loss / len(self.loader)
+"""
+
+
+@pytest.mark.parametrize("use", ["total += {}", "self.losses.append({})", "self.running_loss += {}"])
+def test_fix_in_a_trainer_takes_the_read_out_of_its_own_finding(use: str) -> None:
+    """The number is read where it is added up, which another rule speaks about, and not beside the call."""
+    text = SETUP + EPOCHS_OF_A_TRAINER.format(use=use.format("loss"))
+    settings = Settings(select=("TPU101",))
+    (finding,) = lint(SourceFile.from_text(text), settings, CATALOGUE).findings
+    assert finding.fix is not None
+    source = SourceFile.from_text(text)
+    fixed = apply(SemanticIndex(source, ast.parse(text)), [finding.fix])
+    assert not lint(SourceFile.from_text(fixed), settings, CATALOGUE).findings
+    assert f"loss = self.train_step(batch)\n            {use.format('loss.item()')}\n" in fixed
+
+
+@pytest.mark.parametrize("copied", ["loss.detach().cpu().numpy()", "loss.cpu().data.numpy()"])
+def test_one_number_that_is_only_copied_is_a_read_like_any_other(copied: str) -> None:
+    """Reading it otherwise, in front of the boundary, would be no gain."""
+    uses = (f"print({copied})", f"value = {copied}\n    print(value)", f"writer.add_scalar('loss', {copied}, 0)")
+    for use in uses:
+        text = f"""
+for x, y in loader:
+    loss = F.cross_entropy(model(x.to(device)), y.to(device))
+    loss.backward()
+    optimizer.step()
+    {use}
+"""
+        assert {code for code, _ in check(text)} == {"TPU101", "TPU301"}

@@ -42,7 +42,7 @@ class FilledLists:
         if call is None or loop not in self._index.regions.turn_loops or call.args[0] is not use:
             return False
         assert loop is not None
-        return self._filled(loop, [call]) is not None
+        return self._filled(loop, [call], use) is not None
 
     def of(self, loop: LoopNode) -> list[FilledList]:
         """Lists that can be filled with tensors and turned into numbers behind the loop."""
@@ -68,11 +68,12 @@ class FilledLists:
                 result.append(filled)
         return sorted(result, key=lambda item: index.span(item.target))
 
-    def _filled(self, loop: LoopNode, appends: list[ast.Call]) -> FilledList | None:
+    def _filled(self, loop: LoopNode, appends: list[ast.Call], number: ast.expr | None = None) -> FilledList | None:
+        """The list that these fill, if it can be; ``number`` stands for one, whatever it is."""
         index = self._index
         reads = [read for call in appends for read in index.reads.inside(call.args[0])]
         nodes = {read.node for read in reads}
-        if not all(index.scalars.is_number(read) for read in reads):
+        if not all(index.scalars.is_number(read) for read in reads if read.node is not number):
             return None
         if not all(index.scalars.is_arithmetic(call.args[0], nodes) for call in appends):
             return None

@@ -196,11 +196,14 @@ class _Arrays:
         if is_array is None:
             return False
         used = False
+        is_copy = self._variables[binding] in self._copies and not is_array
         for use in index.names.loads(binding.name, binding.scope):
             reaching = index.flow.reaching(use)
             if binding not in reaching:
                 continue
             used = True
+            if is_copy and self._whole(use) is use and not index.held_values.is_rare(use):
+                return False
             if len(reaching) > 1 or index.function_of(use) is not index.function_of(binding.node):
                 return False
             if index.tree.lambda_of(use) is not None or (is_array and not self._ends_well(self._whole(use))):
@@ -219,6 +222,14 @@ class _Arrays:
             parent = self._index.parent(parent)
         return whole
 
+    def _is_spared(self, copy: ast.expr) -> bool:
+        """Whether a copy need not be made. One number that is only copied is a read like any other, unless added up."""
+        whole = self._whole(copy)
+        if whole is copy and not self._is_held(whole):
+            is_taken_up = self._index.totals.accepts(copy) or self._index.filled_lists.accepts(copy)
+            return is_taken_up and self._ends_well(copy)
+        return self._ends_well(whole)
+
     def _ends_well(self, whole: ast.expr) -> bool:
         """Whether an expression gives one number, or is given to a variable that can hold a tensor."""
         return self._is_array(whole) is False or self._is_held(whole)
@@ -232,7 +243,7 @@ class _Arrays:
     def result(self, loop: LoopNode) -> HostArrays | None:
         """All that changes; None when no copy is spared."""
         index = self._index
-        copies = [node for node in self._copies if self._ends_well(self._whole(node))]
+        copies = [node for node in self._copies if self._is_spared(node)]
         if not copies:
             return None
         uses = [

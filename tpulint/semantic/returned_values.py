@@ -77,4 +77,4 @@ class ReturnedValues:
         uses = index.held_values.uses_of(statement, target) if isinstance(target, ast.Name) else None
         if uses is None or not all(index.held_values.is_rare(use) for use in uses):
             return None
-        return [call] if at is None else list(uses)
+        return list(uses)
