@@ -95,7 +95,7 @@ def test_pinned_copy_behind_a_comparison() -> None:
         """,
         """
         import torch
-        import torch_xla
+        import torch_xla  # noqa: F401 - tells torch of the device xla
 
         device = 'xla'
 
@@ -176,7 +176,7 @@ def test_device_that_follows_the_flag_is_used() -> None:
         """
         import argparse
         import torch
-        import torch_xla
+        import torch_xla  # noqa: F401 - tells torch of the device xla
 
         parser = argparse.ArgumentParser()
         parser.add_argument("--cuda", action="store_true")
@@ -243,7 +243,7 @@ def test_parent_of_processes_only_names_the_device() -> None:
         """
         import torch
         import torch.multiprocessing as mp
-        import torch_xla
+        import torch_xla  # noqa: F401 - tells torch of the device xla
 
         DEVICE = torch.device("xla")
 
@@ -588,7 +588,7 @@ def test_overwritten_default_goes_with_its_guard() -> None:
         """,
         """
         import torch
-        import torch_xla
+        import torch_xla  # noqa: F401 - tells torch of the device xla
 
         device = "xla"
         x = torch.ones(2, device=device)
@@ -609,7 +609,7 @@ def test_generator_function_stays_one() -> None:
         """,
         """
         import torch
-        import torch_xla
+        import torch_xla  # noqa: F401 - tells torch of the device xla
 
         def batches():
             return torch.ones(2, device="xla")
@@ -758,7 +758,7 @@ def test_choice_of_the_user_is_compared_with_the_new_name() -> None:
         """
         import argparse
         import torch
-        import torch_xla
+        import torch_xla  # noqa: F401 - tells torch of the device xla
 
         parser = argparse.ArgumentParser()
         parser.add_argument("--device", default="cpu", choices=["xla", "cpu"])
@@ -874,7 +874,7 @@ def test_model_that_is_put_on_a_gpu_by_a_map_moves_with_its_batches() -> None:
         """
     after = """
         import torch
-        import torch_xla
+        import torch_xla  # noqa: F401 - tells torch of the device xla
         from transformers import AutoModel
 
 
@@ -905,7 +905,7 @@ def test_patterns_compare_the_device_too() -> None:
         """,
         """
         import torch
-        import torch_xla
+        import torch_xla  # noqa: F401 - tells torch of the device xla
 
         device = "xla"
         match device:

@@ -270,14 +270,17 @@ def test_fixing_is_its_rounds(mode: Mode, text: str) -> None:
     assert [finding for one in rounds(mode, text) for finding in one.accepted] == list(result.fixed)
 
 
+IMPORTS = (ast.Import, ast.ImportFrom)
+
+
 def without_leftovers(text: str) -> ast.Module:
     tree = ast.parse(text)
-    tree.body = [statement for statement in tree.body if not isinstance(statement, ast.Import | ast.ImportFrom)]
+    tree.body = [statement for statement in tree.body if not isinstance(statement, IMPORTS)]
     return WithoutEmptyGuards().visit(tree)
 
 
 class WithoutEmptyGuards(ast.NodeTransformer):
-    """Takes out ``if x: pass``."""
+    """Takes out ``if x: pass``, and imports of functions."""
 
     def visit(self, node: ast.AST) -> Any:
         super().generic_visit(node)
@@ -285,7 +288,7 @@ class WithoutEmptyGuards(ast.NodeTransformer):
             suite = getattr(node, field, None)
             if not isinstance(suite, list):
                 continue
-            kept = [item for item in suite if not guards_nothing(item)]
+            kept = [item for item in suite if not guards_nothing(item) and not isinstance(item, IMPORTS)]
             if len(kept) < len(suite):
                 setattr(node, field, kept or ([ast.Pass()] if field == "body" else []))
         return node

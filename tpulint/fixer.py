@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from tpulint.comments import comment_spans
 from tpulint.fixes import FixBuilder
-from tpulint.imports import ImportTable, import_edit, unused_imports
+from tpulint.imports import ImportTable, comments_on_effect, import_edit, unused_imports
 from tpulint.model import Applicability, Edit, Finding, Fix, Scope, Span, Suite
 from tpulint.semantic import SemanticIndex
 from tpulint.source import InvalidSyntax, SourceFile
@@ -167,6 +167,10 @@ def fix_rounds(
         cleaned = _without_unused_imports(original, index)
         if cleaned is not None:
             source = source.with_text(cleaned)
+            index, findings = look(source)
+        comments = comments_on_effect(original, index)
+        if comments:
+            source = source.with_text(apply_edits(source.text, comments))
             index, findings = look(source)
     return FixedText(source.text, tuple(fixed), findings, rounds)
 

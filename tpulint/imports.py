@@ -12,8 +12,11 @@ if TYPE_CHECKING:
     from tpulint.semantic import Scope, SemanticIndex
 
 
-_IMPORTED_FOR_EFFECT = frozenset({"torch_xla", "torch_xla.distributed.xla_backend"})
-"""Modules that make the device or the backend "xla" known; the name they bind may well have no use."""
+_IMPORTED_FOR_EFFECT = {
+    "torch_xla": "tells torch of the device xla",
+    "torch_xla.distributed.xla_backend": "tells torch of the backend xla",
+}
+"""Modules whose name may well have no use, and what importing them does."""
 
 
 class ImportTable:
@@ -137,7 +140,7 @@ def import_edit(index: SemanticIndex, needs: Iterable[ImportNeed]) -> Edit | Non
 def unused_imports(
     before: SemanticIndex, after: SemanticIndex
 ) -> list[tuple[ast.Import | ast.ImportFrom, list[ast.alias]]]:
-    """Imports in ``after`` that had a use in ``before`` and lost the last one through our edits.
+    """Imports in ``after`` that have no use: they lost the last one through our edits, or are by us.
 
     Never in ``__init__.py``, never names in ``__all__``, never inside try or if: those imports may be there for others.
     """
@@ -145,21 +148,47 @@ def unused_imports(
         return []
     used_before, used_after = _used_names(before), _used_names(after)
     exported = _exported(after)
+    imported_before = {ast.dump(alias) for statement in _imports(before) for alias in statement.names}
     result = []
-    for statement in after.tree.module.body:
-        if not isinstance(statement, ast.Import | ast.ImportFrom):
-            continue
+    for statement in _imports(after):
         gone = []
         for alias in statement.names:
             local = alias.asname or alias.name.split(".", 1)[0]
-            if alias.name == "*" or local in used_after or local not in used_before or local in exported:
+            if alias.name == "*" or local in used_after or local in exported:
                 continue
+            if local not in used_before and ast.dump(alias) in imported_before:
+                continue  # it had no use before
             if alias.name in _IMPORTED_FOR_EFFECT and isinstance(statement, ast.Import):
                 continue
             gone.append(alias)
         if gone and not (isinstance(statement, ast.ImportFrom) and statement.module == "__future__"):
             result.append((statement, gone))
     return result
+
+
+def comments_on_effect(before: SemanticIndex, after: SemanticIndex) -> list[Edit]:
+    """Tell other linters of imports by us whose name has no use; no longer, once it has one."""
+    imported_before = {ast.dump(statement) for statement in _imports(before)}
+    used, text = _used_names(after), after.source.text
+    edits = []
+    for statement in after.tree.module.body:
+        if not isinstance(statement, ast.Import) or len(statement.names) > 1:
+            continue
+        alias, end = statement.names[0], after.tree.end(statement)
+        comment = f"  # noqa: F401 - {_IMPORTED_FOR_EFFECT.get(alias.name)}"
+        is_used = (alias.asname or alias.name.split(".", 1)[0]) in used
+        is_ours = alias.name in _IMPORTED_FOR_EFFECT and ast.dump(statement) not in imported_before
+        if is_used and text.startswith(comment, end):
+            edits.append(Edit(Span(end, end + len(comment)), ""))
+        elif is_ours and not is_used and text[end : end + 1] in ("", "\r", "\n"):
+            edits.append(Edit(Span(end, end), comment))
+    return edits
+
+
+def _imports(index: SemanticIndex) -> list[ast.Import | ast.ImportFrom]:
+    """Import statements of the module and of functions, those inside of try, if and classes left out."""
+    holders = [index.tree.module, *index.tree.functions]
+    return [item for holder in holders for item in holder.body if isinstance(item, ast.Import | ast.ImportFrom)]
 
 
 def _used_names(index: SemanticIndex) -> set[str]:

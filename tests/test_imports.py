@@ -1,0 +1,101 @@
+"""Imports that fixes bring in and leave behind: none is without a use or a word on its effect."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from textwrap import indent
+
+import pytest
+
+from tpulint.catalog import load
+from tpulint.config import Settings
+from tpulint.imports import unused_imports
+from tpulint.linter import lint
+from tpulint.semantic import SemanticIndex
+from tpulint.source import SourceFile
+
+CATALOGUE = load()
+TRAINING = """
+model = torch.nn.Linear(2, 2).to(device)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x, y in loader:
+    optimizer.zero_grad()
+    model(x.to(device)).mean().backward()
+    optimizer.step()
+"""
+
+
+def port(text: str, *, unsafe: bool = True, portable: bool = False) -> str:
+    wanted = Settings(fix=True, unsafe_fixes=unsafe, portable=portable)
+    result = lint(SourceFile.from_text(text, "train.py"), wanted, CATALOGUE)
+    assert not result.error
+    assert lint(SourceFile.from_text(result.text, "train.py"), wanted, CATALOGUE).text == result.text
+    return result.text
+
+
+def unused(text: str) -> str:
+    """What ruff says of imports."""
+    command = [sys.executable, "-m", "ruff", "check", "--isolated", "--select=F401,RUF100", "--preview", "-"]
+    return subprocess.run(command, input=text, capture_output=True, text=True, check=False).stdout
+
+
+CHOICE = 'import torch\n\ndevice = "cuda" if torch.cuda.is_available() else "cpu"\nx = torch.ones(2, device=device)\n'
+
+
+@pytest.mark.parametrize("portable", [False, True])
+def test_import_for_its_effect_is_left_alone_by_other_linters(portable: bool) -> None:
+    ported = port(CHOICE, portable=portable)
+    assert ("import torch_xla  # noqa: F401 - tells torch of the device xla\n" in ported) is not portable
+    assert "All checks passed" in unused(ported)
+
+
+def test_import_with_a_use_has_no_such_comment() -> None:
+    ported = port('import torch\ndevice = "cuda"\n' + TRAINING)
+    assert "\nimport torch_xla\n" in ported and "torch_xla.sync()" in ported
+
+
+def test_import_of_the_author_is_left_as_it_is() -> None:
+    assert port(CHOICE.replace("import torch\n", "import torch\nimport torch_xla\n")).count("noqa") == 0
+
+
+def test_comment_goes_once_the_module_has_a_use() -> None:
+    """The safe fixes first, the unsafe ones in a later run: what the first one wrote would be superfluous."""
+    text = 'import torch\n\ndevice = "cuda" if torch.cuda.is_available() else "cpu"\n' + TRAINING
+    first = port(text, unsafe=False)
+    both = port(first)
+    assert "noqa" not in both and "torch_xla.sync()" in both
+    assert "All checks passed" in unused(both.replace("loader", "[]"))
+
+
+SCALED = """
+from torch.cuda.amp import autocast, GradScaler
+model = torch.nn.Linear(2, 2).to(device)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+scaler = GradScaler()
+for x, y in loader:
+    optimizer.zero_grad()
+    with autocast():
+        loss = model(x.to(device)).mean()
+    scaler.scale(loss).backward()
+    scaler.step(optimizer)
+    scaler.update()
+"""
+
+
+@pytest.mark.parametrize("function", ["", "def train(loader):"])
+def test_names_that_lose_their_last_use_go(function: str) -> None:
+    lines = indent(SCALED, "    " if function else "")
+    ported = port(f'import torch\ndevice = torch.device("cuda")\n{function}{lines}')
+    assert 'torch.autocast("xla"' in ported and "torch.cuda.amp" not in ported and "GradScaler" not in ported
+
+
+def test_import_that_a_fix_brought_in_goes_with_its_use() -> None:
+    """One fix writes `xr.world_size()`, and another one takes that out again."""
+    before = SourceFile.from_text("import torch\nx = torch.ones(1)\n")
+    after = SourceFile.from_text("import torch\nimport torch_xla.runtime as xr\nx = torch.ones(1)\n")
+    indices = [SemanticIndex(source, ast.parse(source.text)) for source in (before, after)]
+    ((_, (alias,)),) = unused_imports(indices[0], indices[1])
+    assert alias.asname == "xr"
+    assert unused_imports(indices[1], indices[1]) == [], "its author wrote it"
