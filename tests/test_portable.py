@@ -257,3 +257,23 @@ def test_name_of_the_runtime_that_is_taken() -> None:
 def test_plain_output_is_the_default() -> None:
     text = f"device = torch.device('cuda')\n{X}"
     assert not re.search("tpulint_runtime", run(text, portable=False).text)
+
+
+def test_what_chooses_a_gpu_is_kept_for_cuda() -> None:
+    """In parentheses where it needs them; a second run changes nothing."""
+    text = (
+        "import torch\n"
+        'third = torch.load("c.pt", map_location=lambda storage, place: storage.cuda(rank))\n'
+        'print(third["b"])\n'
+        "model = torch.nn.parallel.DistributedDataParallel(model, [rank])\n"
+    )
+    wanted = Settings(fix=True, unsafe_fixes=True, portable=True, select=("TPU603", "TPU701"))
+    fixed = lint(SourceFile.from_text(text), wanted, CATALOGUE)
+    assert fixed.text == (
+        "import torch\n"
+        'third = torch.load("c.pt", map_location=(lambda storage, place: storage.cuda(rank)) '
+        'if torch.cuda.is_available() else "cpu")\n'
+        'print(third["b"])\n'
+        "model = torch.nn.parallel.DistributedDataParallel(model, [rank] if torch.cuda.is_available() else None)\n"
+    )
+    assert not lint(SourceFile.from_text(fixed.text), wanted, CATALOGUE).findings

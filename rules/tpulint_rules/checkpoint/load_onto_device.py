@@ -11,6 +11,7 @@ from tpulint.semantic import Kind
 
 _LOADERS = {"torch.load": 1, "torch.hub.load_state_dict_from_url": 2}
 """Functions that load, with the position of ``map_location``."""
+_ON_CUDA = "torch.cuda.is_available()"
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
@@ -47,6 +48,8 @@ def _saves_host_tensors(ctx: FileContext) -> bool:
 
 def _goes_to_device(ctx: FileContext, place: ast.expr) -> bool | None:
     """Whether a ``map_location`` means the device; None when it does not, or that is not known."""
+    if ctx.portable and isinstance(place, ast.IfExp) and ctx.text(place.test) == _ON_CUDA:
+        return _goes_to_device(ctx, place.orelse)
     if isinstance(place, ast.Dict):
         found = [_goes_to_device(ctx, value) for value in place.values]
         return any(found) if any(item is not None for item in found) else None
@@ -79,11 +82,16 @@ def _loaded_to_host(ctx: FileContext, call: ast.Call, place: ast.expr) -> FixBui
         Applicability.SAFE,
         "`load_state_dict` copies the values to where the parameters are.",
     )
-    fix.replace(place, '"cpu"')
-    made = _made_for(ctx, place)
-    if made is not None:
-        fix.delete(made)
-    if _is_only_state(ctx, call):
+    is_only_state = _is_only_state(ctx, call)
+    if ctx.portable and not is_only_state:
+        # What is used as it is stays on the GPU where there is one.
+        fix.append(place, f' if {fix.emit.cuda_question(call)} else "cpu"')
+    else:
+        fix.replace(place, '"cpu"')
+        made = _made_for(ctx, place)
+        if made is not None:
+            fix.delete(made)
+    if is_only_state:
         return fix
     fix.lower(Applicability.UNSAFE, "Tensors of the file that are used as they are must be moved to the device.")
     target = _variable(ctx, call)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tpulint.context import FileContext
+from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Finding
 from tpulint.semantic.origins import origins
 from tpulint_rules.distributed._wrapper_inputs import move_inputs
@@ -26,6 +26,11 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         named = [item for item in given if _names_gpus(ctx, item)]
         if not named:
             continue
+        name = named[0].arg if isinstance(named[0], ast.keyword) else _GPUS[0]
+        message = f"`{name}` of `DistributedDataParallel` chooses a GPU; the process has one XLA device and no choice"
+        if ctx.portable:
+            yield ctx.finding(named[0], message, _left_to_cuda(ctx, call, named))
+            continue
         fix = ctx.fix(
             f"Replace with `{_BUCKET_VIEW}=True`", Applicability.SAFE,
             "Each process drives one XLA device; gradients that are views of the buckets have the same values.",
@@ -37,9 +42,18 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             fix.give_up()  # what follows by position would move up
         fix.delete_arguments(call, gone)
         move_inputs(ctx, fix, call)
-        name = named[0].arg if isinstance(named[0], ast.keyword) else _GPUS[0]
-        message = f"`{name}` of `DistributedDataParallel` chooses a GPU; the process has one XLA device and no choice"
         yield ctx.finding(named[0], message, fix)
+
+
+def _left_to_cuda(ctx: FileContext, call: ast.Call, named: list[ast.expr | ast.keyword]) -> FixBuilder:
+    """Choose among GPUs where there are some."""
+    reason = "On CUDA nothing changes; elsewhere the wrapper is told of no device."
+    fix = ctx.fix("Choose a GPU on CUDA only", Applicability.SAFE, reason)
+    for item in named:
+        value = item.value if isinstance(item, ast.keyword) else item
+        fix.append(value, f" if {fix.emit.cuda_question(call)} else None")
+    move_inputs(ctx, fix, call)
+    return fix
 
 
 def _names_gpus(ctx: FileContext, item: ast.expr | ast.keyword) -> bool:
