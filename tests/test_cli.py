@@ -671,3 +671,40 @@ def test_explain_names_the_rule_that_knows_by_logic(clean: Path, name: str, code
     answer = tpulint("explain", name, cwd=clean)
     assert answer.status == 0
     assert f"{code} " in answer.out and "becomes" in answer.out
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["rul"], ["`rul` is no command, file or folder", "did you mean `rule`?"]),
+        (["verfy", "train.py"], ["did you mean `verify`?"]),
+        (["nowhere"], ["nowhere: no such file or folder"]),
+        (["explain", "TPU310"], ["`tpulint rule TPU310` explains it"]),
+        (["explain", "optimizer-before-move"], ["`tpulint rule TPU303` explains it"]),
+    ],
+)
+def test_mistyped_word_is_told_with_what_to_write(clean: Path, args: list[str], words: list[str]) -> None:
+    answer = tpulint(*args, cwd=clean)
+    assert answer.status == 2
+    for word in words:
+        assert word in answer.err
+
+
+def test_file_named_like_a_command_is_linted(tmp_path: Path) -> None:
+    write(tmp_path / "rul", "import torch\n")
+    assert tpulint("rul", cwd=tmp_path).status == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('[tool.tpulint]\nselect = ["TPU1"]\n', ["[tool.tpulint] belongs into pyproject.toml", "at the top"]),
+        ("rules = 3\n", ["`rules` must hold one table per rule", "`rules.TPU101`"]),
+    ],
+)
+def test_configuration_of_the_wrong_form_is_told_with_the_right_one(clean: Path, text: str, words: list[str]) -> None:
+    write(clean / "tpulint.toml", text)
+    answer = tpulint("train.py", cwd=clean)
+    assert answer.status == 2
+    for word in words:
+        assert word in answer.err

@@ -9,7 +9,11 @@ import pytest
 from made_rules import CARD, rule_of
 
 from tpulint import rule_docs
+from tpulint.card import ACTIONS
 from tpulint.catalog import Rule, load
+from tpulint.emitters import Emitter
+from tpulint.fixes import FixBuilder
+from tpulint.semantic import SemanticIndex
 
 CATALOGUE = load()
 PAGE = Path(__file__).parent.parent / "docs" / "rules.md"
@@ -69,3 +73,17 @@ def test_mapping_table_tells_versions_arguments_and_loops() -> None:
     assert "| `torch.d` (assigned) | removed | a \\| b |" in text
     assert "| `torch.e` | becomes `f()` in a `with` statement; in a step loop: removed, unsafe |  |" in text
     assert "- `depth` (int, default `3`): How deep" in text
+
+
+def test_contributing_names_what_there_is() -> None:
+    """Every key of a card, and methods that rules can call."""
+    text = (PAGE.parent.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    cards, checks = text.split("## What a card may hold")[1].split("## What a check may use")
+    keys = {"portable", "moves", "advice", "when_to_ignore", "prelude", "targets", "options", "mapping", "references"}
+    keys |= {"code", "name", "summary", "status", "since", "severity", "certainty", "fix", "why", "anchors", "examples"}
+    for key in sorted(keys | {"fix_safety"} | set(ACTIONS)):
+        assert f"`{key}`" in cards, key
+    for call in re.findall(r"`(?:emit\.)?(\w+)\(", checks.split("| method of a fix")[1].split("## Words")[0]):
+        assert hasattr(FixBuilder, call) or hasattr(Emitter, call), call
+    for name in re.findall(r"`(\w+)(?:\(\S+\))?`", checks.split("| method of a fix")[0].split("`ctx.index`")[1]):
+        assert hasattr(SemanticIndex, name) or name.isupper() or name == "scope", name

@@ -37,6 +37,11 @@ class CheckByDefault(click.Group):
         """Put ``check`` in front when no command is named."""
         own = {name for parameter in self.get_params(ctx) for name in parameter.opts}
         if not args or (args[0] not in self.commands and args[0] not in own):
+            if args and args[0].isidentifier() and not os.path.exists(args[0]):
+                from tpulint.selectors import nearest
+
+                if meant := nearest(args[0], self.commands):
+                    raise click.UsageError(f"`{args[0]}` is no command, file or folder{meant}", ctx)
             args = ["check", *args]
         return super().parse_args(ctx, args)
 
@@ -169,6 +174,9 @@ def explain(name: str, output_format: str) -> None:
             "\n\n".join("\n".join(describe_match(match, settings.target)) for match in matches), nl=bool(matches)
         )
     if not matches and not rules:
+        rule = catalogue.get(name) or catalogue.get(name.upper())
+        if rule is not None:
+            raise ConfigError(f"`{name}` is a rule, not a name of an API: `tpulint rule {rule.code}` explains it")
         raise ConfigError(f"no rule has a row for `{name}`{suggestion(catalogue, name)}")
 
 

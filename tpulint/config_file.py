@@ -67,6 +67,11 @@ def read(path: str) -> Layer:
         if not isinstance(ours, dict):
             raise ConfigError(f"{shown}: `tool.tpulint` must be a table")
         table = ours
+    elif isinstance(table.get("tool"), dict):
+        raise ConfigError(
+            f"{shown}: [tool.tpulint] belongs into pyproject.toml; here keys stand at the top, without a table, and "
+            "tables without the prefix, such as [per-file-ignores]"
+        )
     layer = check(table, shown, os.path.dirname(os.path.abspath(path)))
     _require_version(layer)
     return layer

@@ -62,7 +62,7 @@ def read_selectors_by_pattern(value: object) -> tuple[tuple[str, tuple[str, ...]
 def read_rules(value: object) -> dict[str, dict[str, object]]:
     """A table of tables, one per rule."""
     if not isinstance(value, dict) or not all(isinstance(options, dict) for options in value.values()):
-        raise ValueError("must hold one table per rule, such as [tool.tpulint.rules.TPU101]")
+        raise ValueError("must hold one table per rule, named by its code, such as `rules.TPU101`")
     return {code: {key: _freeze(option) for key, option in options.items()} for code, options in value.items()}
 
 
