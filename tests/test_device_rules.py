@@ -1034,3 +1034,27 @@ def test_default_names_the_device_and_does_not_take_it() -> None:
     text = 'import torch\ndef train(x, device=torch.device("cuda")):\n    return x.to(device)\nprint(train(1))\n'
     result = lint(SourceFile.from_text(text), Settings(fix=True, unsafe_fixes=True, select=("TPU001",)), CATALOGUE)
     assert 'device=torch.device("xla")' in result.text
+
+
+@pytest.mark.parametrize(
+    ("given", "becomes_help"),
+    [
+        ("cuda or cpu", "xla or cpu"),
+        ("device (cpu, cuda)", "device (cpu, xla)"),
+        ("cuda:0|cpu", "xla|cpu"),
+        ("cuda device, i.e. 0 or 0,1,2,3 or cpu", None),  # numbers of GPUs
+        ("cuda, cuda:1 or cpu", None),
+        ("GPU (cuda) or cpu", None),
+        ("where cuda kernels run", None),
+    ],
+)
+def test_help_of_an_option_lists_the_device_by_its_new_name(given: str, becomes_help: str | None) -> None:
+    """What says anything else is left wholly alone."""
+    text = (
+        "import argparse\nimport torch\nparser = argparse.ArgumentParser()\n"
+        'parser.add_argument("--device", default="cuda", choices=["cuda", "cpu"], help="{}")\n'
+        "args = parser.parse_args()\nx = torch.ones(2).to(args.device)\n"
+    )
+    fixed = port(text.format(given)).text
+    assert 'default="xla", choices=["xla", "cpu"]' in fixed
+    assert f'help="{becomes_help or given}"' in fixed

@@ -11,6 +11,7 @@ from tpulint.model import Applicability, Certainty, Finding, Fix, Scope, Severit
 from tpulint.semantic.device_numbers import is_index_of_tensor
 from tpulint.semantic.devices import Devices, Role, Site
 from tpulint_rules.device._choice_doubts import doubt, gpu_numbers
+from tpulint_rules.device._option_help import name_in_help
 from tpulint_rules.device._portable_choice import choose_device, heeded
 
 if TYPE_CHECKING:
@@ -79,6 +80,9 @@ def _choose_xla(ctx: FileContext, devices: Devices) -> Fix | None:
             folding.replace(call, fix.device_object(call))
         elif site.role is Role.NAME:
             folding.replace(node, _name(ctx, node))
+            listed = name_in_help(ctx, node) if devices.is_option_default(node) else None
+            if listed is not None:
+                fix.replace(listed, "xla")
         elif site.role is Role.COMPARISON:
             folding.replace(node, _name(ctx, node, ":0" if _is_compared_as_object(ctx, node) else ""))
         elif isinstance(node, ast.Call) and site.role is Role.GENERATOR:
