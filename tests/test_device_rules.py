@@ -941,7 +941,8 @@ def test_lines_beside_new_ones_keep_their_ends(mixed: str) -> None:
     """Mixed newlines: the line above an inserted import ends as before."""
     text = f'import torch{mixed}d = torch.device("cuda")\nprint(d)\n'
     result = lint(SourceFile.from_text(text), Settings(fix=True, select=("TPU001",)), CATALOGUE)
-    assert result.text == f'import torch{mixed}import torch_xla\nd = torch.device("xla")\nprint(d)\n'
+    imported = "import torch_xla  # noqa: F401 - tells torch of the device xla"
+    assert result.text == f'import torch{mixed}{imported}\nd = torch.device("xla")\nprint(d)\n'
 
 
 # -------------------------------------------------------------------- a choice without conditions
