@@ -1765,3 +1765,43 @@ for x, y in loader:
     {use}
 """
         assert {code for code, _ in check(text)} == {"TPU101", "TPU301"}
+
+
+# -------------------------------------------------------------------- steps that some turns have
+
+
+def test_logging_in_a_step_of_every_tenth_turn_moves_behind_its_boundary() -> None:
+    becomes(
+        """
+        for turn in range(1000):
+            values = model(torch.tensor(state, device=device))
+            state = world.move(values.argmax(dim=1).cpu().numpy())
+            if turn % 10 == 0:
+                x, y = memory.sample()
+                output = model(x.to(device))
+                loss = F.mse_loss(output, y.to(device))
+                if turn % 100 == 0:
+                    writer.add_scalar("loss", loss, turn)
+                    writer.add_scalar("output", output.mean().item(), turn)
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+        """,
+        """
+        for turn in range(1000):
+            values = model(torch.tensor(state, device=device))
+            state = world.move(values.argmax(dim=1).cpu().numpy())
+            if turn % 10 == 0:
+                x, y = memory.sample()
+                output = model(x.to(device))
+                loss = F.mse_loss(output, y.to(device))
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+                torch_xla.sync()
+                if turn % 100 == 0:
+                    writer.add_scalar("loss", loss, turn)
+                    writer.add_scalar("output", output.mean().item(), turn)
+        """,
+        left=["TPU101"],
+    )

@@ -904,3 +904,52 @@ def test_flag_stands_below_the_import_of_torch_further_down() -> None:
         unsafe=True,
         select=("TPU303",),
     )
+
+
+# -------------------------------------------------------------------- steps that some turns have
+
+GATED = """
+import torch
+import torch.nn.functional as F
+
+device = torch.device("xla")
+net = torch.nn.Linear(4, 2).to(device)
+optimizer = torch.optim.Adam(net.parameters())
+for turn in range(1000):
+    values = net(torch.tensor(state, device=device))
+    state = world.move(values.argmax(dim=1).cpu().numpy())
+    if turn > 100:
+        if turn % 10 == 0:
+            x, y = memory.sample()
+            loss = F.mse_loss(net(x.to(device)), y.to(device))
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        if turn % 500 == 0:
+            target.load_state_dict(net.state_dict())
+"""
+
+
+def test_step_of_every_tenth_turn_ends_with_it() -> None:
+    """The other turns run what they record by reading it."""
+    result = port(GATED)
+    step = "            optimizer.step()\n"
+    assert step + "            torch_xla.sync()\n        if turn % 500" in result.text
+    assert result.text.count("sync()") == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("state = world.move(values.argmax(dim=1).cpu().numpy())", "memory.add(values)"),
+        ("            loss.backward()\n", "        loss.backward()\n"),
+        ("        if turn % 10 == 0:", "        if memory:"),
+    ],
+    ids=["nothing else runs the turns", "backward pass in every turn", "no interval"],
+)
+def test_steps_that_end_with_the_turn(old: str, new: str) -> None:
+    assert old in GATED
+    before = GATED.replace(old, new)
+    if "        loss.backward" in new and "            loss" not in new:
+        before = before.replace("            optimizer.step()\n", "        if turn % 10 == 0:\n            optimizer.step()\n")
+    assert port(before).text.endswith("net.state_dict())\n    torch_xla.sync()\n")

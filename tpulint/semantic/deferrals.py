@@ -123,9 +123,13 @@ class Deferrals:
         return any(self._index.tree.encloses(statement, event) for event in events)
 
     def boundary_statement(self, loop: Step) -> ast.Expr | None:
-        """The one statement ``torch_xla.sync()`` that every turn comes to; there may be others within blocks."""
+        """The one statement ``torch_xla.sync()`` that every turn comes to; there may be others within blocks.
+
+        Where a block that opens now and then holds the whole step, the turns with a step count.
+        """
         found = [self._sync(boundary) for boundary in loop.boundaries]
-        plain = [item for item in found if item is not None and self._is_plain(item, loop.node)]
+        events = (*loop.backwards, *loop.updates, *loop.manual_updates)
+        plain = [item for item in found if item is not None and self._is_plain(item, loop.node, events)]
         return plain[0] if len(plain) == 1 and None not in found else None
 
     def evaluation_boundary(self, node: LoopNode) -> ast.Expr | None:
@@ -143,12 +147,20 @@ class Deferrals:
             return statement
         return None
 
-    def _is_plain(self, statement: ast.Expr, loop: LoopNode | FunctionNode) -> bool:
-        """Whether every turn that goes well comes to a statement."""
+    def _is_plain(
+        self, statement: ast.Expr, loop: LoopNode | FunctionNode, events: tuple[ast.AST, ...] = ()
+    ) -> bool:
+        """Whether every turn that goes well, or every one with these events, comes to a statement."""
         tree = self._index.tree
         child: ast.stmt = statement
         holder = tree.parent(child)
-        while isinstance(holder, ast.With | ast.AsyncWith | ast.Try) and tree.in_body(holder, child):
+        while isinstance(holder, ast.With | ast.AsyncWith | ast.Try | ast.If):
+            suite = tree.suite_of(child)
+            if isinstance(holder, ast.If):
+                if not events or not all(any(tree.encloses(item, event) for item in suite) for event in events):
+                    return False
+            elif suite is not holder.body:
+                return False
             child, holder = holder, tree.parent(holder)
         return holder is loop or isinstance(holder, FUNCTIONS)
 

@@ -65,6 +65,9 @@ class Turns:
             if not is_function or self._tree.function_of(event) is loop.node
         ]
         if len(inside) == len(events):
+            gated = self._gated_suite(loop, inside)
+            if gated is not None:
+                return self._places(gated, self._last(gated, events))
             return self._places(loop.node.body, self._last(loop.node.body, events))
         holders = [
             statement
@@ -78,6 +81,25 @@ class Turns:
             if anchor is None or len(holders) != 1 or not self._leaves_work(function, anchor, loop.node, holders[0]):
                 return self._places(function.body, anchor)
         return self._places(loop.node.body, holders[-1] if holders else None)
+
+    def _gated_suite(self, loop: Step, events: list[ast.AST]) -> list[ast.stmt] | None:
+        """The block that holds the whole step and opens every n-th turn, where the other turns read their own results.
+
+        The work of those turns is run by their reads; a boundary at their end would run it again.
+        """
+        gate = self._regions.gate_of(events[0])
+        if not isinstance(gate, ast.If) or not self._tree.encloses(loop.node, gate):
+            return None
+        if any(not self._tree.encloses(gate, event) for event in (*events, *loop.backwards)):
+            return None
+        for branch in (gate.body, gate.orelse):
+            if all(any(self._tree.encloses(item, event) for item in branch) for event in (*events, *loop.backwards)):
+                outside = [
+                    read for read in self._reads.inside(loop.node)
+                    if not self._tree.encloses(gate, read.node) and self._regions.gate_of(read.node) is None
+                ]  # fmt: skip
+                return branch if outside else None
+        return None
 
     def _leaves_work(
         self, function: FunctionNode, update: ast.stmt, loop: LoopNode | FunctionNode, holder: ast.stmt
