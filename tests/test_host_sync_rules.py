@@ -1805,3 +1805,75 @@ def test_logging_in_a_step_of_every_tenth_turn_moves_behind_its_boundary() -> No
         """,
         left=["TPU101"],
     )
+
+
+# -------------------------------------------------------------------- meters of another file
+
+IMPORTED_METER = """
+from project.tools import AverageMeter, accuracy
+
+def train(epoch):
+    losses, right = AverageMeter(), AverageMeter()
+    with tqdm(total=len(loader)) as bar:
+        for x, y in loader:
+            output = model(x.to(device))
+            loss = F.cross_entropy(output, y.to(device))
+            losses.update(loss.item(), len(x))
+            first = accuracy(output, y)
+            right.update(first[0].item(), len(x))
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            bar.set_postfix(loss="{:.6f}".format(losses.avg))
+    print("right", right.avg)
+    return losses.avg
+"""
+
+
+def test_imported_average_meter_is_given_tensors_and_its_bar_shown_less_often() -> None:
+    becomes(
+        IMPORTED_METER,
+        """
+        from project.tools import AverageMeter, accuracy
+
+        def train(epoch):
+            losses, right = AverageMeter(), AverageMeter()
+            with tqdm(total=len(loader)) as bar:
+                for step, (x, y) in enumerate(loader):
+                    output = model(x.to(device))
+                    loss = F.cross_entropy(output, y.to(device))
+                    losses.update(loss.detach(), len(x))
+                    first = accuracy(output, y)
+                    right.update(first[0].detach().reshape(()), len(x))
+                    optimizer.zero_grad()
+                    loss.backward()
+                    optimizer.step()
+                    torch_xla.sync()
+                    if step % 10 == 0:
+                        bar.set_postfix(loss="{:.6f}".format(losses.avg))
+            print("right", float(right.avg))
+            return float(losses.avg)
+        """,
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("AverageMeter", "WindowMeter"),
+        ("return losses.avg", "return losses"),
+        ("return losses.avg", "return losses.history"),
+        ("bar.set_postfix(loss=", "print("),
+        ("losses.update(loss.item(), len(x))", "losses.update(len(x), loss.item())"),
+    ],
+    ids=["another class", "handed on", "another attribute", "printed in every step", "as the weight"],
+)
+def test_imported_meters_that_may_need_numbers(old: str, new: str) -> None:
+    assert old in IMPORTED_METER
+    result = port(SETUP + IMPORTED_METER.replace(old, new))
+    assert "loss.item()" in result.text
+
+
+def test_printed_meter_is_printed_as_a_number() -> None:
+    result = port(SETUP + METERS.replace("    return losses.avg", '    print("mean", losses.avg)'))
+    assert '    print("mean", float(losses.avg))\n' in result.text

@@ -1,10 +1,11 @@
-"""Meters: objects of a class of the file that keep sums of what they are given, such as ``AverageMeter``."""
+"""Meters: objects that keep sums of what they are given, of a class of the file or an imported ``AverageMeter``."""
 
 from __future__ import annotations
 
 import ast
 from typing import TYPE_CHECKING, NamedTuple
 
+from tpulint.semantic.names import Binding
 from tpulint.semantic.reads import Read, Use
 from tpulint.semantic.regions import Pace
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode
@@ -12,8 +13,12 @@ from tpulint.semantic.tree import FUNCTIONS, FunctionNode
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 
-_NUMBERS_OF = ("builtins.float", "builtins.int", "builtins.str", "builtins.print", "torch.tensor")
+_NUMBERS_OF = ("builtins.float", "builtins.int", "torch.tensor")
 """Calls that take the number out of a tensor as well as they take a number."""
+_WELL_KNOWN = "AverageMeter"
+"""A class that is copied from project to project: it adds up ``val * n`` and divides by the sum of ``n``."""
+_SUMS = frozenset({"val", "avg", "sum"})
+_KNOWN_PARTS = frozenset({*_SUMS, "count", "update", "reset"})
 
 
 class Metered(NamedTuple):
@@ -22,6 +27,8 @@ class Metered(NamedTuple):
     read: Read
     numbers: tuple[ast.Attribute, ...]
     """Places outside of the meter's class that take a number out of it."""
+    bars: tuple[ast.stmt, ...] = ()
+    """Texts of progress bars that show the meter in every step."""
 
 
 class Meters:
@@ -39,16 +46,19 @@ class Meters:
             return None
         if not isinstance(index.parent(call), ast.Expr) or not index.scalars.is_number(read):
             return None
+        if not isinstance(call.func, ast.Attribute):
+            return None
         method = index.definitions.function_called(call)
         owner = None if method is None else index.tree.class_of(method)
-        if method is None or owner is None or not isinstance(call.func, ast.Attribute):
-            return None
+        if method is None or owner is None:
+            return self._imported(read, call, call.func)
         positions = [argument.arg for argument in (*method.args.posonlyargs, *method.args.args)]
         at = call.args.index(read.node) + 1
         if at >= len(positions) or any(isinstance(item, ast.Starred) for item in call.args):
             return None
         kept = self._attributes_holding(method, positions[at])
-        if not kept or self._shows_in_every_turn(call.func.value):
+        bars = self._bars_showing(call.func.value)
+        if not kept or bars is None:
             return None
         meter = call.func.value
         # Another meter of the class keeps what it is given: numbers, or tensors that its user expects back.
@@ -63,7 +73,37 @@ class Meters:
             and index.definitions.class_of_variable(node.value) is owner
             and not self._is_formatted(node)
         ]
-        return Metered(read, tuple(numbers))
+        return Metered(read, tuple(numbers), bars)
+
+    def _imported(self, read: Read, call: ast.Call, func: ast.Attribute) -> Metered | None:
+        """The meter of a class that is not seen, but known by its name and by how it is used."""
+        index = self._index
+        meter = func.value
+        if not isinstance(meter, ast.Name) or func.attr != "update" or call.args[0] is not read.node:
+            return None
+        found = index.names.find(meter.id, index.names.scope_of(meter))
+        if found is None or not all(map(self._makes_known_meter, found[1])):
+            return None
+        numbers = []
+        for use in index.names.uses(found[0], meter.id):
+            part = index.parent(use)
+            if not isinstance(part, ast.Attribute) or part.attr not in _KNOWN_PARTS:
+                return None
+            if not isinstance(part.ctx, ast.Load):
+                return None
+            if part.attr in _SUMS and not self._is_formatted(part):
+                numbers.append(part)
+        bars = self._bars_showing(meter)
+        return None if bars is None else Metered(read, tuple(numbers), bars)
+
+    def _makes_known_meter(self, binding: Binding) -> bool:
+        value = binding.value
+        for at in binding.path:
+            value = value.elts[at] if isinstance(value, ast.Tuple) and 0 <= at < len(value.elts) else None
+        if binding.kind != "assign" or not isinstance(value, ast.Call):
+            return False
+        name = self._index.qualified_name(value.func) or ""
+        return name.rpartition(".")[2] == _WELL_KNOWN and "." in name
 
     # ---------------------------------------------------------------- inside of the class
 
@@ -143,17 +183,23 @@ class Meters:
 
     # ---------------------------------------------------------------- outside of it
 
-    def _shows_in_every_turn(self, meter: ast.expr) -> bool:
-        """Whether the meter is printed in every step, which would read its sums there."""
+    def _bars_showing(self, meter: ast.expr) -> tuple[ast.stmt, ...] | None:
+        """Progress bars that show the meter in every step; None when something shows it that has to every time."""
         index = self._index
         text = index.text(meter)
-        for name in index.tree.names_called(text.partition(".")[0]):
-            if index.pace_of(name) in (Pace.STEP, Pace.EVALUATION):
+        bars = []
+        for name in index.tree.names:
+            if name.id == text.partition(".")[0] and index.pace_of(name) in (Pace.STEP, Pace.EVALUATION):
                 if index.regions.gate_of(name) is not None:
                     continue
                 for ancestor in index.tree.ancestors(name):
                     if isinstance(ancestor, ast.Call) and index.reads.is_output(ancestor):
-                        return True
+                        statement = index.statement_of(ancestor)
+                        loop = index.step_loop_of(name)
+                        if loop is None or statement not in loop.node.body or not index.reads.is_bar(statement):
+                            return None
+                        bars.append(statement)
+                        break
                     if isinstance(ancestor, ast.stmt):
                         break
-        return False
+        return tuple(dict.fromkeys(bars))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope
-from tpulint.semantic import Pace, Read, SemanticIndex, StepLoop
+from tpulint.semantic import FunctionNode, LoopNode, Pace, Read, SemanticIndex, StepLoop
 from tpulint_rules.host_sync._device_values import short
 
 SHOWN_LESS = "The text beside the bar changes every 10 steps, where it changed in every step."
@@ -26,7 +26,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             reads = [read for statement in bars for read in index.reads.inside(statement) if _counts(index, read, loop)]
             if not reads:
                 continue
-            fix = _throttle(ctx, loop, bars)
+            fix = ctx.fix(f"Show it every {INTERVAL} steps", Applicability.UNSAFE, SHOWN_LESS, Scope.STATEMENT)
+            throttle(fix, index, loop.node, bars)
             for read in reads:
                 yield ctx.finding(
                     read.node,
@@ -52,18 +53,15 @@ def _counts(index: SemanticIndex, read: Read, loop: StepLoop) -> bool:
     return index.pace_of(read.node) is Pace.STEP and index.deferrals.is_behind_boundary(read.node, loop)
 
 
-def _throttle(ctx: FileContext, loop: StepLoop, bars: list[ast.stmt]) -> FixBuilder:
-    """The bars under an ``if`` that opens every tenth step."""
-    index, node = ctx.index, loop.node
-    fix = ctx.fix(f"Show it every {INTERVAL} steps", Applicability.UNSAFE, SHOWN_LESS, Scope.STATEMENT)
-    counter = index.counters.of(node)
+def throttle(fix: FixBuilder, index: SemanticIndex, loop: LoopNode | FunctionNode, bars: list[ast.stmt]) -> None:
+    """Put bars of a loop under an ``if`` that opens every tenth step."""
+    counter = None if isinstance(loop, ast.FunctionDef | ast.AsyncFunctionDef) else index.counters.of(loop)
     if counter is None:
-        counter = _count_turns(fix, index, node)
+        counter = _count_turns(fix, index, loop)
     suite = index.tree.suite_of(bars[0])
     together = [suite[at] for at in range(suite.index(bars[0]), suite.index(bars[-1]) + 1)]
     for group in [together] if together == bars else [[bar] for bar in bars]:
         fix.put_under(group, f"if {counter} % {INTERVAL} == 0:")
-    return fix
 
 
 def _count_turns(fix: FixBuilder, index: SemanticIndex, loop: ast.AST) -> str:

@@ -10,6 +10,7 @@ from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
 from tpulint.semantic import How, LoopNode, Pace, Read, SemanticIndex, Step, Use
 from tpulint.semantic.meters import Metered
 from tpulint_rules.host_sync._device_values import keep_on_device, short
+from tpulint_rules.host_sync.progress_bar_reads_every_step import throttle
 
 HELD = "The arithmetic is done in float32 on the device, where it was done in float64 on the host."
 METERED = "The meter holds tensors, and sums them in the dtype they have."
@@ -101,6 +102,9 @@ def give_tensor(ctx: FileContext, metered: Metered) -> FixBuilder:
     keep_on_device(fix, ctx.index, metered.read, "" if ctx.index.scalars.is_scalar(tensor) else ".reshape(())")
     for number in metered.numbers:
         fix.replace(number, f"float({ctx.text(number)})")
+    loop = ctx.index.step_loop_of(metered.read.node)
+    if metered.bars and loop is not None:
+        throttle(fix, ctx.index, loop.node, list(metered.bars))
     return fix
 
 
