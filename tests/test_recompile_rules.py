@@ -243,3 +243,73 @@ def test_what_is_no_mask(mask: str) -> None:
         x[{mask}] = 0
     """
     assert codes(in_loop(body)) == []
+
+
+# -------------------------------------------------------------------- masks made of numbers
+
+CONTRASTIVE = """
+class Trainer:
+    def __init__(self, options, model, optimizer):
+        self.options, self.optimizer = options, optimizer
+        self.model = model.to(options.device)
+
+    def compare(self, features):
+        labels = torch.cat([torch.arange(self.options.pairs) for _ in range(2)])
+        labels = (labels[None] == labels[:, None]).float()
+        labels = labels.to(self.options.device)
+        similarity = features @ features.T
+        own = torch.eye(len(labels), dtype=torch.bool).to(self.options.device)
+        labels = labels[~own].view(len(labels), -1)
+        similarity = similarity[~own].view(similarity.shape[0], -1)
+        positive = similarity[labels.bool()].view(len(labels), -1)
+        negative = similarity[~labels.bool()].view(len(labels), -1)
+        return torch.cat([positive, negative], dim=1)
+
+    def train(self, loader):
+        for x, _ in loader:
+            loss = self.compare(F.normalize(self.model(x.to(self.options.device)))).logsumexp(1).mean()
+            loss.backward()
+            self.optimizer.step()
+            torch_xla.sync()
+"""
+
+
+def keep_masks(text: str) -> tuple[str, list[str]]:
+    settings = Settings(select=("TPU203",), preview=True, fix=True, unsafe_fixes=True)
+    result = lint(SourceFile.from_text(SETUP + text), settings, CATALOGUE)
+    assert result.error == ""
+    return result.text.removeprefix(SETUP), [finding.code for finding in result.findings]
+
+
+def test_masks_made_of_numbers_stay_on_the_host() -> None:
+    assert codes(SETUP + CONTRASTIVE) == ["TPU203"] * 4
+    after, left = keep_masks(CONTRASTIVE)
+    expected = CONTRASTIVE.replace("        labels = labels.to(self.options.device)\n", "")
+    expected = expected.replace("torch.bool).to(self.options.device)", "torch.bool)")
+    assert (after, left) == (expected, [])
+
+
+def test_device_of_a_factory_goes_with_the_mask() -> None:
+    by_keyword = CONTRASTIVE.replace("dtype=torch.bool).to(self.options.device)", "dtype=torch.bool, device=device)")
+    after, left = keep_masks(by_keyword)
+    assert "own = torch.eye(len(labels), dtype=torch.bool)\n" in after
+    assert left == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "left"),
+    [
+        ("return torch.cat", "similarity = similarity.masked_fill(own[:, 1:], 0)\n        return torch.cat", 4),
+        ("return torch.cat", "self.own = own\n        return torch.cat", 4),
+        ("torch.eye(len(labels), dtype=torch.bool)", "torch.rand(8, 8).bool()", 4),
+        ("labels = labels[~own]", "labels = labels[~own] * self.weight", 2),
+    ],
+    ids=["used on the device", "kept", "random", "multiplied"],
+)
+def test_masks_that_do_not_stay(old: str, new: str, left: int) -> None:
+    assert old in CONTRASTIVE
+    text = CONTRASTIVE.replace(old, new)
+    after, codes_left = keep_masks(text)
+    assert len(codes_left) == left
+    assert "labels = labels.to(self.options.device)" in after
+    assert (after == text) is (left == 4)

@@ -951,5 +951,7 @@ def test_steps_that_end_with_the_turn(old: str, new: str) -> None:
     assert old in GATED
     before = GATED.replace(old, new)
     if "        loss.backward" in new and "            loss" not in new:
-        before = before.replace("            optimizer.step()\n", "        if turn % 10 == 0:\n            optimizer.step()\n")
+        before = before.replace(
+            "            optimizer.step()\n", "        if turn % 10 == 0:\n            optimizer.step()\n"
+        )
     assert port(before).text.endswith("net.state_dict())\n    torch_xla.sync()\n")

@@ -147,9 +147,7 @@ class Deferrals:
             return statement
         return None
 
-    def _is_plain(
-        self, statement: ast.Expr, loop: LoopNode | FunctionNode, events: tuple[ast.AST, ...] = ()
-    ) -> bool:
+    def _is_plain(self, statement: ast.Expr, loop: LoopNode | FunctionNode, events: tuple[ast.AST, ...] = ()) -> bool:
         """Whether every turn that goes well, or every one with these events, comes to a statement."""
         tree = self._index.tree
         child: ast.stmt = statement

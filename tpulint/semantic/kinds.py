@@ -257,11 +257,24 @@ class Kinds:
             return self._side_of_device(device.args[0])
         if isinstance(device, ast.Attribute) and device.attr == "device":
             owner = self.value(device.value)
-            is_self = isinstance(device.value, ast.Name) and device.value.id == "self"
-            if owner.kind is Kind.TENSOR or (owner.kind is Kind.UNKNOWN and not is_self):
+            if owner.kind is Kind.TENSOR or (owner.kind is Kind.UNKNOWN and self._may_be_tensor(device.value)):
                 return owner.side
             # of a trainer, or an option: `args.device`
         return Side.DEVICE
+
+    def _may_be_tensor(self, owner: ast.expr) -> bool:
+        """Whether the owner of a ``device`` may be a tensor of either side: no ``self``, and no option read before."""
+        while isinstance(owner, ast.Attribute):
+            if isinstance(owner.value, ast.Name) and self._is_self(owner.value):
+                return False
+            owner = owner.value
+        return not (isinstance(owner, ast.Name) and self._is_self(owner))
+
+    def _is_self(self, name: ast.Name) -> bool:
+        """Whether a name is the object whose method it stands in."""
+        function = self._tree.function_of(name)
+        within = function is not None and self._tree.class_of(name) is not None
+        return bool(within and function is not None and function.args.args and function.args.args[0].arg == name.id)
 
     def _method_call(self, node: ast.Call, func: ast.Attribute, depth: int) -> Value:
         receiver = self.value(func.value, depth)

@@ -7,12 +7,15 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding
+from tpulint.semantic import Kind, Side
+from tpulint.semantic.host_masks import HostMasks
 
 _FUNCTIONS = frozenset(
     f"torch.{name}"
     for name in ("masked_select", "nonzero", "argwhere", "unique", "unique_consecutive", "repeat_interleave", "where")
 )
 _METHODS = frozenset({"masked_select", "nonzero", "argwhere", "unique", "unique_consecutive", "repeat_interleave"})
+_ON_HOST = "The mask is made on the host in every step, and what it chooses is looked up there."
 _SUM_ORDER = "Zeros are added for the elements left out: the sum may differ in its last digits."
 
 
@@ -40,7 +43,8 @@ def _chosen_from(ctx: FileContext, node: ast.Subscript | ast.Call) -> ast.expr |
     """The device tensor that an expression of unknown size is taken from; None when it is no such expression."""
     index = ctx.index
     if isinstance(node, ast.Subscript):
-        if not isinstance(node.ctx, ast.Load) or not index.is_device_tensor(node.value):
+        chosen = index.value(node.value)  # what a mask of the device is taken of is on the device, or fails
+        if not isinstance(node.ctx, ast.Load) or chosen.kind is not Kind.TENSOR or chosen.side is Side.HOST:
             return None
         if isinstance(index.parent(node), ast.AugAssign):
             return None
@@ -78,6 +82,9 @@ def _fix(ctx: FileContext, node: ast.expr) -> FixBuilder | None:
     """``x[mask].sum()`` and ``x[mask].mean()`` over all elements, with zeros where the mask is false."""
     index = ctx.index
     if isinstance(node, ast.Subscript):
+        kept = _mask_on_host(ctx, node.slice)
+        if kept is not None:
+            return kept
         tensor, mask = node.value, node.slice
         same = index.masks.have_one_shape(tensor, mask)
         if not same:
@@ -105,6 +112,27 @@ def _fix(ctx: FileContext, node: ast.expr) -> FixBuilder | None:
     count = f"{fix.text(mask)}.sum()"
     within = isinstance(index.parent(outer), ast.BinOp | ast.UnaryOp | ast.Attribute | ast.Subscript)
     fix.replace(outer, f"({total} / {count})" if within else f"{total} / {count}")
+    return fix
+
+
+def _mask_on_host(ctx: FileContext, mask: ast.expr) -> FixBuilder | None:
+    """The mask left on the host, where it is made of numbers alone and moved only to choose by it."""
+    index = ctx.index
+    moves = HostMasks(index).moves_of(mask)
+    if not moves:
+        return None
+    fix = ctx.fix("Leave the mask on the host", Applicability.UNSAFE, _ON_HOST)
+    for call, dropped in moves:
+        statement = index.statement_of(call)
+        if isinstance(dropped, ast.keyword):
+            fix.delete_argument(call, dropped)
+        elif isinstance(call.func, ast.Attribute):
+            name = call.func.value
+            same = isinstance(statement, ast.Assign) and statement.value is call and isinstance(name, ast.Name)
+            if same and isinstance(statement, ast.Assign) and index.text(statement.targets[0]) == index.text(name):
+                fix.delete(statement)
+            else:
+                fix.replace_tail(call, name, "")
     return fix
 
 
