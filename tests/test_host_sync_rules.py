@@ -1877,3 +1877,55 @@ def test_imported_meters_that_may_need_numbers(old: str, new: str) -> None:
 def test_printed_meter_is_printed_as_a_number() -> None:
     result = port(SETUP + METERS.replace("    return losses.avg", '    print("mean", losses.avg)'))
     assert '    print("mean", float(losses.avg))\n' in result.text
+
+
+@pytest.mark.parametrize(
+    ("shown", "held"),
+    [
+        ('if step % 10 == 0: print("{m.val:.3f} ({m.avg:.3f})".format(m=losses))', True),
+        ('if step % 10 == 0: print("{m.val} ({m.avg:.3f})".format(m=losses))', False),
+        ('if step % 10 == 0: print("{m}".format(m=losses))', False),
+        ('print("{m.val:.3f} ({m.avg:.3f})".format(m=losses))', False),
+        ('text = "{:.3f}".format(losses.avg)', False),
+        ("text.append(losses.avg)", True),
+    ],
+    ids=["now and then", "not as a number", "whole", "in every step", "made a text in every step", "kept"],
+)
+def test_imported_meter_in_a_text(shown: str, held: bool) -> None:
+    before = f"""
+    from project.tools import AverageMeter
+    losses = AverageMeter()
+    for step, (x, y) in enumerate(loader):
+        loss = F.cross_entropy(model(x.to(device)), y.to(device))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.update(loss.item(), len(x))
+        {shown}
+    """
+    assert ("losses.update(loss.detach(), len(x))" in port(SETUP + dedent(before)).text) is held
+
+
+def test_text_of_a_bar_of_the_package_progress() -> None:
+    becomes(
+        """
+        for step, (x, y) in enumerate(loader):
+            loss = F.cross_entropy(model(x.to(device)), y.to(device))
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            bar.suffix = "{at}: {loss:.4f}".format(at=step, loss=loss.item())
+            bar.next()
+        """,
+        """
+        for step, (x, y) in enumerate(loader):
+            loss = F.cross_entropy(model(x.to(device)), y.to(device))
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            torch_xla.sync()
+            if step % 10 == 0:
+                bar.suffix = "{at}: {loss:.4f}".format(at=step, loss=loss.item())
+            bar.next()
+        """,
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from string import Formatter
 from typing import TYPE_CHECKING, NamedTuple
 
 from tpulint.semantic.names import Binding
@@ -18,6 +19,7 @@ _NUMBERS_OF = ("builtins.float", "builtins.int", "torch.tensor")
 _WELL_KNOWN = "AverageMeter"
 """A class that is copied from project to project: it adds up ``val * n`` and divides by the sum of ``n``."""
 _SUMS = frozenset({"val", "avg", "sum"})
+_NUMBER_FORMATS = ("e", "f", "g", "%")
 _KNOWN_PARTS = frozenset({*_SUMS, "count", "update", "reset"})
 
 
@@ -87,6 +89,8 @@ class Meters:
         numbers = []
         for use in index.names.uses(found[0], meter.id):
             part = index.parent(use)
+            if self._is_shown_in_parts(use):
+                continue
             if not isinstance(part, ast.Attribute) or part.attr not in _KNOWN_PARTS:
                 return None
             if not isinstance(part.ctx, ast.Load):
@@ -95,6 +99,22 @@ class Meters:
                 numbers.append(part)
         bars = self._bars_showing(meter)
         return None if bars is None else Metered(read, tuple(numbers), bars)
+
+    def _is_shown_in_parts(self, use: ast.Name) -> bool:
+        """Whether a meter is given to a text that shows its sums as numbers: ``"{m.val:.3f}".format(m=meter)``."""
+        keyword = self._index.parent(use)
+        call = self._index.parent(keyword) if isinstance(keyword, ast.keyword) else None
+        if not isinstance(call, ast.Call) or not isinstance(keyword, ast.keyword):
+            return False
+        text = call.func.value if isinstance(call.func, ast.Attribute) and call.func.attr == "format" else None
+        if not isinstance(text, ast.Constant) or not isinstance(text.value, str):
+            return False
+        try:
+            fields = [(name, spec) for _, name, spec, _ in Formatter().parse(text.value) if name is not None]
+        except ValueError:
+            return False
+        shown = [(name, spec) for name, spec in fields if name.partition(".")[0] == keyword.arg]
+        return all(name.partition(".")[2] in _SUMS and (spec or "")[-1:] in _NUMBER_FORMATS for name, spec in shown)
 
     def _makes_known_meter(self, binding: Binding) -> bool:
         value = binding.value
@@ -189,17 +209,29 @@ class Meters:
         text = index.text(meter)
         bars = []
         for name in index.tree.names:
-            if name.id == text.partition(".")[0] and index.pace_of(name) in (Pace.STEP, Pace.EVALUATION):
-                if index.regions.gate_of(name) is not None:
-                    continue
-                for ancestor in index.tree.ancestors(name):
-                    if isinstance(ancestor, ast.Call) and index.reads.is_output(ancestor):
-                        statement = index.statement_of(ancestor)
-                        loop = index.step_loop_of(name)
-                        if loop is None or statement not in loop.node.body or not index.reads.is_bar(statement):
-                            return None
-                        bars.append(statement)
-                        break
-                    if isinstance(ancestor, ast.stmt):
-                        break
+            if name.id != text.partition(".")[0] or index.regions.gate_of(name) is not None:
+                continue
+            pace = index.pace_of(name)
+            if pace not in (Pace.STEP, Pace.EVALUATION) or not self._is_shown(name):
+                continue
+            statement, loop = index.statement_of(name), index.step_loop_of(name)
+            if pace is Pace.EVALUATION or loop is None or statement not in loop.node.body:
+                return None
+            if not index.reads.is_bar(statement):
+                return None
+            bars.append(statement)
         return tuple(dict.fromkeys(bars))
+
+    def _is_shown(self, name: ast.Name) -> bool:
+        """Whether a meter, or a sum of it, is printed, logged or made part of a text where its name stands."""
+        part = self._index.parent(name)
+        if isinstance(part, ast.Attribute) and part.attr not in ("update", "reset") and self._is_formatted(part):
+            return True
+        for ancestor in self._index.tree.ancestors(name):
+            if isinstance(ancestor, ast.Call) and self._index.reads.is_output(ancestor):
+                return True
+            if isinstance(ancestor, ast.keyword) and self._is_shown_in_parts(name):
+                return True
+            if isinstance(ancestor, ast.stmt):
+                return False
+        return False

@@ -85,6 +85,10 @@ class Reads:
 
     def is_bar(self, statement: ast.stmt) -> bool:
         """Whether a statement only changes the text beside a progress bar."""
+        if isinstance(statement, ast.Assign):  # the bars of the package `progress`
+            target = statement.targets[0]
+            is_suffix = isinstance(target, ast.Attribute) and target.attr in ("suffix", "message")
+            return is_suffix and len(statement.targets) == 1 and self._is_text(statement.value)
         if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
             return False
         func = statement.value.func

@@ -21,8 +21,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         boundary = index.deferrals.boundary_statement(loop)
         if boundary is None or index.parent(boundary) is not loop.node:
             continue
-        for statements in _runs(loop.node.body):
-            bars = [statement for statement in statements if index.reads.is_bar(statement)]
+        for statements in _runs(index, loop.node.body):
+            bars = list(filter(index.reads.is_bar, statements))
             reads = [read for statement in bars for read in index.reads.inside(statement) if _counts(index, read, loop)]
             if not reads:
                 continue
@@ -37,11 +37,12 @@ def check(ctx: FileContext) -> Iterator[Finding]:
                 )
 
 
-def _runs(body: list[ast.stmt]) -> Iterator[list[ast.stmt]]:
-    """Neighbouring statements of one sort: calls."""
+def _runs(index: SemanticIndex, body: list[ast.stmt]) -> Iterator[list[ast.stmt]]:
+    """Neighbouring statements of one sort: calls and texts of bars."""
     run: list[ast.stmt] = []
     for statement in body:
-        if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        is_call = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)
+        if is_call or index.reads.is_bar(statement):
             run.append(statement)
             continue
         yield run
