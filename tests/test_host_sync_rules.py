@@ -1929,3 +1929,47 @@ def test_text_of_a_bar_of_the_package_progress() -> None:
             bar.next()
         """,
     )
+
+
+def test_list_that_a_number_is_added_to() -> None:
+    """Lists of one element that are added, as in implementations of PPO."""
+    becomes(
+        """
+        fractions = []
+        for epoch in range(4):
+            for x, y in loader:
+                loss = F.cross_entropy(model(x.to(device)), y.to(device))
+                fractions += [(loss > 1).float().mean().item()]
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+        print(sum(fractions) / len(fractions))
+        """,
+        """
+        fractions = []
+        for epoch in range(4):
+            step_fractions = []
+            for x, y in loader:
+                loss = F.cross_entropy(model(x.to(device)), y.to(device))
+                step_fractions += [(loss > 1).float().mean()]
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+                torch_xla.sync()
+            fractions.extend(
+                value
+                for at in range(0, len(step_fractions), 64)
+                for value in torch.stack(step_fractions[at : at + 64]).tolist()
+            )
+        print(sum(fractions) / len(fractions))
+        """,
+    )
+
+
+@pytest.mark.parametrize("added", ["[loss.item(), 1]", "[*loss.tolist()]", "names + [loss.item()]"])
+def test_other_things_added_to_a_list(added: str) -> None:
+    result = port(
+        SETUP + f"values = []\nfor x, y in loader:\n    loss = F.cross_entropy(model(x.to(device)), y.to(device))\n"
+        f"    optimizer.zero_grad()\n    loss.backward()\n    optimizer.step()\n    values += {added}\n"
+    )
+    assert "torch.stack" not in result.text

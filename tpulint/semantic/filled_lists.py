@@ -1,4 +1,4 @@
-"""Lists of numbers read from the device: ``losses.append(loss.item())``."""
+"""Lists of numbers read from the device: ``losses.append(loss.item())``, ``losses += [loss.item()]``."""
 
 from __future__ import annotations
 
@@ -14,13 +14,22 @@ if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 
 
+class Append(NamedTuple):
+    """One statement that puts one more element into a list."""
+
+    statement: ast.stmt
+    target: ast.expr
+    """The list."""
+    element: ast.expr
+
+
 class FilledList(NamedTuple):
     """A list that a loop fills with numbers."""
 
     loop: LoopNode
     target: ast.expr
     """The list, as written in the first append."""
-    appends: tuple[ast.Call, ...]
+    appends: tuple[Append, ...]
     reads: tuple[Read, ...]
     is_new: bool
     """Whether the list is made empty right in front of the loop, so that it can hold tensors itself meanwhile."""
@@ -38,11 +47,11 @@ class FilledLists:
     def accepts(self, use: ast.expr) -> bool:
         """Whether a name is appended to a list that could hold tensors instead."""
         statement = self._index.statement_of(use)
-        call, loop = _appended(statement), self._index.tree.loop_of(statement)
-        if call is None or loop not in self._index.regions.turn_loops or call.args[0] is not use:
+        append, loop = _appended(statement), self._index.tree.loop_of(statement)
+        if append is None or loop not in self._index.regions.turn_loops or append.element is not use:
             return False
         assert loop is not None
-        return self._filled(loop, [call], use) is not None
+        return self._filled(loop, [append], use) is not None
 
     def of(self, loop: LoopNode) -> list[FilledList]:
         """Lists that can be filled with tensors and turned into numbers behind the loop."""
@@ -52,34 +61,31 @@ class FilledLists:
 
     def _find(self, loop: LoopNode) -> list[FilledList]:
         index = self._index
-        groups: dict[str, list[ast.Call]] = {}
+        groups: dict[str, list[Append]] = {}
         for node in index.tree.inside(loop, functions=False):
-            call = _appended(node)
-            if call is None or index.tree.loop_of(node) is not loop:
+            append = _appended(node)
+            if append is None or index.tree.loop_of(node) is not loop:
                 continue
-            reads = index.reads.inside(call.args[0])
+            reads = index.reads.inside(append.element)
             if reads and all(read.use is Use.LIST for read in reads):
-                assert isinstance(call.func, ast.Attribute)
-                groups.setdefault(index.text(call.func.value), []).append(call)
+                groups.setdefault(index.text(append.target), []).append(append)
         result = []
         for appends in groups.values():
-            filled = self._filled(loop, sorted(appends, key=index.span))
+            filled = self._filled(loop, sorted(appends, key=lambda append: index.span(append.statement)))
             if filled is not None:
                 result.append(filled)
         return sorted(result, key=lambda item: index.span(item.target))
 
-    def _filled(self, loop: LoopNode, appends: list[ast.Call], number: ast.expr | None = None) -> FilledList | None:
+    def _filled(self, loop: LoopNode, appends: list[Append], number: ast.expr | None = None) -> FilledList | None:
         """The list that these fill, if it can be; ``number`` stands for one, whatever it is."""
         index = self._index
-        reads = [read for call in appends for read in index.reads.inside(call.args[0])]
+        reads = [read for append in appends for read in index.reads.inside(append.element)]
         nodes = {read.node for read in reads}
         if not all(index.scalars.is_number(read) for read in reads if read.node is not number):
             return None
-        if not all(index.scalars.is_arithmetic(call.args[0], nodes) for call in appends):
+        if not all(index.scalars.is_arithmetic(append.element, nodes) for append in appends):
             return None
-        func = appends[0].func
-        assert isinstance(func, ast.Attribute)
-        target = func.value
+        target = appends[0].target
         root: ast.expr = target
         while isinstance(root, ast.Attribute | ast.Subscript):
             if isinstance(root, ast.Subscript) and key_of(root) is None:
@@ -87,7 +93,7 @@ class FilledLists:
             root = root.value
         if not isinstance(root, ast.Name):
             return None
-        receivers = {call.func.value for call in appends if isinstance(call.func, ast.Attribute)}
+        receivers = {append.target for append in appends}
         gates: list[ast.If] = []
         for region in (loop, *index.regions.functions_in(loop)):
             for node in index.tree.inside(region, functions=True):
@@ -142,17 +148,16 @@ def _last(node: ast.AST) -> str | None:
     return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else None
 
 
-def _appended(node: ast.AST) -> ast.Call | None:
-    """The call of a statement ``xs.append(x)``."""
+def _appended(node: ast.AST) -> Append | None:
+    """What a statement ``xs.append(x)`` or ``xs += [x]`` does."""
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Attribute):
         call = node.value
-        if (
-            node.value.func.attr == "append"
-            and len(call.args) == 1
-            and not call.keywords
-            and not isinstance(call.args[0], ast.Starred)
-        ):
-            return call
+        if node.value.func.attr == "append" and len(call.args) == 1 and not call.keywords:
+            return None if isinstance(call.args[0], ast.Starred) else Append(node, node.value.func.value, call.args[0])
+    if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add) and isinstance(node.value, ast.List):
+        elements = node.value.elts
+        if len(elements) == 1 and not isinstance(elements[0], ast.Starred):
+            return Append(node, node.target, elements[0])
     return None
 
 
@@ -167,4 +172,4 @@ def _is_empty_list(binding: Binding) -> bool:
     return isinstance(value, ast.List) and not value.elts
 
 
-__all__ = ["FilledList", "FilledLists"]
+__all__ = ["Append", "FilledList", "FilledLists"]

@@ -257,6 +257,8 @@ class Reads:
                 ):
                     return Use.LIST
             if isinstance(ancestor, ast.AugAssign):
+                if isinstance(ancestor.value, ast.List) and isinstance(ancestor.op, ast.Add):
+                    return Use.LIST if len(ancestor.value.elts) == 1 else Use.OTHER
                 return Use.TOTAL if isinstance(ancestor.op, ast.Add) else Use.OTHER
             if isinstance(ancestor, ast.Assign):
                 if adds_to_itself(ancestor):

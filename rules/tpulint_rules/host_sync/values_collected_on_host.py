@@ -68,8 +68,8 @@ def collect_on_device(
         while f"{name} = []" in before:
             name += "_"
         before.append(f"{name} = []")
-        for call in filled.appends:
-            fix.replace(call.func, f"{name}.append")
+        for append in filled.appends:
+            fix.replace(append.target, name)
     for read in filled.reads:
         keep_on_device(fix, index, read, "" if index.scalars.is_scalar(read.tensor) else ".reshape(())")
     # Names of a comprehension are its own; only what is used within must not be called the same.
