@@ -24,6 +24,7 @@ _MORE = (
     f"Batches get up to {_MULTIPLE - 1} more positions of padding: the same where model and loss leave padding out, "
     "else another training."
 )
+_LENGTH = 'With `padding="longest"` the length given has no effect; samples longer than it stay as long as they are.'
 _DEPTH = 4
 
 
@@ -40,7 +41,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     if not ctx.index.mentions(r"padding\s*=\s*(True|[\"']longest)") or not ctx.index.turn_code.loops:
         return
     for call in ctx.index.turn_code.nodes(ast.Call):
-        if call in told or not _pads_longest(call):
+        if call in told or not _pads_longest(ctx, call):
             continue
         turn = ctx.index.turn_code.turn_of(call)
         if turn is not None and any(keyword.arg == "return_tensors" for keyword in call.keywords):
@@ -50,7 +51,11 @@ def check(ctx: FileContext) -> Iterator[Finding]:
 def _finding(ctx: FileContext, call: ast.Call, where: str, loader: Loader | None) -> Finding:
     name = ctx.index.qualified_name(call.func) or ""
     fix: FixBuilder | None = None
-    if name != _PAD_SEQUENCE:
+    length = next((keyword.value for keyword in call.keywords if keyword.arg == "max_length"), None)
+    multiple = next((keyword.value for keyword in call.keywords if keyword.arg == "pad_to_multiple_of"), None)
+    if multiple is not None and not isinstance(multiple, ast.Constant):
+        fix = None if length is None else _pad_to(ctx, call, length)
+    elif name != _PAD_SEQUENCE:
         fix = ctx.fix(f"Pad to multiples of {_MULTIPLE}", Applicability.UNSAFE, _MORE)
         fix.set_argument(call, "pad_to_multiple_of", str(_MULTIPLE))
     return ctx.finding(
@@ -60,6 +65,16 @@ def _finding(ctx: FileContext, call: ast.Call, where: str, loader: Loader | None
         certainty=Certainty.CERTAIN if name else Certainty.LIKELY,
         related=() if loader is None else ((ctx.index.span(loader.call), "collates its batches with it"),),
     )
+
+
+def _pad_to(ctx: FileContext, call: ast.Call, length: ast.expr) -> FixBuilder | None:
+    """The length that is given, and ignored by `longest`; the longest sample where it is None."""
+    padding = next((keyword.value for keyword in call.keywords if keyword.arg == "padding"), None)
+    if padding is None or isinstance(length, ast.Constant):
+        return None
+    fix = ctx.fix("Pad to `max_length` where there is one", Applicability.UNSAFE, _LENGTH)
+    fix.replace(padding, f'"longest" if {fix.text(length)} is None else "max_length"')
+    return fix
 
 
 def _paddings(ctx: FileContext, node: ast.expr, depth: int) -> list[ast.Call]:
@@ -74,7 +89,7 @@ def _paddings(ctx: FileContext, node: ast.expr, depth: int) -> list[ast.Call]:
         if isinstance(made, ast.Call):
             name = index.qualified_name(made.func) or ""
             if name in _COLLATORS:
-                return [made] if _is_open(made) and not index.mentions(r"max_length[\"']") else []
+                return [made] if _is_open(ctx, made) and not index.mentions(r"max_length[\"']") else []
             if name == "functools.partial" and made.args:
                 return _paddings(ctx, made.args[0], depth + 1)
             owner = index.definitions.class_called(made)
@@ -117,7 +132,7 @@ def _padding_calls(ctx: FileContext, function: FunctionNode | ast.Lambda, depth:
         name = index.qualified_name(node.func) or ""
         if name in _FILLERS:
             return []
-        if name == _PAD_SEQUENCE or _pads_longest(node):
+        if name == _PAD_SEQUENCE or _pads_longest(ctx, node):
             found.append(node)
         called = index.definitions.function_called(node)
         if called is not None and called is not function and depth < _DEPTH:
@@ -125,10 +140,10 @@ def _padding_calls(ctx: FileContext, function: FunctionNode | ast.Lambda, depth:
     return sorted(found, key=index.span)
 
 
-def _pads_longest(call: ast.Call) -> bool:
+def _pads_longest(ctx: FileContext, call: ast.Call) -> bool:
     """``tokenizer(texts, padding=True)``, ``tokenizer.pad(examples, padding="longest")``."""
     name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-    if name[:1].isupper() or not _is_open(call):
+    if name[:1].isupper() or not _is_open(ctx, call):
         return False
     return any(
         k.arg == "padding" and isinstance(k.value, ast.Constant) and k.value.value in ("longest", True)
@@ -137,10 +152,22 @@ def _pads_longest(call: ast.Call) -> bool:
     )
 
 
-def _is_open(call: ast.Call) -> bool:
-    """Whether a call says nothing about lengths to pad to."""
+def _is_open(ctx: FileContext, call: ast.Call) -> bool:
+    """Whether a call says nothing about lengths to pad to, or may say so by None."""
     for keyword in call.keywords:
         to_length = isinstance(keyword.value, ast.Constant) and keyword.value.value == "max_length"
-        if keyword.arg in (None, "pad_to_multiple_of") or (keyword.arg == "padding" and to_length):
+        if keyword.arg is None or (keyword.arg == "padding" and to_length):
+            return False
+        if keyword.arg == "pad_to_multiple_of" and not _may_be_none(ctx, keyword.value):
             return False
     return True
+
+
+def _may_be_none(ctx: FileContext, node: ast.expr) -> bool:
+    """Whether None is one of the values given to a variable, or one side of a choice."""
+    if isinstance(node, ast.IfExp):
+        return _may_be_none(ctx, node.body) or _may_be_none(ctx, node.orelse)
+    if isinstance(node, ast.Constant):
+        return node.value is None
+    values = [binding.value for binding in ctx.index.flow.reaching(node)] if isinstance(node, ast.Name) else []
+    return any(isinstance(value, ast.Constant) and value.value is None for value in values)
