@@ -435,3 +435,32 @@ def test_inputs_that_are_moved_already_are_not_moved_again(device: str) -> None:
     result = lint(SourceFile.from_text(text), Settings(fix=True, unsafe_fixes=True, select=("TPU603",)), CATALOGUE)
     assert "device_ids" not in result.text
     assert "model(batch)\n" in result.text
+
+
+OPTION = """
+import argparse
+import torch
+import torch.distributed as dist
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--dist-backend", default="nccl")
+args = parser.parse_args()
+device = torch.device({device})
+if device.type == {device}:
+    dist.init_process_group(backend=args.dist_backend, init_method=args.url, world_size=args.size, rank=args.rank)
+"""
+
+
+@pytest.mark.parametrize("device", ['"cuda"', '"xla"'])
+def test_default_backend_of_an_option(device: str) -> None:
+    """A device of XLA beside it does not say that the backend is another."""
+    settings = Settings(select=("TPU602",), preview=True, fix=True, unsafe_fixes=True)
+    result = lint(SourceFile.from_text(OPTION.format(device=device)), settings, CATALOGUE)
+    assert 'default="xla")' in result.text
+    assert 'init_process_group(backend=args.dist_backend, init_method="xla://")' in result.text
+
+
+def test_option_whose_help_knows_the_backend_of_xla() -> None:
+    text = OPTION.format(device='"xla"').replace('default="nccl")', 'default="nccl", help="nccl, gloo or xla")')
+    result = lint(SourceFile.from_text(text), Settings(select=("TPU602",), preview=True), CATALOGUE)
+    assert result.findings == ()

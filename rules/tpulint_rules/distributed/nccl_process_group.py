@@ -13,6 +13,8 @@ from tpulint.semantic.process_groups import Join
 _METHOD = 'init_method="xla://"'
 _FROM_THE_RUNTIME = ("world_size", "rank", "device_id")
 _RUNTIME_NUMBERS = ("torch_xla.runtime.world_size", "torch_xla.runtime.global_ordinal")
+_KNOWS_XLA = r"backend.*\bxla\b|\bxla\b.*backend|[\"']xla[\"']\s*:\s*[\"']|nccl.*\bxla\b|\bxla\b.*nccl"
+"""Where the backend of XLA is chosen too; a device of XLA alone chooses none."""
 _FOR_GPUS = r"torch\.cuda|\.cuda\(|[\"']cuda|device_ids"
 
 
@@ -28,7 +30,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
                 yield ctx.finding(join.call, message, _fix(ctx, join), certainty=Certainty.LIKELY)
         elif any(groups.is_nccl(origin.node) for origin in join.backends):
             certain = all(groups.is_nccl(origin.node) and not origin.by_user for origin in join.backends)
-            if not certain and index.mentions(r"\bxla\b"):
+            if not certain and index.mentions(_KNOWS_XLA):
                 continue  # one of several backends, and that of XLA is known
             certainty = Certainty.CERTAIN if certain else Certainty.LIKELY
             message = "the NCCL backend needs GPUs: `init_process_group` raises on a TPU machine; use the backend `xla`"
