@@ -1973,3 +1973,21 @@ def test_other_things_added_to_a_list(added: str) -> None:
         f"    optimizer.zero_grad()\n    loss.backward()\n    optimizer.step()\n    values += {added}\n"
     )
     assert "torch.stack" not in result.text
+
+
+@pytest.mark.parametrize(("gate", "found"), [("if step % 100 == 0:", False), ("if step > 100:", True)])
+def test_loop_under_a_log_interval(gate: str, found: bool) -> None:
+    """What stands around a loop that a turn runs to its end holds for all of its turns."""
+    text = f"""
+    for step, (x, y) in enumerate(loader):
+        loss = F.cross_entropy(model(x.to(device)), y.to(device))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        torch_xla.sync()
+        {gate}
+            for name, value in model.named_parameters():
+                if torch.isnan(value).any():
+                    print(name)
+    """
+    assert ("TPU103" in [code for code, _ in check(text)]) is found

@@ -55,12 +55,13 @@ class Regions:
         for step in self.step_functions:
             for function in (step.node, *step.functions):
                 self._per_step.setdefault(function, step)
+        self.turn_loops: frozenset[LoopNode] = frozenset(self._by_loop)
+        """Step loops and evaluation loops."""
         self._gated = self._find_gated()
         """Functions that a step runs only at a log interval."""
         candidates = tree.loops if any(word in text for word in _EVALUATES) else []
         self.evaluation_loops = self.evaluation.loops(candidates, frozenset(self._by_loop))
-        self.turn_loops: frozenset[LoopNode] = frozenset((*self._by_loop, *self.evaluation_loops))
-        """Step loops and evaluation loops."""
+        self.turn_loops = frozenset((*self._by_loop, *self.evaluation_loops))
         self._per_evaluation: dict[FunctionNode, LoopNode] = {}
         for node in self.evaluation_loops:
             for function in self.functions_in(node):
@@ -177,10 +178,13 @@ class Regions:
         return None
 
     def gate_of(self, node: ast.AST) -> ast.AST | None:
-        """The ``if`` (or ``and``) between a node and its loop that opens only every n-th turn, or rarely."""
+        """The ``if`` (or ``and``) between a node and its loop that opens only every n-th turn, or rarely.
+
+        Loops that a turn runs to their end are no obstacle: what stands around them holds for all of their turns.
+        """
         child = node
         for ancestor in self._tree.ancestors(node):
-            if isinstance(ancestor, (*LOOPS, *FUNCTIONS)):
+            if isinstance(ancestor, FUNCTIONS) or ancestor in self.turn_loops:
                 return None
             if (
                 isinstance(ancestor, ast.If)
