@@ -1991,3 +1991,63 @@ def test_loop_under_a_log_interval(gate: str, found: bool) -> None:
                     print(name)
     """
     assert ("TPU103" in [code for code, _ in check(text)]) is found
+
+
+# -------------------------------------------------------------------- numbers returned beside the loss
+
+MEASURE = """
+def measure(output, target, padding):
+    loss = F.cross_entropy(output, target)
+    kept = target.ne(padding)
+    right = (output.argmax(1).eq(target) & kept).sum().item()
+    words = kept.sum().item()
+    return loss, right, words
+
+def train():
+    total, seen, correct = 0, 0, 0
+    for batch in loader:
+        x, y = map(lambda part: part.to(device), batch)
+        loss, right, words = measure(model(x), y, 0)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        seen += words
+        correct += right
+        total += loss.item()
+    return total / seen, correct / seen
+
+def evaluate():
+    seen, correct = 0, 0
+    model.eval()
+    with torch.no_grad():
+        for batch in loader:
+            x, y = map(lambda part: part.to(device), batch)
+            loss, right, words = measure(model(x), y, 0)
+            seen += words
+            correct += right
+    return correct / seen
+"""
+
+
+def test_numbers_returned_beside_the_loss_are_added_up_on_the_device() -> None:
+    result = port(SETUP + MEASURE)
+    assert result.findings == ()
+    assert "    right = (output.argmax(1).eq(target) & kept).sum()\n    words = kept.sum()\n" in result.text
+    assert result.text.count("torch.zeros(1, dtype=torch.long)") == 4
+    assert result.text.count("seen = seen.item()\n") == result.text.count("correct = correct.item()\n") == 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("        seen += words\n", "        seen += words\n        schedule(words)\n"),
+        ("    return loss, right, words", "    print(words)\n    return loss, right, words"),
+        ("def evaluate():", "score = measure\n\ndef evaluate():"),
+        ("    loss = F.cross_entropy(output, target)\n",
+         "    if padding is None:\n        return output, 0, 0\n    loss = F.cross_entropy(output, target)\n"),
+    ],
+    ids=["needed in every step", "needed in the function", "handed on", "two ways out"],
+)  # fmt: skip
+def test_returned_numbers_that_are_needed(old: str, new: str) -> None:
+    assert old in MEASURE
+    assert "words = kept.sum().item()" in port(SETUP + MEASURE.replace(old, new, 1)).text

@@ -414,6 +414,9 @@ class Kinds:
             function = self._definitions.function_called(node)
             if function is not None:
                 return self._returned(function, path, depth)
+            moved = self._mapped(node, depth)
+            if moved is not None:
+                return moved
             value = self.value(node, depth)
             if value.kind is Kind.TENSOR:
                 owner = self._module_class(node.func, depth)
@@ -430,6 +433,16 @@ class Kinds:
         if value.kind in (Kind.TENSOR, Kind.NUMPY):
             return value._replace(certain=False)
         return self._content(node, path[0], depth) if len(path) == 1 else UNKNOWN
+
+    def _mapped(self, node: ast.Call, depth: int) -> Value | None:
+        """One of the tensors that ``map(lambda x: x.to(device), batch)`` moves."""
+        mapper = node.args[0] if node.args and self._names.qualified(node.func) == "builtins.map" else None
+        moved = mapper.body if isinstance(mapper, ast.Lambda) else None
+        if not isinstance(moved, ast.Call) or not isinstance(moved.func, ast.Attribute):
+            return None
+        if moved.func.attr not in ("to", "cuda"):
+            return None
+        return self._tensor_method(Value(Kind.TENSOR, certain=False), moved.func.attr, moved, depth)
 
     def _element(self, node: ast.expr, path: tuple[int, ...], depth: int) -> Value:
         """Value of (part of) one element of an iterable."""

@@ -249,11 +249,12 @@ class Regions:
                 if ancestor in self._by_loop:
                     return Pace.LOG_INTERVAL if self.gate_of(node) is not None else Pace.STEP
             if isinstance(ancestor, FUNCTIONS):
+                if ancestor in self._per_step and ancestor not in self._gated:
+                    return Pace.LOG_INTERVAL if self.gate_of(node) is not None else Pace.STEP
                 if ancestor in self._per_evaluation:
                     return Pace.EVALUATION
                 if ancestor in self._per_step:
-                    gated = ancestor in self._gated or self.gate_of(node) is not None
-                    return Pace.LOG_INTERVAL if gated else Pace.STEP
+                    return Pace.LOG_INTERVAL
                 break
             child = ancestor
         return Pace.EPOCH if self._tree.loop_of(node) is not None else Pace.ONCE

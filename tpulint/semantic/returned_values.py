@@ -1,4 +1,4 @@
-"""Numbers that a function called in every step reads and returns: ``return loss.item()``."""
+"""Numbers that a function called in every step reads and returns: ``return loss.item()``, ``return loss, correct``."""
 
 from __future__ import annotations
 
@@ -29,31 +29,42 @@ class ReturnedValues:
     def of(self, read: Read, loop: Step) -> ReturnedValue | None:
         """The function that returns a read, where its callers need the number less often than in every step."""
         index = self._index
-        statement = index.statement_of(read.node)
-        function = index.function_of(read.node)
-        if read.use is not Use.RETURN or not isinstance(statement, ast.Return) or function not in loop.functions:
+        statement, function = index.statement_of(read.node), index.function_of(read.node)
+        if function not in loop.functions or not isinstance(function, ast.FunctionDef):
             return None
-        assert function is not None
         returns = [node for node in index.tree.inside(function, functions=False) if isinstance(node, ast.Return)]
-        reads = index.reads.inside(statement)
-        if returns != [statement] or statement.value is None or isinstance(function, ast.AsyncFunctionDef):
-            return None
         calls = index.definitions.calls_of(function)
-        if not calls or len(index.names.mentions_of(function)) > len(calls):
+        if len(returns) != 1 or returns[0].value is None or not calls:
+            return None
+        if len(index.names.mentions_of(function)) > len(calls):
             return None  # handed on somewhere: not all calls are seen
         used = [call for call in calls if not isinstance(index.parent(call), ast.Expr)]
-        values = statement.value.elts if isinstance(statement.value, ast.Tuple) else [statement.value]
+        whole = returns[0].value
+        values = whole.elts if isinstance(whole, ast.Tuple) else [whole]
+        places = self._places(read, statement, returns[0], values)
         numbers: list[ast.expr] = []
-        for at, value in enumerate(values):
-            inside = index.reads.inside(value)
-            if not self._is_number(value, inside):
-                return None
-            for call in used if inside else ():
-                needed = self._needed(call, at if isinstance(statement.value, ast.Tuple) else None)
+        for at in places:
+            for call in used:
+                needed = self._needed(call, at if isinstance(whole, ast.Tuple) else None)
                 if needed is None:
                     return None
                 numbers += needed
-        return ReturnedValue(tuple(reads), tuple(numbers))
+        return ReturnedValue(tuple(index.reads.inside(statement)), tuple(numbers)) if places else None
+
+    def _places(self, read: Read, statement: ast.stmt, returned: ast.Return, values: list[ast.expr]) -> list[int]:
+        """Which of the values a function returns are read by a statement; none where tensors cannot stand in."""
+        index = self._index
+        if read.use is Use.RETURN and statement is returned:
+            inside = [index.reads.inside(value) for value in values]
+            if not all(map(self._is_number, values, inside)):
+                return []
+            return [at for at, reads in enumerate(inside) if reads]
+        if not isinstance(statement, ast.Assign) or not index.held_values.is_holdable(read):
+            return []
+        target = statement.targets[0]
+        uses = index.held_values.uses_of(statement, target) if isinstance(target, ast.Name) else None
+        places = [at for at, value in enumerate(values) if value in (uses or ())]
+        return places if uses is not None and len(uses) == len(places) == 1 else []
 
     def _is_number(self, value: ast.expr, reads: list[Read]) -> bool:
         """Whether a value is arithmetic on numbers that tensors can stand in for, or has no read in it."""

@@ -23,7 +23,7 @@ _COMPARING = (
 _INTEGER_METHODS = frozenset({*_COMPARING, "long", "int", "bool"})
 _KEEPING_METHODS = frozenset({
     "sum", "view", "reshape", "squeeze", "unsqueeze", "flatten", "cpu", "cuda", "detach", "clone", "max", "min", "to",
-    "all", "any", "contiguous", "item", "view_as", "t", "transpose", "expand_as",
+    "all", "any", "contiguous", "item", "view_as", "t", "transpose", "expand_as", "masked_select",
 })  # fmt: skip
 """Methods whose result holds integers if the tensor they are called on holds integers or booleans."""
 _GRADIENT_OF_THEIR_TENSOR = frozenset({"clone", "reshape", "squeeze", "float", "double", "sum", "mean"})
@@ -96,12 +96,25 @@ class Scalars:
             bindings = self._index.flow.reaching(node)
             return bool(bindings) and all(
                 b.kind in ("assign", "augment")
-                and not b.path
-                and b.value is not None
-                and self.is_integer(b.value, depth + 1)
+                and (
+                    self._returns_integer(b, depth)
+                    if b.path
+                    else b.value is not None and self.is_integer(b.value, depth + 1)
+                )
                 for b in bindings
             )
         return isinstance(node, ast.Call) and self._gives_integer(node, depth)
+
+    def _returns_integer(self, binding: Binding, depth: int) -> bool:
+        """Whether a variable takes a part of what a function of the file returns, which holds integers."""
+        value = binding.value
+        function = self._index.definitions.function_called(value) if isinstance(value, ast.Call) else None
+        returned = [] if function is None or len(binding.path) > 1 else self._index.definitions.returned_by(function)
+        at = binding.path[0]
+        return bool(returned) and all(
+            isinstance(item, ast.Tuple) and 0 <= at < len(item.elts) and self.is_integer(item.elts[at], depth + 1)
+            for item in returned
+        )
 
     def _gives_integer(self, call: ast.Call, depth: int) -> bool:
         index = self._index
@@ -111,6 +124,8 @@ class Scalars:
         if name is not None:
             if name in _INTEGER_FUNCTIONS:
                 return True
+            if name == "torch.where" and len(call.args) == 3:
+                return all(_is_whole(item) or self.is_integer(item, depth + 1) for item in call.args[1:])
             return name == "torch.sum" and bool(call.args) and self.is_integer(call.args[0], depth + 1)
         if not isinstance(call.func, ast.Attribute):
             return False
@@ -272,6 +287,10 @@ class Scalars:
                 if not call.args and isinstance(receiver, ast.Name)
             }
         return (self._index.function_of(node), node.id) in self._losses
+
+
+def _is_whole(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and type(node.value) in (int, bool)
 
 
 def _is_flat(node: ast.expr) -> bool:
