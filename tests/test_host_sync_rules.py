@@ -1857,6 +1857,18 @@ def test_imported_average_meter_is_given_tensors_and_its_bar_shown_less_often() 
     )
 
 
+def test_meter_of_the_same_name_in_another_function() -> None:
+    other = """
+def evaluate():
+    losses = AverageMeter()
+    with torch.no_grad():
+        for x, y in loader:
+            losses.update(F.cross_entropy(model(x.to(device)), y.to(device)).item())
+            print(losses.avg)
+"""
+    assert "losses.update(loss.detach(), len(x))" in port(SETUP + IMPORTED_METER + other).text
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [

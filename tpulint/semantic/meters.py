@@ -206,10 +206,12 @@ class Meters:
     def _bars_showing(self, meter: ast.expr) -> tuple[ast.stmt, ...] | None:
         """Progress bars that show the meter in every step; None when something shows it that has to every time."""
         index = self._index
-        text = index.text(meter)
+        names: list[ast.Name] = [name for name in index.tree.names if name.id == index.text(meter).partition(".")[0]]
+        if isinstance(meter, ast.Name) and (found := index.names.find(meter.id, index.names.scope_of(meter))):
+            names = index.names.uses(found[0], meter.id)
         bars = []
-        for name in index.tree.names:
-            if name.id != text.partition(".")[0] or index.regions.gate_of(name) is not None:
+        for name in names:
+            if index.regions.gate_of(name) is not None:
                 continue
             pace = index.pace_of(name)
             if pace not in (Pace.STEP, Pace.EVALUATION) or not self._is_shown(name):
