@@ -2063,3 +2063,47 @@ def test_numbers_returned_beside_the_loss_are_added_up_on_the_device() -> None:
 def test_returned_numbers_that_are_needed(old: str, new: str) -> None:
     assert old in MEASURE
     assert "words = kept.sum().item()" in port(SETUP + MEASURE.replace(old, new, 1)).text
+
+
+# -------------------------------------------------------------------- functions of math
+
+
+def test_functions_of_math_become_those_of_torch() -> None:
+    result = port(
+        SETUP
+        + """
+from math import log10
+total, errors = 0, []
+model.eval()
+with torch.no_grad():
+    for x, y in loader:
+        error = F.mse_loss(model(x.to(device)), y.to(device))
+        ratio = 10 * log10(1 / error.item())
+        total += ratio
+        errors.append(math.sqrt(error.item()))
+print(total, errors)
+"""
+    )
+    assert "import math" not in result.text
+    assert "from math" not in result.text
+    assert "        ratio = 10 * torch.log10(1 / error)\n        total += ratio\n" in result.text
+    assert "        step_errors.append(torch.sqrt(error))\n" in result.text
+    assert "    total = total.item()\n" in result.text
+    assert result.findings == ()
+
+
+@pytest.mark.parametrize(
+    "use", ["total += ratio\n        print(ratio)", "best = max(best, ratio)", "total += math.floor(ratio)"]
+)
+def test_numbers_of_evaluation_that_are_needed_at_once(use: str) -> None:
+    text = f"""
+best, total = 0, 0
+model.eval()
+with torch.no_grad():
+    for x, y in loader:
+        error = F.mse_loss(model(x.to(device)), y.to(device))
+        ratio = 10 * math.log10(1 / error.item())
+        {use}
+print(total)
+"""
+    assert "ratio = 10 * math.log10(1 / error.item())" in port(SETUP + text).text

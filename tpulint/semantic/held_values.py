@@ -47,6 +47,17 @@ class HeldValues:
             return None
         return HeldValue(statement, tuple(reads), tuple(uses))
 
+    def added_up(self, read: Read) -> HeldValue | None:
+        """The variable a read of an evaluation batch is given to, where all its uses add it up or collect it."""
+        index = self._index
+        statement = index.statement_of(read.node)
+        if not self.is_holdable(read) or not isinstance(statement, ast.Assign):
+            return None
+        uses = self.uses_of(statement, statement.targets[0]) if isinstance(statement.targets[0], ast.Name) else None
+        if not uses or not all(index.totals.accepts(use) or index.filled_lists.accepts(use) for use in uses):
+            return None
+        return HeldValue(statement, tuple(index.reads.inside(statement)), tuple(uses))
+
     def is_holdable(self, read: Read) -> bool:
         """Whether a statement only gives the number, or arithmetic on it, to a variable."""
         index = self._index

@@ -29,6 +29,8 @@ _KEEPING_METHODS = frozenset({
 _GRADIENT_OF_THEIR_TENSOR = frozenset({"clone", "reshape", "squeeze", "float", "double", "sum", "mean"})
 """Methods whose result has a gradient only if the tensor they are called on has one; integers have none."""
 _INTEGER_FUNCTIONS = frozenset(f"torch.{name}" for name in _COMPARING)
+MATH_OF_TORCH = frozenset(f"math.{name}" for name in ("exp", "log", "log10", "log2", "log1p", "expm1", "sqrt"))
+"""Functions of one number that torch has by the same name."""
 _INTEGER_TYPES = ("torch.long", "torch.int64", "torch.int", "torch.int32")
 
 
@@ -51,7 +53,7 @@ class Scalars:
         return True
 
     def is_arithmetic(self, node: ast.expr, reads: set[ast.expr]) -> bool:
-        """Whether an expression is sums, products, quotients and powers of these reads and of host values."""
+        """Whether an expression is sums, products, quotients and the like of these reads and of host values."""
         if node in reads:
             return True
         if isinstance(node, ast.BinOp):
@@ -61,6 +63,8 @@ class Scalars:
             return plain and self.is_arithmetic(node.left, reads) and self.is_arithmetic(node.right, reads)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
             return self.is_arithmetic(node.operand, reads)
+        if isinstance(node, ast.Call) and self._index.qualified_name(node.func) in MATH_OF_TORCH:
+            return len(node.args) == 1 and not node.keywords and self.is_arithmetic(node.args[0], reads)
         return not self._index.reads.inside(node)
 
     def is_pure(self, call: ast.Call) -> bool:

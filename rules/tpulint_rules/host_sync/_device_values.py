@@ -6,13 +6,20 @@ import ast
 
 from tpulint.context import FixBuilder
 from tpulint.semantic import Kind, LoopNode, Read, SemanticIndex
+from tpulint.semantic.scalars import MATH_OF_TORCH
 
 
 def keep_on_device(fix: FixBuilder, index: SemanticIndex, read: Read, tail: str = "") -> None:
-    """Write the tensor, and ``tail``, where its value was read."""
+    """Write the tensor, and ``tail``, where its value was read; functions of ``math`` around it become torch's."""
     free = index.scalars.is_integer(read.tensor) or index.scalars.is_detached(read.tensor)
     suffix = "" if free or not index.regions.records_gradient(read.node) else ".detach()"
     is_operand = isinstance(index.parent(read.node), ast.BinOp | ast.UnaryOp | ast.AugAssign)
+    for ancestor in index.tree.ancestors(read.node):
+        if isinstance(ancestor, ast.Call) and index.qualified_name(ancestor.func) in MATH_OF_TORCH:
+            name = (index.qualified_name(ancestor.func) or "").removeprefix("math.")
+            fix.rename_callee(ancestor, f"{torch_text(fix, index, ancestor)}.{name}")
+        elif not isinstance(ancestor, ast.BinOp | ast.UnaryOp):
+            break
     if not is_operand and index.scalars.may_change(read.tensor):
         suffix += ".clone()"  # `loss /= 4` behind it would change what is kept
     suffix += tail

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Set
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
 from tpulint.semantic import How, LoopNode, Pace, Read, SemanticIndex, Step, Use
+from tpulint.semantic.held_values import HeldValue
 from tpulint.semantic.meters import Metered
 from tpulint_rules.host_sync._device_values import keep_on_device, short
 from tpulint_rules.host_sync.progress_bar_reads_every_step import throttle
@@ -74,12 +75,7 @@ def _kept(ctx: FileContext, read: Read, loop: Step) -> FixBuilder | None:
     """The tensor in place of the number, where what takes it up can do with either."""
     held = ctx.index.held_values.of(read, loop)
     if held is not None:
-        fix = ctx.fix("Keep the tensor and read it where the number is needed", Applicability.UNSAFE, HELD, Scope.LOOP)
-        for item in held.reads:
-            keep_on_device(fix, ctx.index, item)
-        for use in held.uses:
-            fix.append(use, ".item()")
-        return fix
+        return _hold(ctx, held)
     returned = ctx.index.returned_values.of(read, loop)
     if returned is not None:
         fix = ctx.fix(
@@ -92,6 +88,16 @@ def _kept(ctx: FileContext, read: Read, loop: Step) -> FixBuilder | None:
         return fix
     metered = ctx.index.meters.of(read)
     return None if metered is None else give_tensor(ctx, metered)
+
+
+def _hold(ctx: FileContext, held: HeldValue) -> FixBuilder:
+    """The variable given the tensor, which is read where the variable is used."""
+    fix = ctx.fix("Keep the tensor and read it where the number is needed", Applicability.UNSAFE, HELD, Scope.LOOP)
+    for item in held.reads:
+        keep_on_device(fix, ctx.index, item)
+    for use in held.uses:
+        fix.append(use, ".item()")
+    return fix
 
 
 def give_tensor(ctx: FileContext, metered: Metered) -> FixBuilder:
@@ -164,12 +170,12 @@ def _evaluation_reads(
         if read.how not in hows or read.use is Use.BRANCH or read.node in taken:
             continue
         if index.regions.gate_of(read.node) is None and index.pace_of(read.node) is Pace.EVALUATION:
-            metered = index.meters.of(read)
+            metered, held = index.meters.of(read), index.held_values.added_up(read)
             yield ctx.finding(
                 read.node,
                 f"`{short(ctx.text(read.tensor))}` is {read.how.value} in every evaluation batch: "
                 "the host waits for the device",
-                None if metered is None else give_tensor(ctx, metered),
+                give_tensor(ctx, metered) if metered is not None else None if held is None else _hold(ctx, held),
                 severity=Severity.WARNING,
                 certainty=Certainty.CERTAIN if read.certain else Certainty.LIKELY,
             )
