@@ -114,7 +114,7 @@ class HostMasks:
         if self._index.kinds.binding_value(binding).side is Side.HOST:
             return True
         scope = self._index.names.scope_of(binding.node)
-        uses = self._index.names.uses(scope, binding.name)
+        uses = self._index.names.loads(binding.name, scope)
         return all(self._is_harmless(use, depth) for use in uses if binding in self._index.flow.reaching(use))
 
     # ---------------------------------------------------------------- what is done with it

@@ -87,7 +87,7 @@ class Meters:
         if found is None or not all(map(self._makes_known_meter, found[1])):
             return None
         numbers = []
-        for use in index.names.uses(found[0], meter.id):
+        for use in index.names.loads(meter.id, found[0]):
             part = index.parent(use)
             if self._is_shown_in_parts(use):
                 continue
@@ -206,9 +206,9 @@ class Meters:
     def _bars_showing(self, meter: ast.expr) -> tuple[ast.stmt, ...] | None:
         """Progress bars that show the meter in every step; None when something shows it that has to every time."""
         index = self._index
-        names: list[ast.Name] = [name for name in index.tree.names if name.id == index.text(meter).partition(".")[0]]
+        names = list(index.tree.names_called(index.text(meter).partition(".")[0]))
         if isinstance(meter, ast.Name) and (found := index.names.find(meter.id, index.names.scope_of(meter))):
-            names = index.names.uses(found[0], meter.id)
+            names = index.names.loads(meter.id, found[0])
         bars = []
         for name in names:
             if index.regions.gate_of(name) is not None:
