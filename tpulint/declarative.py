@@ -122,8 +122,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             if ctx.portable and used.action != GUARD:
                 only_shown(ctx, fix, used)
             severity = problem[1]
-            if severity is Severity.ERROR and _is_asked_for(ctx, node):
-                severity = Severity.WARNING  # as long as nobody answers the question, the call is left out
+            if severity is Severity.ERROR and _may_be_left_out(ctx, node):
+                severity = Severity.WARNING
             yield ctx.finding(where, message_of(used, problem[0]), fix, severity=severity, certainty=certainty)
     if table.modules:
         from tpulint.row_fixes import module_findings
@@ -233,8 +233,9 @@ def _is_annotation(ctx: FileContext, node: ast.expr) -> bool:
 
 def _runs_on_cuda_only(ctx: FileContext, node: ast.expr) -> bool:
     """Whether a name of CUDA's runtime stands where CUDA is known to be, or is an entry of a table of backends."""
-    if not (ctx.index.qualified_name(node) or "").startswith(_ACCELERATORS):
-        return False
+    name = ctx.index.qualified_name(node) or ""
+    if not name.startswith(_ACCELERATORS):
+        return not name.startswith("torch") and ctx.index.devices.is_guarded(node)
     parent = ctx.index.parent(node)
     if isinstance(parent, ast.Dict) and node in parent.values:
         return sum(isinstance(key, ast.Constant) and key.value in _BACKENDS for key in parent.keys) > 1
@@ -269,6 +270,8 @@ def _asks_for_newer(ctx: FileContext, test: ast.expr) -> bool:
     return _NEWER.search(ctx.text(test)) is not None
 
 
-def _is_asked_for(ctx: FileContext, node: ast.expr) -> bool:
-    """Whether a name of CUDA's runtime stands behind a question for a GPU."""
-    return (ctx.index.qualified_name(node) or "").startswith(_ACCELERATORS) and ctx.index.devices.is_asked_for(node)
+def _may_be_left_out(ctx: FileContext, node: ast.expr) -> bool:
+    """Whether a name of CUDA's runtime stands behind a question for a GPU that nobody answers, or callers decide."""
+    if not (ctx.index.qualified_name(node) or "").startswith(_ACCELERATORS):
+        return False
+    return ctx.index.devices.is_asked_for(node) or ctx.index.callers.decide(node)

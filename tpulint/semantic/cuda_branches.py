@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tpulint.model import Span
 from tpulint.semantic.guards import Guards
+from tpulint.semantic.variables import last_name
 
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
@@ -19,6 +20,7 @@ _NAMED_QUESTION = re.compile(
     r"(?:is_|has_)(?:.*_)?(?:cuda|gpu|nvidia)(?:_.*)?|.*(?:cuda|gpu)_(?:is_)?available", re.IGNORECASE
 )
 _CUDA_CLASS = re.compile(r"_?(?:CUDA|Cuda)[A-Z_]?")
+_GPU_COUNTS = frozenset({"n_gpus", "n_gpu", "num_gpus", "num_gpu", "ngpus", "gpu_count", "n_gpus_per_node"})
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
@@ -77,11 +79,18 @@ class CudaBranches:
             func = test.func
             starts = isinstance(func, ast.Attribute) and func.attr == "startswith"
             known = self._index.definitions.function_called(test) is not None
-            if not starts and (known or not self.serves_several):
+            if not starts and (known or not (self.serves_several or self._is_named_elsewhere(func))):
                 return True
         return any(node in self._rewritten for node in (test, *self._tree.inside(test)))
 
+    def _is_named_elsewhere(self, func: ast.expr) -> bool:
+        """``is_torch_cuda_available`` of another module, which says by its name what it answers."""
+        return is_named_question((self._index.qualified_name(func) or "").rpartition(".")[2])
+
     def _asks(self, test: ast.expr) -> bool:
+        if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or):  # `is_cuda_available() or is_mps_available()`
+            others = [value for value in test.values if not names_other_backend(self._tree.text(value))]
+            return bool(others) and all(map(self._asks, others))
         return self._guards.asks_cuda(test) or self._asks_by_class(test)
 
     def _asks_by_class(self, test: ast.expr) -> bool:
@@ -129,6 +138,8 @@ class CudaBranches:
         """``for i in range(torch.cuda.device_count())``: no turn without GPUs"""
         if not isinstance(turns, ast.Call) or len(turns.args) != 1 or turns.args[0] in self._rewritten:
             return False
+        if isinstance(turns.args[0], ast.Name | ast.Attribute):  # `for i in range(n_gpus)`, where callers count them
+            return last_name(turns.args[0]) in _GPU_COUNTS and not self._index.is_program
         counted = turns.args[0].func if isinstance(turns.args[0], ast.Call) else turns
         return self._index.qualified_name(counted) == "torch.cuda.device_count"
 

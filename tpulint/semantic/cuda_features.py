@@ -201,6 +201,8 @@ class CudaFeatures:
         if self.asks_cuda_only(root):
             return True  # another part of the condition asks what only CUDA can tell
         if isinstance(parent, ast.If) and parent.test is root:
+            if root is comparison and _asks_equal(comparison) and isinstance(parent.body[-1], ast.Raise):
+                return True  # what is an error on CUDA
             return self.holds_only_cuda(parent.body) or all(_sets_nccl(item) for item in parent.body)
         if isinstance(parent, ast.IfExp) and parent.test is root:
             return self.mentions_cuda_only(parent.body) or self._feeds_cuda_only(parent)
@@ -252,6 +254,10 @@ def _sets_nccl(statement: ast.stmt) -> bool:
     target = statement.targets[0] if isinstance(statement, ast.Assign) else None
     key = target.slice if isinstance(target, ast.Subscript) else None
     return isinstance(key, ast.Constant) and isinstance(key.value, str) and "NCCL" in key.value
+
+
+def _asks_equal(comparison: ast.expr) -> bool:
+    return isinstance(comparison, ast.Compare) and isinstance(comparison.ops[0], ast.Eq | ast.In)
 
 
 def _is_bool(node: ast.expr) -> bool:

@@ -107,7 +107,16 @@ class Devices:
     def _counts(self, node: ast.expr) -> bool:
         if self.is_for_cuda(node) or self.flow.is_outside(node) or self.features.is_asked_about(node):
             return False
-        return self._stands_in_text(node)
+        return self._stands_in_text(node) and not self._is_kept_by_users(node)
+
+    def _is_kept_by_users(self, node: ast.expr) -> bool:
+        """Whether the device is one parameter of tests, or stands in a function about a product for GPUs."""
+        for ancestor in self._tree.ancestors(node):
+            if isinstance(ancestor, ast.Call) and last_word(ancestor) in ("param", "parametrize"):
+                return True
+            if isinstance(ancestor, ast.stmt):
+                break
+        return self._index.callers.use_for_gpus(node)
 
     def is_for_cuda(self, node: ast.AST) -> bool:
         """Whether the node stands in a branch that runs on CUDA only, of a file that has a branch for XLA too, or in
@@ -194,6 +203,8 @@ class Devices:
                 sides = [operand.left, *operand.comparators]
                 texts = [s.value for s in sides if isinstance(s, ast.Constant) and isinstance(s.value, str)]
                 equal = isinstance(operand.ops[0], ast.Eq | ast.In)
+                if equal and any(names_other_backend(text) for text in texts):
+                    return True  # `is_available() and current_accelerator().type == "neuron"`
                 if equal and any(_CUDA_WORD.match(text) for text in texts):
                     others = [side for side in sides if not isinstance(side, ast.Constant)]
                     return not any(self.flow.derives(side) for side in others)

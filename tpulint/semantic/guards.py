@@ -132,7 +132,11 @@ class Guards:
                     isinstance(right, ast.Tuple | ast.List | ast.Set) and all(_is_cuda(e) for e in right.elts)
                 )
             if isinstance(test.ops[0], ast.Gt):
-                return isinstance(left, ast.Call) and self._names.qualified(left.func) in _CUDA_QUESTIONS
+                if not isinstance(left, ast.Call):
+                    return False
+                if _last(left.func) == "len" and left.args:  # `len(torch.cuda.default_generators) > 0`
+                    return self._names.qualified(left.args[0]) == "torch.cuda.default_generators"
+                return self._names.qualified(left.func) in _CUDA_QUESTIONS
             return False
         if isinstance(test, ast.Name):
             bindings = self._names.bindings(test)

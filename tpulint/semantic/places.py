@@ -180,6 +180,8 @@ class Places:
         """Whether the device named is that of an autocast or a scaler: other rules rewrite these."""
         func = call.func
         last = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
+        if last.endswith("autocast"):  # a wrapper such as `maybe_autocast`
+            return True
         return last in _PRECISION_CALLS or (self._names.qualified(func) or "").rpartition(".")[2] in _PRECISION_CALLS
 
     def _callee(self, call: ast.Call) -> FunctionNode | None:

@@ -47,6 +47,8 @@ class Questions:
             return False
         if isinstance(parent, ast.Return) and root is question:
             return not self._is_named_answer(parent)
+        if isinstance(parent, ast.If | ast.Assert) and self._is_for_feature(parent, question):
+            return False
         if isinstance(parent, ast.If) and parent.test is root:
             taken, other = self._branches(parent, question)
             if self._only_tells(parent, question) and names_other_backend(self._tree.text(root)):
@@ -59,8 +61,17 @@ class Questions:
             return not features.asks_cuda(parent.body) and not self._is_worse(parent) and not self._is_report(parent)
         if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name):
             loads = features.loads(parent.targets[0])
-            return not loads or not all(features.is_shown(load) or features.opens_only_cuda(load) for load in loads)
+            return not loads or not all(map(self._is_harmless, loads))
         return True
+
+    def _is_harmless(self, answer: ast.Name) -> bool:
+        """Whether a variable with the answer is only shown there, or opens what CUDA alone has."""
+        if self._features.is_shown(answer) or self._features.opens_only_cuda(answer):
+            return True
+        choice = self._tree.parents[answer]  # `{"GPU": name(0) if cuda else None}`
+        if not isinstance(choice, ast.IfExp) or choice.test is not answer or self._features.places(choice):
+            return False
+        return self._features.is_reported(choice)
 
     def opens_runtime_calls(self, question: ast.expr) -> bool:
         """Whether a question opens nothing but calls into the CUDA runtime, such as seeding or emptying its cache."""
@@ -133,6 +144,18 @@ class Questions:
         if not self.ends_program(question) or not _FEATURES.search(self._tree.text(statement.body[-1])):
             return False
         return self.is_alone(question)
+
+    def _is_for_feature(self, statement: ast.If | ast.Assert, question: ast.expr) -> bool:
+        """``if name.startswith("apex."): assert torch.cuda.is_available()``: who wants the feature needs a GPU."""
+        if not self.ends_program(question):
+            return False
+        child: ast.AST = statement
+        for ancestor in self._tree.ancestors(statement):
+            holds = isinstance(ancestor, ast.If) and child in ancestor.body
+            if holds and isinstance(ancestor, ast.If) and _FEATURES.search(self._tree.text(ancestor.test)):
+                return True
+            child = ancestor
+        return False
 
     def _branches(self, statement: ast.If, question: ast.expr) -> tuple[list[ast.stmt], list[ast.stmt]]:
         """What runs where the answer is yes, and where it is no."""

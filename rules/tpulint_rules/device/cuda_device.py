@@ -37,9 +37,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     for site in sites:
         certainty = Certainty.CERTAIN if site.certain else Certainty.LIKELY
         idle = site.role is Role.QUESTION and devices.questions.opens_runtime_calls(site.node)
-        # A helper that serves other files may be right to ask: what it answers there is not known here.
-        serves = site.role in (Role.QUESTION, Role.COMPARISON) and not ctx.index.is_program
-        severity = Severity.WARNING if idle or serves else None
+        severity = Severity.WARNING if idle or _serves_others(ctx, site) else None
         message = _message(ctx, site, "so what it guards never runs" if idle else _SILENT)
         yield ctx.finding(
             site.node,
@@ -49,6 +47,13 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             certainty=certainty,
             help="" if len(numbers) < 2 else _MODEL_PARALLEL,
         )
+
+
+def _serves_others(ctx: FileContext, site: Site) -> bool:
+    """Whether what the place does depends on other files: a helper may be right to ask, or is told the device."""
+    if site.role in (Role.QUESTION, Role.COMPARISON) and not ctx.index.is_program:
+        return True
+    return ctx.index.callers.decide(site.node)
 
 
 def _message(ctx: FileContext, site: Site, consequence: str) -> str:

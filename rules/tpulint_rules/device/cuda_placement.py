@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
-from tpulint.model import Applicability, Certainty, Finding, Span
+from tpulint.model import Applicability, Certainty, Finding, Severity, Span
 from tpulint.semantic import Kind
 from tpulint.semantic.device_numbers import is_index_of_tensor
 from tpulint.semantic.variables import says_device
@@ -32,7 +32,14 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         fix = None if several else _move_to_xla(ctx, call)
         message = f"`{_short(ctx, receiver)}.cuda()` fails on a TPU machine, where no CUDA device exists"
         help = "Parts on different GPUs must share the one XLA device of a process" if several else ""
-        yield ctx.finding(call, message, fix, certainty=Certainty.CERTAIN if certain else Certainty.LIKELY, help=help)
+        yield ctx.finding(
+            call,
+            message,
+            fix,
+            severity=Severity.WARNING if ctx.index.callers.decide(call) else None,
+            certainty=Certainty.CERTAIN if certain else Certainty.LIKELY,
+            help=help,
+        )
 
 
 def _moves(ctx: FileContext, receiver: ast.expr) -> bool:
