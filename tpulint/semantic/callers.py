@@ -17,6 +17,7 @@ _MADE_OF_CUDA = (
 )
 _FOR_GPUS = re.compile(
     r"cuda|(?<![a-z])gpu|nccl|nvtx|nvml|tensorrt|(?<![a-z])trt|(?<![a-z])bnb|bitsandbytes|triton|quanti[zs]|awq|gptq|hqq"
+    r"|(?<!distributed )data ?parallel|(?<![a-z])sm ?\d\d|gemm(?![a-z])|(?<![a-z])(?:ampere|hopper|blackwell)"
     r"|(?<![a-z])(?:fp8|int8|int4|apex|megatron|deepspeed|nvidia)",
     re.IGNORECASE,
 )
@@ -27,7 +28,7 @@ _FOR_PRODUCT = re.compile(
 )
 """Those that cannot be about anything else."""
 _ASKS = re.compile(
-    r"cuda|gpu|xpu|(?<![a-z])(?:mps|npu|hpu|rocm|hip)(?![a-z])|device|accelerator|['\"]cpu|backend|stream|quanti[zs]"
+    r"cuda|gpu|xpu|nccl|nvtx|nvml|tensorrt|sagemaker|(?<![a-z])(?:mps|npu|hpu|rocm|hip)(?![a-z])|device|accelerator|['\"]cpu|backend|stream|quanti[zs]"
     r"|offload|pin_memory",
     re.IGNORECASE,
 )
@@ -101,8 +102,10 @@ class Callers:
             if isinstance(ancestor, ast.If | ast.IfExp):
                 if child is not ancestor.test and _ASKS.search(self._tree.text(ancestor.test)):
                     return True
-            elif isinstance(ancestor, (*FUNCTIONS, ast.ClassDef)) and _FOR_GPUS.search(_words(ancestor.name)):
-                return True
+            elif isinstance(ancestor, (*FUNCTIONS, ast.ClassDef)):
+                made = " ".join(map(self._tree.text, ancestor.decorator_list))
+                if _FOR_GPUS.search(_words(ancestor.name)) or "custom_op" in made or "triton" in made:
+                    return True
             child = ancestor
         return False
 

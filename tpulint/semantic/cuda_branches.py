@@ -54,6 +54,16 @@ class CudaBranches:
             if self._counts_gpus(comprehension.generators[0].iter):
                 self.guarded.append(self._tree.span(comprehension.elt))
 
+        self.guarded.extend(self._reached_through())
+
+    def _reached_through(self) -> Iterator[Span]:
+        """Functions for this file alone, all calls of which stand where CUDA is."""
+        for node in self._tree.parents if self.guarded else ():
+            if isinstance(node, FUNCTIONS) and node.name.startswith("_") and not node.name.startswith("__"):
+                calls = [self._index.span(call) for call in self._index.definitions.calls_of(node)]
+                if calls and all(any(o.start <= c.start and c.end <= o.end for o in self.guarded) for c in calls):
+                    yield self._tree.span(node)
+
     # ---------------------------------------------------------------- names
 
     def _named(self) -> Iterator[Span]:
@@ -85,7 +95,10 @@ class CudaBranches:
 
     def _is_named_elsewhere(self, func: ast.expr) -> bool:
         """``is_torch_cuda_available`` of another module, which says by its name what it answers."""
-        return is_named_question((self._index.qualified_name(func) or "").rpartition(".")[2])
+        if not isinstance(func, ast.Name):
+            return is_named_question((self._index.qualified_name(func) or "").rpartition(".")[2])
+        bindings = self._index.names.bindings(func)
+        return is_named_question(func.id) and bool(bindings) and all(item.kind == "import" for item in bindings)
 
     def _asks(self, test: ast.expr) -> bool:
         if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or):  # `is_cuda_available() or is_mps_available()`

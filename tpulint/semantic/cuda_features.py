@@ -203,7 +203,9 @@ class CudaFeatures:
         if isinstance(parent, ast.If) and parent.test is root:
             if root is comparison and _asks_equal(comparison) and isinstance(parent.body[-1], ast.Raise):
                 return True  # what is an error on CUDA
-            return self.holds_only_cuda(parent.body) or all(_sets_nccl(item) for item in parent.body)
+            if all(_sets_nccl(item) or _only_orders_memory(item) for item in parent.body):
+                return True
+            return self.holds_only_cuda(parent.body)
         if isinstance(parent, ast.IfExp) and parent.test is root:
             return self.mentions_cuda_only(parent.body) or self._feeds_cuda_only(parent)
         return self._feeds_cuda_only(root)
@@ -254,6 +256,17 @@ def _sets_nccl(statement: ast.stmt) -> bool:
     target = statement.targets[0] if isinstance(statement, ast.Assign) else None
     key = target.slice if isinstance(target, ast.Subscript) else None
     return isinstance(key, ast.Constant) and isinstance(key.value, str) and "NCCL" in key.value
+
+
+def _only_orders_memory(statement: ast.stmt) -> bool:
+    """``model = model.to(memory_format=torch.channels_last)``: XLA chooses the order itself."""
+    value = statement.value if isinstance(statement, ast.Assign | ast.Expr) else None
+    return (
+        isinstance(value, ast.Call)
+        and last(value) == "to"
+        and not value.args
+        and [item.arg for item in value.keywords] == ["memory_format"]
+    )
 
 
 def _asks_equal(comparison: ast.expr) -> bool:

@@ -295,7 +295,7 @@ class Devices:
                 if isinstance(parent, ast.Attribute) and parent.attr == "type":
                     if not self._is_told_apart(parent):
                         yield Site(parent, Role.NAME, certain=True)
-                elif not self.is_map_location(call):
+                elif not self.is_map_location(call) and not self._is_only_compared(call):
                     yield Site(call, Role.ACQUISITION)
             elif name == "torch.device" and not self.is_map_location(call):
                 argument = self.device_argument(call)
@@ -319,6 +319,23 @@ class Devices:
         if not isinstance(parent, ast.Compare):
             return False
         sides = (side for side in (parent.left, *parent.comparators) if side is not node)
+        return not any(self.flow.cuda_index(side) is not None for side in sides)
+
+    def _is_only_compared(self, call: ast.Call) -> bool:
+        """``current = current_accelerator()``, read only by ``current is not None and current.type == device.type``."""
+        parent = self._tree.parents[call]
+        if (
+            not isinstance(parent, ast.Assign)
+            or len(parent.targets) != 1
+            or not isinstance(parent.targets[0], ast.Name)
+        ):
+            return False
+        loads = self.features.loads(parent.targets[0])
+        reads = [p if isinstance(p := self._tree.parents[load], ast.Attribute) else load for load in loads]
+        compares = [self._tree.parents[read] for read in reads]
+        if not loads or not all(isinstance(item, ast.Compare) for item in compares):
+            return False
+        sides = (side for item in compares if isinstance(item, ast.Compare) for side in (item.left, *item.comparators))
         return not any(self.flow.cuda_index(side) is not None for side in sides)
 
     def _generators(self) -> Iterator[Site]:
