@@ -236,6 +236,8 @@ def _runs_on_cuda_only(ctx: FileContext, node: ast.expr) -> bool:
     name = ctx.index.qualified_name(node) or ""
     if not name.startswith(_ACCELERATORS):
         return not name.startswith("torch") and ctx.index.devices.is_guarded(node)
+    if ctx.index.callers.use_for_gpus(node) or _knows_tpu(ctx, node, name) or _only_raises(ctx, node, name):
+        return True
     parent = ctx.index.parent(node)
     if isinstance(parent, ast.Dict) and node in parent.values:
         return sum(isinstance(key, ast.Constant) and key.value in _BACKENDS for key in parent.keys) > 1
@@ -244,6 +246,22 @@ def _runs_on_cuda_only(ctx: FileContext, node: ast.expr) -> bool:
         if isinstance(key, ast.Constant) and key.value != "xla" and key.value in _BACKENDS:
             return True
     return ctx.index.devices.is_guarded(node)
+
+
+def _knows_tpu(ctx: FileContext, node: ast.expr, name: str) -> bool:
+    """Whether a function that asks the accelerator has a way of its own for TPUs: ``device_type == "tpu"``."""
+    function = ctx.index.function_of(node) if name.startswith("torch.accelerator.") else None
+    return function is not None and re.search(r"""[=!]=\s*["'](?:tpu|xla)["']""", ctx.text(function)) is not None
+
+
+def _only_raises(ctx: FileContext, node: ast.expr, name: str) -> bool:
+    """``if torch.cuda.is_initialized(): raise``: no is the right answer."""
+    if name != "torch.cuda.is_initialized":
+        return False
+    condition: ast.AST = node
+    while isinstance(parent := ctx.index.parent(condition), ast.Call | ast.BoolOp):
+        condition = parent
+    return isinstance(parent, ast.If) and parent.test is condition and isinstance(parent.body[-1], ast.Raise)
 
 
 def _is_for_older_versions(ctx: FileContext, node: ast.expr) -> bool:

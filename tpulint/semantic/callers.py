@@ -23,7 +23,8 @@ _FOR_GPUS = re.compile(
 )
 """Names of functions and classes that are about GPUs, or about what only GPUs compute."""
 _FOR_PRODUCT = re.compile(
-    r"nccl|nvtx|nvml|tensorrt|(?<![a-z])trt(?![a-z])|bitsandbytes|(?<![a-z])bnb|triton|cuda ?graph|cudart",
+    r"nccl|nvtx|nvml|tensorrt|(?<![a-z])trt(?![a-z])|bitsandbytes|(?<![a-z])bnb|triton|cuda ?graph|cudart"
+    r"|transformer ?engine",
     re.IGNORECASE,
 )
 """Those that cannot be about anything else."""
@@ -77,7 +78,7 @@ class Callers:
         if self.is_program:
             return False
         owners = (owner for owner in self._tree.ancestors(node) if isinstance(owner, (*FUNCTIONS, ast.ClassDef)))
-        return any(_FOR_PRODUCT.search(_words(owner.name)) for owner in owners)
+        return any(_FOR_PRODUCT.search(owner.name) or _FOR_PRODUCT.search(_words(owner.name)) for owner in owners)
 
     def _is_default(self, node: ast.expr) -> bool:
         """``def move(x, device="cuda")``, ``getattr(args, "device", "cuda")``, ``device or torch.device("cuda")``"""

@@ -49,7 +49,10 @@ class CudaBranches:
                 self._look_at(node)
         for loop in self._tree.loops:
             if isinstance(loop, ast.For) and self._counts_gpus(loop.iter):
-                self.guarded.extend(self._tree.span(statement) for statement in loop.body)
+                turns = [self._tree.span(statement) for statement in loop.body]
+                self.guarded.extend(turns)
+                if not index.is_program:
+                    self.kept.extend(turns)
         for comprehension in self._tree.list_comprehensions:
             if self._counts_gpus(comprehension.generators[0].iter):
                 self.guarded.append(self._tree.span(comprehension.elt))

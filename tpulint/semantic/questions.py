@@ -49,6 +49,8 @@ class Questions:
             return not self._is_named_answer(parent)
         if isinstance(parent, ast.If | ast.Assert) and self._is_for_feature(parent, question):
             return False
+        if isinstance(parent, ast.If) and parent.test is root and all(map(_adds_test_parameter, parent.body)):
+            return False
         if isinstance(parent, ast.If) and parent.test is root:
             taken, other = self._branches(parent, question)
             if self._only_tells(parent, question) and names_other_backend(self._tree.text(root)):
@@ -255,6 +257,13 @@ def _only_tells(statement: ast.stmt) -> bool:
     if not isinstance(value, ast.Call):
         return False
     return last(value) in PRINTING or last(value).startswith(("warn", "print", "log"))
+
+
+def _adds_test_parameter(statement: ast.stmt) -> bool:
+    """``devices.append(pytest.param("cuda:0"))``"""
+    value = statement.value if isinstance(statement, ast.Expr) else None
+    given = value.args if isinstance(value, ast.Call) else []
+    return bool(given) and all(isinstance(item, ast.Call) and last(item) == "param" for item in given)
 
 
 def _skips(statement: ast.stmt) -> bool:

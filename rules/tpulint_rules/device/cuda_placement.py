@@ -23,7 +23,10 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     calls = [
         (call, receiver)
         for call, receiver in ctx.index.method_calls("cuda")
-        if _moves(ctx, receiver) and not devices.is_for_cuda(call) and not devices.is_map_location(call)
+        if _moves(ctx, receiver)
+        and _takes_device(call)
+        and not devices.is_for_cuda(call)
+        and not devices.is_map_location(call)
     ]
     several = len({number for call, _ in calls if (number := _number(call)) is not None}) > 1
     for call, receiver in calls:
@@ -58,6 +61,11 @@ def _moves(ctx: FileContext, receiver: ast.expr) -> bool:
             return False
         owner = index.definitions.class_called(receiver)
     return owner is None or index.definitions.method(owner, "cuda") is None
+
+
+def _takes_device(call: ast.Call) -> bool:
+    """Whether a call gives no more than torch's own method takes; ``quantizer.cuda(x, meta=meta)`` is another."""
+    return len(call.args) <= 2 and all(item.arg is None or item.arg in _KEPT | {"async"} for item in call.keywords)
 
 
 def _number(call: ast.Call) -> int | None:

@@ -21,7 +21,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     found = [
         (autocast, *problem)
         for autocast in ctx.index.mixed_precision.autocasts
-        if (problem := problem_of(ctx, autocast))
+        if (problem := problem_of(ctx, autocast)) and not ctx.index.callers.use_for_gpus(autocast.call)
     ]
     scalers = [scaler for scaler in ctx.index.mixed_precision.scalers if not is_off(scaler.call)]
     if not found and not scalers:
