@@ -70,6 +70,8 @@ def _asks_float16(ctx: FileContext, test: ast.expr, depth: int = 0) -> bool:
     if isinstance(asked, ast.Name):  # dtype = x.dtype
         bindings = ctx.index.flow.reaching(asked)
         asked = bindings[0].value or asked if len(bindings) == 1 and bindings[0].kind == "assign" else asked
+    if isinstance(asked, ast.IfExp):
+        asked = asked.body
     if not isinstance(asked, ast.Attribute) or asked.attr != "dtype" or is_configuration(last_name(asked.value)):
         return False
     return any(ctx.index.qualified_name(item) in _FLOAT16 for item in getattr(given, "elts", [given]))
