@@ -186,6 +186,76 @@ SILENT = {
                     x[:end] = expert(x[:end])
                 return x
         """,
+    "cuda for XLA on GPUs": """
+        from accelerate.utils import is_torch_xla_available
+
+        def kind(state):
+            device_type = "cuda" if is_torch_xla_available(check_is_gpu=True) else state.device.type
+            return torch.zeros(2, device=device_type)
+        """,
+    "marks of CUDA graphs": """
+        def compile(model):
+            if hasattr(torch._inductor, "cudagraph_mark_step_begin") and torch.cuda.is_available():
+                torch._inductor.cudagraph_mark_step_begin()
+            return model.to("cpu")
+        """,
+    "provider of another runtime": """
+        def device_of(session):
+            provider = session.get_providers()[0]
+            if provider in ("CUDAExecutionProvider", "TensorrtExecutionProvider"):
+                return torch.device("cuda", 0)
+            return torch.device("cpu")
+        """,
+    "device that callers name": """
+        def place(device, rank):
+            if device == "cuda":
+                return torch.zeros(2).to(f"cuda:{rank}")
+            return torch.zeros(2)
+        """,
+    "functions of a device": """
+        def get_device_backend(device):
+            return getattr(torch, torch.device(device).type)
+
+        def time_sync(device=None):
+            backend = get_device_backend(device or "cuda")
+            if backend.is_available():
+                backend.synchronize()
+        """,
+    "older torch": """
+        def stream():
+            return torch.Stream() if _is_torch_greater_or_equal_than_2_7 else torch.cuda.Stream()
+
+        def record():
+            if TORCH_2_4:
+                return torch.Event()
+            return torch.cuda.Event()
+
+        def context(device, enabled):
+            if TORCH_1_13:
+                return torch.amp.autocast(device, enabled=enabled)
+            else:
+                return torch.cuda.amp.autocast(enabled and device == "cpu")
+        """,
+    "probe of a kernel": """
+        def has_flash(params, can_use):
+            try:
+                q = torch.empty(1, device="xla", dtype=torch.float16)
+                return bool(can_use(params(q)))
+            except Exception:
+                return None
+        """,
+    "method `half`": """
+        class Module(torch.nn.Module):
+            def half(self):
+                self.set(device="xla", dtype=torch.half)
+                return super().half()
+        """,
+    "test of float16": """
+        from accelerate import Accelerator
+
+        if is_fp16_available() and not is_hpu_available():
+            accelerator = Accelerator(mixed_precision="fp16")
+        """,
 }
 
 
@@ -315,6 +385,32 @@ TOLD = {
         model = torch.load("a.pt", map_location="cuda")
         """,
     ),
+    "torch that has not come": (
+        "TPU010",
+        """
+        def stream():
+            return torch.Stream() if TORCH_2_13 else torch.cuda.Stream()
+        """,
+    ),
+    "torch of today": (
+        "TPU010",
+        """
+        def stream():
+            return torch.cuda.Stream() if TORCH_2_4 else None
+        """,
+    ),
+    "device that an option names": (
+        "TPU001",
+        """
+        import argparse
+
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--device", default="cpu")
+        args = parser.parse_args()
+        if args.device == "cuda":
+            device = torch.device("cuda:0")
+        """,
+    ),
     "evaluation": (
         "TPU302",
         """
@@ -383,3 +479,16 @@ def test_name_of_an_option_is_no_accelerator() -> None:
     """
     messages = [item.message for item in found(text)]
     assert messages and not any("never answers" in message for message in messages)
+
+
+def test_call_behind_a_question_never_runs() -> None:
+    (message,) = (item.message for item in found(QUESTION) if item.code == "TPU010")
+    assert message.startswith("`torch.cuda.synchronize` never runs on a TPU machine")
+
+
+QUESTION = """
+def wait(x):
+    x.to("cuda")
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+"""

@@ -45,6 +45,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tpulint.model import Certainty, Finding, Severity
+from tpulint.semantic.torch_versions import is_for_older_torch
 from tpulint.targets import parse_version
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from tpulint.targets import Target
 
 _NEWER = re.compile(r"xla\w*(?:greater|ge|newer|at_least)|xla.*version.*>|greater\w*\(.*xla", re.IGNORECASE)
+_NEVER_RUNS = "never runs on a TPU machine, behind a question for a GPU"
 _ACCELERATORS = ("torch.cuda.", "torch.accelerator.")
 _BACKENDS = frozenset({"cpu", "cuda", "mps", "xpu", "npu", "hpu", "xla", "tpu"})
 
@@ -121,10 +123,14 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             fix = guarded(ctx, node, used) if used.action == GUARD else fix_of(ctx, node, where, used)
             if ctx.portable and used.action != GUARD:
                 only_shown(ctx, fix, used)
-            severity = problem[1]
-            if severity is Severity.ERROR and _may_be_left_out(ctx, node):
-                severity = Severity.WARNING
-            yield ctx.finding(where, message_of(used, problem[0]), fix, severity=severity, certainty=certainty)
+            text, severity = problem
+            if severity is Severity.ERROR and _is_of_runtime(ctx, node):
+                if ctx.index.devices.is_asked_for(node):
+                    # as long as nobody answers the question
+                    text, severity = text.replace("fails without a CUDA driver", _NEVER_RUNS), Severity.WARNING
+                elif ctx.index.callers.decide(node):
+                    severity = Severity.WARNING
+            yield ctx.finding(where, message_of(used, text), fix, severity=severity, certainty=certainty)
     if table.modules:
         from tpulint.row_fixes import module_findings
 
@@ -235,7 +241,9 @@ def _runs_on_cuda_only(ctx: FileContext, node: ast.expr) -> bool:
     """Whether a name of CUDA's runtime stands where CUDA is known to be, or is an entry of a table of backends."""
     name = ctx.index.qualified_name(node) or ""
     if not name.startswith(_ACCELERATORS):
-        return not name.startswith("torch") and ctx.index.devices.is_guarded(node)
+        return not name.startswith("torch") and (ctx.index.devices.is_guarded(node) or _asks_float16(ctx, node))
+    if is_for_older_torch(ctx.index.tree, node):
+        return True
     if ctx.index.callers.use_for_gpus(node) or _knows_tpu(ctx, node, name) or _only_raises(ctx, node, name):
         return True
     parent = ctx.index.parent(node)
@@ -246,6 +254,12 @@ def _runs_on_cuda_only(ctx: FileContext, node: ast.expr) -> bool:
         if isinstance(key, ast.Constant) and key.value != "xla" and key.value in _BACKENDS:
             return True
     return ctx.index.devices.is_guarded(node)
+
+
+def _asks_float16(ctx: FileContext, node: ast.expr) -> bool:
+    """Whether a condition around the node asks if there is float16: ``if is_fp16_available():``."""
+    tests = [item.test for item in ctx.index.tree.ancestors(node) if isinstance(item, ast.If)]
+    return any(re.search(r"(?:fp|float)16_available", ctx.text(test)) for test in tests)
 
 
 def _knows_tpu(ctx: FileContext, node: ast.expr, name: str) -> bool:
@@ -288,8 +302,5 @@ def _asks_for_newer(ctx: FileContext, test: ast.expr) -> bool:
     return _NEWER.search(ctx.text(test)) is not None
 
 
-def _may_be_left_out(ctx: FileContext, node: ast.expr) -> bool:
-    """Whether a name of CUDA's runtime stands behind a question for a GPU that nobody answers, or callers decide."""
-    if not (ctx.index.qualified_name(node) or "").startswith(_ACCELERATORS):
-        return False
-    return ctx.index.devices.is_asked_for(node) or ctx.index.callers.decide(node)
+def _is_of_runtime(ctx: FileContext, node: ast.expr) -> bool:
+    return (ctx.index.qualified_name(node) or "").startswith(_ACCELERATORS)

@@ -21,6 +21,7 @@ _NAMED_QUESTION = re.compile(
 )
 _CUDA_CLASS = re.compile(r"_?(?:CUDA|Cuda)[A-Z_]?")
 _GPU_COUNTS = frozenset({"n_gpus", "n_gpu", "num_gpus", "num_gpu", "ngpus", "gpu_count", "n_gpus_per_node"})
+_PROVIDER = re.compile(r"(?:CUDA|Cuda|Tensor[Rr][Tt])\w*Provider")
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
@@ -107,7 +108,15 @@ class CudaBranches:
         if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or):  # `is_cuda_available() or is_mps_available()`
             others = [value for value in test.values if not names_other_backend(self._tree.text(value))]
             return bool(others) and all(map(self._asks, others))
-        return self._guards.asks_cuda(test) or self._asks_by_class(test)
+        return self._guards.asks_cuda(test) or self._asks_by_class(test) or self._asks_product(test)
+
+    def _asks_product(self, test: ast.expr) -> bool:
+        """``provider in ("CUDAExecutionProvider", "TensorrtExecutionProvider")``"""
+        if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], ast.Eq | ast.In):
+            return False
+        sides = [part for side in (test.left, *test.comparators) for part in getattr(side, "elts", [side])]
+        texts = [side.value for side in sides if isinstance(side, ast.Constant) and isinstance(side.value, str)]
+        return bool(texts) and all(_PROVIDER.match(text) for text in texts)
 
     def _asks_by_class(self, test: ast.expr) -> bool:
         """``CUDAAccelerator.is_available()``"""
@@ -161,7 +170,9 @@ class CudaBranches:
 
     def _keep(self, spans: list[Span], test: ast.expr) -> None:
         self.guarded.extend(spans)
-        if self.serves_several or self._asks_by_class(test) or _asks_device_object(test):
+        # In a file of definitions a comparison that stays is what callers answer.
+        answered = isinstance(test, ast.Compare) and not self._index.is_program
+        if self.serves_several or answered or self._asks_by_class(test) or _asks_device_object(test):
             self.kept.extend(spans)
 
 

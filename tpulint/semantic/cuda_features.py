@@ -19,7 +19,7 @@ CUDA_ONLY_ARGUMENTS = frozenset({"fused", "pin_memory", "pin_memory_device"})
 PRINTING = frozenset({"print", "info", "debug", "warning", "warn", "log", "write", "pprint", "error"})
 _MOVES = frozenset({"cuda", "to"})
 _CUDA_PRODUCTS = re.compile(
-    r"rocm|nvidia|tensorrt|CUDAExecution|(?<![A-Za-z])hip(?![A-Za-z])|['\"]Stream['\"]", re.IGNORECASE
+    r"rocm|nvidia|tensorrt|CUDAExecution|(?<![A-Za-z])hip(?![A-Za-z])|cuda_?graph|['\"]Stream['\"]", re.IGNORECASE
 )
 _PLACING = (
     "torch.device",

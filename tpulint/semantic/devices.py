@@ -107,7 +107,13 @@ class Devices:
     def _counts(self, node: ast.expr) -> bool:
         if self.is_for_cuda(node) or self.flow.is_outside(node) or self.features.is_asked_about(node):
             return False
-        return self._stands_in_text(node) and not self._is_kept_by_users(node)
+        return self._stands_in_text(node) and not self._is_kept_by_users(node) and not self._is_chosen_for_xla(node)
+
+    def _is_chosen_for_xla(self, node: ast.expr) -> bool:
+        """``"cuda" if is_xla_available(check_is_gpu=True) else "cpu"``: XLA runs on GPUs as well."""
+        choice = self._tree.parents[node] if self._knows_xla else None
+        chosen = isinstance(choice, ast.IfExp) and choice.body is node
+        return chosen and isinstance(choice, ast.IfExp) and "xla" in self._tree.text(choice.test).lower()
 
     def _is_kept_by_users(self, node: ast.expr) -> bool:
         """Whether the device is one parameter of tests, or stands in a function about a product for GPUs."""
@@ -207,6 +213,8 @@ class Devices:
                     return True  # `is_available() and current_accelerator().type == "neuron"`
                 if equal and any(_CUDA_WORD.match(text) for text in texts):
                     others = [side for side in sides if not isinstance(side, ast.Constant)]
+                    if operand.ops[0].__class__ is ast.Eq and not self._index.is_program:
+                        return True  # `self.is_cuda = device.type == "cuda" and is_available()`
                     return not any(self.flow.derives(side) for side in others)
         return False
 

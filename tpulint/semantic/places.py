@@ -169,6 +169,8 @@ class Places:
         if option is not None and at > 0 and not (isinstance(node, ast.Constant) and str(node.value).startswith("-")):
             return Place("variable", call, (("attribute", None, option),))  # DEFINE_string("device", "cuda", ...)
         owner = self._callee(call)
+        if owner is not None and owner.name.endswith(("_backend", "_module")):
+            return NOWHERE  # asks for the functions of a device
         if owner is not None and not any(isinstance(item, ast.Starred) for item in call.args[:at]):
             parameters = [*owner.args.posonlyargs, *owner.args.args]
             at += 1 if parameters and parameters[0].arg in ("self", "cls") else 0

@@ -42,8 +42,9 @@ def check(ctx: FileContext) -> Iterator[Finding]:
 
 
 def _is_right(ctx: FileContext, node: ast.expr) -> bool:
-    """Whether float16 was there before, is only tried out, or stands in code for a product of GPUs."""
-    if ctx.index.callers.use_for_gpus(node):
+    """Whether float16 was there before, is only tried out or asked for by name, or stands in code for a GPU product."""
+    function = ctx.index.function_of(node)
+    if ctx.index.callers.use_for_gpus(node) or (function is not None and function.name == "half"):
         return True
     child: ast.AST = node
     for ancestor in ctx.index.tree.ancestors(node):
@@ -80,6 +81,8 @@ def _asks_float16(ctx: FileContext, test: ast.expr, depth: int = 0) -> bool:
 def _returns_true(statement: ast.stmt) -> bool:
     """Whether a statement says that what came before it works."""
     value = statement.value if isinstance(statement, ast.Return) else None
+    if isinstance(value, ast.Call):
+        return isinstance(value.func, ast.Name) and value.func.id == "bool"
     return isinstance(value, ast.Constant) and value.value is True
 
 
