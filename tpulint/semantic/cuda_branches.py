@@ -62,11 +62,11 @@ class CudaBranches:
 
     def _reached_through(self) -> Iterator[Span]:
         """Functions for this file alone, all calls of which stand where CUDA is."""
-        for node in self._tree.parents if self.guarded else ():
-            if isinstance(node, FUNCTIONS) and node.name.startswith("_") and not node.name.startswith("__"):
-                calls = [self._index.span(call) for call in self._index.definitions.calls_of(node)]
+        for function in self._tree.functions if self.guarded else ():
+            if function.name.startswith("_") and not function.name.startswith("__"):
+                calls = [self._index.span(call) for call in self._index.definitions.calls_of(function)]
                 if calls and all(any(o.start <= c.start and c.end <= o.end for o in self.guarded) for c in calls):
-                    yield self._tree.span(node)
+                    yield self._tree.span(function)
 
     # ---------------------------------------------------------------- names
 
