@@ -256,6 +256,76 @@ SILENT = {
         if is_fp16_available() and not is_hpu_available():
             accelerator = Accelerator(mixed_precision="fp16")
         """,
+    "quantization that needs a GPU": """
+        def device_map():
+            if torch.cuda.is_available():
+                return {"": torch.cuda.current_device()}
+            elif torch.xpu.is_available():
+                return {"": torch.xpu.current_device()}
+            else:
+                raise RuntimeError("A GPU is needed for quantization")
+        """,
+    "options of a profiler": """
+        def profile(model, prof, device):
+            use_cuda = torch.cuda.is_available()
+            activities = [Activity.CPU]
+            if use_cuda:
+                activities.append(Activity.CUDA)
+            if prof.memory and torch.cuda.is_available():
+                prof.export_memory_timeline("memory.html")
+            return model.to(device)
+        """,
+    "test that looks at GPUs": """
+        import os
+
+        WITH_KERNEL = True
+        if "PYTEST_CURRENT_TEST" in os.environ and torch.cuda.is_available():
+            WITH_KERNEL = False
+        """,
+    "word that is compared": """
+        def count(memory):
+            expected_device = "cuda"
+            if is_xpu_available():
+                expected_device = "xpu"
+            return [d for d in memory if torch.device(d).type == expected_device]
+        """,
+    "device of a scaler": """
+        class Scaler:
+            def __init__(self, device="cuda"):
+                self.scaler = torch.amp.GradScaler(device=device, enabled=False)
+        """,
+    "other runtime with a GPU": """
+        def providers(device=None, available=()):
+            if device is None:
+                device = "cuda" if torch.cuda.is_available() and "CUDAExecutionProvider" in available else "cpu"
+            return torch.device(device)
+        """,
+    "pinned on GPUs": """
+        def send(batch: torch.Tensor, helper, device):
+            if not helper.is_gpu:
+                return batch
+            batch = batch.pin_memory()
+            return batch.to(device)
+        """,
+    "sparse tensor of older torch": """
+        def sparse(edges, size):
+            if not WITH_PT21:
+                return torch.sparse_coo_tensor(edges, torch.ones(3), size, device=edges.device)
+            return edges
+        """,
+    "float16 where CUDA is": """
+        from accelerate.utils import is_cuda_available
+
+        def narrow(x):
+            x = x.to("xla")
+            if is_cuda_available():
+                x = x.to(dtype=torch.float16)
+            return x
+        """,
+    "place that callers give": """
+        def read(path, map_location: str | None = None):
+            return torch.load(path, map_location=map_location)
+        """,
 }
 
 
@@ -279,6 +349,11 @@ COMPARISONS = {
             device = torch.device(device)
             if device.type == "cuda":
                 model = model.to(memory_format=torch.channels_last)
+        """,
+    "several backends": """
+        def prepare(device="cuda"):
+            device = torch.device(device)
+            return device.type in ("cuda", "xpu")
         """,
     "flags of CUDA": """
         def prepare(device="cuda"):
@@ -385,6 +460,37 @@ TOLD = {
         model = torch.load("a.pt", map_location="cuda")
         """,
     ),
+    "question that callers ask": ("TPU001", "def may_move():\n    return torch.cuda.is_available()\n\nx.cuda()\n"),
+    "flag of an object": (
+        "TPU001",
+        """
+        class Trainer:
+            def __init__(self):
+                self.use_gpu = torch.cuda.is_available()
+
+            def move(self, model):
+                return model.to("cuda") if self.use_gpu else model
+        """,
+    ),
+    "flag that moves": (
+        "TPU001",
+        """
+        def move(model):
+            use_gpu = torch.cuda.is_available()
+            if use_gpu:
+                model = model.cuda()
+            return model
+        """,
+    ),
+    "end without a GPU": (
+        "TPU001",
+        """
+        def move(model):
+            if not torch.cuda.is_available():
+                raise RuntimeError("train on a GPU")
+            return model.to("cuda")
+        """,
+    ),
     "torch that has not come": (
         "TPU010",
         """
@@ -409,6 +515,15 @@ TOLD = {
         args = parser.parse_args()
         if args.device == "cuda":
             device = torch.device("cuda:0")
+        """,
+    ),
+    "sparse tensor of newer torch": (
+        "TPU007",
+        """
+        def sparse(edges, size):
+            if WITH_PT21:
+                return torch.sparse_coo_tensor(edges, torch.ones(3), size, device=edges.device)
+            return edges
         """,
     ),
     "evaluation": (
@@ -446,6 +561,7 @@ PROGRAM = "\nif __name__ == '__main__':\n    run()\n"
         "def run(model, use_gpu):\n    if use_gpu:\n        model = model.cuda()\n    return model\n",
         "def run(device):\n    if device == 'auto':\n        return torch.cuda.FloatTensor([1.0])\n",
         "def run(x, pin_memory):\n    if pin_memory:\n        x = x.to('cpu').pin_memory()\n    return x\n",
+        "def run(x, bits):\n    if bits == '8bit':\n        return x.to('cuda')\n",
         "def sm90_run():\n    return torch.cuda.get_device_capability()\n",
         "import warnings\nwarnings.filterwarnings('ignore')\n\ndef run(x, device='cuda'):\n    return x.to(device)\n",
     ],
@@ -479,6 +595,43 @@ def test_name_of_an_option_is_no_accelerator() -> None:
     """
     messages = [item.message for item in found(text)]
     assert messages and not any("never answers" in message for message in messages)
+
+
+@pytest.mark.parametrize(("last", "count"), [("xm.rendezvous('x')", 0), ("print('x')", 1)])
+def test_barrier_beside_a_rendezvous(last: str, count: int) -> None:
+    text = f"""
+import torch
+import torch.distributed as dist
+import torch_xla.core.xla_model as xm
+
+dist.init_process_group("xla")
+
+def wait(kind):
+    if kind == "gpu":
+        dist.barrier()
+    elif kind == "xla":
+        {last}
+"""
+    source = SourceFile.from_text(text)
+    assert len(lint(source, Settings(select=("TPU618",), preview=True), CATALOGUE).findings) == count
+
+
+@pytest.mark.parametrize(("head", "count"), [("is_cuda_available()", 0), ("asked", 1)])
+def test_number_of_gpus_where_cuda_is(head: str, count: int) -> None:
+    text = f"""
+import torch
+from accelerate.utils import is_cuda_available, is_xpu_available
+
+def config(asked):
+    if {head}:
+        n = torch.cuda.device_count()
+        if n > 1:
+            return "MULTI_GPU"
+        else:
+            return "NO"
+"""
+    source = SourceFile.from_text(text)
+    assert len(lint(source, Settings(select=("TPU605",), preview=True), CATALOGUE).findings) == count
 
 
 def test_call_behind_a_question_never_runs() -> None:

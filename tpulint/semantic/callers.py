@@ -30,7 +30,7 @@ _FOR_PRODUCT = re.compile(
 """Those that cannot be about anything else."""
 _ASKS = re.compile(
     r"cuda|gpu|xpu|nccl|nvtx|nvml|tensorrt|sagemaker|(?<![a-z])(?:mps|npu|hpu|rocm|hip)(?![a-z])|device|accelerator|['\"]cpu|backend|stream|quanti[zs]"
-    r"|offload|pin_memory",
+    r"|offload|pin_memory|[48][-_]?bit",
     re.IGNORECASE,
 )
 """Words of a condition that chooses between devices."""

@@ -172,6 +172,7 @@ class CudaBranches:
         self.guarded.extend(spans)
         # In a file of definitions a comparison that stays is what callers answer.
         answered = isinstance(test, ast.Compare) and not self._index.is_program
+        answered = answered or self._features.asks_cuda_only(test)
         if self.serves_several or answered or self._asks_by_class(test) or _asks_device_object(test):
             self.kept.extend(spans)
 

@@ -234,6 +234,8 @@ class Devices:
                     yield Site(node, Role.COMPARISON, number=number, certain=False)
                 elif isinstance(place.node, ast.Compare) and self._guards_dead_code(place.node):
                     self.false_comparisons.append(place.node)
+            elif self._is_only_a_word(place):
+                continue
             elif flow.is_device_place(place) and not self._is_call_to(place.node, "torch.device", "torch.Generator"):
                 certain = place.kind == "device" or self._is_seen_as_device(place)
                 yield Site(node, Role.NAME, number=number, certain=certain)
@@ -251,6 +253,11 @@ class Devices:
         )
 
     def _is_worth_renaming(self, comparison: ast.AST | None) -> bool:
+        several = isinstance(comparison, ast.Compare) and names_other_backend(
+            self._tree.text(comparison.comparators[0])
+        )
+        if several and not self._index.is_program:
+            return False  # `self.is_gpu = device.type in ("cuda", "xpu")`
         skips = isinstance(comparison, ast.expr) and self.questions.skips_test(self.features.root(comparison))
         return not skips and not self.features.guards_cuda_only(comparison)
 
@@ -288,6 +295,15 @@ class Devices:
 
     def _is_call_to(self, node: ast.AST | None, *names: str) -> bool:
         return isinstance(node, ast.Call) and self._index.qualified_name(node.func) in names
+
+    def _is_only_a_word(self, place: Place) -> bool:
+        """Whether a variable of a file that serves others is only compared, or given to an autocast or a scaler."""
+        if place.kind != "variable" or self._index.is_program or any(key[0] != "name" for key in place.keys):
+            return False
+        loads = [load for key in place.keys for load in self.flow.variables.loads(key)]
+        return bool(loads) and all(
+            self.flow.places.of(load).kind == "comparison" or self.flow.places.is_of_precision(load) for load in loads
+        )
 
     def _is_seen_as_device(self, place: Place) -> bool:
         """Whether the variable a name is put in is seen to be used as a device."""

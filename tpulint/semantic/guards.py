@@ -149,7 +149,7 @@ class Guards:
                 and self.asks_cuda(b.value)
                 for b in bindings
             )
-        return isinstance(test, ast.Attribute) and test.attr == "is_cuda"
+        return isinstance(test, ast.Attribute) and test.attr in ("is_cuda", "is_gpu")
 
     def _asks_xla(self, test: ast.expr) -> bool:
         """Whether the test holds wherever XLA is."""

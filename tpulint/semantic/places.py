@@ -178,11 +178,17 @@ class Places:
                 return Place("variable", call, (("name", owner, parameters[at].arg),))
         return NOWHERE
 
+    def is_of_precision(self, node: ast.expr) -> bool:
+        """Whether a value is an argument of an autocast, a scaler or another class that sets the precision."""
+        parent = self._tree.parents[node]
+        call = self._tree.parents[parent] if isinstance(parent, ast.keyword) else parent
+        return isinstance(call, ast.Call) and node is not call.func and self._sets_precision(call)
+
     def _sets_precision(self, call: ast.Call) -> bool:
         """Whether the device named is that of an autocast or a scaler: other rules rewrite these."""
         func = call.func
         last = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
-        if last.endswith("autocast"):  # a wrapper such as `maybe_autocast`
+        if last.endswith(("autocast", "Precision")):  # a wrapper such as `maybe_autocast`
             return True
         return last in _PRECISION_CALLS or (self._names.qualified(func) or "").rpartition(".")[2] in _PRECISION_CALLS
 

@@ -11,6 +11,7 @@ from tpulint.semantic.cuda_features import CUDA_ONLY_ARGUMENTS, PRINTING, CudaFe
 
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
+    from tpulint.semantic.tree import SyntaxTree
 
 _SKIPS = frozenset({"skipUnless", "skipIf", "skipif", "skip", "skipTest", "SkipTest", "xfail", "importorskip"})
 _ENDS = frozenset({"exit", "_exit", "quit", "abort"})
@@ -47,6 +48,8 @@ class Questions:
             return False
         if isinstance(parent, ast.Return) and root is question:
             return not self._is_named_answer(parent)
+        if "PYTEST" in self._tree.text(root) or self._decides_nothing(root, parent, question):
+            return False
         if isinstance(parent, ast.If | ast.Assert) and self._is_for_feature(parent, question):
             return False
         if isinstance(parent, ast.If) and parent.test is root and all(map(_adds_test_parameter, parent.body)):
@@ -146,6 +149,19 @@ class Questions:
         if not self.ends_program(question) or not _FEATURES.search(self._tree.text(statement.body[-1])):
             return False
         return self.is_alone(question)
+
+    def _decides_nothing(self, root: ast.expr, parent: ast.AST, question: ast.expr) -> bool:
+        """Whether the answer places nothing in a file that serves others, and ends nothing: options of a profiler."""
+        if self._index.is_program or self.ends_program(question) or self.opens_runtime_calls(question):
+            return False
+        if isinstance(parent, ast.If) and parent.test is root:
+            if _raises_for_feature(self._tree, parent):
+                return True  # `else: raise RuntimeError("quantization needs a GPU")`
+            return not self._features.opens_placement(root) and not parent.orelse and not _leaves(parent.body)
+        if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name):
+            tests = [self._tree.parents[self._features.root(load)] for load in self._features.loads(parent.targets[0])]
+            return all(isinstance(test, ast.If) for test in tests) and not self._features.opens_placement(root)
+        return False
 
     def _is_for_feature(self, statement: ast.If | ast.Assert, question: ast.expr) -> bool:
         """``if name.startswith("apex."): assert torch.cuda.is_available()``: who wants the feature needs a GPU."""
@@ -257,6 +273,18 @@ def _only_tells(statement: ast.stmt) -> bool:
     if not isinstance(value, ast.Call):
         return False
     return last(value) in PRINTING or last(value).startswith(("warn", "print", "log"))
+
+
+def _raises_for_feature(tree: SyntaxTree, statement: ast.If) -> bool:
+    """Whether the last branch of a chain raises because a feature of GPUs is wanted."""
+    orelse = statement.orelse
+    while len(orelse) == 1 and isinstance(orelse[0], ast.If):
+        orelse = orelse[0].orelse
+    return bool(orelse) and isinstance(orelse[-1], ast.Raise) and _FEATURES.search(tree.text(orelse[-1])) is not None
+
+
+def _leaves(body: list[ast.stmt]) -> bool:
+    return isinstance(body[-1], _LEAVES)
 
 
 def _adds_test_parameter(statement: ast.stmt) -> bool:

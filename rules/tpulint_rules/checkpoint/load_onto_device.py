@@ -63,7 +63,7 @@ def _goes_to_device(ctx: FileContext, place: ast.expr) -> bool | None:
         for binding in bindings:
             if binding.kind == "assign" and isinstance(binding.value, ast.Dict | ast.Lambda):
                 return _goes_to_device(ctx, binding.value)
-            if binding.kind == "parameter" and _has_host_default(ctx, place):
+            if binding.kind == "parameter" and place.id == "map_location" and _has_host_default(ctx, place):
                 return None
     certain = ctx.index.moves.is_device(place)
     if certain is False:
@@ -75,7 +75,7 @@ def _goes_to_device(ctx: FileContext, place: ast.expr) -> bool | None:
 
 
 def _has_host_default(ctx: FileContext, parameter: ast.Name) -> bool:
-    """Whether a function loads to the host unless it is told otherwise: ``def load(path, map_location="cpu")``."""
+    """Whether a function loads to the host unless it is told otherwise: ``def load(path, map_location=None)``."""
     function = ctx.index.function_of(parameter)
     if function is None:
         return False
@@ -86,7 +86,7 @@ def _has_host_default(ctx: FileContext, parameter: ast.Name) -> bool:
         (name, value) for name, value in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if value
     ]
     return any(
-        name.arg == parameter.id and isinstance(value, ast.Constant) and value.value == "cpu"
+        name.arg == parameter.id and isinstance(value, ast.Constant) and value.value in ("cpu", None)
         for name, value in defaults
     )
 

@@ -23,6 +23,8 @@ def _method_calls(ctx: FileContext) -> Iterator[Finding]:
         certain = ctx.index.kind(receiver) is Kind.TENSOR
         if not certain and own_methods:
             continue  # the receiver may be a batch class of this file
+        if ctx.index.devices.is_guarded(call):
+            continue
         if _inside_own_method(ctx, call) or any(
             isinstance(ancestor, ast.JoinedStr) for ancestor in ctx.index.tree.ancestors(call)
         ):

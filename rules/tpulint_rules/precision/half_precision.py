@@ -44,7 +44,11 @@ def check(ctx: FileContext) -> Iterator[Finding]:
 def _is_right(ctx: FileContext, node: ast.expr) -> bool:
     """Whether float16 was there before, is only tried out or asked for by name, or stands in code for a GPU product."""
     function = ctx.index.function_of(node)
-    if ctx.index.callers.use_for_gpus(node) or (function is not None and function.name == "half"):
+    if (
+        ctx.index.callers.use_for_gpus(node)
+        or ctx.index.devices.is_guarded(node)
+        or (function is not None and function.name == "half")
+    ):
         return True
     child: ast.AST = node
     for ancestor in ctx.index.tree.ancestors(node):
