@@ -326,6 +326,48 @@ SILENT = {
         def read(path, map_location: str | None = None):
             return torch.load(path, map_location=map_location)
         """,
+    "probe of a GPU in tests": """
+        import os
+
+        WITH_KERNEL = True
+        if "PYTEST_CURRENT_TEST" in os.environ and torch.cuda.is_available():
+            try:
+                run(torch.ones(3, device="cuda"))
+            except RuntimeError:
+                WITH_KERNEL = False
+        """,
+    "capability of CUDA": """
+        def get_cuda_device_capability():
+            if torch.cuda.is_available():
+                device = torch.device("cuda")
+                return torch.cuda.get_device_capability(device)
+            return None
+        """,
+    "number behind a device of callers": """
+        def place(device, rank):
+            if device == "cuda":
+                device = f"cuda:{rank}"
+            return torch.zeros(2).to(device)
+        """,
+    "seed beside that of XLA": """
+        import torch_xla.core.xla_model as xm
+
+        def set_seed(seed):
+            torch.cuda.manual_seed_all(seed)
+            if is_torch_xla_available():
+                xm.set_rng_state(seed)
+        """,
+    "state of CUDA's generators": """
+        def devices():
+            return list(range(torch.cuda.device_count())) if torch.cuda.is_initialized() else []
+        """,
+    "cast back through a state": """
+        def decode(state, vae, x, device):
+            state.needs_upcasting = vae.dtype == torch.float16 and vae.config.force_upcast
+            x = x.to(device)
+            if state.needs_upcasting:
+                vae.to(dtype=torch.float16)
+        """,
 }
 
 
@@ -354,6 +396,20 @@ COMPARISONS = {
         def prepare(device="cuda"):
             device = torch.device(device)
             return device.type in ("cuda", "xpu")
+        """,
+    "flag by its name": """
+        class Loader:
+            def __init__(self, device="cuda"):
+                device = torch.device(device)
+                self.is_cuda = device.type == "cuda"
+        """,
+    "older function": """
+        def autocast_dtype(device="cuda"):
+            try:
+                return torch.get_autocast_dtype(device)
+            except AttributeError:
+                assert device == "cuda"
+                return torch.get_autocast_gpu_dtype()
         """,
     "flags of CUDA": """
         def prepare(device="cuda"):
@@ -489,6 +545,22 @@ TOLD = {
             if not torch.cuda.is_available():
                 raise RuntimeError("train on a GPU")
             return model.to("cuda")
+        """,
+    ),
+    "device that callers need not name": (
+        "TPU001",
+        """
+        def place(device="cuda", rank=0):
+            if device == "cuda":
+                device = f"cuda:{rank}"
+            return torch.zeros(2).to(device)
+        """,
+    ),
+    "seed without that of XLA": (
+        "TPU010",
+        """
+        def set_seed(seed):
+            torch.cuda.manual_seed_all(seed)
         """,
     ),
     "torch that has not come": (

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
 _NEWER = re.compile(r"xla\w*(?:greater|ge|newer|at_least)|xla.*version.*>|greater\w*\(.*xla", re.IGNORECASE)
 _NEVER_RUNS = "never runs on a TPU machine, behind a question for a GPU"
 _ACCELERATORS = ("torch.cuda.", "torch.accelerator.")
+_SEEDS = ("torch.cuda.manual_seed", "torch.cuda.manual_seed_all")
 _BACKENDS = frozenset({"cpu", "cuda", "mps", "xpu", "npu", "hpu", "xla", "tpu"})
 
 
@@ -244,6 +245,8 @@ def _runs_on_cuda_only(ctx: FileContext, node: ast.expr) -> bool:
         return not name.startswith("torch") and (ctx.index.devices.is_guarded(node) or _asks_float16(ctx, node))
     if is_for_older_torch(ctx.index.tree, node):
         return True
+    if name in _SEEDS and ctx.index.guards.knows_xla() and ctx.index.mentions(r"set_rng_state|torch_xla\.manual_seed"):
+        return True  # XLA is seeded beside
     if ctx.index.callers.use_for_gpus(node) or _knows_tpu(ctx, node, name) or _only_raises(ctx, node, name):
         return True
     parent = ctx.index.parent(node)
@@ -275,6 +278,8 @@ def _only_raises(ctx: FileContext, node: ast.expr, name: str) -> bool:
     condition: ast.AST = node
     while isinstance(parent := ctx.index.parent(condition), ast.Call | ast.BoolOp):
         condition = parent
+    if isinstance(parent, ast.IfExp) and parent.test is condition:
+        return "torch.cuda." in ctx.text(parent.body)
     return isinstance(parent, ast.If) and parent.test is condition and isinstance(parent.body[-1], ast.Raise)
 
 

@@ -48,6 +48,8 @@ class CudaBranches:
                 self._look_at_operands(node)
             else:
                 self._look_at(node)
+            if isinstance(node, ast.If) and self._asks_parameter(node.test):
+                self.kept.extend(self._tree.span(statement) for statement in node.body)
         for loop in self._tree.loops:
             if isinstance(loop, ast.For) and self._counts_gpus(loop.iter):
                 turns = [self._tree.span(statement) for statement in loop.body]
@@ -59,6 +61,21 @@ class CudaBranches:
                 self.guarded.append(self._tree.span(comprehension.elt))
 
         self.guarded.extend(self._reached_through())
+
+    def _asks_parameter(self, test: ast.expr) -> bool:
+        """``if device == "cuda": device = f"cuda:{rank}"`` of what callers of a library give."""
+        if self._index.is_program or not isinstance(test, ast.Compare) or not isinstance(test.ops[0], ast.Eq):
+            return False
+        asked, given = test.left, test.comparators[0]
+        if not isinstance(given, ast.Constant) or given.value != "cuda" or not isinstance(asked, ast.Name):
+            return False
+        function = self._tree.function_of(asked)
+        if function is None:
+            return False
+        arguments = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
+        defaults = [*function.args.defaults, *function.args.kw_defaults]
+        named = any(isinstance(item, ast.Constant) and str(item.value).startswith("cuda") for item in defaults)
+        return not named and any(item.arg == asked.id for item in arguments)
 
     def _reached_through(self) -> Iterator[Span]:
         """Functions for this file alone, all calls of which stand where CUDA is."""
@@ -170,9 +187,11 @@ class CudaBranches:
 
     def _keep(self, spans: list[Span], test: ast.expr) -> None:
         self.guarded.extend(spans)
-        # In a file of definitions a comparison that stays is what callers answer.
-        answered = isinstance(test, ast.Compare) and not self._index.is_program
-        answered = answered or self._features.asks_cuda_only(test)
+        # In a file of definitions callers answer what stays, but for a question that another module answers.
+        asks_torch = not isinstance(test, ast.Call) or (self._index.qualified_name(test.func) or "").startswith(
+            "torch."
+        )
+        answered = (asks_torch and not self._index.is_program) or self._features.asks_cuda_only(test)
         if self.serves_several or answered or self._asks_by_class(test) or _asks_device_object(test):
             self.kept.extend(spans)
 

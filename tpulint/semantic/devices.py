@@ -9,7 +9,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
 from tpulint.model import Span
-from tpulint.semantic.cuda_branches import CudaBranches, names_other_backend
+from tpulint.semantic.cuda_branches import CudaBranches, is_named_question, names_other_backend
 from tpulint.semantic.cuda_features import CudaFeatures
 from tpulint.semantic.cuda_features import last as last_word
 from tpulint.semantic.device_flow import DeviceFlow
@@ -17,6 +17,7 @@ from tpulint.semantic.device_indices import DeviceIndices
 from tpulint.semantic.device_numbers import DeviceNumbers
 from tpulint.semantic.places import Place
 from tpulint.semantic.questions import Questions
+from tpulint.semantic.variables import last_name
 
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
@@ -258,8 +259,17 @@ class Devices:
         )
         if several and not self._index.is_program:
             return False  # `self.is_gpu = device.type in ("cuda", "xpu")`
+        if isinstance(comparison, ast.expr) and not self._index.is_program and self._is_flag_of_cuda(comparison):
+            return False
         skips = isinstance(comparison, ast.expr) and self.questions.skips_test(self.features.root(comparison))
         return not skips and not self.features.guards_cuda_only(comparison)
+
+    def _is_flag_of_cuda(self, comparison: ast.expr) -> bool:
+        """``self.is_cuda = device.type == "cuda"``, and what is asked for older versions, behind an exception."""
+        statement = self._tree.parents[self.features.root(comparison)]
+        if isinstance(statement, ast.Assign) and is_named_question(last_name(statement.targets[0])):
+            return True
+        return any(isinstance(item, ast.ExceptHandler) for item in self._tree.ancestors(comparison))
 
     def _whole_text(self, node: ast.expr) -> ast.expr:
         """``"cuda:" + str(i)``, ``"cuda:%d" % i`` and ``"cuda:{}".format(i)`` as a whole."""

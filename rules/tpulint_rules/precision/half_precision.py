@@ -69,6 +69,9 @@ def _asks_float16(ctx: FileContext, test: ast.expr, depth: int = 0) -> bool:
     if isinstance(test, ast.Name) and depth < 2:
         values = [binding.value for binding in ctx.index.flow.reaching(test) if binding.kind == "assign"]
         return bool(values) and all(value is not None and _asks_float16(ctx, value, depth + 1) for value in values)
+    if isinstance(test, ast.Attribute) and depth < 2:  # state.needs_upcasting
+        stored = ctx.index.devices.flow.variables.stores(test)
+        return bool(stored) and any(_asks_float16(ctx, value, depth + 1) for value in stored)
     if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], ast.Eq | ast.In):
         return False
     asked, given = test.left, test.comparators[0]
