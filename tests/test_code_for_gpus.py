@@ -368,6 +368,34 @@ SILENT = {
             if state.needs_upcasting:
                 vae.to(dtype=torch.float16)
         """,
+    "word of older torch": """
+        def measure(x):
+            device = "device" if WITH_PT24 else "cuda"
+            return x.to(device)
+        """,
+    "product that needs CUDA": """
+        def start(model):
+            assert torch.cuda.is_available(), "Megatron requires CUDA."
+            return model.to("cpu")
+        """,
+    "devices of CUDA": """
+        def find_usable_cuda_devices(numbers):
+            return [torch.zeros(1, device=torch.device("cuda", i)) for i in numbers]
+        """,
+    "autocast where CUDA is": """
+        def loss(x):
+            if x.device.type == "cuda":
+                with torch.autocast(device_type="cuda", enabled=False):
+                    return x.sum()
+            return x.sum()
+        """,
+    "cast to what is asked": """
+        def cache(x, dtype):
+            x = torch.cos(x.to("xla"))
+            if dtype in (torch.float16, torch.bfloat16):
+                x = x.bfloat16() if dtype == torch.bfloat16 else x.half()
+            return x
+        """,
 }
 
 

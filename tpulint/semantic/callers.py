@@ -24,7 +24,7 @@ _FOR_GPUS = re.compile(
 """Names of functions and classes that are about GPUs, or about what only GPUs compute."""
 _FOR_PRODUCT = re.compile(
     r"nccl|nvtx|nvml|tensorrt|(?<![a-z])trt(?![a-z])|bitsandbytes|(?<![a-z])bnb|triton|cuda ?graph|cudart"
-    r"|transformer ?engine|cuda.*capability|gpu (?:memory|usage|info)|for cuda",
+    r"|transformer ?engine|cuda.*capability|gpu (?:memory|usage|info)|for cuda|cuda devices",
     re.IGNORECASE,
 )
 """Those that cannot be about anything else."""

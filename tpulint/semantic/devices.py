@@ -17,6 +17,7 @@ from tpulint.semantic.device_indices import DeviceIndices
 from tpulint.semantic.device_numbers import DeviceNumbers
 from tpulint.semantic.places import Place
 from tpulint.semantic.questions import Questions
+from tpulint.semantic.torch_versions import is_for_older_torch
 from tpulint.semantic.variables import last_name
 
 if TYPE_CHECKING:
@@ -107,6 +108,8 @@ class Devices:
 
     def _counts(self, node: ast.expr) -> bool:
         if self.is_for_cuda(node) or self.flow.is_outside(node) or self.features.is_asked_about(node):
+            return False
+        if is_for_older_torch(self._tree, node):
             return False
         return self._stands_in_text(node) and not self._is_kept_by_users(node) and not self._is_chosen_for_xla(node)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _SKIPS = frozenset({"skipUnless", "skipIf", "skipif", "skip", "skipTest", "SkipTest", "xfail", "importorskip"})
 _ENDS = frozenset({"exit", "_exit", "quit", "abort"})
-_FEATURES = re.compile(r"quantiz|kernel|tensorrt|apex|bitsandbytes|triton|flash", re.IGNORECASE)
+_FEATURES = re.compile(r"quantiz|kernel|tensorrt|apex|bitsandbytes|triton|flash|megatron", re.IGNORECASE)
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
@@ -167,6 +167,9 @@ class Questions:
         """``if name.startswith("apex."): assert torch.cuda.is_available()``: who wants the feature needs a GPU."""
         if not self.ends_program(question):
             return False
+        said = statement.msg if isinstance(statement, ast.Assert) else None
+        if said is not None and not self._index.is_program and _FEATURES.search(self._tree.text(said)):
+            return True
         child: ast.AST = statement
         for ancestor in self._tree.ancestors(statement):
             holds = isinstance(ancestor, ast.If) and child in ancestor.body

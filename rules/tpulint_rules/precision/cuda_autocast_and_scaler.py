@@ -57,7 +57,9 @@ def check(ctx: FileContext) -> Iterator[Finding]:
 
 
 def _stays(ctx: FileContext, autocast: Autocast) -> bool:
-    """Whether an autocast is kept for older versions of torch, or stands in code for a product of GPUs."""
+    """Whether an autocast stands where CUDA is, is kept for older torch, or belongs to a product of GPUs."""
+    if ctx.index.devices.is_guarded(autocast.call):
+        return True
     return is_for_older_torch(ctx.index.tree, autocast.call) or ctx.index.callers.use_for_gpus(autocast.call)
 
 

@@ -77,6 +77,8 @@ def _asks_float16(ctx: FileContext, test: ast.expr, depth: int = 0) -> bool:
     asked, given = test.left, test.comparators[0]
     if isinstance(asked, ast.Name):  # dtype = x.dtype
         bindings = ctx.index.flow.reaching(asked)
+        if len(bindings) == 1 and bindings[0].kind == "parameter" and asked.id == "dtype":
+            return any(ctx.index.qualified_name(item) in _FLOAT16 for item in getattr(given, "elts", [given]))
         asked = bindings[0].value or asked if len(bindings) == 1 and bindings[0].kind == "assign" else asked
     if isinstance(asked, ast.IfExp):
         asked = asked.body
