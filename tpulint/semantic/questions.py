@@ -152,7 +152,9 @@ class Questions:
 
     def _decides_nothing(self, root: ast.expr, parent: ast.AST, question: ast.expr) -> bool:
         """Whether the answer places nothing in a file that serves others, and ends nothing: options of a profiler."""
-        if self._index.is_program or self.ends_program(question) or self.opens_runtime_calls(question):
+        if self._index.is_program or self._tree.function_of(question) is None:
+            return False
+        if self.ends_program(question) or self.opens_runtime_calls(question):
             return False
         if isinstance(parent, ast.If) and parent.test is root:
             if _raises_for_feature(self._tree, parent):
