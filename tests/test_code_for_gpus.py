@@ -591,6 +591,16 @@ TOLD = {
             torch.cuda.manual_seed_all(seed)
         """,
     ),
+    "device of an autocast": (
+        "TPU001",
+        """
+        def step(model, x):
+            device_type = "cuda"
+            with torch.autocast(device_type):
+                return model(x)
+        """,
+    ),
+    "answer at the top of a module": ("TPU001", "use_gpu = flag and torch.cuda.is_available()\ndevice = 'cuda'\n"),
     "torch that has not come": (
         "TPU010",
         """

@@ -18,6 +18,7 @@ from tpulint.semantic.device_numbers import DeviceNumbers
 from tpulint.semantic.places import Place
 from tpulint.semantic.questions import Questions
 from tpulint.semantic.torch_versions import is_for_older_torch
+from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.variables import last_name
 
 if TYPE_CHECKING:
@@ -310,12 +311,17 @@ class Devices:
         return isinstance(node, ast.Call) and self._index.qualified_name(node.func) in names
 
     def _is_only_a_word(self, place: Place) -> bool:
-        """Whether a variable of a file that serves others is only compared, or given to an autocast or a scaler."""
+        """Whether a variable of a file that serves others is only compared, or sets the precision of a class.
+
+        A parameter may also go to an autocast or a scaler: those who call give the device.
+        """
         if place.kind != "variable" or self._index.is_program or any(key[0] != "name" for key in place.keys):
             return False
         loads = [load for key in place.keys for load in self.flow.variables.loads(key)]
+        places = self.flow.places
+        given = isinstance(place.node, FUNCTIONS)
         return bool(loads) and all(
-            self.flow.places.of(load).kind == "comparison" or self.flow.places.is_of_precision(load) for load in loads
+            places.of(load).kind == "comparison" or places.is_of_precision(load, functions=given) for load in loads
         )
 
     def _is_seen_as_device(self, place: Place) -> bool:

@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING, NamedTuple
 
 from tpulint.semantic.tree import FunctionNode
-from tpulint.semantic.variables import Key, Variables, says_device
+from tpulint.semantic.variables import Key, Variables, last_name, says_device
 
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
@@ -178,11 +178,13 @@ class Places:
                 return Place("variable", call, (("name", owner, parameters[at].arg),))
         return NOWHERE
 
-    def is_of_precision(self, node: ast.expr) -> bool:
-        """Whether a value is an argument of an autocast, a scaler or another class that sets the precision."""
+    def is_of_precision(self, node: ast.expr, *, functions: bool) -> bool:
+        """Whether a value is an argument of a class that sets the precision, or of an autocast or a scaler as well."""
         parent = self._tree.parents[node]
         call = self._tree.parents[parent] if isinstance(parent, ast.keyword) else parent
-        return isinstance(call, ast.Call) and node is not call.func and self._sets_precision(call)
+        if not isinstance(call, ast.Call) or node is call.func:
+            return False
+        return self._sets_precision(call) if functions else last_name(call.func).endswith("Precision")
 
     def _sets_precision(self, call: ast.Call) -> bool:
         """Whether the device named is that of an autocast or a scaler: other rules rewrite these."""
