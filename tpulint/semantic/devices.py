@@ -318,11 +318,18 @@ class Devices:
         if place.kind != "variable" or self._index.is_program or any(key[0] != "name" for key in place.keys):
             return False
         loads = [load for key in place.keys for load in self.flow.variables.loads(key)]
-        places = self.flow.places
         given = isinstance(place.node, FUNCTIONS)
         return bool(loads) and all(
-            places.of(load).kind == "comparison" or places.is_of_precision(load, functions=given) for load in loads
+            self._is_compared_with_others(load) or self.flow.places.is_of_precision(load, functions=given)
+            for load in loads
         )
+
+    def _is_compared_with_others(self, load: ast.expr) -> bool:
+        """``torch.device(d).type == expected``; beside ``"cuda"`` both names must change together."""
+        comparison = self.flow.places.of(load).node if self.flow.places.of(load).kind == "comparison" else None
+        if not isinstance(comparison, ast.Compare):
+            return False
+        return all(self.flow.cuda_index(side) is None for side in (comparison.left, *comparison.comparators))
 
     def _is_seen_as_device(self, place: Place) -> bool:
         """Whether the variable a name is put in is seen to be used as a device."""
