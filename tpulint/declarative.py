@@ -45,6 +45,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tpulint.model import Certainty, Finding, Severity
+from tpulint.semantic.torch_versions import is_for_older_torch
 from tpulint.targets import parse_version
 
 if TYPE_CHECKING:
@@ -53,7 +54,9 @@ if TYPE_CHECKING:
     from tpulint.targets import Target
 
 _NEWER = re.compile(r"xla\w*(?:greater|ge|newer|at_least)|xla.*version.*>|greater\w*\(.*xla", re.IGNORECASE)
+_NEVER_RUNS = "never runs on a TPU machine, behind a question for a GPU"
 _ACCELERATORS = ("torch.cuda.", "torch.accelerator.")
+_SEEDS = ("torch.cuda.manual_seed", "torch.cuda.manual_seed_all")
 _BACKENDS = frozenset({"cpu", "cuda", "mps", "xpu", "npu", "hpu", "xla", "tpu"})
 
 
@@ -121,10 +124,14 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             fix = guarded(ctx, node, used) if used.action == GUARD else fix_of(ctx, node, where, used)
             if ctx.portable and used.action != GUARD:
                 only_shown(ctx, fix, used)
-            severity = problem[1]
-            if severity is Severity.ERROR and _is_asked_for(ctx, node):
-                severity = Severity.WARNING  # as long as nobody answers the question, the call is left out
-            yield ctx.finding(where, message_of(used, problem[0]), fix, severity=severity, certainty=certainty)
+            text, severity = problem
+            if severity is Severity.ERROR and _is_of_runtime(ctx, node):
+                if ctx.index.devices.is_asked_for(node):
+                    # as long as nobody answers the question
+                    text, severity = text.replace("fails without a CUDA driver", _NEVER_RUNS), Severity.WARNING
+                elif ctx.index.callers.decide(node):
+                    severity = Severity.WARNING
+            yield ctx.finding(where, message_of(used, text), fix, severity=severity, certainty=certainty)
     if table.modules:
         from tpulint.row_fixes import module_findings
 
@@ -233,8 +240,15 @@ def _is_annotation(ctx: FileContext, node: ast.expr) -> bool:
 
 def _runs_on_cuda_only(ctx: FileContext, node: ast.expr) -> bool:
     """Whether a name of CUDA's runtime stands where CUDA is known to be, or is an entry of a table of backends."""
-    if not (ctx.index.qualified_name(node) or "").startswith(_ACCELERATORS):
-        return False
+    name = ctx.index.qualified_name(node) or ""
+    if not name.startswith(_ACCELERATORS):
+        return not name.startswith("torch") and (ctx.index.devices.is_guarded(node) or _asks_float16(ctx, node))
+    if is_for_older_torch(ctx.index.tree, node):
+        return True
+    if name in _SEEDS and ctx.index.guards.knows_xla() and ctx.index.mentions(r"set_rng_state|torch_xla\.manual_seed"):
+        return True  # XLA is seeded beside
+    if ctx.index.callers.use_for_gpus(node) or _knows_tpu(ctx, node, name) or _only_raises(ctx, node, name):
+        return True
     parent = ctx.index.parent(node)
     if isinstance(parent, ast.Dict) and node in parent.values:
         return sum(isinstance(key, ast.Constant) and key.value in _BACKENDS for key in parent.keys) > 1
@@ -243,6 +257,30 @@ def _runs_on_cuda_only(ctx: FileContext, node: ast.expr) -> bool:
         if isinstance(key, ast.Constant) and key.value != "xla" and key.value in _BACKENDS:
             return True
     return ctx.index.devices.is_guarded(node)
+
+
+def _asks_float16(ctx: FileContext, node: ast.expr) -> bool:
+    """Whether a condition around the node asks if there is float16: ``if is_fp16_available():``."""
+    tests = [item.test for item in ctx.index.tree.ancestors(node) if isinstance(item, ast.If)]
+    return any(re.search(r"(?:fp|float)16_available", ctx.text(test)) for test in tests)
+
+
+def _knows_tpu(ctx: FileContext, node: ast.expr, name: str) -> bool:
+    """Whether a function that asks the accelerator has a way of its own for TPUs: ``device_type == "tpu"``."""
+    function = ctx.index.function_of(node) if name.startswith("torch.accelerator.") else None
+    return function is not None and re.search(r"""[=!]=\s*["'](?:tpu|xla)["']""", ctx.text(function)) is not None
+
+
+def _only_raises(ctx: FileContext, node: ast.expr, name: str) -> bool:
+    """``if torch.cuda.is_initialized(): raise``: no is the right answer."""
+    if name != "torch.cuda.is_initialized":
+        return False
+    condition: ast.AST = node
+    while isinstance(parent := ctx.index.parent(condition), ast.Call | ast.BoolOp):
+        condition = parent
+    if isinstance(parent, ast.IfExp) and parent.test is condition:
+        return "torch.cuda." in ctx.text(parent.body)
+    return isinstance(parent, ast.If) and parent.test is condition and isinstance(parent.body[-1], ast.Raise)
 
 
 def _is_for_older_versions(ctx: FileContext, node: ast.expr) -> bool:
@@ -269,6 +307,5 @@ def _asks_for_newer(ctx: FileContext, test: ast.expr) -> bool:
     return _NEWER.search(ctx.text(test)) is not None
 
 
-def _is_asked_for(ctx: FileContext, node: ast.expr) -> bool:
-    """Whether a name of CUDA's runtime stands behind a question for a GPU."""
-    return (ctx.index.qualified_name(node) or "").startswith(_ACCELERATORS) and ctx.index.devices.is_asked_for(node)
+def _is_of_runtime(ctx: FileContext, node: ast.expr) -> bool:
+    return (ctx.index.qualified_name(node) or "").startswith(_ACCELERATORS)

@@ -20,6 +20,7 @@ from tpulint.source import SourceFile
 
 if TYPE_CHECKING:
     from tpulint.semantic.batched_reads import BatchedReads
+    from tpulint.semantic.callers import Callers
     from tpulint.semantic.changing_numbers import ChangingNumbers
     from tpulint.semantic.counters import Counters
     from tpulint.semantic.deferrals import Deferrals
@@ -95,6 +96,7 @@ class SemanticIndex:
         self._held_values: HeldValues | None = None
         self._host_arithmetic: HostArithmetic | None = None
         self._guards: Guards | None = None
+        self._callers: Callers | None = None
         self._turn_code: TurnCode | None = None
         self._masks: Masks | None = None
         self._changing_numbers: ChangingNumbers | None = None
@@ -329,6 +331,15 @@ class SemanticIndex:
         return self._guards
 
     @property
+    def callers(self) -> Callers:
+        """What a file of definitions alone leaves to those who use it."""
+        if self._callers is None:
+            from tpulint.semantic.callers import Callers
+
+            self._callers = Callers(self)
+        return self._callers
+
+    @property
     def moves(self) -> Moves:
         """Modules moved to the device, and what happens before."""
         if self._moves is None:
@@ -534,7 +545,7 @@ class SemanticIndex:
     @property
     def is_program(self) -> bool:
         """Whether the file trains, or does something when it is run; a file of definitions alone serves others."""
-        return bool(self.step_loops) or any(map(_does_something, self.tree.module.body))
+        return self.callers.is_program
 
     def cuda_only_spans(self) -> list[Span]:
         """Branches that run on CUDA only, in a file that knows another backend too: what stands there is right."""
@@ -546,11 +557,3 @@ class SemanticIndex:
         if found is None:
             found = self._mentions[pattern] = re.search(pattern, self.source.text) is not None
         return found
-
-
-def _does_something(statement: ast.stmt) -> bool:
-    """Whether a statement of a module is more than a definition: a loop, a call, the guard ``__name__``."""
-    if isinstance(statement, ast.If):
-        return any(isinstance(node, ast.Name) and node.id == "__name__" for node in ast.walk(statement.test))
-    is_call = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)
-    return is_call or isinstance(statement, ast.For | ast.While | ast.With)

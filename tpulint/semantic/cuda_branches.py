@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tpulint.model import Span
 from tpulint.semantic.guards import Guards
+from tpulint.semantic.variables import last_name
 
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
@@ -19,6 +20,8 @@ _NAMED_QUESTION = re.compile(
     r"(?:is_|has_)(?:.*_)?(?:cuda|gpu|nvidia)(?:_.*)?|.*(?:cuda|gpu)_(?:is_)?available", re.IGNORECASE
 )
 _CUDA_CLASS = re.compile(r"_?(?:CUDA|Cuda)[A-Z_]?")
+_GPU_COUNTS = frozenset({"n_gpus", "n_gpu", "num_gpus", "num_gpu", "ngpus", "gpu_count", "n_gpus_per_node"})
+_PROVIDER = re.compile(r"(?:CUDA|Cuda|Tensor[Rr][Tt])\w*Provider")
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
@@ -45,12 +48,42 @@ class CudaBranches:
                 self._look_at_operands(node)
             else:
                 self._look_at(node)
+            if isinstance(node, ast.If) and self._asks_parameter(node.test):
+                self.kept.extend(self._tree.span(statement) for statement in node.body)
         for loop in self._tree.loops:
             if isinstance(loop, ast.For) and self._counts_gpus(loop.iter):
-                self.guarded.extend(self._tree.span(statement) for statement in loop.body)
+                turns = [self._tree.span(statement) for statement in loop.body]
+                self.guarded.extend(turns)
+                if not index.is_program:
+                    self.kept.extend(turns)
         for comprehension in self._tree.list_comprehensions:
             if self._counts_gpus(comprehension.generators[0].iter):
                 self.guarded.append(self._tree.span(comprehension.elt))
+
+        self.guarded.extend(self._reached_through())
+
+    def _asks_parameter(self, test: ast.expr) -> bool:
+        """``if device == "cuda": device = f"cuda:{rank}"`` of what callers of a library give."""
+        if self._index.is_program or not isinstance(test, ast.Compare) or not isinstance(test.ops[0], ast.Eq):
+            return False
+        asked, given = test.left, test.comparators[0]
+        if not isinstance(given, ast.Constant) or given.value != "cuda" or not isinstance(asked, ast.Name):
+            return False
+        function = self._tree.function_of(asked)
+        if function is None:
+            return False
+        arguments = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
+        defaults = [*function.args.defaults, *function.args.kw_defaults]
+        named = any(isinstance(item, ast.Constant) and str(item.value).startswith("cuda") for item in defaults)
+        return not named and any(item.arg == asked.id for item in arguments)
+
+    def _reached_through(self) -> Iterator[Span]:
+        """Functions for this file alone, all calls of which stand where CUDA is."""
+        for function in self._tree.functions if self.guarded else ():
+            if function.name.startswith("_") and not function.name.startswith("__"):
+                calls = [self._index.span(call) for call in self._index.definitions.calls_of(function)]
+                if calls and all(any(o.start <= c.start and c.end <= o.end for o in self.guarded) for c in calls):
+                    yield self._tree.span(function)
 
     # ---------------------------------------------------------------- names
 
@@ -77,12 +110,30 @@ class CudaBranches:
             func = test.func
             starts = isinstance(func, ast.Attribute) and func.attr == "startswith"
             known = self._index.definitions.function_called(test) is not None
-            if not starts and (known or not self.serves_several):
+            if not starts and (known or not (self.serves_several or self._is_named_elsewhere(func))):
                 return True
         return any(node in self._rewritten for node in (test, *self._tree.inside(test)))
 
+    def _is_named_elsewhere(self, func: ast.expr) -> bool:
+        """``is_torch_cuda_available`` of another module, which says by its name what it answers."""
+        if not isinstance(func, ast.Name):
+            return is_named_question((self._index.qualified_name(func) or "").rpartition(".")[2])
+        bindings = self._index.names.bindings(func)
+        return is_named_question(func.id) and bool(bindings) and all(item.kind == "import" for item in bindings)
+
     def _asks(self, test: ast.expr) -> bool:
-        return self._guards.asks_cuda(test) or self._asks_by_class(test)
+        if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or):  # `is_cuda_available() or is_mps_available()`
+            others = [value for value in test.values if not names_other_backend(self._tree.text(value))]
+            return bool(others) and all(map(self._asks, others))
+        return self._guards.asks_cuda(test) or self._asks_by_class(test) or self._asks_product(test)
+
+    def _asks_product(self, test: ast.expr) -> bool:
+        """``provider in ("CUDAExecutionProvider", "TensorrtExecutionProvider")``"""
+        if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], ast.Eq | ast.In):
+            return False
+        sides = [part for side in (test.left, *test.comparators) for part in getattr(side, "elts", [side])]
+        texts = [side.value for side in sides if isinstance(side, ast.Constant) and isinstance(side.value, str)]
+        return bool(texts) and all(_PROVIDER.match(text) for text in texts)
 
     def _asks_by_class(self, test: ast.expr) -> bool:
         """``CUDAAccelerator.is_available()``"""
@@ -129,12 +180,19 @@ class CudaBranches:
         """``for i in range(torch.cuda.device_count())``: no turn without GPUs"""
         if not isinstance(turns, ast.Call) or len(turns.args) != 1 or turns.args[0] in self._rewritten:
             return False
+        if isinstance(turns.args[0], ast.Name | ast.Attribute):  # `for i in range(n_gpus)`, where callers count them
+            return last_name(turns.args[0]) in _GPU_COUNTS and not self._index.is_program
         counted = turns.args[0].func if isinstance(turns.args[0], ast.Call) else turns
         return self._index.qualified_name(counted) == "torch.cuda.device_count"
 
     def _keep(self, spans: list[Span], test: ast.expr) -> None:
         self.guarded.extend(spans)
-        if self.serves_several or self._asks_by_class(test) or _asks_device_object(test):
+        # In a file of definitions callers answer what stays, but for a question that another module answers.
+        asks_torch = not isinstance(test, ast.Call) or (self._index.qualified_name(test.func) or "").startswith(
+            "torch."
+        )
+        answered = (asks_torch and not self._index.is_program) or self._features.asks_cuda_only(test)
+        if self.serves_several or answered or self._asks_by_class(test) or _asks_device_object(test):
             self.kept.extend(spans)
 
 

@@ -18,7 +18,9 @@ _REPORTS = CUDA_ONLY_NAMES | CUDA_REPORTS
 CUDA_ONLY_ARGUMENTS = frozenset({"fused", "pin_memory", "pin_memory_device"})
 PRINTING = frozenset({"print", "info", "debug", "warning", "warn", "log", "write", "pprint", "error"})
 _MOVES = frozenset({"cuda", "to"})
-_CUDA_PRODUCTS = re.compile(r"rocm|nvidia|tensorrt|CUDAExecution|(?<![A-Za-z])hip(?![A-Za-z])", re.IGNORECASE)
+_CUDA_PRODUCTS = re.compile(
+    r"rocm|nvidia|tensorrt|CUDAExecution|(?<![A-Za-z])hip(?![A-Za-z])|cuda_?graph|['\"]Stream['\"]", re.IGNORECASE
+)
 _PLACING = (
     "torch.device",
     ".set_default_device",
@@ -201,10 +203,20 @@ class CudaFeatures:
         if self.asks_cuda_only(root):
             return True  # another part of the condition asks what only CUDA can tell
         if isinstance(parent, ast.If) and parent.test is root:
-            return self.holds_only_cuda(parent.body) or all(_sets_nccl(item) for item in parent.body)
+            if root is comparison and _asks_equal(comparison) and isinstance(parent.body[-1], ast.Raise):
+                return True  # what is an error on CUDA
+            if all(_sets_nccl(item) or _only_orders_memory(item) or self._sets_flag(item) for item in parent.body):
+                return True
+            return self.holds_only_cuda(parent.body)
         if isinstance(parent, ast.IfExp) and parent.test is root:
             return self.mentions_cuda_only(parent.body) or self._feeds_cuda_only(parent)
         return self._feeds_cuda_only(root)
+
+    def _sets_flag(self, statement: ast.stmt) -> bool:
+        """``torch.backends.cuda.matmul.allow_tf32 = True``"""
+        targets = statement.targets if isinstance(statement, ast.Assign) else []
+        names = [self._index.qualified_name(target) or "" for target in targets]
+        return bool(names) and all(name.startswith("torch.backends.cud") for name in names)
 
     def _feeds_cuda_only(self, node: ast.expr, depth: int = 0) -> bool:
         """Whether a value only ever becomes ``fused=`` and the like, itself or through one variable."""
@@ -252,6 +264,21 @@ def _sets_nccl(statement: ast.stmt) -> bool:
     target = statement.targets[0] if isinstance(statement, ast.Assign) else None
     key = target.slice if isinstance(target, ast.Subscript) else None
     return isinstance(key, ast.Constant) and isinstance(key.value, str) and "NCCL" in key.value
+
+
+def _only_orders_memory(statement: ast.stmt) -> bool:
+    """``model = model.to(memory_format=torch.channels_last)``: XLA chooses the order itself."""
+    value = statement.value if isinstance(statement, ast.Assign | ast.Expr) else None
+    return (
+        isinstance(value, ast.Call)
+        and last(value) == "to"
+        and not value.args
+        and [item.arg for item in value.keywords] == ["memory_format"]
+    )
+
+
+def _asks_equal(comparison: ast.expr) -> bool:
+    return isinstance(comparison, ast.Compare) and isinstance(comparison.ops[0], ast.Eq | ast.In)
 
 
 def _is_bool(node: ast.expr) -> bool:

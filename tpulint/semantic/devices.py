@@ -9,7 +9,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
 from tpulint.model import Span
-from tpulint.semantic.cuda_branches import CudaBranches, names_other_backend
+from tpulint.semantic.cuda_branches import CudaBranches, is_named_question, names_other_backend
 from tpulint.semantic.cuda_features import CudaFeatures
 from tpulint.semantic.cuda_features import last as last_word
 from tpulint.semantic.device_flow import DeviceFlow
@@ -17,6 +17,9 @@ from tpulint.semantic.device_indices import DeviceIndices
 from tpulint.semantic.device_numbers import DeviceNumbers
 from tpulint.semantic.places import Place
 from tpulint.semantic.questions import Questions
+from tpulint.semantic.torch_versions import is_for_older_torch
+from tpulint.semantic.tree import FUNCTIONS
+from tpulint.semantic.variables import last_name
 
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
@@ -107,7 +110,24 @@ class Devices:
     def _counts(self, node: ast.expr) -> bool:
         if self.is_for_cuda(node) or self.flow.is_outside(node) or self.features.is_asked_about(node):
             return False
-        return self._stands_in_text(node)
+        if is_for_older_torch(self._tree, node):
+            return False
+        return self._stands_in_text(node) and not self._is_kept_by_users(node) and not self._is_chosen_for_xla(node)
+
+    def _is_chosen_for_xla(self, node: ast.expr) -> bool:
+        """``"cuda" if is_xla_available(check_is_gpu=True) else "cpu"``: XLA runs on GPUs as well."""
+        choice = self._tree.parents[node] if self._knows_xla else None
+        chosen = isinstance(choice, ast.IfExp) and choice.body is node
+        return chosen and isinstance(choice, ast.IfExp) and "xla" in self._tree.text(choice.test).lower()
+
+    def _is_kept_by_users(self, node: ast.expr) -> bool:
+        """Whether the device is one parameter of tests, or stands in a function about a product for GPUs."""
+        for ancestor in self._tree.ancestors(node):
+            if isinstance(ancestor, ast.Call) and last_word(ancestor) in ("param", "parametrize"):
+                return True
+            if isinstance(ancestor, ast.stmt):
+                break
+        return self._index.callers.use_for_gpus(node)
 
     def is_for_cuda(self, node: ast.AST) -> bool:
         """Whether the node stands in a branch that runs on CUDA only, of a file that has a branch for XLA too, or in
@@ -194,8 +214,12 @@ class Devices:
                 sides = [operand.left, *operand.comparators]
                 texts = [s.value for s in sides if isinstance(s, ast.Constant) and isinstance(s.value, str)]
                 equal = isinstance(operand.ops[0], ast.Eq | ast.In)
+                if equal and any(names_other_backend(text) for text in texts):
+                    return True  # `is_available() and current_accelerator().type == "neuron"`
                 if equal and any(_CUDA_WORD.match(text) for text in texts):
                     others = [side for side in sides if not isinstance(side, ast.Constant)]
+                    if operand.ops[0].__class__ is ast.Eq and not self._index.is_program:
+                        return True  # `self.is_cuda = device.type == "cuda" and is_available()`
                     return not any(self.flow.derives(side) for side in others)
         return False
 
@@ -215,6 +239,8 @@ class Devices:
                     yield Site(node, Role.COMPARISON, number=number, certain=False)
                 elif isinstance(place.node, ast.Compare) and self._guards_dead_code(place.node):
                     self.false_comparisons.append(place.node)
+            elif self._is_only_a_word(place):
+                continue
             elif flow.is_device_place(place) and not self._is_call_to(place.node, "torch.device", "torch.Generator"):
                 certain = place.kind == "device" or self._is_seen_as_device(place)
                 yield Site(node, Role.NAME, number=number, certain=certain)
@@ -232,8 +258,22 @@ class Devices:
         )
 
     def _is_worth_renaming(self, comparison: ast.AST | None) -> bool:
+        several = isinstance(comparison, ast.Compare) and names_other_backend(
+            self._tree.text(comparison.comparators[0])
+        )
+        if several and not self._index.is_program:
+            return False  # `self.is_gpu = device.type in ("cuda", "xpu")`
+        if isinstance(comparison, ast.expr) and not self._index.is_program and self._is_flag_of_cuda(comparison):
+            return False
         skips = isinstance(comparison, ast.expr) and self.questions.skips_test(self.features.root(comparison))
         return not skips and not self.features.guards_cuda_only(comparison)
+
+    def _is_flag_of_cuda(self, comparison: ast.expr) -> bool:
+        """``self.is_cuda = device.type == "cuda"``, and what is asked for older versions, behind an exception."""
+        statement = self._tree.parents[self.features.root(comparison)]
+        if isinstance(statement, ast.Assign) and is_named_question(last_name(statement.targets[0])):
+            return True
+        return any(isinstance(item, ast.ExceptHandler) for item in self._tree.ancestors(comparison))
 
     def _whole_text(self, node: ast.expr) -> ast.expr:
         """``"cuda:" + str(i)``, ``"cuda:%d" % i`` and ``"cuda:{}".format(i)`` as a whole."""
@@ -270,6 +310,27 @@ class Devices:
     def _is_call_to(self, node: ast.AST | None, *names: str) -> bool:
         return isinstance(node, ast.Call) and self._index.qualified_name(node.func) in names
 
+    def _is_only_a_word(self, place: Place) -> bool:
+        """Whether a variable of a file that serves others is only compared, or sets the precision of a class.
+
+        A parameter may also go to an autocast or a scaler: those who call give the device.
+        """
+        if place.kind != "variable" or self._index.is_program or any(key[0] != "name" for key in place.keys):
+            return False
+        loads = [load for key in place.keys for load in self.flow.variables.loads(key)]
+        given = isinstance(place.node, FUNCTIONS)
+        return bool(loads) and all(
+            self._is_compared_with_others(load) or self.flow.places.is_of_precision(load, functions=given)
+            for load in loads
+        )
+
+    def _is_compared_with_others(self, load: ast.expr) -> bool:
+        """``torch.device(d).type == expected``; beside ``"cuda"`` both names must change together."""
+        comparison = self.flow.places.of(load).node if self.flow.places.of(load).kind == "comparison" else None
+        if not isinstance(comparison, ast.Compare):
+            return False
+        return all(self.flow.cuda_index(side) is None for side in (comparison.left, *comparison.comparators))
+
     def _is_seen_as_device(self, place: Place) -> bool:
         """Whether the variable a name is put in is seen to be used as a device."""
         loads = [load for key in place.keys for load in self.flow.variables.loads(key)]
@@ -284,7 +345,7 @@ class Devices:
                 if isinstance(parent, ast.Attribute) and parent.attr == "type":
                     if not self._is_told_apart(parent):
                         yield Site(parent, Role.NAME, certain=True)
-                elif not self.is_map_location(call):
+                elif not self.is_map_location(call) and not self._is_only_compared(call):
                     yield Site(call, Role.ACQUISITION)
             elif name == "torch.device" and not self.is_map_location(call):
                 argument = self.device_argument(call)
@@ -308,6 +369,23 @@ class Devices:
         if not isinstance(parent, ast.Compare):
             return False
         sides = (side for side in (parent.left, *parent.comparators) if side is not node)
+        return not any(self.flow.cuda_index(side) is not None for side in sides)
+
+    def _is_only_compared(self, call: ast.Call) -> bool:
+        """``current = current_accelerator()``, read only by ``current is not None and current.type == device.type``."""
+        parent = self._tree.parents[call]
+        if (
+            not isinstance(parent, ast.Assign)
+            or len(parent.targets) != 1
+            or not isinstance(parent.targets[0], ast.Name)
+        ):
+            return False
+        loads = self.features.loads(parent.targets[0])
+        reads = [p if isinstance(p := self._tree.parents[load], ast.Attribute) else load for load in loads]
+        compares = [self._tree.parents[read] for read in reads]
+        if not loads or not all(isinstance(item, ast.Compare) for item in compares):
+            return False
+        sides = (side for item in compares if isinstance(item, ast.Compare) for side in (item.left, *item.comparators))
         return not any(self.flow.cuda_index(side) is not None for side in sides)
 
     def _generators(self) -> Iterator[Site]:

@@ -68,7 +68,7 @@ class Evaluation:
         if self.is_under_no_grad(loop):
             return True
         inside = self._tree.inside(loop, functions=False)
-        return any(self._switches_off(node) for node in inside)
+        return any(self._switches_off(node) and self.runs_module(node) for node in inside)
 
     def _switches_off(self, node: ast.AST) -> bool:
         items = node.items if isinstance(node, ast.With | ast.AsyncWith) else []
@@ -100,6 +100,12 @@ class Evaluation:
         if not isinstance(loop, ast.For | ast.AsyncFor):
             return False
         targets = {node.id for node in ast.walk(loop.target) if isinstance(node, ast.Name)}
+        for statement in loop.body:
+            if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Subscript):
+                continue
+            # expert = experts[i]
+            if any(isinstance(part, ast.Name) and part.id in targets for part in ast.walk(statement.value.slice)):
+                targets |= {target.id for target in statement.targets if isinstance(target, ast.Name)}
         through = False
         for node in self._tree.inside(loop, functions=False):
             if isinstance(node, ast.Call) and self._kinds.value(node.func).kind is Kind.MODULE:

@@ -31,6 +31,7 @@ _ASKS_FOR_CUDA = re.compile(r"(is_|has_|use_).*(cuda|gpu|nvidia).*|.*(cuda|gpu)_
 _ASKS_FOR_XLA = re.compile(
     r"(is_|has_|use_)?.*(xla|tpu)(_.*)?available.*|(is_|has_|use_|on_)(torch_)?(xla|tpu).*|(XLA|TPU)_AVAILABLE.*"
 )
+_GPU_KIND = re.compile(r"(?:MULTI_)?(?:GPU|CUDA)S?")
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
@@ -126,13 +127,17 @@ class Guards:
         if isinstance(test, ast.Compare) and len(test.ops) == 1:
             left, right = test.left, test.comparators[0]
             if isinstance(test.ops[0], ast.Eq):
-                return _is_cuda(left) or _is_cuda(right)
+                return _is_cuda(left) or _is_cuda(right) or _is_kind_of_gpu(right) or _asks_nccl(left, right)
             if isinstance(test.ops[0], ast.In):
                 return _is_cuda(left) or (
                     isinstance(right, ast.Tuple | ast.List | ast.Set) and all(_is_cuda(e) for e in right.elts)
                 )
             if isinstance(test.ops[0], ast.Gt):
-                return isinstance(left, ast.Call) and self._names.qualified(left.func) in _CUDA_QUESTIONS
+                if not isinstance(left, ast.Call):
+                    return False
+                if _last(left.func) == "len" and left.args:  # `len(torch.cuda.default_generators) > 0`
+                    return self._names.qualified(left.args[0]) == "torch.cuda.default_generators"
+                return self._names.qualified(left.func) in _CUDA_QUESTIONS
             return False
         if isinstance(test, ast.Name):
             bindings = self._names.bindings(test)
@@ -144,7 +149,7 @@ class Guards:
                 and self.asks_cuda(b.value)
                 for b in bindings
             )
-        return isinstance(test, ast.Attribute) and test.attr == "is_cuda"
+        return isinstance(test, ast.Attribute) and test.attr in ("is_cuda", "is_gpu")
 
     def _asks_xla(self, test: ast.expr) -> bool:
         """Whether the test holds wherever XLA is."""
@@ -167,6 +172,17 @@ class Guards:
 
 def _is_cuda(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.split(":", 1)[0] == "cuda"
+
+
+def _is_kind_of_gpu(node: ast.expr) -> bool:
+    """``DistributedType.MULTI_GPU``"""
+    return isinstance(node, ast.Attribute) and _GPU_KIND.fullmatch(node.attr) is not None
+
+
+def _asks_nccl(left: ast.expr, right: ast.expr) -> bool:
+    """``dist.get_backend() == "nccl"``"""
+    asks = isinstance(left, ast.Call) and _last(left.func) == "get_backend"
+    return asks and isinstance(right, ast.Constant) and right.value == "nccl"
 
 
 def _last(node: ast.expr) -> str | None:

@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING, NamedTuple
 
 from tpulint.semantic.tree import FunctionNode
-from tpulint.semantic.variables import Key, Variables, says_device
+from tpulint.semantic.variables import Key, Variables, last_name, says_device
 
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
@@ -169,6 +169,8 @@ class Places:
         if option is not None and at > 0 and not (isinstance(node, ast.Constant) and str(node.value).startswith("-")):
             return Place("variable", call, (("attribute", None, option),))  # DEFINE_string("device", "cuda", ...)
         owner = self._callee(call)
+        if owner is not None and owner.name.endswith(("_backend", "_module")):
+            return NOWHERE  # asks for the functions of a device
         if owner is not None and not any(isinstance(item, ast.Starred) for item in call.args[:at]):
             parameters = [*owner.args.posonlyargs, *owner.args.args]
             at += 1 if parameters and parameters[0].arg in ("self", "cls") else 0
@@ -176,10 +178,20 @@ class Places:
                 return Place("variable", call, (("name", owner, parameters[at].arg),))
         return NOWHERE
 
+    def is_of_precision(self, node: ast.expr, *, functions: bool) -> bool:
+        """Whether a value is an argument of a class that sets the precision, or of an autocast or a scaler as well."""
+        parent = self._tree.parents[node]
+        call = self._tree.parents[parent] if isinstance(parent, ast.keyword) else parent
+        if not isinstance(call, ast.Call) or node is call.func:
+            return False
+        return self._sets_precision(call) if functions else last_name(call.func).endswith("Precision")
+
     def _sets_precision(self, call: ast.Call) -> bool:
         """Whether the device named is that of an autocast or a scaler: other rules rewrite these."""
         func = call.func
         last = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
+        if last.endswith(("autocast", "Precision")):  # a wrapper such as `maybe_autocast`
+            return True
         return last in _PRECISION_CALLS or (self._names.qualified(func) or "").rpartition(".")[2] in _PRECISION_CALLS
 
     def _callee(self, call: ast.Call) -> FunctionNode | None:

@@ -11,10 +11,11 @@ from tpulint.semantic.cuda_features import CUDA_ONLY_ARGUMENTS, PRINTING, CudaFe
 
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
+    from tpulint.semantic.tree import SyntaxTree
 
 _SKIPS = frozenset({"skipUnless", "skipIf", "skipif", "skip", "skipTest", "SkipTest", "xfail", "importorskip"})
 _ENDS = frozenset({"exit", "_exit", "quit", "abort"})
-_FEATURES = re.compile(r"quantiz|kernel|tensorrt|apex|bitsandbytes|triton|flash", re.IGNORECASE)
+_FEATURES = re.compile(r"quantiz|kernel|tensorrt|apex|bitsandbytes|triton|flash|megatron", re.IGNORECASE)
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
@@ -47,6 +48,12 @@ class Questions:
             return False
         if isinstance(parent, ast.Return) and root is question:
             return not self._is_named_answer(parent)
+        if "PYTEST" in self._tree.text(root) or self._decides_nothing(root, parent, question):
+            return False
+        if isinstance(parent, ast.If | ast.Assert) and self._is_for_feature(parent, question):
+            return False
+        if isinstance(parent, ast.If) and parent.test is root and all(map(_adds_test_parameter, parent.body)):
+            return False
         if isinstance(parent, ast.If) and parent.test is root:
             taken, other = self._branches(parent, question)
             if self._only_tells(parent, question) and names_other_backend(self._tree.text(root)):
@@ -59,8 +66,17 @@ class Questions:
             return not features.asks_cuda(parent.body) and not self._is_worse(parent) and not self._is_report(parent)
         if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name):
             loads = features.loads(parent.targets[0])
-            return not loads or not all(features.is_shown(load) or features.opens_only_cuda(load) for load in loads)
+            return not loads or not all(map(self._is_harmless, loads))
         return True
+
+    def _is_harmless(self, answer: ast.Name) -> bool:
+        """Whether a variable with the answer is only shown there, or opens what CUDA alone has."""
+        if self._features.is_shown(answer) or self._features.opens_only_cuda(answer):
+            return True
+        choice = self._tree.parents[answer]  # `{"GPU": name(0) if cuda else None}`
+        if not isinstance(choice, ast.IfExp) or choice.test is not answer or self._features.places(choice):
+            return False
+        return self._features.is_reported(choice)
 
     def opens_runtime_calls(self, question: ast.expr) -> bool:
         """Whether a question opens nothing but calls into the CUDA runtime, such as seeding or emptying its cache."""
@@ -133,6 +149,36 @@ class Questions:
         if not self.ends_program(question) or not _FEATURES.search(self._tree.text(statement.body[-1])):
             return False
         return self.is_alone(question)
+
+    def _decides_nothing(self, root: ast.expr, parent: ast.AST, question: ast.expr) -> bool:
+        """Whether the answer places nothing in a file that serves others, and ends nothing: options of a profiler."""
+        if self._index.is_program or self._tree.function_of(question) is None:
+            return False
+        if self.ends_program(question) or self.opens_runtime_calls(question):
+            return False
+        if isinstance(parent, ast.If) and parent.test is root:
+            if _raises_for_feature(self._tree, parent):
+                return True  # `else: raise RuntimeError("quantization needs a GPU")`
+            return not self._features.opens_placement(root) and not parent.orelse and not _leaves(parent.body)
+        if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name):
+            tests = [self._tree.parents[self._features.root(load)] for load in self._features.loads(parent.targets[0])]
+            return all(isinstance(test, ast.If) for test in tests) and not self._features.opens_placement(root)
+        return False
+
+    def _is_for_feature(self, statement: ast.If | ast.Assert, question: ast.expr) -> bool:
+        """``if name.startswith("apex."): assert torch.cuda.is_available()``: who wants the feature needs a GPU."""
+        if not self.ends_program(question):
+            return False
+        said = statement.msg if isinstance(statement, ast.Assert) else None
+        if said is not None and not self._index.is_program and _FEATURES.search(self._tree.text(said)):
+            return True
+        child: ast.AST = statement
+        for ancestor in self._tree.ancestors(statement):
+            holds = isinstance(ancestor, ast.If) and child in ancestor.body
+            if holds and isinstance(ancestor, ast.If) and _FEATURES.search(self._tree.text(ancestor.test)):
+                return True
+            child = ancestor
+        return False
 
     def _branches(self, statement: ast.If, question: ast.expr) -> tuple[list[ast.stmt], list[ast.stmt]]:
         """What runs where the answer is yes, and where it is no."""
@@ -232,6 +278,25 @@ def _only_tells(statement: ast.stmt) -> bool:
     if not isinstance(value, ast.Call):
         return False
     return last(value) in PRINTING or last(value).startswith(("warn", "print", "log"))
+
+
+def _raises_for_feature(tree: SyntaxTree, statement: ast.If) -> bool:
+    """Whether the last branch of a chain raises because a feature of GPUs is wanted."""
+    orelse = statement.orelse
+    while len(orelse) == 1 and isinstance(orelse[0], ast.If):
+        orelse = orelse[0].orelse
+    return bool(orelse) and isinstance(orelse[-1], ast.Raise) and _FEATURES.search(tree.text(orelse[-1])) is not None
+
+
+def _leaves(body: list[ast.stmt]) -> bool:
+    return isinstance(body[-1], _LEAVES)
+
+
+def _adds_test_parameter(statement: ast.stmt) -> bool:
+    """``devices.append(pytest.param("cuda:0"))``"""
+    value = statement.value if isinstance(statement, ast.Expr) else None
+    given = value.args if isinstance(value, ast.Call) else []
+    return bool(given) and all(isinstance(item, ast.Call) and last(item) == "param" for item in given)
 
 
 def _skips(statement: ast.stmt) -> bool:

@@ -230,7 +230,7 @@ CUDA_ONLY_NAMES = frozenset({
     "torch.nn.parallel.data_parallel",
     "pynvml", "nvidia_smi", "amdsmi", "GPUtil", "cupy", "triton", "apex", "bitsandbytes", "flash_attn", "xformers",
     "tensorrt",
-    "torch_tensorrt", "transformer_engine", "deepspeed",
+    "torch_tensorrt", "transformer_engine", "deepspeed", "torch._C._cuda_isInBadFork", "torch._C._cuda_getDeviceCount",
 })  # fmt: skip
 """What has no counterpart on an XLA device: it raises without a CUDA driver, or shares work among GPUs."""
 

@@ -30,6 +30,11 @@ def says_device(name: str) -> bool:
     return name.lower() not in _OTHER_DEVICE_NAMES and _DEVICE_WORD.search(searched) is not None
 
 
+def is_configuration(name: str) -> bool:
+    """Whether a name says that it holds the options of a program: ``args``."""
+    return name not in ("self", "cls") and _CONFIGURATION.match(name) is not None
+
+
 def last_name(node: ast.expr) -> str:
     """``config`` of ``self.config``; empty for what has no name."""
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""

@@ -63,6 +63,8 @@ def _goes_to_device(ctx: FileContext, place: ast.expr) -> bool | None:
         for binding in bindings:
             if binding.kind == "assign" and isinstance(binding.value, ast.Dict | ast.Lambda):
                 return _goes_to_device(ctx, binding.value)
+            if binding.kind == "parameter" and place.id == "map_location" and _has_host_default(ctx, place):
+                return None
     certain = ctx.index.moves.is_device(place)
     if certain is False:
         # what tensors are moved to elsewhere in the file is a device
@@ -70,6 +72,23 @@ def _goes_to_device(ctx: FileContext, place: ast.expr) -> bool | None:
         moved = (call for call, _ in ctx.index.method_calls("to", "cuda") if call.args)
         return True if any(ctx.text(call.args[0]) == text for call in moved) else None
     return certain
+
+
+def _has_host_default(ctx: FileContext, parameter: ast.Name) -> bool:
+    """Whether a function loads to the host unless it is told otherwise: ``def load(path, map_location=None)``."""
+    function = ctx.index.function_of(parameter)
+    if function is None:
+        return False
+    arguments = function.args
+    positional = [*arguments.posonlyargs, *arguments.args]
+    defaults = [*zip(positional[::-1], arguments.defaults[::-1], strict=False)]
+    defaults += [
+        (name, value) for name, value in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if value
+    ]
+    return any(
+        name.arg == parameter.id and isinstance(value, ast.Constant) and value.value in ("cpu", None)
+        for name, value in defaults
+    )
 
 
 def _is_cuda(node: ast.AST) -> bool:

@@ -37,9 +37,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     for site in sites:
         certainty = Certainty.CERTAIN if site.certain else Certainty.LIKELY
         idle = site.role is Role.QUESTION and devices.questions.opens_runtime_calls(site.node)
-        # A helper that serves other files may be right to ask: what it answers there is not known here.
-        serves = site.role in (Role.QUESTION, Role.COMPARISON) and not ctx.index.is_program
-        severity = Severity.WARNING if idle or serves else None
+        severity = Severity.WARNING if idle or _serves_others(ctx, site) else None
         message = _message(ctx, site, "so what it guards never runs" if idle else _SILENT)
         yield ctx.finding(
             site.node,
@@ -51,12 +49,19 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         )
 
 
+def _serves_others(ctx: FileContext, site: Site) -> bool:
+    """Whether what the place does depends on other files: a helper may be right to ask, or is told the device."""
+    if site.role in (Role.QUESTION, Role.COMPARISON) and not ctx.index.is_program:
+        return True
+    return ctx.index.callers.decide(site.node)
+
+
 def _message(ctx: FileContext, site: Site, consequence: str) -> str:
     text = " ".join(ctx.text(site.node).split())
     text = f"`{text}`" if len(text) <= 60 else f"`{text[:57]}...`"
     if site.role is Role.QUESTION:
         return f"{text} answers for GPUs only, {consequence}"
-    if "accelerator" in text:
+    if "current_accelerator(" in text:
         return f"{text} never answers with the XLA device, {_SILENT}"
     if site.role is Role.COMPARISON:
         return f"the device is compared with {text}, which it is not on a TPU machine"

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
-from tpulint.model import Applicability, Certainty, Finding, Span
+from tpulint.model import Applicability, Certainty, Finding, Severity, Span
 from tpulint.semantic import Kind
 from tpulint.semantic.device_numbers import is_index_of_tensor
 from tpulint.semantic.variables import says_device
@@ -23,7 +23,10 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     calls = [
         (call, receiver)
         for call, receiver in ctx.index.method_calls("cuda")
-        if _moves(ctx, receiver) and not devices.is_for_cuda(call) and not devices.is_map_location(call)
+        if _moves(ctx, receiver)
+        and _takes_device(call)
+        and not devices.is_for_cuda(call)
+        and not devices.is_map_location(call)
     ]
     several = len({number for call, _ in calls if (number := _number(call)) is not None}) > 1
     for call, receiver in calls:
@@ -32,7 +35,14 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         fix = None if several else _move_to_xla(ctx, call)
         message = f"`{_short(ctx, receiver)}.cuda()` fails on a TPU machine, where no CUDA device exists"
         help = "Parts on different GPUs must share the one XLA device of a process" if several else ""
-        yield ctx.finding(call, message, fix, certainty=Certainty.CERTAIN if certain else Certainty.LIKELY, help=help)
+        yield ctx.finding(
+            call,
+            message,
+            fix,
+            severity=Severity.WARNING if ctx.index.callers.decide(call) else None,
+            certainty=Certainty.CERTAIN if certain else Certainty.LIKELY,
+            help=help,
+        )
 
 
 def _moves(ctx: FileContext, receiver: ast.expr) -> bool:
@@ -51,6 +61,11 @@ def _moves(ctx: FileContext, receiver: ast.expr) -> bool:
             return False
         owner = index.definitions.class_called(receiver)
     return owner is None or index.definitions.method(owner, "cuda") is None
+
+
+def _takes_device(call: ast.Call) -> bool:
+    """Whether a call gives no more than torch's own method takes; ``quantizer.cuda(x, meta=meta)`` is another."""
+    return len(call.args) <= 2 and all(item.arg is None or item.arg in _KEPT | {"async"} for item in call.keywords)
 
 
 def _number(call: ast.Call) -> int | None:

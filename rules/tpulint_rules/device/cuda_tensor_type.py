@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
-from tpulint.model import Applicability, Finding, Fix, Scope, Span
+from tpulint.model import Applicability, Finding, Fix, Scope, Severity, Span
 from tpulint.semantic.tensor_types import TypeUse
 from tpulint.semantic.torch_facts import CUDA_TENSOR_TYPES
 
@@ -22,9 +22,9 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     fix = _change_types(ctx, uses)
     for use in uses:
         help = "Test `tensor.device.type` and `tensor.dtype` instead of the class" if use.unknown else ""
-        yield ctx.finding(
-            use.node, f"`torch.cuda.{use.name}` makes tensors on a GPU, which a TPU machine lacks", fix, help=help
-        )
+        message = f"`torch.cuda.{use.name}` makes tensors on a GPU, which a TPU machine lacks"
+        severity = Severity.WARNING if ctx.index.callers.decide(use.node) else None
+        yield ctx.finding(use.node, message, fix, severity=severity, help=help)
 
 
 def _change_types(ctx: FileContext, uses: list[TypeUse]) -> Fix | None:

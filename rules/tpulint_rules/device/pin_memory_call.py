@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
-from tpulint.model import Applicability, Certainty, Finding, Scope, Span
+from tpulint.model import Applicability, Certainty, Finding, Scope, Severity, Span
 from tpulint.semantic import Kind
 
 _REASON = "Host memory is not page-locked on a TPU machine; the copy to the device works without."
@@ -23,6 +23,8 @@ def _method_calls(ctx: FileContext) -> Iterator[Finding]:
         certain = ctx.index.kind(receiver) is Kind.TENSOR
         if not certain and own_methods:
             continue  # the receiver may be a batch class of this file
+        if ctx.index.devices.is_guarded(call):
+            continue
         if _inside_own_method(ctx, call) or any(
             isinstance(ancestor, ast.JoinedStr) for ancestor in ctx.index.tree.ancestors(call)
         ):
@@ -36,7 +38,9 @@ def _method_calls(ctx: FileContext) -> Iterator[Finding]:
             fix = ctx.fix("Leave out `.pin_memory()`", Applicability.SAFE, _REASON)
             _take_out(ctx, fix, call, receiver)
         message = "`.pin_memory()` fails on a TPU machine: it page-locks memory for a GPU"
-        yield ctx.finding(call, message, fix, certainty=Certainty.CERTAIN if certain else Certainty.LIKELY)
+        severity = Severity.WARNING if ctx.index.callers.decide(call) else None
+        certainty = Certainty.CERTAIN if certain else Certainty.LIKELY
+        yield ctx.finding(call, message, fix, severity=severity, certainty=certainty)
 
 
 def _inside_own_method(ctx: FileContext, call: ast.Call) -> bool:
@@ -82,7 +86,9 @@ def _factory_arguments(ctx: FileContext) -> Iterator[Finding]:
                 fix.emit.leave_to_cuda(call, keyword)
                 if ctx.portable and not certain:
                     fix.give_up()  # the flag chooses among GPUs
+                left = ctx.index.callers.decide(keyword.value) or not (certain or ctx.index.is_program)
                 yield ctx.finding(
                     keyword, f"`pin_memory=True` of `{name}` fails on a TPU machine: it locks memory for a GPU", fix,
+                    severity=Severity.WARNING if left else None,
                     certainty=Certainty.CERTAIN if certain else Certainty.LIKELY,
                 )  # fmt: skip

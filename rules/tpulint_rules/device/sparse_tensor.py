@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Fix, Scope, Severity, Span
+from tpulint.semantic.torch_versions import is_for_older_torch
 from tpulint_rules.device._sparse_ways import follow, makes_sparse, way_of
 
 _DENSE = "The matrix then takes memory for every element, and products with it take the time of dense ones."
@@ -30,7 +31,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
 
 def _made(ctx: FileContext, call: ast.Call, is_needed: bool) -> Iterator[Finding]:
     way = way_of(ctx, call)
-    if way is None:
+    if way is None or is_for_older_torch(ctx.index.tree, call):
         return
     what = f"`{_short(ctx.text(call.func))}` makes a sparse tensor"
     if way.on_device:

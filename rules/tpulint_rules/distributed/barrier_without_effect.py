@@ -17,9 +17,22 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     for call in barriers:
         if any(keyword.arg == "group" for keyword in call.keywords) or call.args:
             continue
+        if _has_way_for_xla(ctx, call):
+            continue
         per_step = ctx.index.pace_of(call) in (Pace.STEP, Pace.EVALUATION)
         message = "`barrier` does nothing with the backend `xla`: no process waits for another"
         yield ctx.finding(call, message, None if per_step else _fix(ctx, call), severity=Severity.WARNING)
+
+
+def _has_way_for_xla(ctx: FileContext, call: ast.Call) -> bool:
+    """Whether the processes of XLA wait in another branch: ``elif kind == Kind.XLA: xm.rendezvous(...)``."""
+    child: ast.AST = call
+    for ancestor in ctx.index.tree.ancestors(call):
+        others = ancestor.orelse if isinstance(ancestor, ast.If) and child in ancestor.body else []
+        if any("rendezvous" in ctx.text(item) for item in others):
+            return True
+        child = ancestor
+    return False
 
 
 def _fix(ctx: FileContext, call: ast.Call) -> FixBuilder | None:

@@ -65,6 +65,8 @@ def _comparison(ctx: FileContext, node: ast.Compare) -> Iterator[Finding]:
     else:
         # without another branch, it is extra work for several GPUs that is left out
         if isinstance(holder, ast.If) and holder.orelse and wants_many and not _starts_many(ctx, holder):
+            if ctx.index.devices.is_guarded(node):
+                return
             message = "this asks for GPUs, and a TPU machine has none: the branch is never taken"
             yield ctx.finding(node, message, severity=Severity.WARNING)
         return

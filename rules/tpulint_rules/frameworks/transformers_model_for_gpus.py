@@ -42,9 +42,10 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         for keyword in call.keywords:
             problem = check_argument(ctx, call, keyword)
             if problem is not None:
-                yield ctx.finding(
-                    keyword, problem.message, problem.fix, severity=problem.severity, certainty=problem.certainty
-                )
+                severity = problem.severity
+                if severity is Severity.ERROR and ctx.index.callers.decide(keyword.value):
+                    severity = Severity.WARNING
+                yield ctx.finding(keyword, problem.message, problem.fix, severity=severity, certainty=problem.certainty)
 
 
 def _loading(ctx: FileContext, call: ast.Call, keyword: ast.keyword) -> _Problem | None:

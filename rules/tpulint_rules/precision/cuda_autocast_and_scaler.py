@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope, Span
 from tpulint.semantic.mixed_precision import Autocast
+from tpulint.semantic.torch_versions import is_for_older_torch
 from tpulint_rules.precision._portable import portable_autocast, portable_findings
 from tpulint_rules.precision._problems import BFLOAT16, FLOAT16, SCALER, dtype_of, is_off, problem_of
 from tpulint_rules.precision._unscaled import take_out
@@ -21,7 +22,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     found = [
         (autocast, *problem)
         for autocast in ctx.index.mixed_precision.autocasts
-        if (problem := problem_of(ctx, autocast))
+        if (problem := problem_of(ctx, autocast)) and not _stays(ctx, autocast)
     ]
     scalers = [scaler for scaler in ctx.index.mixed_precision.scalers if not is_off(scaler.call)]
     if not found and not scalers:
@@ -53,6 +54,13 @@ def check(ctx: FileContext) -> Iterator[Finding]:
 
 
 # -------------------------------------------------------------------- autocast
+
+
+def _stays(ctx: FileContext, autocast: Autocast) -> bool:
+    """Whether an autocast stands where CUDA is, is kept for older torch, or belongs to a product of GPUs."""
+    if ctx.index.devices.is_guarded(autocast.call):
+        return True
+    return is_for_older_torch(ctx.index.tree, autocast.call) or ctx.index.callers.use_for_gpus(autocast.call)
 
 
 def _handed_on(ctx: FileContext) -> Iterator[Finding]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Certainty, Finding, Span
 from tpulint.semantic import Kind
+from tpulint.semantic.variables import is_configuration, last_name
 
 _FLOAT16 = ("torch.float16", "torch.half")
 _REASON = "bfloat16 has more range and fewer digits than float16."
@@ -21,7 +22,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     }
     for call, receiver in ctx.index.method_calls("half"):
         kind = ctx.index.value(receiver)
-        if call.args or call.keywords or kind.kind not in (Kind.TENSOR, Kind.MODULE):
+        if call.args or call.keywords or kind.kind not in (Kind.TENSOR, Kind.MODULE) or _is_right(ctx, call):
             continue
         fix = ctx.fix("Use bfloat16", Applicability.UNSAFE, _REASON)
         end = ctx.index.span(call.func).end
@@ -33,9 +34,65 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     for node, name in ctx.index.references(*_FLOAT16):
         if name not in _FLOAT16 or node in autocasts or not _sets_dtype(ctx, node) or _is_for_runtime(ctx, node):
             continue
+        if _is_right(ctx, node):
+            continue
         fix = ctx.fix("Use bfloat16", Applicability.UNSAFE, _REASON)
         fix.replace(node, f"{fix.use('torch', at=node)}.bfloat16")
         yield ctx.finding(node, f"`{name}` has no units on a TPU; use `torch.bfloat16`", fix)
+
+
+def _is_right(ctx: FileContext, node: ast.expr) -> bool:
+    """Whether float16 was there before, is only tried out or asked for by name, or stands in code for a GPU product."""
+    function = ctx.index.function_of(node)
+    if (
+        ctx.index.callers.use_for_gpus(node)
+        or ctx.index.devices.is_guarded(node)
+        or (function is not None and function.name == "half")
+    ):
+        return True
+    child: ast.AST = node
+    for ancestor in ctx.index.tree.ancestors(node):
+        if isinstance(ancestor, ast.If) and child in ancestor.body and _asks_float16(ctx, ancestor.test):
+            return True  # casts back: `if x.dtype == torch.float16`
+        if isinstance(ancestor, ast.IfExp) and child is ancestor.body and _asks_float16(ctx, ancestor.test):
+            return True
+        if isinstance(ancestor, ast.Try) and child in ancestor.body and any(map(_returns_true, ancestor.body)):
+            return True
+        child = ancestor
+    return False
+
+
+def _asks_float16(ctx: FileContext, test: ast.expr, depth: int = 0) -> bool:
+    """Whether a condition holds only where a tensor or model is in float16 already."""
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+        return any(_asks_float16(ctx, value, depth) for value in test.values)
+    if isinstance(test, ast.Name) and depth < 2:
+        values = [binding.value for binding in ctx.index.flow.reaching(test) if binding.kind == "assign"]
+        return bool(values) and all(value is not None and _asks_float16(ctx, value, depth + 1) for value in values)
+    if isinstance(test, ast.Attribute) and depth < 2:  # state.needs_upcasting
+        stored = ctx.index.devices.flow.variables.stores(test)
+        return bool(stored) and any(_asks_float16(ctx, value, depth + 1) for value in stored)
+    if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], ast.Eq | ast.In):
+        return False
+    asked, given = test.left, test.comparators[0]
+    if isinstance(asked, ast.Name):  # dtype = x.dtype
+        bindings = ctx.index.flow.reaching(asked)
+        if len(bindings) == 1 and bindings[0].kind == "parameter" and asked.id == "dtype":
+            return any(ctx.index.qualified_name(item) in _FLOAT16 for item in getattr(given, "elts", [given]))
+        asked = bindings[0].value or asked if len(bindings) == 1 and bindings[0].kind == "assign" else asked
+    if isinstance(asked, ast.IfExp):
+        asked = asked.body
+    if not isinstance(asked, ast.Attribute) or asked.attr != "dtype" or is_configuration(last_name(asked.value)):
+        return False
+    return any(ctx.index.qualified_name(item) in _FLOAT16 for item in getattr(given, "elts", [given]))
+
+
+def _returns_true(statement: ast.stmt) -> bool:
+    """Whether a statement says that what came before it works."""
+    value = statement.value if isinstance(statement, ast.Return) else None
+    if isinstance(value, ast.Call):
+        return isinstance(value.func, ast.Name) and value.func.id == "bool"
+    return isinstance(value, ast.Constant) and value.value is True
 
 
 def _is_for_runtime(ctx: FileContext, node: ast.expr) -> bool:
