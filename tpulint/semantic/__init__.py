@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tpulint.model import Span
@@ -63,335 +64,233 @@ class SemanticIndex:
         self.source = source
         self._mentions: dict[str, bool] = {}
         self.tree = SyntaxTree(source, module)
-        self._names: Names | None = None
-        self._flow: Flow | None = None
-        self._definitions: Definitions | None = None
-        self._kinds: Kinds | None = None
-        self._regions: Regions | None = None
-        self._launches: Launches | None = None
-        self._process_groups: ProcessGroups | None = None
-        self._ranks: Ranks | None = None
-        self._device_counts: DeviceCounts | None = None
-        self._devices: Devices | None = None
-        self._parent_process: ParentProcess | None = None
-        self._xla_devices: XlaDevices | None = None
-        self._tensor_types: TensorTypes | None = None
-        self._mixed_precision: MixedPrecision | None = None
-        self._moves: Moves | None = None
-        self._loaders: Loaders | None = None
-        self._module_body: ModuleBody | None = None
         self._references: list[tuple[ast.expr, str]] | None = None
         self._references_under: dict[tuple[str, ...], list[tuple[ast.expr, str]]] = {}
         self._method_calls: dict[str, list[tuple[int, ast.Call]]] | None = None
-        self._reads: Reads | None = None
-        self._turns: Turns | None = None
-        self._totals: Totals | None = None
-        self._scalars: Scalars | None = None
-        self._returned_values: ReturnedValues | None = None
-        self._meters: Meters | None = None
-        self._counters: Counters | None = None
-        self._deferrals: Deferrals | None = None
-        self._batched_reads: BatchedReads | None = None
-        self._filled_lists: FilledLists | None = None
-        self._held_values: HeldValues | None = None
-        self._host_arithmetic: HostArithmetic | None = None
-        self._guards: Guards | None = None
-        self._callers: Callers | None = None
-        self._turn_code: TurnCode | None = None
-        self._masks: Masks | None = None
-        self._changing_numbers: ChangingNumbers | None = None
 
-    @property
+    @cached_property
     def names(self) -> Names:
         """Scopes, bindings, qualified names."""
-        if self._names is None:
-            self._names = Names(self.tree)
-        return self._names
+        return Names(self.tree)
 
-    @property
+    @cached_property
     def flow(self) -> Flow:
         """Reaching definitions."""
-        if self._flow is None:
-            self._flow = Flow(self.tree, self.names)
-        return self._flow
+        return Flow(self.tree, self.names)
 
-    @property
+    @cached_property
     def definitions(self) -> Definitions:
         """Functions and classes of the file, and who calls them."""
-        if self._definitions is None:
-            self._definitions = Definitions(self.tree, self.names, self.flow)
-        return self._definitions
+        return Definitions(self.tree, self.names, self.flow)
 
-    @property
+    @cached_property
     def kinds(self) -> Kinds:
         """Kinds and sides of values."""
-        if self._kinds is None:
-            self._kinds = Kinds(self.tree, self.names, self.flow, self.definitions)
-        return self._kinds
+        return Kinds(self.tree, self.names, self.flow, self.definitions)
 
-    @property
+    @cached_property
     def regions(self) -> Regions:
         """Step loops, evaluation loops, pace of a line."""
-        if self._regions is None:
-            self._regions = Regions(self.tree, self.names, self.kinds, self.definitions)
-        return self._regions
+        return Regions(self.tree, self.names, self.kinds, self.definitions)
 
-    @property
+    @cached_property
     def reads(self) -> Reads:
         """Host reads: values fetched from the device."""
-        if self._reads is None:
-            self._reads = Reads(self.tree, self.names, self.kinds)
-        return self._reads
+        return Reads(self.tree, self.names, self.kinds)
 
-    @property
+    @cached_property
     def turns(self) -> Turns:
         """What the statements of loop bodies do, and where a step boundary belongs."""
-        if self._turns is None:
-            from tpulint.semantic.turns import Turns
+        from tpulint.semantic.turns import Turns
 
-            self._turns = Turns(self.tree, self.names, self.kinds, self.definitions, self.regions, self.reads)
-        return self._turns
+        return Turns(self.tree, self.names, self.kinds, self.definitions, self.regions, self.reads)
 
-    @property
+    @cached_property
     def deferrals(self) -> Deferrals:
         """Reads and the step boundary: what stands behind it, what can be moved there."""
-        if self._deferrals is None:
-            from tpulint.semantic.deferrals import Deferrals
+        from tpulint.semantic.deferrals import Deferrals
 
-            self._deferrals = Deferrals(self)
-        return self._deferrals
+        return Deferrals(self)
 
-    @property
+    @cached_property
     def batched_reads(self) -> BatchedReads:
         """Reads of one turn that one transfer can serve."""
-        if self._batched_reads is None:
-            from tpulint.semantic.batched_reads import BatchedReads
+        from tpulint.semantic.batched_reads import BatchedReads
 
-            self._batched_reads = BatchedReads(self)
-        return self._batched_reads
+        return BatchedReads(self)
 
-    @property
+    @cached_property
     def filled_lists(self) -> FilledLists:
         """Lists of numbers read from the device."""
-        if self._filled_lists is None:
-            from tpulint.semantic.filled_lists import FilledLists
+        from tpulint.semantic.filled_lists import FilledLists
 
-            self._filled_lists = FilledLists(self)
-        return self._filled_lists
+        return FilledLists(self)
 
-    @property
+    @cached_property
     def held_values(self) -> HeldValues:
         """Numbers read early in a turn and needed late."""
-        if self._held_values is None:
-            from tpulint.semantic.held_values import HeldValues
+        from tpulint.semantic.held_values import HeldValues
 
-            self._held_values = HeldValues(self)
-        return self._held_values
+        return HeldValues(self)
 
-    @property
+    @cached_property
     def turn_code(self) -> TurnCode:
         """Code that runs in every turn of a step or evaluation loop."""
-        if self._turn_code is None:
-            from tpulint.semantic.turn_code import TurnCode
+        from tpulint.semantic.turn_code import TurnCode
 
-            self._turn_code = TurnCode(self)
-        return self._turn_code
+        return TurnCode(self)
 
-    @property
+    @cached_property
     def masks(self) -> Masks:
         """Boolean tensors, and shapes that are known to be equal."""
-        if self._masks is None:
-            from tpulint.semantic.masks import Masks
+        from tpulint.semantic.masks import Masks
 
-            self._masks = Masks(self)
-        return self._masks
+        return Masks(self)
 
-    @property
+    @cached_property
     def changing_numbers(self) -> ChangingNumbers:
         """Numbers of the host that differ from turn to turn."""
-        if self._changing_numbers is None:
-            from tpulint.semantic.changing_numbers import ChangingNumbers
+        from tpulint.semantic.changing_numbers import ChangingNumbers
 
-            self._changing_numbers = ChangingNumbers(self)
-        return self._changing_numbers
+        return ChangingNumbers(self)
 
-    @property
+    @cached_property
     def host_arithmetic(self) -> HostArithmetic:
         """NumPy arithmetic on copies of device tensors."""
-        if self._host_arithmetic is None:
-            from tpulint.semantic.host_arrays import HostArithmetic
+        from tpulint.semantic.host_arrays import HostArithmetic
 
-            self._host_arithmetic = HostArithmetic(self)
-        return self._host_arithmetic
+        return HostArithmetic(self)
 
-    @property
+    @cached_property
     def scalars(self) -> Scalars:
         """Single numbers on the device."""
-        if self._scalars is None:
-            from tpulint.semantic.scalars import Scalars
+        from tpulint.semantic.scalars import Scalars
 
-            self._scalars = Scalars(self)
-        return self._scalars
+        return Scalars(self)
 
-    @property
+    @cached_property
     def counters(self) -> Counters:
         """Variables that count the turns of loops."""
-        if self._counters is None:
-            from tpulint.semantic.counters import Counters
+        from tpulint.semantic.counters import Counters
 
-            self._counters = Counters(self.tree, self.names, self.flow)
-        return self._counters
+        return Counters(self.tree, self.names, self.flow)
 
-    @property
+    @cached_property
     def meters(self) -> Meters:
         """Objects that keep sums of what they are given."""
-        if self._meters is None:
-            from tpulint.semantic.meters import Meters
+        from tpulint.semantic.meters import Meters
 
-            self._meters = Meters(self)
-        return self._meters
+        return Meters(self)
 
-    @property
+    @cached_property
     def returned_values(self) -> ReturnedValues:
         """Numbers that functions called in every step read and return."""
-        if self._returned_values is None:
-            from tpulint.semantic.returned_values import ReturnedValues
+        from tpulint.semantic.returned_values import ReturnedValues
 
-            self._returned_values = ReturnedValues(self)
-        return self._returned_values
+        return ReturnedValues(self)
 
-    @property
+    @cached_property
     def totals(self) -> Totals:
         """Running totals kept on the host."""
-        if self._totals is None:
-            from tpulint.semantic.totals import Totals
+        from tpulint.semantic.totals import Totals
 
-            self._totals = Totals(self)
-        return self._totals
+        return Totals(self)
 
-    @property
+    @cached_property
     def launches(self) -> Launches:
         """Processes the file starts; false when there are none."""
-        if self._launches is None:
-            from tpulint.semantic.launches import Launches
+        from tpulint.semantic.launches import Launches
 
-            self._launches = Launches(self.tree, self.names, self.definitions)
-        return self._launches
+        return Launches(self.tree, self.names, self.definitions)
 
-    @property
+    @cached_property
     def process_groups(self) -> ProcessGroups:
         """Process groups the file joins."""
-        if self._process_groups is None:
-            from tpulint.semantic.process_groups import ProcessGroups
+        from tpulint.semantic.process_groups import ProcessGroups
 
-            self._process_groups = ProcessGroups(self)
-        return self._process_groups
+        return ProcessGroups(self)
 
-    @property
+    @cached_property
     def ranks(self) -> Ranks:
         """Expressions that depend on the rank of the process."""
-        if self._ranks is None:
-            from tpulint.semantic.ranks import Ranks
+        from tpulint.semantic.ranks import Ranks
 
-            self._ranks = Ranks(self)
-        return self._ranks
+        return Ranks(self)
 
-    @property
+    @cached_property
     def device_counts(self) -> DeviceCounts:
         """Expressions that hold the number of GPUs."""
-        if self._device_counts is None:
-            from tpulint.semantic.device_counts import DeviceCounts
+        from tpulint.semantic.device_counts import DeviceCounts
 
-            self._device_counts = DeviceCounts(self.tree, self.names, self.flow, self.definitions)
-        return self._device_counts
+        return DeviceCounts(self.tree, self.names, self.flow, self.definitions)
 
-    @property
+    @cached_property
     def mixed_precision(self) -> MixedPrecision:
         """Autocast contexts and gradient scalers."""
-        if self._mixed_precision is None:
-            from tpulint.semantic.mixed_precision import MixedPrecision
+        from tpulint.semantic.mixed_precision import MixedPrecision
 
-            self._mixed_precision = MixedPrecision(self.tree, self.names, self.definitions)
-        return self._mixed_precision
+        return MixedPrecision(self.tree, self.names, self.definitions)
 
-    @property
+    @cached_property
     def loaders(self) -> Loaders:
         """Data loaders, and the loops they feed."""
-        if self._loaders is None:
-            from tpulint.semantic.loaders import Loaders
+        from tpulint.semantic.loaders import Loaders
 
-            self._loaders = Loaders(self)
-        return self._loaders
+        return Loaders(self)
 
-    @property
+    @cached_property
     def guards(self) -> Guards:
         """Branches kept for one backend."""
-        if self._guards is None:
-            self._guards = Guards(self.tree, self.names)
-        return self._guards
+        return Guards(self.tree, self.names)
 
-    @property
+    @cached_property
     def callers(self) -> Callers:
         """What a file of definitions alone leaves to those who use it."""
-        if self._callers is None:
-            from tpulint.semantic.callers import Callers
+        from tpulint.semantic.callers import Callers
 
-            self._callers = Callers(self)
-        return self._callers
+        return Callers(self)
 
-    @property
+    @cached_property
     def moves(self) -> Moves:
         """Modules moved to the device, and what happens before."""
-        if self._moves is None:
-            from tpulint.semantic.moves import Moves
+        from tpulint.semantic.moves import Moves
 
-            self._moves = Moves(self.tree, self.names, self.flow, self.definitions, self.kinds)
-        return self._moves
+        return Moves(self.tree, self.names, self.flow, self.definitions, self.kinds)
 
-    @property
+    @cached_property
     def devices(self) -> Devices:
         """Places that name, ask for or acquire a device."""
-        if self._devices is None:
-            from tpulint.semantic.devices import Devices
+        from tpulint.semantic.devices import Devices
 
-            self._devices = Devices(self)
-        return self._devices
+        return Devices(self)
 
-    @property
+    @cached_property
     def xla_devices(self) -> XlaDevices:
         """Variables that hold the XLA device."""
-        if self._xla_devices is None:
-            from tpulint.semantic.xla_devices import XlaDevices
+        from tpulint.semantic.xla_devices import XlaDevices
 
-            self._xla_devices = XlaDevices(self)
-        return self._xla_devices
+        return XlaDevices(self)
 
-    @property
+    @cached_property
     def tensor_types(self) -> TensorTypes:
         """Uses of CUDA's tensor classes."""
-        if self._tensor_types is None:
-            from tpulint.semantic.tensor_types import TensorTypes
+        from tpulint.semantic.tensor_types import TensorTypes
 
-            self._tensor_types = TensorTypes(self)
-        return self._tensor_types
+        return TensorTypes(self)
 
-    @property
+    @cached_property
     def parent_process(self) -> ParentProcess:
         """Code that runs before processes are started; false when none are."""
-        if self._parent_process is None:
-            from tpulint.semantic.parent_process import ParentProcess
+        from tpulint.semantic.parent_process import ParentProcess
 
-            self._parent_process = ParentProcess(self.tree, self.names, self.definitions)
-        return self._parent_process
+        return ParentProcess(self.tree, self.names, self.definitions)
 
-    @property
+    @cached_property
     def module_body(self) -> ModuleBody:
         """The module's own statements."""
-        if self._module_body is None:
-            from tpulint.semantic.module_body import ModuleBody
+        from tpulint.semantic.module_body import ModuleBody
 
-            self._module_body = ModuleBody(self)
-        return self._module_body
+        return ModuleBody(self)
 
     def release(self) -> None:
         """Let go of everything. The parts know the index, and such a circle would live until the next collection."""
