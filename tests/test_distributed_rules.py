@@ -464,3 +464,17 @@ def test_option_whose_help_knows_the_backend_of_xla() -> None:
     text = OPTION.format(device='"xla"').replace('default="nccl")', 'default="nccl", help="nccl, gloo or xla")')
     result = lint(SourceFile.from_text(text), Settings(select=("TPU602",), preview=True), CATALOGUE)
     assert result.findings == ()
+
+
+@pytest.mark.parametrize(("beside", "codes"), [("", ["TPU603"]), ('or kind == "hpu"', [])], ids=["xla", "several"])
+def test_library_for_several_backends_knows_what_it_does(beside: str, codes: list[str]) -> None:
+    text = (
+        "import torch_xla\n"
+        "from torch.nn.parallel import DistributedDataParallel\n"
+        "class Accelerator:\n"
+        "    def prepare(self, model, kind):\n"
+        f'        if kind == "xla" {beside}:\n'
+        "            return model.to(torch_xla.device())\n"
+        "        return DistributedDataParallel(model, device_ids=[self.rank])\n"
+    )
+    assert found(text, "TPU603") == codes

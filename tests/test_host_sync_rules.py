@@ -2107,3 +2107,27 @@ with torch.no_grad():
 print(total)
 """
     assert "ratio = 10 * math.log10(1 / error.item())" in port(SETUP + text).text
+
+
+LATE_DEVICE = """\
+import torch, torch_xla
+def test(loader, model, flag):
+    model.eval()
+    correct = 0
+    if flag:
+        device = torch_xla.device()
+    else:
+        device = torch.device("cpu")
+    with torch.no_grad():
+        for x, y in loader:
+            predicted = model(x).argmax(1).to(device)
+            correct += predicted.eq(y.to(device)).sum().item()
+    return correct
+"""
+
+
+def test_total_starts_where_the_device_is_known() -> None:
+    settings = Settings(fix=True, unsafe_fixes=True, select=("TPU104",))
+    text = lint(SourceFile.from_text(LATE_DEVICE), settings, CATALOGUE).text
+    assert "    correct = 0\n    if flag:" in text
+    assert "        correct = torch.zeros(1, dtype=torch.long).to(device)\n        for x, y in loader:" in text

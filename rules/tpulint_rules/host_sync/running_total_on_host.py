@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
@@ -50,7 +51,7 @@ def move_to_device(fix: FixBuilder, index: SemanticIndex, loop: LoopNode, totals
                 fix.replace(statement.target, name)
         elif total.home is Home.VARIABLE:
             zero = _zero(fix, index, total)
-            _start_with(fix, total, zero, before)
+            _start_with(fix, index, total, zero, before)
             for reset in total.resets:
                 fix.replace(reset, zero)
             if total.is_used_behind:
@@ -77,15 +78,32 @@ def _zero(fix: FixBuilder, index: SemanticIndex, total: Total) -> str:
     return f"{torch}.zeros(1{dtype}).to({device_text(fix, index, total.loop)})"
 
 
-def _start_with(fix: FixBuilder, total: Total, zero: str, before: list[str]) -> None:
+def _start_with(fix: FixBuilder, index: SemanticIndex, total: Total, zero: str, before: list[str]) -> None:
     """Start the total with a tensor: in place of the number, or on a line of its own where `a = b = 0` shares it."""
     assert total.start is not None
     element = element_of(total.start)
     statement = total.start.statement
-    if element is None or (isinstance(statement, ast.Assign) and len(statement.targets) > 1):
+    is_shared = isinstance(statement, ast.Assign) and len(statement.targets) > 1
+    if element is None or is_shared or not _is_readable_at(index, zero, statement):
         before.append(f"{total.start.name} = {zero}")
     else:
         fix.replace(element, zero)
+
+
+def _is_readable_at(index: SemanticIndex, text: str, place: ast.AST) -> bool:
+    """Whether the variables in a text have their values where a statement stands, in front of the loop."""
+    scope = index.names.scope_of(place)
+    for name in re.findall(r"(?<![\w.])[A-Za-z_]\w*", text):
+        found = index.names.find(name, scope)
+        if found is not None and found[0] is scope:
+            begin = index.span(place).start
+            if not any(
+                binding.kind == "parameter"
+                or (index.flow.dominates(binding, place) and index.span(binding.statement).end <= begin)
+                for binding in found[1]
+            ):
+                return False
+    return True
 
 
 def _starts_as_float(total: Total) -> bool:
