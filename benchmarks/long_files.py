@@ -2,7 +2,7 @@
 
     python benchmarks/long_files.py 1000 4000 16000
 
-The seconds are CPU seconds; the last column is the ratio to ``ast.parse`` of the same text. Linear growth keeps it flat.
+Seconds are CPU seconds; the last column is the ratio to ``ast.parse`` of the same text, which linear growth keeps flat.
 """
 
 from __future__ import annotations
