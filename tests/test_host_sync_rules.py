@@ -2131,3 +2131,12 @@ def test_total_starts_where_the_device_is_known() -> None:
     text = lint(SourceFile.from_text(LATE_DEVICE), settings, CATALOGUE).text
     assert "    correct = 0\n    if flag:" in text
     assert "        correct = torch.zeros(1, dtype=torch.long).to(device)\n        for x, y in loader:" in text
+
+
+def test_property_of_a_meter_is_read_where_it_is_used() -> None:
+    text = TWO_METERS.replace("        self.avg = self.sum / self.count\n", "").replace("self.avg = self.sum", "self.sum")
+    text = text.replace("def train(", "    @property\n    def avg(self):\n        return self.sum / self.count\ndef train(")
+    settings = Settings(fix=True, unsafe_fixes=True, select=("TPU101",))
+    fixed = lint(SourceFile.from_text(text), settings, CATALOGUE).text
+    assert "losses.update(loss.detach(), len(x))" in fixed
+    assert "return float(losses.avg), top.avg\n" in fixed

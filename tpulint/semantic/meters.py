@@ -163,7 +163,18 @@ class Meters:
                     attributes.add(target.attr)
                 elif isinstance(target, ast.Name) and inside:
                     variables.add(target.id)
+                elif isinstance(target, ast.Return) and (name := self._property_returning(target)) is not None:
+                    attributes.add(name)
         return frozenset(attributes)
+
+    def _property_returning(self, statement: ast.Return) -> str | None:
+        """The property that a statement gives the value of: `meter.avg` that is worked out when it is asked for."""
+        function = self._index.tree.function_of(statement)
+        if not isinstance(function, ast.FunctionDef):
+            return None
+        decorators = [self._index.qualified_name(decorator) for decorator in function.decorator_list]
+        known = ("builtins.property", "functools.cached_property")
+        return function.name if any(name in known for name in decorators) else None
 
     def _taken_up_by(self, node: ast.expr) -> ast.AST | None:
         """What a value goes into: the target of its statement, or the expression that shows it; None for other uses."""
