@@ -2134,8 +2134,9 @@ def test_total_starts_where_the_device_is_known() -> None:
 
 
 def test_property_of_a_meter_is_read_where_it_is_used() -> None:
-    text = TWO_METERS.replace("        self.avg = self.sum / self.count\n", "").replace("self.avg = self.sum", "self.sum")
-    text = text.replace("def train(", "    @property\n    def avg(self):\n        return self.sum / self.count\ndef train(")
+    without = TWO_METERS.replace("        self.avg = self.sum / self.count\n", "").replace("self.avg = ", "")
+    average = "    @property\n    def avg(self):\n        return self.sum / self.count\n"
+    text = without.replace("def train(", f"{average}def train(")
     settings = Settings(fix=True, unsafe_fixes=True, select=("TPU101",))
     fixed = lint(SourceFile.from_text(text), settings, CATALOGUE).text
     assert "losses.update(loss.detach(), len(x))" in fixed
