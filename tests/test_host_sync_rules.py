@@ -2141,3 +2141,9 @@ def test_property_of_a_meter_is_read_where_it_is_used() -> None:
     fixed = lint(SourceFile.from_text(text), settings, CATALOGUE).text
     assert "losses.update(loss.detach(), len(x))" in fixed
     assert "return float(losses.avg), top.avg\n" in fixed
+
+
+def test_meter_is_given_what_is_computed_with_the_tensor() -> None:
+    text = TWO_METERS.replace("losses.update(loss.item(), len(x))", "losses.update(loss.item() * 4, len(x))")
+    settings = Settings(fix=True, unsafe_fixes=True, select=("TPU101",))
+    assert "losses.update(loss.detach() * 4, len(x))" in lint(SourceFile.from_text(text), settings, CATALOGUE).text

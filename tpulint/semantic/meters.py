@@ -43,8 +43,9 @@ class Meters:
     def of(self, read: Read) -> Metered | None:
         """The meter that a read goes into, if it can hold the tensor instead."""
         index = self._index
-        call = index.parent(read.node)
-        if read.use is not Use.OTHER or not isinstance(call, ast.Call) or read.node not in call.args:
+        argument = self._argument_of(read)
+        call = None if argument is None else index.parent(argument)
+        if read.use is not Use.OTHER or not isinstance(call, ast.Call) or argument not in call.args:
             return None
         if not isinstance(index.parent(call), ast.Expr) or not index.scalars.is_number(read):
             return None
@@ -53,9 +54,9 @@ class Meters:
         method = index.definitions.function_called(call)
         owner = None if method is None else index.tree.class_of(method)
         if method is None or owner is None:
-            return self._imported(read, call, call.func)
+            return self._imported(read, call, argument, call.func)
         positions = [argument.arg for argument in (*method.args.posonlyargs, *method.args.args)]
-        at = call.args.index(read.node) + 1
+        at = call.args.index(argument) + 1
         if at >= len(positions) or any(isinstance(item, ast.Starred) for item in call.args):
             return None
         kept = self._attributes_holding(method, positions[at])
@@ -77,11 +78,21 @@ class Meters:
         ]
         return Metered(read, tuple(numbers), bars)
 
-    def _imported(self, read: Read, call: ast.Call, func: ast.Attribute) -> Metered | None:
+    def _argument_of(self, read: Read) -> ast.expr | None:
+        """The argument that a read is, or is computed with: ``meter.update(loss.item() * steps, n)``."""
+        index, argument = self._index, read.node
+        while isinstance(parent := index.parent(argument), ast.BinOp | ast.UnaryOp):
+            argument = parent
+        if argument is read.node:
+            return argument
+        is_alone = len(list(index.reads.inside(argument))) == 1
+        return argument if is_alone and index.scalars.is_arithmetic(argument, {read.node}) else None
+
+    def _imported(self, read: Read, call: ast.Call, argument: ast.expr, func: ast.Attribute) -> Metered | None:
         """The meter of a class that is not seen, but known by its name and by how it is used."""
         index = self._index
         meter = func.value
-        if not isinstance(meter, ast.Name) or func.attr != "update" or call.args[0] is not read.node:
+        if not isinstance(meter, ast.Name) or func.attr != "update" or call.args[0] is not argument:
             return None
         found = index.names.find(meter.id, index.names.scope_of(meter))
         if found is None or not all(map(self._makes_known_meter, found[1])):
