@@ -755,3 +755,67 @@ def wait(x):
     if torch.cuda.is_available():
         torch.cuda.synchronize()
 """
+
+
+# -------------------------------------------------------------------- scripts that choose the CPU
+
+ON_CPU = """\
+import torch
+{choice}
+torch.manual_seed(0)
+model = torch.nn.Linear(3, 1){moved}
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+for i in range(3):
+    loss = model(torch.randn(2, 3){batch}).sum()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    print(loss.item())
+torch.save(model.state_dict(), "x.pt")
+"""
+
+
+def of_script(choice: str, moved: str, batch: str) -> set[str]:
+    source = SourceFile.from_text(ON_CPU.format(choice=choice, moved=moved, batch=batch))
+    return {finding.code for finding in lint(source, Settings(preview=True), CATALOGUE).findings}
+
+
+@pytest.mark.parametrize(
+    ("choice", "moved", "batch"),
+    [
+        ("", '.to("cpu")', ""),
+        ('device = torch.device("cpu")', ".to(device)", ".to(device)"),
+        ('name = "cpu"\ndevice = torch.device(name)', ".to(device=device)", ".to(device, torch.float32)"),
+        ('device = "cpu"', "\nmodel.to(device)", ""),
+    ],
+)
+def test_silent_where_the_cpu_is_chosen(choice: str, moved: str, batch: str) -> None:
+    assert of_script(choice, moved, batch) == set()
+
+
+@pytest.mark.parametrize(
+    ("choice", "moved", "batch"),
+    [
+        ("from settings import device", ".to(device)", ".to(device)"),
+        ("from settings import device", '.to("cpu")', ".to(device)"),
+        ('device = torch.device("cpu")\nif settings.fast:\n    device = settings.place', ".to(device)", ""),
+        ('device = torch.device("cpu")', ".to(settings.device)", ".to(device)"),
+        ('device = torch.device("cpu")  # or cuda', ".to(device)", ".to(device)"),
+        ("from settings import place", '.to("cpu")', ".to(place)"),
+    ],
+)
+def test_heard_where_another_device_may_be_chosen(choice: str, moved: str, batch: str) -> None:
+    assert "TPU301" in of_script(choice, moved, batch)
+
+
+def test_results_of_a_model_of_others_come_from_a_device() -> None:
+    text = """
+        def train(model, optimizer, loader, kept):
+            for x in loader:
+                loss = model(x).sum()
+                loss.backward()
+                optimizer.step()
+                kept.append(loss.to("cpu"))
+        """
+    source = SourceFile.from_text(dedent(text))
+    assert "TPU301" in {finding.code for finding in lint(source, Settings(preview=True), CATALOGUE).findings}

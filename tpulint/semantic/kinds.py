@@ -10,6 +10,7 @@ from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.contents import Contents, Key, key_of
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.flow import Flow
+from tpulint.semantic.host_only import HostOnly
 from tpulint.semantic.names import Binding, Names
 from tpulint.semantic.roles import Roles
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
@@ -48,8 +49,9 @@ class Kinds:
         self._bindings: dict[Binding, Value] = {}
         self._roles: Roles | None = None
         self._contents: Contents | None = None
-        self.mentions_device = _DEVICE_WORDS.search(tree.source.text) is not None
-        """Whether the file has to do with devices at all; if not, everything runs on the host."""
+        self._host_only = HostOnly(tree, names, flow, definitions).is_certain
+        self.mentions_device = not self._host_only and _DEVICE_WORDS.search(tree.source.text) is not None
+        """Whether the file has to do with devices beside the CPU; if not, everything runs on the host."""
 
     # ---------------------------------------------------------------- expressions
 
@@ -249,6 +251,8 @@ class Kinds:
         return Value(Kind.TENSOR)
 
     def _side_of_device(self, device: ast.expr) -> Side:
+        if self._host_only:
+            return Side.HOST
         if isinstance(device, ast.Constant):
             if device.value is None:
                 return Side.UNKNOWN

@@ -1,0 +1,109 @@
+"""Files that run on the CPU and say so: every device they name is the CPU."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from tpulint.semantic.definitions import Definitions
+from tpulint.semantic.flow import Flow
+from tpulint.semantic.names import Names
+from tpulint.semantic.tree import SyntaxTree
+
+_OTHER_DEVICES = re.compile(
+    r"cuda|gpu|xla|accelerat|fabric|lightning|\bmps\b|\bxpu\b|\bhpu\b|\bnpu\b|tpu|\brank|_rank|launch|distributed|nccl",
+    re.IGNORECASE,
+)
+_DTYPE = re.compile(r"dtype|float|double|half|long|int|bool|short")
+_DEPTH = 4
+
+
+class HostOnly:
+    """Asks whether everything in a file that speaks of devices speaks of the CPU."""
+
+    def __init__(self, tree: SyntaxTree, names: Names, flow: Flow, definitions: Definitions) -> None:
+        self._tree = tree
+        self._names = names
+        self._flow = flow
+        self._definitions = definitions
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether a model that the file makes goes to the CPU, and nothing goes anywhere else."""
+        text = self._tree.source.text
+        if "cpu" not in text or _OTHER_DEVICES.search(text) is not None:
+            return False
+        moves = [call for call in self._tree.calls if isinstance(call.func, ast.Attribute) and call.func.attr == "to"]
+        return any(map(self._places_model, moves)) and all(map(self._is_plain_move, moves)) and self._names_only_cpu()
+
+    def _names_only_cpu(self) -> bool:
+        for node in self._tree.inside(self._tree.module):
+            if isinstance(node, ast.Name):
+                known = "device" not in node.id.lower() or isinstance(node.ctx, ast.Store) or self._is_cpu(node)
+            elif isinstance(node, ast.Attribute):
+                known = "device" not in node.attr.lower() or self._names.qualified(node) == "torch.device"
+            elif isinstance(node, ast.keyword):
+                known = "device" not in (node.arg or "").lower() or self._is_cpu(node.value)
+            elif isinstance(node, ast.arg):
+                known = "device" not in node.arg.lower()
+            elif isinstance(node, ast.Constant):
+                known = not isinstance(node.value, str) or "device" not in node.value.lower()
+            elif isinstance(node, ast.alias) or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                known = "device" not in node.name.lower()
+            else:
+                continue
+            if not known:
+                return False
+        return True
+
+    def _is_cpu(self, node: ast.expr, depth: int = 0) -> bool:
+        if depth > _DEPTH:
+            return False
+        if isinstance(node, ast.Constant):
+            return node.value == "cpu"
+        if isinstance(node, ast.Call) and self._names.qualified(node.func) == "torch.device":
+            return len(node.args) == 1 and not node.keywords and self._is_cpu(node.args[0], depth + 1)
+        if not isinstance(node, ast.Name):
+            return False
+        bindings = self._flow.reaching(node)
+        return bool(bindings) and all(
+            binding.kind == "assign"
+            and not binding.path
+            and binding.value is not None
+            and self._is_cpu(binding.value, depth + 1)
+            for binding in bindings
+        )
+
+    def _is_plain_move(self, move: ast.Call) -> bool:
+        """Whether a call moves to the CPU, or only changes the type of the numbers."""
+        return bool(move.args or move.keywords) and all(
+            self._is_cpu(item) or self._is_dtype(item)
+            for item in (*move.args, *(keyword.value for keyword in move.keywords if keyword.arg in (None, "device")))
+        )
+
+    def _is_dtype(self, node: ast.expr) -> bool:
+        name = self._names.qualified(node) or ""
+        return name.startswith("torch.") and _DTYPE.search(name) is not None
+
+    def _places_model(self, move: ast.Call) -> bool:
+        """Whether the receiver of a move to the CPU is a module that the file makes."""
+        if not any(map(self._is_cpu, (*move.args, *(keyword.value for keyword in move.keywords)))):
+            return False
+        assert isinstance(move.func, ast.Attribute)
+        receiver = move.func.value
+        if isinstance(receiver, ast.Name):
+            bindings = self._flow.reaching(receiver)
+            return bool(bindings) and all(
+                binding.kind == "assign" and binding.value is not None and self._makes_module(binding.value)
+                for binding in bindings
+            )
+        return self._makes_module(receiver)
+
+    def _makes_module(self, node: ast.expr) -> bool:
+        if not isinstance(node, ast.Call):
+            return False
+        owner = self._definitions.class_called(node)
+        if owner is not None:
+            return self._definitions.is_module_class(owner)
+        name = self._names.qualified(node.func) or ""
+        return name.startswith("torch.nn.") and name.rpartition(".")[2][:1].isupper()
