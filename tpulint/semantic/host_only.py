@@ -48,7 +48,7 @@ class HostOnly:
                 known = "device" not in node.arg.lower()
             elif isinstance(node, ast.Constant):
                 known = not isinstance(node.value, str) or "device" not in node.value.lower()
-            elif isinstance(node, ast.alias) or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            elif isinstance(node, ast.alias | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
                 known = "device" not in node.name.lower()
             else:
                 continue
