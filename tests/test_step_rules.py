@@ -955,3 +955,57 @@ def test_steps_that_end_with_the_turn(old: str, new: str) -> None:
             "            optimizer.step()\n", "        if turn % 10 == 0:\n            optimizer.step()\n"
         )
     assert port(before).text.endswith("net.state_dict())\n    torch_xla.sync()\n")
+
+
+# -------------------------------------------------------------------- clocks
+
+TIMED = """\
+import time
+import torch
+
+def train(model, optimizer, loader, device):
+    model.to(device)
+    for x in loader:
+        {start}
+        optimizer.zero_grad()
+        loss = model(x.to(device)).sum()
+        loss.backward()
+        optimizer.step()
+        {stop}
+"""
+
+
+@pytest.mark.parametrize(
+    ("start", "stop", "ported_start", "ported_stop"),
+    [
+        ("t = time.time()", "torch.cuda.synchronize()\n        print(time.time() - t)",
+         "t = time.time()", "torch_xla.sync(wait=True)\n        print(time.time() - t)"),
+        ("torch.cuda.synchronize()\n        t = time.perf_counter()",
+         "torch.cuda.synchronize()\n        took = time.perf_counter() - t",
+         "torch_xla.sync(wait=True)\n        t = time.perf_counter()",
+         "torch_xla.sync(wait=True)\n        took = time.perf_counter() - t"),
+        ("t = time.time()", "with lock:\n            torch.cuda.synchronize()\n            x = time.time() - t",
+         "t = time.time()", "with lock:\n            torch_xla.sync(wait=True)\n            x = time.time() - t"),
+        # nobody reads a clock there: the step boundary is enough
+        ("t = 0", "torch.cuda.synchronize()\n        t += 1", "t = 0", "torch_xla.sync()\n        t += 1"),
+        # it waits only now and then, and a boundary belongs in every turn
+        ("t = time.time()", "if t > 5:\n            torch.cuda.synchronize()\n            print(time.time() - t)",
+         "t = time.time()", "torch_xla.sync()\n        if t > 5:\n            print(time.time() - t)"),
+    ],
+)  # fmt: skip
+def test_boundary_in_front_of_a_clock_waits(start: str, stop: str, ported_start: str, ported_stop: str) -> None:
+    before = TIMED.format(start=start, stop=stop)
+    result = port(before, select=("TPU301", "TPU010"))
+    after = TIMED.format(start=ported_start, stop=ported_stop)
+    head = "\n\ndef train"
+    assert result.text.partition(head)[2] == after.partition(head)[2]
+    assert result.findings == ()
+
+
+def test_boundary_stays_at_the_update_where_a_read_comes_before_the_clock() -> None:
+    """The read would run the step's work; the wait comes too late to be its boundary."""
+    stop = "print(loss.item())\n        torch.cuda.synchronize()\n        t = time.time()"
+    text = TIMED.format(start="t = time.time()", stop=stop)
+    ported = port(text, select=("TPU301", "TPU010")).text
+    assert "        optimizer.step()\n        torch_xla.sync()\n        print(loss.item())\n" in ported
+    assert "        torch_xla.sync(wait=True)\n        t = time.time()\n" in ported

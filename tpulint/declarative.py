@@ -115,7 +115,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
                     continue
                 where, certainty = argument
             in_loop = row.in_step_loop is not None and ctx.index.step_loop_of(node) is not None
-            used = inside_step_loop(row) if in_loop else row
+            used = inside_step_loop(row) if in_loop and not ctx.index.clocks.is_timed_wait(node) else row
             if ctx.portable:
                 heeded = portable_row(ctx, node, used)
                 if heeded is None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tpulint.semantic.batched_reads import BatchedReads
     from tpulint.semantic.callers import Callers
     from tpulint.semantic.changing_numbers import ChangingNumbers
+    from tpulint.semantic.clocks import Clocks
     from tpulint.semantic.counters import Counters
     from tpulint.semantic.deferrals import Deferrals
     from tpulint.semantic.device_counts import DeviceCounts
@@ -104,6 +105,13 @@ class SemanticIndex:
         from tpulint.semantic.turns import Turns
 
         return Turns(self.tree, self.names, self.kinds, self.definitions, self.regions, self.reads)
+
+    @cached_property
+    def clocks(self) -> Clocks:
+        """Waits for the device in front of a clock."""
+        from tpulint.semantic.clocks import Clocks
+
+        return Clocks(self)
 
     @cached_property
     def deferrals(self) -> Deferrals:

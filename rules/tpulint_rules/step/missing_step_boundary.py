@@ -20,7 +20,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     if not index.kinds.mentions_device:
         return
     for step in index.steps:
-        if step.boundaries:
+        if step.boundaries or index.clocks.ends(step):
             continue
         is_function = isinstance(step, StepFunction)
         certain = step.is_certain and not is_function

@@ -1,0 +1,77 @@
+"""Waits in front of a clock: what is measured is the work on the device, so the step boundary there has to wait too."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from tpulint.semantic.regions import Step
+from tpulint.semantic.turns import Work
+
+if TYPE_CHECKING:
+    from tpulint.semantic import SemanticIndex
+
+_WAITS = ("torch.cuda.synchronize", "torch.accelerator.synchronize")
+_CLOCKS = frozenset({
+    "time.time", "time.time_ns", "time.perf_counter", "time.perf_counter_ns", "time.monotonic", "time.monotonic_ns",
+    "timeit.default_timer", "datetime.datetime.now", "datetime.datetime.utcnow",
+})  # fmt: skip
+
+
+class Clocks:
+    """Answers for the step loops of one file."""
+
+    def __init__(self, index: SemanticIndex) -> None:
+        self._index = index
+
+    def is_timed_wait(self, name: ast.expr) -> bool:
+        """Whether a name is that of a wait which every turn of its step loop comes to, just before it reads a clock."""
+        call = self._index.parent(name)
+        if not isinstance(call, ast.Call) or call.func is not name:
+            return False
+        if self._index.qualified_name(name) not in _WAITS:
+            return False
+        statement = self._index.parent(call)
+        step = self._index.step_loop_of(name)
+        if not isinstance(statement, ast.Expr) or step is None or not self._stands_in(statement, step):
+            return False
+        suite = self._index.tree.suite_of(statement)
+        for following in suite[suite.index(statement) + 1 :]:
+            if self._reads_clock(following):
+                return True
+            if self._index.turns.work(following) is Work.DEVICE:
+                return False
+        return False
+
+    def ends(self, step: Step) -> bool:
+        """Whether such a wait ends every turn of a step: it comes behind the update, with no read before it."""
+        tree, reads = self._index.tree, self._index.reads
+        events = [*step.backwards, *step.updates, *step.manual_updates]
+        if not events or not all(tree.encloses(step.node, event) for event in events):
+            return False
+        last = max(map(tree.start, events))
+        for name, _ in self._index.references(*_WAITS):
+            at = tree.start(name)
+            if at > last and self._index.step_loop_of(name) is step and self.is_timed_wait(name):
+                return not any(last < tree.start(read.node) < at for read in reads.inside(step.node))
+        return False
+
+    def _stands_in(self, statement: ast.stmt, step: Step) -> bool:
+        """Whether every turn of a step that goes well runs a statement."""
+        child: ast.AST = statement
+        for ancestor in self._index.tree.ancestors(statement):
+            if ancestor is step.node:
+                return child in step.node.body
+            plain = isinstance(ancestor, ast.With | ast.AsyncWith) or (
+                isinstance(ancestor, ast.Try) and child in ancestor.body
+            )
+            if not plain:
+                return False
+            child = ancestor
+        return False
+
+    def _reads_clock(self, statement: ast.stmt) -> bool:
+        return any(
+            isinstance(node, ast.Call) and self._index.qualified_name(node.func) in _CLOCKS
+            for node in self._index.tree.inside(statement, functions=False)
+        )
