@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding
-from tpulint.semantic import Kind
+from tpulint.semantic import FUNCTIONS, Binding, Kind
 
 _DISTRIBUTED = ("torch.distributed", "torch.multiprocessing", "torch_xla.launch", "torch_xla.distributed")
 
@@ -77,8 +77,15 @@ def _holds_state(ctx: FileContext, node: ast.expr, depth: int) -> bool:
         return any(
             b.kind == "assign" and not b.path and b.value is not None and _holds_state(ctx, b.value, depth + 1)
             for b in bindings
-        )
+        ) or any(_holds_state(ctx, item, depth + 1) for b in bindings for item in _given(ctx, b))
     return False
+
+
+def _given(ctx: FileContext, binding: Binding) -> list[ast.expr]:
+    """What calls of this file pass for a parameter: ``save_checkpoint({"model": model.state_dict()}, path)``."""
+    if binding.kind != "parameter" or not isinstance(binding.statement, FUNCTIONS):
+        return []
+    return ctx.index.definitions.arguments_for(binding.statement, binding.name)
 
 
 def _is_host_state(node: ast.expr) -> bool:
