@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding, Scope, Severity
+from tpulint.semantic.ranks import RANK_CALLS
 from tpulint_rules.checkpoint._seeded_process import join_behind, seed_behind
 
 _SEEDS_DEVICE = (
@@ -27,6 +29,9 @@ _DRAWN_ON_DEVICE = (
 """What a model or loss draws from the device. Elsewhere the seed may matter to a model of another file."""
 
 _SIMPLE = (ast.Constant, ast.Name, ast.Attribute, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop, ast.expr_context)
+
+_RANK_QUESTION = re.compile(r"(get_)?((global|local|process|world|node)_)?(rank|ordinal)")
+"""Functions that tell which process this is, whoever wrote them."""
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
@@ -54,10 +59,11 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         fix = ctx.fix(
             "Seed the device too", Applicability.SAFE, "Random numbers of the host stay as they are.", Scope.STATEMENT
         )
-        if not all(isinstance(node, _SIMPLE) for node in (values[0], *ctx.index.tree.inside(values[0]))):
-            fix.give_up()  # written twice, the seed may come out different
-        seeding = fix.emit.seed(call, ctx.text(values[0]))
         advice = ""
+        if not all(_is_repeatable(ctx, node) for node in (values[0], *ctx.index.tree.inside(values[0]))):
+            fix.give_up()  # written twice, the seed may come out different
+            advice = "Give the same seed to `torch_xla.manual_seed`, which seeds the device"
+        seeding = fix.emit.seed(call, ctx.text(values[0]))
         if (join := join_behind(ctx, call)) is None:
             fix.insert_after(statement, seeding)
         else:
@@ -67,6 +73,19 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             )
             seed_behind(ctx, fix, statement, join, seeding)
         yield ctx.finding(call, message, fix, severity=severity, help=advice)
+
+
+def _is_repeatable(ctx: FileContext, node: ast.AST) -> bool:
+    """Whether a part of a seed gives the same when it is asked again, and does nothing else: ``seed + get_rank()``."""
+    if isinstance(node, ast.keyword):
+        return node.arg is not None
+    if not isinstance(node, ast.Call):
+        return isinstance(node, _SIMPLE)
+    name = ctx.index.qualified_name(node.func)
+    if name == "builtins.int":
+        return True
+    last = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    return name in RANK_CALLS or _RANK_QUESTION.fullmatch(last) is not None
 
 
 def _seeds_device(ctx: FileContext) -> bool:
