@@ -1059,3 +1059,53 @@ def test_help_of_an_option_lists_the_device_by_its_new_name(given: str, becomes_
     fixed = port(text.format(given)).text
     assert 'default="xla", choices=["xla", "cpu"]' in fixed
     assert f'help="{becomes_help or given}"' in fixed
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'use_fp16 = torch.cuda.is_available()\na = TrainingArguments("out", fp16=use_fp16)\n',
+        'a = TrainingArguments("out", fp16=True if torch.cuda.is_available() else False)\n',
+        'kw = dict(fp16=torch.cuda.is_available())\na = TrainingArguments("out", **kw)\n',
+        'kw = {"fp16": bool(torch.cuda.is_available())}\na = TrainingArguments("out", **kw)\n',
+        'kw["fp16"] = torch.cuda.is_available()\na = TrainingArguments("out", **kw)\n',
+        "args.fp16 = args.fp16 and torch.cuda.is_available()\n",
+    ],
+)
+def test_option_of_float16_stays_off(text: str) -> None:
+    """XLA has no float16: libraries refuse what the same script did not ask for without a GPU."""
+    text = "import torch\nfrom transformers import TrainingArguments\n" + text
+    moved = port(text + 'x = torch.ones(2).to("cuda")\n').text
+    assert moved.endswith(text.partition("TrainingArguments\n")[2] + 'x = torch.ones(2).to("xla")\n')
+
+
+def test_answer_that_chooses_the_device_too_is_not_given_to_an_option_of_float16() -> None:
+    becomes(
+        """
+        import torch
+        from transformers import TrainingArguments
+
+        use_cuda = torch.cuda.is_available()
+        device = torch.device("cuda" if use_cuda else "cpu")
+        args = TrainingArguments("out", fp16=use_cuda)
+        x = torch.ones(2).to(device)
+        """,
+        """
+        import torch
+        import torch_xla
+        from transformers import TrainingArguments
+
+        use_cuda = True
+        device = torch_xla.device()
+        args = TrainingArguments("out", fp16=False)
+        x = torch.ones(2).to(device)
+        """,
+    )
+
+
+def test_option_of_float16_that_opens_an_autocast_of_the_file_is_on() -> None:
+    text = (
+        'import torch\ncfg = {"fp16": torch.cuda.is_available()}\nx = torch.ones(2).to("cuda")\n'
+        'with torch.autocast("cuda", enabled=cfg["fp16"]):\n    print(x)\n'
+    )
+    assert 'cfg = {"fp16": True}' in port(text).text

@@ -68,6 +68,10 @@ def choose_device(ctx: FileContext, sites: list[Site]) -> Fix | None:
         if site.role is Role.QUESTION:
             if node not in known:
                 folding.replace(node, _question(ctx, fix, site))
+            for given in ctx.index.devices.questions.half_options.given(node) if site.answer else ():
+                if not isinstance(given, ast.Name):
+                    fix.give_up()
+                folding.replace(given, ctx.text(node))  # XLA has no float16: a GPU alone switches the option on
         elif site.role is Role.COMPARISON:
             _ask_for_both(ctx, fix, node)
         elif site.role is Role.GENERATOR:

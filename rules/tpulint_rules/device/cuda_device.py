@@ -79,7 +79,11 @@ def _choose_xla(ctx: FileContext, devices: Devices) -> Fix | None:
     folding = fix.fold({**never, **answers, **_answered_flags(ctx, devices, answers)})
     for site in devices.sites:
         node = site.node
-        if site.role is Role.QUESTION or folding.drops(node):
+        if site.role is Role.QUESTION:
+            for given in devices.questions.half_options.given(node) if site.answer else ():
+                folding.replace(given, "False")  # XLA has no float16: the option stays as it was without a GPU
+            continue
+        if folding.drops(node):
             continue
         if site.role is Role.NAME and (call := _device_call(ctx, folding, node)) is not None:
             folding.replace(call, fix.device_object(call))
