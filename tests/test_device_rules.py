@@ -1109,3 +1109,31 @@ def test_option_of_float16_that_opens_an_autocast_of_the_file_is_on() -> None:
         'with torch.autocast("cuda", enabled=cfg["fp16"]):\n    print(x)\n'
     )
     assert 'cfg = {"fp16": True}' in port(text).text
+
+
+@pytest.mark.parametrize(
+    ("choice", "chosen"),
+    [
+        ('torch.device(cfg["device"] if torch.cuda.is_available() else "cpu")', "torch_xla.device()"),
+        ('torch.device(args.device if torch.cuda.is_available() else "cpu")', "torch_xla.device()"),
+        ('torch.device(cfg.get("device", None) if torch.cuda.is_available() else "cpu")', "torch_xla.device()"),
+        ('args.device if torch.cuda.is_available() else "cpu"', '"xla"'),
+    ],
+)
+def test_device_named_outside_loses_its_guard_together_with_its_name(choice: str, chosen: str) -> None:
+    """Settings that say `cuda` ran on the CPU so far, and raise where nothing is left that asks."""
+    text = f"import torch\nfrom settings import args, cfg\ndevice = {choice}\nx = torch.ones(2).to(device)\n"
+    assert port(text, unsafe=False).text == text
+    fixed = port(text)
+    assert f"\ndevice = {chosen}\n" in fixed.text
+    assert fixed.findings == ()
+
+
+def test_device_that_settings_of_the_file_name_is_still_read_from_them() -> None:
+    text = (
+        'import torch\ncfg = {"device": "cuda"}\n'
+        'device = torch.device(cfg["device"] if torch.cuda.is_available() else "cpu")\nx = torch.ones(2).to(device)\n'
+    )
+    fixed = port(text).text
+    assert 'cfg = {"device": "xla"}' in fixed
+    assert 'device = torch.device(cfg["device"])' in fixed

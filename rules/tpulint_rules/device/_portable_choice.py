@@ -9,6 +9,7 @@ from tpulint.model import Applicability, Fix, Scope
 from tpulint.semantic.device_numbers import is_index_of_tensor
 from tpulint.semantic.devices import Role, Site
 from tpulint_rules.device._gpu_numbers import number_text
+from tpulint_rules.device._named_outside import REASON, choose_named
 
 _REASON = "On CUDA and the CPU the same is chosen as before."
 _QUESTIONS = {"torch.cuda.is_bf16_supported": "is_bf16_supported"}
@@ -84,6 +85,8 @@ def choose_device(ctx: FileContext, sites: list[Site]) -> Fix | None:
             folding.replace(node, fix.emit.device_name(node, number=number_text(ctx, fix, node)))
         else:
             folding.replace(node, fix.device_object(node, number_text(ctx, fix, node)))
+    if choose_named(ctx, fix, folding, [site.node for site in sites if site.role is Role.QUESTION and site.answer]):
+        fix.lower(Applicability.UNSAFE, REASON)
     folding.write()
     _lower(ctx, fix, sites)
     return fix.build()

@@ -11,6 +11,8 @@ from tpulint.model import Applicability, Certainty, Finding, Fix, Scope, Severit
 from tpulint.semantic.device_numbers import is_index_of_tensor
 from tpulint.semantic.devices import Devices, Role, Site
 from tpulint_rules.device._choice_doubts import doubt, gpu_numbers
+from tpulint_rules.device._named_outside import REASON as _NAMED_OUTSIDE
+from tpulint_rules.device._named_outside import choose_named
 from tpulint_rules.device._option_help import name_in_help
 from tpulint_rules.device._portable_choice import choose_device, heeded
 
@@ -100,12 +102,13 @@ def _choose_xla(ctx: FileContext, devices: Devices) -> Fix | None:
             folding.replace(node, f"{ctx.text(node).rpartition('.')[0]}.device")
         else:
             folding.replace(node, fix.device_object(node))
+    named_outside = choose_named(ctx, fix, folding, answers)
     reports = [statement for body in folding.kept for statement in devices.features.cuda_reports(body)]
     for statement in reports:
         folding.delete(statement)
     folding.write()
     fix.use("torch_xla")
-    if reason := doubt(ctx, bool(reports)):
+    if reason := doubt(ctx, bool(reports)) or (_NAMED_OUTSIDE if named_outside else ""):
         fix.lower(Applicability.UNSAFE, reason)
     return fix.build()
 
