@@ -1137,3 +1137,38 @@ def test_device_that_settings_of_the_file_name_is_still_read_from_them() -> None
     fixed = port(text).text
     assert 'cfg = {"device": "xla"}' in fixed
     assert 'device = torch.device(cfg["device"])' in fixed
+
+
+PICK = """\
+import torch
+def pick():
+    if not torch.cuda.is_available():
+        {}
+    free = [torch.cuda.mem_get_info(i)[0] for i in range(torch.cuda.device_count())]
+    return f"cuda:{{free.index(max(free))}}"
+x = torch.ones(2).to(pick())
+y = torch.ones(2).to("cuda:0")
+"""
+
+
+@pytest.mark.parametrize(
+    ("answer", "new_answer"),
+    [
+        ('return "cpu"', 'return "xla"'),
+        ('return torch.device("cpu")', "return torch_xla.device()"),
+        ('raise SystemExit("no GPU")', 'raise SystemExit("no GPU")'),
+    ],
+)
+def test_guard_in_front_of_what_the_driver_is_asked_stays(answer: str, new_answer: str) -> None:
+    """What it guards raises without a GPU, and no fix changes it."""
+    fixed = port(PICK.format(answer)).text
+    assert f"    if not torch.cuda.is_available():\n        {new_answer}\n    free = " in fixed
+    assert 'y = torch.ones(2).to("xla")' in fixed
+
+
+def test_guard_of_what_cannot_be_ported_is_reported_without_a_fix() -> None:
+    text = PICK.format('raise SystemExit("no GPU")').partition("x = ")[0] + "print(pick())\n"
+    text += "model = torch.nn.Linear(2, 1).cuda()\n"
+    result = port(text, select=("TPU001",))
+    assert result.text == text
+    assert [(finding.code, finding.fix) for finding in result.findings] == [("TPU001", None)]

@@ -121,6 +121,21 @@ class Questions:
             return True
         return isinstance(parent, ast.If) and parent.test is root and any(_leaves_program(item) for item in parent.body)
 
+    def guards_cuda(self, question: ast.expr) -> bool:
+        """Whether a function is left without a GPU because what follows asks for what only CUDA can tell.
+
+        ``if not is_available(): return "cpu"`` in front of ``free, _ = torch.cuda.mem_get_info()``, which raises.
+        """
+        root = self._features.root(question)
+        parent = self._tree.parents[root]
+        if not isinstance(parent, ast.If) or parent.test is not root or self._tree.function_of(question) is None:
+            return False
+        taken, other = self._branches(parent, question)
+        if other is not parent.body or taken is parent.orelse or not isinstance(other[-1], ast.Return | ast.Raise):
+            return False
+        told = set(self._features.cuda_reports(taken))  # messages go
+        return any(self._features.reads_cuda(item) for item in taken if item not in told)
+
     def is_alone(self, question: ast.expr) -> bool:
         """Whether a question only ends or tells something in a function that places nothing and is called elsewhere.
 

@@ -1,4 +1,4 @@
-"""Choices of a device that a question for a GPU guards and that a file of settings or a command line names."""
+"""Devices beside a question for a GPU that no name of CUDA stands for: read from settings, or the answer of a guard."""
 
 from __future__ import annotations
 
@@ -32,6 +32,22 @@ def choose_named(ctx: FileContext, fix: FixBuilder, folding: Folding, answers: I
         else:
             folding.replace(choice, fix.emit.device_name(choice))
     return found
+
+
+def choose_answer(ctx: FileContext, fix: FixBuilder, folding: Folding, question: ast.expr) -> bool:
+    """Put the device where a guard that stays answers with the CPU, and say whether it does so."""
+    devices = ctx.index.devices
+    guard = ctx.index.parent(devices.features.root(question))
+    answer = guard.body[-1].value if isinstance(guard, ast.If) and isinstance(guard.body[-1], ast.Return) else None
+    if answer is None or not _is_cpu(ctx, answer):
+        return False
+    if isinstance(answer, ast.Call):
+        folding.replace(answer, fix.device_object(answer))
+        return True
+    if _is_device(devices, answer):
+        folding.replace(answer, fix.emit.device_name(answer))
+        return True
+    return False
 
 
 def _choices(ctx: FileContext, answers: frozenset[ast.expr]) -> Iterator[tuple[ast.expr, ast.expr]]:

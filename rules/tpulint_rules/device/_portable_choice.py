@@ -9,7 +9,7 @@ from tpulint.model import Applicability, Fix, Scope
 from tpulint.semantic.device_numbers import is_index_of_tensor
 from tpulint.semantic.devices import Role, Site
 from tpulint_rules.device._gpu_numbers import number_text
-from tpulint_rules.device._named_outside import REASON, choose_named
+from tpulint_rules.device._named_outside import REASON, choose_answer, choose_named
 
 _REASON = "On CUDA and the CPU the same is chosen as before."
 _QUESTIONS = {"torch.cuda.is_bf16_supported": "is_bf16_supported"}
@@ -66,7 +66,9 @@ def choose_device(ctx: FileContext, sites: list[Site]) -> Fix | None:
         node = site.node
         if folding.drops(node):
             continue
-        if site.role is Role.QUESTION:
+        if site.role is Role.QUESTION and ctx.index.devices.questions.guards_cuda(node):
+            choose_answer(ctx, fix, folding, node)
+        elif site.role is Role.QUESTION:
             if node not in known:
                 folding.replace(node, _question(ctx, fix, site))
             for given in ctx.index.devices.questions.half_options.given(node) if site.answer else ():
