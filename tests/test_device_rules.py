@@ -1172,3 +1172,24 @@ def test_guard_of_what_cannot_be_ported_is_reported_without_a_fix() -> None:
     result = port(text, select=("TPU001",))
     assert result.text == text
     assert [(finding.code, finding.fix) for finding in result.findings] == [("TPU001", None)]
+
+
+@pytest.mark.parametrize(
+    "use",
+    ["x = torch.ones(2).to(DEVICES[-1])", "x = torch.ones(2, device=DEVICES[0])", "for d in DEVICES:\n    x = y.to(d)"],
+)
+def test_devices_in_a_list(use: str) -> None:
+    text = f'import torch\nDEVICES = ["cuda:0"]\ny = torch.ones(2).to("cuda:0")\n{use}\n'
+    assert 'DEVICES = ["xla"]\ny = torch.ones(2).to("xla")' in port(text).text
+
+
+def test_several_gpus_in_a_list_are_reported_without_a_fix() -> None:
+    text = 'import torch\nDEVICES = ["cuda:0", "cuda:1"]\nx = torch.ones(2).to("cuda:0")\ny = x.to(DEVICES[-1])\n'
+    result = port(text)
+    assert result.text == text
+    assert result.findings
+
+
+def test_list_of_names_that_is_no_list_of_devices_stays() -> None:
+    text = 'import torch\nBACKENDS = ["cuda", "mps"]\nx = torch.ones(2).to("cuda")\nprint(BACKENDS[0])\n'
+    assert 'BACKENDS = ["cuda", "mps"]' in port(text).text
