@@ -1059,3 +1059,137 @@ def test_help_of_an_option_lists_the_device_by_its_new_name(given: str, becomes_
     fixed = port(text.format(given)).text
     assert 'default="xla", choices=["xla", "cpu"]' in fixed
     assert f'help="{becomes_help or given}"' in fixed
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'use_fp16 = torch.cuda.is_available()\na = TrainingArguments("out", fp16=use_fp16)\n',
+        'a = TrainingArguments("out", fp16=True if torch.cuda.is_available() else False)\n',
+        'kw = dict(fp16=torch.cuda.is_available())\na = TrainingArguments("out", **kw)\n',
+        'kw = {"fp16": bool(torch.cuda.is_available())}\na = TrainingArguments("out", **kw)\n',
+        'kw["fp16"] = torch.cuda.is_available()\na = TrainingArguments("out", **kw)\n',
+        "args.fp16 = args.fp16 and torch.cuda.is_available()\n",
+    ],
+)
+def test_option_of_float16_stays_off(text: str) -> None:
+    """XLA has no float16: libraries refuse what the same script did not ask for without a GPU."""
+    text = "import torch\nfrom transformers import TrainingArguments\n" + text
+    moved = port(text + 'x = torch.ones(2).to("cuda")\n').text
+    assert moved.endswith(text.partition("TrainingArguments\n")[2] + 'x = torch.ones(2).to("xla")\n')
+
+
+def test_answer_that_chooses_the_device_too_is_not_given_to_an_option_of_float16() -> None:
+    becomes(
+        """
+        import torch
+        from transformers import TrainingArguments
+
+        use_cuda = torch.cuda.is_available()
+        device = torch.device("cuda" if use_cuda else "cpu")
+        args = TrainingArguments("out", fp16=use_cuda)
+        x = torch.ones(2).to(device)
+        """,
+        """
+        import torch
+        import torch_xla
+        from transformers import TrainingArguments
+
+        use_cuda = True
+        device = torch_xla.device()
+        args = TrainingArguments("out", fp16=False)
+        x = torch.ones(2).to(device)
+        """,
+    )
+
+
+def test_option_of_float16_that_opens_an_autocast_of_the_file_is_on() -> None:
+    text = (
+        'import torch\ncfg = {"fp16": torch.cuda.is_available()}\nx = torch.ones(2).to("cuda")\n'
+        'with torch.autocast("cuda", enabled=cfg["fp16"]):\n    print(x)\n'
+    )
+    assert 'cfg = {"fp16": True}' in port(text).text
+
+
+@pytest.mark.parametrize(
+    ("choice", "chosen"),
+    [
+        ('torch.device(cfg["device"] if torch.cuda.is_available() else "cpu")', "torch_xla.device()"),
+        ('torch.device(args.device if torch.cuda.is_available() else "cpu")', "torch_xla.device()"),
+        ('torch.device(cfg.get("device", None) if torch.cuda.is_available() else "cpu")', "torch_xla.device()"),
+        ('args.device if torch.cuda.is_available() else "cpu"', '"xla"'),
+    ],
+)
+def test_device_named_outside_loses_its_guard_together_with_its_name(choice: str, chosen: str) -> None:
+    """Settings that say `cuda` ran on the CPU so far, and raise where nothing is left that asks."""
+    text = f"import torch\nfrom settings import args, cfg\ndevice = {choice}\nx = torch.ones(2).to(device)\n"
+    assert port(text, unsafe=False).text == text
+    fixed = port(text)
+    assert f"\ndevice = {chosen}\n" in fixed.text
+    assert fixed.findings == ()
+
+
+def test_device_that_settings_of_the_file_name_is_still_read_from_them() -> None:
+    text = (
+        'import torch\ncfg = {"device": "cuda"}\n'
+        'device = torch.device(cfg["device"] if torch.cuda.is_available() else "cpu")\nx = torch.ones(2).to(device)\n'
+    )
+    fixed = port(text).text
+    assert 'cfg = {"device": "xla"}' in fixed
+    assert 'device = torch.device(cfg["device"])' in fixed
+
+
+PICK = """\
+import torch
+def pick():
+    if not torch.cuda.is_available():
+        {}
+    free = [torch.cuda.mem_get_info(i)[0] for i in range(torch.cuda.device_count())]
+    return f"cuda:{{free.index(max(free))}}"
+x = torch.ones(2).to(pick())
+y = torch.ones(2).to("cuda:0")
+"""
+
+
+@pytest.mark.parametrize(
+    ("answer", "new_answer"),
+    [
+        ('return "cpu"', 'return "xla"'),
+        ('return torch.device("cpu")', "return torch_xla.device()"),
+        ('raise SystemExit("no GPU")', 'raise SystemExit("no GPU")'),
+    ],
+)
+def test_guard_in_front_of_what_the_driver_is_asked_stays(answer: str, new_answer: str) -> None:
+    """What it guards raises without a GPU, and no fix changes it."""
+    fixed = port(PICK.format(answer)).text
+    assert f"    if not torch.cuda.is_available():\n        {new_answer}\n    free = " in fixed
+    assert 'y = torch.ones(2).to("xla")' in fixed
+
+
+def test_guard_of_what_cannot_be_ported_is_reported_without_a_fix() -> None:
+    text = PICK.format('raise SystemExit("no GPU")').partition("x = ")[0] + "print(pick())\n"
+    text += "model = torch.nn.Linear(2, 1).cuda()\n"
+    result = port(text, select=("TPU001",))
+    assert result.text == text
+    assert [(finding.code, finding.fix) for finding in result.findings] == [("TPU001", None)]
+
+
+@pytest.mark.parametrize(
+    "use",
+    ["x = torch.ones(2).to(DEVICES[-1])", "x = torch.ones(2, device=DEVICES[0])", "for d in DEVICES:\n    x = y.to(d)"],
+)
+def test_devices_in_a_list(use: str) -> None:
+    text = f'import torch\nDEVICES = ["cuda:0"]\ny = torch.ones(2).to("cuda:0")\n{use}\n'
+    assert 'DEVICES = ["xla"]\ny = torch.ones(2).to("xla")' in port(text).text
+
+
+def test_several_gpus_in_a_list_are_reported_without_a_fix() -> None:
+    text = 'import torch\nDEVICES = ["cuda:0", "cuda:1"]\nx = torch.ones(2).to("cuda:0")\ny = x.to(DEVICES[-1])\n'
+    result = port(text)
+    assert result.text == text
+    assert result.findings
+
+
+def test_list_of_names_that_is_no_list_of_devices_stays() -> None:
+    text = 'import torch\nBACKENDS = ["cuda", "mps"]\nx = torch.ones(2).to("cuda")\nprint(BACKENDS[0])\n'
+    assert 'BACKENDS = ["cuda", "mps"]' in port(text).text

@@ -277,3 +277,12 @@ def test_what_chooses_a_gpu_is_kept_for_cuda() -> None:
         "model = torch.nn.parallel.DistributedDataParallel(model, [rank] if torch.cuda.is_available() else None)\n"
     )
     assert not lint(SourceFile.from_text(fixed.text), wanted, CATALOGUE).findings
+
+
+def test_option_of_float16_stays_with_gpus() -> None:
+    """XLA has no float16, so the runtime's answer is not the one an option of it asks for."""
+    before = (
+        'use_cuda = torch.cuda.is_available()\ndevice = torch.device("cuda" if use_cuda else "cpu")\n'
+        "if use_cuda:\n    print(device)\nx = torch.ones(2).to(device)\na = Arguments(fp16=use_cuda)\n"
+    )
+    assert port(before).endswith("a = Arguments(fp16=torch.cuda.is_available())\n")

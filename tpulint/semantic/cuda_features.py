@@ -17,6 +17,12 @@ _ROOTS = tuple(sorted({name.partition(".")[0] for name in CUDA_ONLY_NAMES}))
 _REPORTS = CUDA_ONLY_NAMES | CUDA_REPORTS
 CUDA_ONLY_ARGUMENTS = frozenset({"fused", "pin_memory", "pin_memory_device"})
 PRINTING = frozenset({"print", "info", "debug", "warning", "warn", "log", "write", "pprint", "error"})
+_READINGS = frozenset({
+    "torch.cuda.mem_get_info", "torch.cuda.get_device_properties", "torch.cuda.get_device_capability",
+    "torch.cuda.utilization", "torch.cuda.memory_usage", "torch.cuda.temperature", "torch.cuda.power_draw",
+    "torch.cuda.can_device_access_peer", "pynvml", "nvidia_smi", "GPUtil",
+})  # fmt: skip
+"""What tells about a GPU and has no answer without one."""
 _MOVES = frozenset({"cuda", "to"})
 _CUDA_PRODUCTS = re.compile(
     r"rocm|nvidia|tensorrt|CUDAExecution|(?<![A-Za-z])hip(?![A-Za-z])|cuda_?graph|['\"]Stream['\"]", re.IGNORECASE
@@ -166,6 +172,10 @@ class CudaFeatures:
     def mentions_cuda_only(self, node: ast.AST) -> bool:
         """Whether code uses what only CUDA has."""
         return self._mentions(node, CUDA_ONLY_NAMES)
+
+    def reads_cuda(self, code: ast.AST) -> bool:
+        """Whether code reads what the CUDA driver alone can tell, and raises where there is none."""
+        return self._mentions(code, _READINGS)
 
     def asks_cuda_only(self, condition: ast.expr) -> bool:
         """Whether a condition asks, besides, what only CUDA can tell."""

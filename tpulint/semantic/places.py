@@ -119,7 +119,29 @@ class Places:
             if len(targets) == len(sequence.elts) and not any(isinstance(t, ast.Starred) for t in targets):
                 keys = self._variables.keys_of(targets[sequence.elts.index(node)])
                 return Place("variable", parent, keys) if keys else NOWHERE
-        return NOWHERE
+        return Place("device") if self._is_list_of_devices(sequence) else NOWHERE
+
+    def _is_list_of_devices(self, sequence: ast.expr) -> bool:
+        """Whether an element of a list that has a name says where something lives: ``x.to(DEVICES[0])``."""
+        parent = self._tree.parents[sequence]
+        while isinstance(parent, ast.IfExp) and parent.test is not sequence:
+            sequence, parent = parent, self._tree.parents[parent]
+        if (
+            not isinstance(parent, ast.Assign)
+            or len(parent.targets) != 1
+            or not isinstance(parent.targets[0], ast.Name)
+        ):
+            return False
+        for load in (load for key in self._variables.keys_of(parent.targets[0]) for load in self._variables.loads(key)):
+            user = self._tree.parents[load]
+            element: list[ast.expr] = []
+            if isinstance(user, ast.Subscript) and user.value is load and not isinstance(user.slice, ast.Slice):
+                element = [user]
+            elif isinstance(user, ast.For) and user.iter is load:
+                element = [item for key in self._variables.keys_of(user.target) for item in self._variables.loads(key)]
+            if any(self.of(item).kind == "device" for item in element):
+                return True
+        return False
 
     def _place_of_default(self, arguments: ast.arguments, node: ast.expr) -> Place:
         owner = self._tree.parents[arguments]

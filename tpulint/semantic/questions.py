@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tpulint.semantic.cuda_branches import is_named_question, names_other_backend
 from tpulint.semantic.cuda_features import CUDA_ONLY_ARGUMENTS, PRINTING, CudaFeatures, branch_bodies, last
+from tpulint.semantic.half_options import HalfOptions
 
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
@@ -26,6 +27,7 @@ class Questions:
         self._index = index
         self._tree = index.tree
         self._features = features
+        self.half_options = HalfOptions(index, features)
 
     def is_worth_folding(self, question: ast.expr) -> bool:
         """Whether a false answer on a TPU machine does harm.
@@ -38,7 +40,7 @@ class Questions:
         parent = self._tree.parents[root]
         if features.asks_cuda_only(root) or self._calls_cuda_only(root):
             return False  # another part of the condition asks what only CUDA can tell
-        if features.is_reported(root) or self.skips_test(root):
+        if features.is_reported(root) or self.skips_test(root) or self.half_options.take(root):
             return False
         if isinstance(parent, ast.keyword):
             return self._is_wanted_argument(parent)
@@ -72,6 +74,8 @@ class Questions:
     def _is_harmless(self, answer: ast.Name) -> bool:
         """Whether a variable with the answer is only shown there, or opens what CUDA alone has."""
         if self._features.is_shown(answer) or self._features.opens_only_cuda(answer):
+            return True
+        if self.half_options.take(answer):
             return True
         choice = self._tree.parents[answer]  # `{"GPU": name(0) if cuda else None}`
         if not isinstance(choice, ast.IfExp) or choice.test is not answer or self._features.places(choice):
@@ -116,6 +120,21 @@ class Questions:
         if isinstance(parent, ast.Assert):
             return True
         return isinstance(parent, ast.If) and parent.test is root and any(_leaves_program(item) for item in parent.body)
+
+    def guards_cuda(self, question: ast.expr) -> bool:
+        """Whether a function is left without a GPU because what follows asks for what only CUDA can tell.
+
+        ``if not is_available(): return "cpu"`` in front of ``free, _ = torch.cuda.mem_get_info()``, which raises.
+        """
+        root = self._features.root(question)
+        parent = self._tree.parents[root]
+        if not isinstance(parent, ast.If) or parent.test is not root or self._tree.function_of(question) is None:
+            return False
+        taken, other = self._branches(parent, question)
+        if other is not parent.body or taken is parent.orelse or not isinstance(other[-1], ast.Return | ast.Raise):
+            return False
+        told = set(self._features.cuda_reports(taken))  # messages go
+        return any(self._features.reads_cuda(item) for item in taken if item not in told)
 
     def is_alone(self, question: ast.expr) -> bool:
         """Whether a question only ends or tells something in a function that places nothing and is called elsewhere.

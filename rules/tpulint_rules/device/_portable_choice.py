@@ -9,6 +9,7 @@ from tpulint.model import Applicability, Fix, Scope
 from tpulint.semantic.device_numbers import is_index_of_tensor
 from tpulint.semantic.devices import Role, Site
 from tpulint_rules.device._gpu_numbers import number_text
+from tpulint_rules.device._named_outside import REASON, choose_answer, choose_named
 
 _REASON = "On CUDA and the CPU the same is chosen as before."
 _QUESTIONS = {"torch.cuda.is_bf16_supported": "is_bf16_supported"}
@@ -65,9 +66,15 @@ def choose_device(ctx: FileContext, sites: list[Site]) -> Fix | None:
         node = site.node
         if folding.drops(node):
             continue
-        if site.role is Role.QUESTION:
+        if site.role is Role.QUESTION and ctx.index.devices.questions.guards_cuda(node):
+            choose_answer(ctx, fix, folding, node)
+        elif site.role is Role.QUESTION:
             if node not in known:
                 folding.replace(node, _question(ctx, fix, site))
+            for given in ctx.index.devices.questions.half_options.given(node) if site.answer else ():
+                if not isinstance(given, ast.Name):
+                    fix.give_up()
+                folding.replace(given, ctx.text(node))  # XLA has no float16: a GPU alone switches the option on
         elif site.role is Role.COMPARISON:
             _ask_for_both(ctx, fix, node)
         elif site.role is Role.GENERATOR:
@@ -80,6 +87,8 @@ def choose_device(ctx: FileContext, sites: list[Site]) -> Fix | None:
             folding.replace(node, fix.emit.device_name(node, number=number_text(ctx, fix, node)))
         else:
             folding.replace(node, fix.device_object(node, number_text(ctx, fix, node)))
+    if choose_named(ctx, fix, folding, [site.node for site in sites if site.role is Role.QUESTION and site.answer]):
+        fix.lower(Applicability.UNSAFE, REASON)
     folding.write()
     _lower(ctx, fix, sites)
     return fix.build()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
 from tpulint.context import FileContext
@@ -11,6 +11,8 @@ from tpulint.model import Applicability, Certainty, Finding, Fix, Scope, Severit
 from tpulint.semantic.device_numbers import is_index_of_tensor
 from tpulint.semantic.devices import Devices, Role, Site
 from tpulint_rules.device._choice_doubts import doubt, gpu_numbers
+from tpulint_rules.device._named_outside import REASON as _NAMED_OUTSIDE
+from tpulint_rules.device._named_outside import choose_answer, choose_named
 from tpulint_rules.device._option_help import name_in_help
 from tpulint_rules.device._portable_choice import choose_device, heeded
 
@@ -24,6 +26,10 @@ _MODEL_PARALLEL = (
     "so the parts of the model must share it or be sharded with `torch_xla.distributed.spmd`"
 )
 
+_GUARDS_CUDA = (
+    "What follows asks the CUDA driver, which a TPU machine does not have: write the answer for the XLA device"
+)
+
 
 def check(ctx: FileContext) -> Iterator[Finding]:
     devices = ctx.index.devices
@@ -32,8 +38,9 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         return
     numbers = gpu_numbers(sites)
     fix = None
+    left = {site.node for site in sites if site.role is Role.QUESTION and devices.questions.guards_cuda(site.node)}
     if len(numbers) < 2:
-        fix = choose_device(ctx, sites) if ctx.portable else _choose_xla(ctx, devices)
+        fix = choose_device(ctx, sites) if ctx.portable else _choose_xla(ctx, devices, left)
     for site in sites:
         certainty = Certainty.CERTAIN if site.certain else Certainty.LIKELY
         idle = site.role is Role.QUESTION and devices.questions.opens_runtime_calls(site.node)
@@ -45,7 +52,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             fix,
             severity=severity,
             certainty=certainty,
-            help="" if len(numbers) < 2 else _MODEL_PARALLEL,
+            help=_MODEL_PARALLEL if len(numbers) > 1 else _GUARDS_CUDA if site.node in left else "",
         )
 
 
@@ -72,14 +79,22 @@ def _message(ctx: FileContext, site: Site, consequence: str) -> str:
     return f"{text} chooses a GPU, and moving anything there fails on a TPU machine"
 
 
-def _choose_xla(ctx: FileContext, devices: Devices) -> Fix | None:
+def _choose_xla(ctx: FileContext, devices: Devices, left: Collection[ast.expr]) -> Fix | None:
+    """The one fix; questions that are left guard what cannot be changed."""
     fix = ctx.fix("Choose the XLA device", Applicability.SAFE, _REASON, Scope.MODULE)
-    answers = {site.node: site.answer for site in devices.sites if site.role is Role.QUESTION}
+    answers = {site.node: site.answer for site in devices.sites if site.role is Role.QUESTION and site.node not in left}
     never = dict.fromkeys(devices.false_comparisons, False) if not ctx.portable else {}
     folding = fix.fold({**never, **answers, **_answered_flags(ctx, devices, answers)})
     for site in devices.sites:
         node = site.node
-        if site.role is Role.QUESTION or folding.drops(node):
+        if site.node in left:
+            choose_answer(ctx, fix, folding, node)
+            continue
+        if site.role is Role.QUESTION:
+            for given in devices.questions.half_options.given(node) if site.answer else ():
+                folding.replace(given, "False")  # XLA has no float16: the option stays as it was without a GPU
+            continue
+        if folding.drops(node):
             continue
         if site.role is Role.NAME and (call := _device_call(ctx, folding, node)) is not None:
             folding.replace(call, fix.device_object(call))
@@ -96,12 +111,14 @@ def _choose_xla(ctx: FileContext, devices: Devices) -> Fix | None:
             folding.replace(node, f"{ctx.text(node).rpartition('.')[0]}.device")
         else:
             folding.replace(node, fix.device_object(node))
+    named_outside = choose_named(ctx, fix, folding, answers)
     reports = [statement for body in folding.kept for statement in devices.features.cuda_reports(body)]
     for statement in reports:
         folding.delete(statement)
     folding.write()
-    fix.use("torch_xla")
-    if reason := doubt(ctx, bool(reports)):
+    if len(left) < len(devices.sites):
+        fix.use("torch_xla")
+    if reason := doubt(ctx, bool(reports)) or (_NAMED_OUTSIDE if named_outside else ""):
         fix.lower(Applicability.UNSAFE, reason)
     return fix.build()
 

@@ -1,0 +1,105 @@
+"""Devices beside a question for a GPU that no name of CUDA stands for: read from settings, or the answer of a guard."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from tpulint.context import FileContext
+from tpulint.semantic.devices import Devices, Role
+
+if TYPE_CHECKING:
+    from tpulint.context import FixBuilder, Folding
+
+REASON = "The device was named outside of this file."
+
+
+def choose_named(ctx: FileContext, fix: FixBuilder, folding: Folding, answers: Iterable[ast.expr]) -> bool:
+    """Put the device of the machine where a name from outside would be left without its guard, and say whether.
+
+    What is called ``cuda`` there would now be asked for on a machine that has none.
+    """
+    found = False
+    for choice, rest in _choices(ctx, frozenset(answers)):
+        call = ctx.index.parent(choice)
+        whole = isinstance(call, ast.Call) and ctx.index.qualified_name(call.func) == "torch.device"
+        if folding.drops(choice) or not _is_from_outside(ctx, rest):
+            continue
+        found = True
+        if whole and isinstance(call, ast.Call) and len(call.args) == 1 and not call.keywords:
+            folding.replace(call, fix.device_object(call))
+        else:
+            folding.replace(choice, fix.emit.device_name(choice))
+    return found
+
+
+def choose_answer(ctx: FileContext, fix: FixBuilder, folding: Folding, question: ast.expr) -> bool:
+    """Put the device where a guard that stays answers with the CPU, and say whether it does so."""
+    devices = ctx.index.devices
+    guard = ctx.index.parent(devices.features.root(question))
+    answer = guard.body[-1].value if isinstance(guard, ast.If) and isinstance(guard.body[-1], ast.Return) else None
+    if answer is None or not _is_cpu(ctx, answer):
+        return False
+    if isinstance(answer, ast.Call):
+        folding.replace(answer, fix.device_object(answer))
+        return True
+    if _is_device(devices, answer):
+        folding.replace(answer, fix.emit.device_name(answer))
+        return True
+    return False
+
+
+def _choices(ctx: FileContext, answers: frozenset[ast.expr]) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Devices under a question for a GPU, with what is left of them where there is one."""
+    index, devices = ctx.index, ctx.index.devices
+    for node in index.tree.conditions:
+        if isinstance(node, ast.IfExp) and _asks(ctx, node.test, answers) and _is_cpu(ctx, node.orelse):
+            if _is_device(devices, node):
+                yield node, node.body
+        elif isinstance(node, ast.If) and _asks(ctx, node.test, answers) and node.orelse:
+            for statement in node.body:
+                value = statement.value if isinstance(statement, ast.Assign | ast.Return) else None
+                if isinstance(value, ast.Call) and index.qualified_name(value.func) == "torch.device" and value.args:
+                    yield value.args[0], value.args[0]
+
+
+def _asks(ctx: FileContext, test: ast.expr, answers: frozenset[ast.expr]) -> bool:
+    """Whether a condition is a question for a GPU, or a variable that holds its answer."""
+    if isinstance(test, ast.Name):
+        bindings = ctx.index.names.bindings(test)
+        return len(bindings) == 1 and bindings[0].kind == "assign" and bindings[0].value in answers
+    return test in answers
+
+
+def _is_device(devices: Devices, node: ast.expr) -> bool:
+    return devices.flow.is_device_place(devices.flow.places.of(node))
+
+
+def _is_cpu(ctx: FileContext, node: ast.expr) -> bool:
+    if isinstance(node, ast.Call) and ctx.index.qualified_name(node.func) == "torch.device" and len(node.args) == 1:
+        node = node.args[0]
+    return isinstance(node, ast.Constant) and node.value == "cpu"
+
+
+def _is_from_outside(ctx: FileContext, node: ast.expr, depth: int = 0) -> bool:
+    """Whether a value is read from settings, and none of the places of this file that name a device sets it."""
+    index, devices = ctx.index, ctx.index.devices
+    if devices.flow.derives(node) or index.xla_devices.is_device(node) or devices.indices.is_number(node):
+        return False
+    if isinstance(node, ast.Name):
+        bindings = index.names.bindings(node)
+        return depth < 2 and bool(bindings) and all(
+            binding.kind == "assign" and binding.value is not None and not binding.path
+            and _is_from_outside(ctx, binding.value, depth + 1)
+            for binding in bindings
+        )  # fmt: skip
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Attribute) and node.func.attr in ("get", "getenv")
+    if not isinstance(node, ast.Subscript | ast.Attribute):
+        return False
+    keys = devices.flow.variables.keys_of(node)
+    named = (key for site in devices.sites if site.role is Role.NAME for key in devices.flow.places.of(site.node).keys)
+    if not keys or any(key in keys for key in named):
+        return False
+    return not (isinstance(node, ast.Attribute) and devices.flow.variables.stores(node))
