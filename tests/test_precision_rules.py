@@ -27,9 +27,14 @@ def port(text: str, *codes: str, unsafe: bool = True, catalogue: Catalogue = CAT
 
 
 def run(
-    text: str, *codes: str, fix: bool = False, unsafe: bool = False, catalogue: Catalogue = CATALOGUE
+    text: str,
+    *codes: str,
+    fix: bool = False,
+    unsafe: bool = False,
+    portable: bool = False,
+    catalogue: Catalogue = CATALOGUE,
 ) -> FileResult:
-    settings = Settings(select=codes or ("ALL",), preview=True, fix=fix, unsafe_fixes=unsafe)
+    settings = Settings(select=codes or ("ALL",), preview=True, fix=fix, unsafe_fixes=unsafe, portable=portable)
     result = lint(SourceFile.from_text(textwrap.dedent(text), "train.py"), settings, catalogue)
     assert result.error == ""
     return result
@@ -537,3 +542,120 @@ def test_what_is_loaded_decides_the_safety(use: str, safe: bool) -> None:
 def test_seed_that_may_change_is_not_written_twice(seed: str) -> None:
     text = f"import time\nimport torch\nmodel.to('cuda')\ntorch.manual_seed({seed})\n"
     assert [finding.fix for finding in found(text, "TPU702")] == [None]
+
+
+# -------------------------------------------------------------------- arrays
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        "x.half().numpy()",
+        "x.detach().half().cpu().numpy()",
+        "x.to(torch.float16).cpu().numpy()",
+        "x.to(dtype=torch.half).to('cpu').numpy()",
+        "np.asarray(x.half().cpu())",
+    ],
+)
+def test_float16_of_an_array_stays(read: str) -> None:
+    text = f'import numpy as np\nimport torch\n\nx = torch.ones(2, device="cuda")\ny = {read}\n'
+    assert found(text, "TPU402") == []
+    assert found(text.replace(read, "x.half().sum().cpu().numpy()"), "TPU402"), "computed in float16"
+
+
+COMPUTED = """\
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+
+def predict(model, loader, device):
+    outputs, arrays = [], []
+    for x, y in loader:
+        x = x.to(device)
+        with torch.no_grad(), torch.autocast("cuda"):
+            out = model(x)
+            loss = F.cross_entropy(out, y)
+            features = model.features(x)["pooled"]
+        arrays.append({read})
+        outputs.append(out.detach())
+    return outputs, arrays
+"""
+
+
+@pytest.mark.parametrize(
+    ("read", "expected"),
+    [
+        ("out.softmax(1).cpu().numpy()", "out.softmax(1).float().cpu().numpy()"),
+        ("out.numpy()", "out.float().numpy()"),
+        ("out.detach().cpu().numpy()", "out.detach().float().cpu().numpy()"),
+        ("out.to('cpu').numpy()", "out.float().to('cpu').numpy()"),
+        ("np.asarray(F.softmax(out, 1).cpu())", "np.asarray(F.softmax(out, 1).float().cpu())"),
+        ("features.cpu().numpy()", "features.float().cpu().numpy()"),
+        ("(out / 2).cpu().numpy()", "(out / 2).float().cpu().numpy()"),
+        ("out.max(1)[0].cpu().numpy()", "out.max(1)[0].float().cpu().numpy()"),
+        ("torch.cat(outputs).cpu().numpy()", "torch.cat(outputs).float().cpu().numpy()"),
+        ("torch.cat([o.cpu() for o in outputs]).numpy()", "torch.cat([o.cpu() for o in outputs]).float().numpy()"),
+    ],
+)
+def test_what_autocast_computes_is_read_in_float32(read: str, expected: str) -> None:
+    text = COMPUTED.replace("{read}", read)
+    ported = port(text, "TPU401")
+    assert f"arrays.append({expected})" in ported
+    assert port(ported, "TPU401") == ported
+    result = run(text, "TPU401", fix=True, portable=True)
+    assert f"arrays.append({expected})" in result.text
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        "out.float().cpu().numpy()",
+        "out.argmax(1).cpu().numpy()",
+        "torch.argmax(out, dim=1).cpu().numpy()",
+        "out.max(1)[1].cpu().numpy()",
+        "torch.max(out, 1)[1].cpu().numpy()",
+        "(out > 0).cpu().numpy()",
+        "(out.argmax(1) == y).cpu().numpy()",
+        "y.cpu().numpy()",
+        "x.cpu().numpy()",
+        "out.max(1).indices.cpu().numpy()",
+        "(out > 0).long().sum().cpu().numpy()",
+        "out.to(torch.float32).cpu().numpy()",
+        "model.generate(x).cpu().numpy()",
+    ],
+)
+def test_what_is_no_bfloat16_is_read_as_it_is(read: str) -> None:
+    assert f"arrays.append({read})" in port(COMPUTED.replace("{read}", read), "TPU401")
+
+
+def test_indices_beside_values_stay_integers() -> None:
+    text = COMPUTED.replace("arrays.append({read})", "_, best = torch.max(out, 1)\n        best = best.cpu().numpy()")
+    assert "best = best.cpu().numpy()" in port(text, "TPU401")
+
+
+def test_autocast_kept_in_a_variable_or_a_decorator() -> None:
+    text = """\
+        import torch
+
+        ctx = torch.autocast("cuda", dtype=torch.float16)
+
+
+        def one(model, x):
+            with ctx:
+                out = model(x)
+            return out.cpu().numpy()
+
+
+        @torch.autocast("cuda")
+        def two(model, x):
+            return model(x).cpu().numpy()
+
+
+        def three(model, x):
+            return model(x).cpu().numpy()
+        """
+    ported = port(text, "TPU401")
+    assert "return out.float().cpu().numpy()" in ported
+    assert ported.count("return model(x).float().cpu().numpy()") == 1
+    assert "def three(model, x):\n    return model(x).cpu().numpy()" in ported

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope
 from tpulint.semantic.mixed_precision import Autocast, Scaler
+from tpulint_rules.precision._host_arrays import read_in_float32
 from tpulint_rules.precision._problems import SCALER, is_off, is_text, problem_of
 
 _PARAMETERS = ("dtype", "enabled", "cache_enabled")
@@ -30,6 +31,7 @@ def portable_findings(ctx: FileContext) -> Iterator[Finding]:
             fix.lower(Applicability.UNSAFE, reason)
     for scaler in scalers:
         _scale_on_cuda_only(ctx, fix, scaler.call)
+    read_in_float32(ctx, fix, [autocast for autocast, *_ in found])
     group = fix.build()
     for autocast, message, severity, certainty in found:
         yield ctx.finding(autocast.call, message, group, severity=severity, certainty=certainty)

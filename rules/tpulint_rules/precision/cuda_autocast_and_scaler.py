@@ -9,6 +9,7 @@ from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope, Span
 from tpulint.semantic.mixed_precision import Autocast
 from tpulint.semantic.torch_versions import is_for_older_torch
+from tpulint_rules.precision._host_arrays import read_in_float32
 from tpulint_rules.precision._portable import portable_autocast, portable_findings
 from tpulint_rules.precision._problems import BFLOAT16, FLOAT16, SCALER, dtype_of, is_off, problem_of
 from tpulint_rules.precision._unscaled import take_out
@@ -41,6 +42,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             Applicability.UNSAFE, "Gradients are no longer scaled: right for bfloat16, whose range is that of float32."
         )
     take_out(ctx, fix, scalers)
+    read_in_float32(ctx, fix, [autocast for (autocast, *_), done in zip(found, fixed, strict=True) if done])
     if any(certainty is Certainty.LIKELY for *_, certainty in found):
         fix.lower(
             Applicability.UNSAFE,

@@ -9,6 +9,7 @@ from tpulint.context import FileContext
 from tpulint.model import Applicability, Certainty, Finding, Span
 from tpulint.semantic import Kind
 from tpulint.semantic.variables import is_configuration, last_name
+from tpulint_rules.precision._host_arrays import goes_to_numpy
 
 _FLOAT16 = ("torch.float16", "torch.half")
 _REASON = "bfloat16 has more range and fewer digits than float16."
@@ -24,6 +25,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         kind = ctx.index.value(receiver)
         if call.args or call.keywords or kind.kind not in (Kind.TENSOR, Kind.MODULE) or _is_right(ctx, call):
             continue
+        if goes_to_numpy(ctx, call):
+            continue  # the format of an array; NumPy has no bfloat16
         fix = ctx.fix("Use bfloat16", Applicability.UNSAFE, _REASON)
         end = ctx.index.span(call.func).end
         fix.replace(Span(end - len("half"), end), "bfloat16")
@@ -34,7 +37,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     for node, name in ctx.index.references(*_FLOAT16):
         if name not in _FLOAT16 or node in autocasts or not _sets_dtype(ctx, node) or _is_for_runtime(ctx, node):
             continue
-        if _is_right(ctx, node):
+        if _is_right(ctx, node) or _casts_for_numpy(ctx, node):
             continue
         fix = ctx.fix("Use bfloat16", Applicability.UNSAFE, _REASON)
         fix.replace(node, f"{fix.use('torch', at=node)}.bfloat16")
@@ -85,6 +88,15 @@ def _asks_float16(ctx: FileContext, test: ast.expr, depth: int = 0) -> bool:
     if not isinstance(asked, ast.Attribute) or asked.attr != "dtype" or is_configuration(last_name(asked.value)):
         return False
     return any(ctx.index.qualified_name(item) in _FLOAT16 for item in getattr(given, "elts", [given]))
+
+
+def _casts_for_numpy(ctx: FileContext, node: ast.expr) -> bool:
+    """Whether a dtype is that of an array: ``x.to(torch.float16).cpu().numpy()``."""
+    parent = ctx.index.parent(node)
+    cast = ctx.index.parent(parent) if isinstance(parent, ast.keyword) else parent
+    if not isinstance(cast, ast.Call) or not isinstance(cast.func, ast.Attribute):
+        return False
+    return cast.func.attr in ("to", "type") and goes_to_numpy(ctx, cast)
 
 
 def _returns_true(statement: ast.stmt) -> bool:

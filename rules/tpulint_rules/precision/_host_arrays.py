@@ -1,0 +1,184 @@
+"""Tensors that become NumPy arrays, which know float16 and no bfloat16."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tpulint.context import FileContext, FixBuilder
+from tpulint.semantic import Binding
+from tpulint.semantic.mixed_precision import Autocast
+from tpulint_rules.precision._problems import is_off
+
+_ARRAYS = ("numpy.asarray", "numpy.array", "numpy.ascontiguousarray")
+_PASSING = frozenset({"cpu", "detach", "contiguous", "clone", "resolve_conj", "resolve_neg"})
+"""Methods between a tensor and its array that leave the dtype alone."""
+_KEEPING = _PASSING | frozenset({
+    "abs", "add", "amax", "amin", "bfloat16", "chunk", "clamp", "cos", "div", "exp", "expand", "flatten", "flip",
+    "half", "index_select", "log", "log_softmax", "matmul", "mean", "mul", "norm", "permute", "pow", "prod", "relu",
+    "repeat", "reshape", "select", "sigmoid", "sin", "softmax", "split", "sqrt", "squeeze", "std", "stack", "sub", "sum",
+    "t", "tanh", "to", "transpose", "unbind", "unflatten", "unsqueeze", "var", "view", "cat", "concat", "normalize",
+    "interpolate", "gelu", "logsigmoid", "cosine_similarity", "minimum", "maximum", "where", "square", "max", "min",
+    "topk", "sort", "median", "mode", "kthvalue", "cummax",
+})  # fmt: skip
+"""Functions and methods whose result (of several, the first) has the dtype of what they are given."""
+_WITH_INDICES = frozenset({"max", "min", "topk", "sort", "median", "mode", "kthvalue", "cummax"})
+_OTHER = frozenset({
+    "argmax", "argmin", "argsort", "bincount", "bool", "byte", "count_nonzero", "decode", "double", "eq", "float", "ge",
+    "generate", "gt", "int", "isfinite", "isinf", "isnan", "item", "le", "logical_and", "logical_not", "logical_or",
+    "long", "lt", "multinomial", "ne", "nonzero", "numel", "numpy", "randint", "sample", "size", "tolist",
+})  # fmt: skip
+"""Functions and methods that return no bfloat16, whatever they are given."""
+_DEPTH = 8
+
+
+def goes_to_numpy(ctx: FileContext, node: ast.expr) -> bool:
+    """Whether a tensor becomes an array as it is: ``node.cpu().numpy()``, ``np.asarray(node)``."""
+    parent = ctx.index.parent(node)
+    while isinstance(parent, ast.Attribute) and isinstance(call := ctx.index.parent(parent), ast.Call):
+        if call.func is parent and parent.attr == "numpy":
+            return True
+        if call.func is not parent or not _passes(ctx, call):
+            return False
+        node, parent = call, ctx.index.parent(call)
+    return isinstance(parent, ast.Call) and parent.args[:1] == [node] and _is_array(ctx, parent)
+
+
+def read_in_float32(ctx: FileContext, fix: FixBuilder, autocasts: list[Autocast]) -> None:
+    """Write ``.float()`` in front of what makes an array of a value that these autocast contexts compute."""
+    values = _AutocastValues(ctx, autocasts)
+    if not values.blocks:
+        return
+    for tensor in dict.fromkeys(_read(ctx)):
+        if values.is_computed(tensor) and not fix.covers(ctx.index.span(tensor)):
+            parent = ctx.index.parent(tensor)
+            if isinstance(parent, ast.Attribute):  # behind parentheses, which are not part of what they hold
+                name = ctx.index.span(parent).end - len(parent.attr)
+                fix.insert(ctx.source.text.rfind(".", 0, name), ".float()")
+            else:
+                fix.append(tensor, ".float()")
+
+
+def _read(ctx: FileContext) -> Iterator[ast.expr]:
+    """Tensors that become arrays, without the move to the host."""
+    for call, receiver in ctx.index.method_calls("numpy"):
+        if not call.args:
+            yield _moved(ctx, receiver)
+    for call in ctx.index.calls:
+        if call.args and _is_array(ctx, call) and isinstance(call.args[0], ast.Call) and _passes(ctx, call.args[0]):
+            yield _moved(ctx, call.args[0])
+
+
+def _moved(ctx: FileContext, node: ast.expr) -> ast.expr:
+    """What a chain moves to the host: ``x`` of ``x.cpu()`` and ``x.to("cpu")``."""
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        if node.func.attr not in ("cpu", "to") or not _passes(ctx, node):
+            break
+        node = node.func.value
+    return node
+
+
+def _passes(ctx: FileContext, call: ast.Call) -> bool:
+    """Whether a call is one of a tensor's methods that leave the dtype alone."""
+    if not isinstance(call.func, ast.Attribute):
+        return False
+    if call.func.attr == "to":
+        given = call.args[0] if len(call.args) == 1 and not call.keywords else None
+        return isinstance(given, ast.Constant) and given.value == "cpu"
+    return call.func.attr in _PASSING
+
+
+def _is_array(ctx: FileContext, call: ast.Call) -> bool:
+    return ctx.index.qualified_name(call.func) in _ARRAYS
+
+
+class _AutocastValues:
+    """Values that are in the dtype of autocast."""
+
+    def __init__(self, ctx: FileContext, autocasts: list[Autocast]) -> None:
+        self._index = ctx.index
+        self._calls = {autocast.call for autocast in autocasts if not is_off(autocast.call)}
+        self.blocks: list[ast.AST] = []
+        """``with`` statements and decorated functions."""
+        for call in self._calls:
+            statement = ctx.index.statement_of(call)
+            if isinstance(statement, ast.With | ast.AsyncWith | ast.FunctionDef | ast.AsyncFunctionDef):
+                self.blocks.append(statement)
+            elif isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+                for name in ctx.index.tree.names_called(statement.targets[0].id):
+                    if isinstance(ctx.index.parent(name), ast.withitem):
+                        self.blocks.append(ctx.index.statement_of(name))
+
+    def is_computed(self, node: ast.expr, depth: int = 0) -> bool:
+        """Whether a value may have the dtype of autocast."""
+        if depth > _DEPTH:
+            return False
+        if isinstance(node, ast.Name):
+            return any(self._is_bound(binding, depth) for binding in self._index.flow.reaching(node))
+        if isinstance(node, ast.Call):
+            return self._is_result(node, depth)
+        if isinstance(node, ast.Attribute):
+            if node.attr in ("shape", "indices", "dtype", "device", "ndim"):
+                return False
+            return self.is_computed(node.value, depth + 1)
+        if isinstance(node, ast.Subscript):
+            chosen = node.slice.value if isinstance(node.slice, ast.Constant) else 0
+            return not (chosen and _gives_indices(node.value)) and self.is_computed(node.value, depth + 1)
+        if isinstance(node, ast.BinOp):
+            return self.is_computed(node.left, depth + 1) or self.is_computed(node.right, depth + 1)
+        if isinstance(node, ast.UnaryOp):
+            return not isinstance(node.op, ast.Not) and self.is_computed(node.operand, depth + 1)
+        if isinstance(node, ast.IfExp):
+            return self.is_computed(node.body, depth + 1) or self.is_computed(node.orelse, depth + 1)
+        if isinstance(node, ast.ListComp):
+            return self.is_computed(node.elt, depth + 1)
+        if isinstance(node, ast.List | ast.Tuple):
+            return any(self.is_computed(item, depth + 1) for item in node.elts)
+        return False
+
+    def _is_bound(self, binding: Binding, depth: int) -> bool:
+        if binding.value is None or binding.kind not in ("assign", "augment", "loop"):
+            return False
+        if binding.path and binding.path[0] and _gives_indices(binding.value):
+            return False
+        value = binding.value
+        for at in binding.path:  # outputs, labels = [], []
+            if not isinstance(value, ast.List | ast.Tuple) or not 0 <= at < len(value.elts):
+                break
+            value = value.elts[at]
+        return self.is_computed(value, depth + 1) or (isinstance(value, ast.List) and self._is_filled(binding, depth))
+
+    def _is_filled(self, binding: Binding, depth: int) -> bool:
+        """Whether a list gets such values: ``outputs.append(output)``."""
+        function = self._index.function_of(binding.node)
+        given = [
+            call.args[0]
+            for call, receiver in self._index.method_calls("append", "extend")
+            if isinstance(receiver, ast.Name) and receiver.id == binding.name and call.args
+            if self._index.function_of(call) is function
+        ]
+        return any(self.is_computed(item, depth + 1) for item in given)
+
+    def _is_result(self, call: ast.Call, depth: int) -> bool:
+        name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+        if name in _OTHER or any(item.arg == "dtype" for item in call.keywords):
+            return False
+        qualified = self._index.qualified_name(call.func)
+        if name == "to" and any((self._index.qualified_name(item) or "").startswith("torch.") for item in call.args):
+            return False
+        if name in _KEEPING:
+            given = call.args if qualified is not None else call.args[:1] if name in ("where", "matmul") else []
+            receiver = [call.func.value] if isinstance(call.func, ast.Attribute) and qualified is None else []
+            return any(self.is_computed(item, depth + 1) for item in (*receiver, *given))
+        if qualified is not None and qualified.startswith("torch.") and not qualified.startswith("torch.nn."):
+            return False
+        return qualified is None or qualified.startswith("torch.") if self._is_inside(call) else False
+
+    def _is_inside(self, node: ast.AST) -> bool:
+        return any(self._index.tree.encloses(block, node) for block in self.blocks)
+
+
+def _gives_indices(node: ast.expr) -> bool:
+    """Whether what follows the first result of a call are indices: ``values, indices = x.max(1)``."""
+    name = node.func.attr if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else ""
+    return name in _WITH_INDICES
