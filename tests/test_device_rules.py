@@ -1193,3 +1193,35 @@ def test_several_gpus_in_a_list_are_reported_without_a_fix() -> None:
 def test_list_of_names_that_is_no_list_of_devices_stays() -> None:
     text = 'import torch\nBACKENDS = ["cuda", "mps"]\nx = torch.ones(2).to("cuda")\nprint(BACKENDS[0])\n'
     assert 'BACKENDS = ["cuda", "mps"]' in port(text).text
+
+
+LIGHTNING = """\
+import torch
+import lightning as L
+
+
+class Net(L.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.start = torch.zeros(2).cuda()
+
+    @torch.no_grad()
+    def training_step(self, batch, number):
+        return batch + torch.randn(2).cuda(non_blocking=True)
+
+    @classmethod
+    def noise(cls, shape):
+        return torch.randn(shape).cuda()
+
+
+class Other:
+    def step(self, batch):
+        return batch + torch.randn(2).cuda()
+"""
+
+
+def test_a_lightning_module_knows_its_device() -> None:
+    fixed = port(LIGHTNING).text
+    assert "batch + torch.randn(2).to(self.device, non_blocking=True)" in fixed
+    assert fixed.count("self.device") == 1, "not in __init__, a class method or another class"
+    assert port(fixed).text == fixed

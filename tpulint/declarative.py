@@ -13,8 +13,9 @@ A row of a card's ``mapping`` has these keys:
   - ``delete``: the call, when it is a statement, goes. Where its value is used there is no fix.
   - ``drop-argument``, ``set-argument``, ``rename-argument``: ``argument`` (the keyword) goes, gets the value ``new``,
     or is called ``new``. ``position`` (from 0) finds it when it is passed by position; ``allowed`` lists values with
-    which the call is left alone. With ``given`` the row speaks only where one of these values is written; an empty
-    list stands for an argument that is absent.
+    which the call is left alone. With ``given`` the row speaks only where one of these values is written (or, for an argument
+    that goes or is set, chosen where there is a GPU); an empty list stands for an argument that is absent. A text such
+    as ``not torch.cuda.is_available()`` stands for that call.
   - ``unsupported``: a finding without a fix.
 
 - ``arguments``: for ``rename``: ``keep`` (default), ``drop``, or the list of the parameters, in order, that the new
@@ -209,12 +210,35 @@ def argument_of(ctx: FileContext, node: ast.expr, row: MappingRow) -> tuple[ast.
         return None if row.given else (node, Certainty.CERTAIN)
     value = found.value if isinstance(found, ast.keyword) else found
     if row.given is not None:
-        return (found, Certainty.CERTAIN) if _is_among(value, row.given) else None
+        return (found, Certainty.CERTAIN) if _is_given(ctx, value, row) else None
     if not row.allowed:
         return found, Certainty.CERTAIN
     if not isinstance(value, ast.Constant):
         return found, Certainty.LIKELY
     return None if _is_among(value, row.allowed) else (found, Certainty.CERTAIN)
+
+
+def _is_given(ctx: FileContext, value: ast.expr, row: MappingRow) -> bool:
+    """Whether an argument is one of the values a row speaks about, or is asked of the GPU like one of them."""
+    assert row.given is not None
+    if isinstance(value, ast.Name):
+        bindings = ctx.index.flow.reaching(value)
+        if len(bindings) == 1 and bindings[0].kind == "assign" and not bindings[0].path:
+            return bindings[0].value is not None and _asked(ctx, bindings[0].value) in row.given
+    if isinstance(value, ast.IfExp) and row.action in ("drop-argument", "set-argument"):
+        return _asked(ctx, value.test) == "torch.cuda.is_available()" and _is_among(value.body, row.given)
+    return _is_among(value, row.given) or _asked(ctx, value) in row.given
+
+
+def _asked(ctx: FileContext, value: ast.expr) -> str:
+    """A call without arguments (or ``not`` one) under its qualified name; empty for anything else."""
+    if isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.Not):
+        asked = _asked(ctx, value.operand)
+        return f"not {asked}" if asked else ""
+    if not isinstance(value, ast.Call) or value.args or value.keywords:
+        return ""
+    name = ctx.index.qualified_name(value.func)
+    return f"{name}()" if name else ""
 
 
 def _is_among(value: ast.expr, values: tuple[object, ...]) -> bool:

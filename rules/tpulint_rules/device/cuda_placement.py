@@ -15,6 +15,10 @@ from tpulint_rules.device._gpu_numbers import number_text
 
 _KNOWN = (Kind.TENSOR, Kind.MODULE)
 _NEVER = (Kind.NUMPY, Kind.DEVICE, Kind.LOADER, Kind.OPTIMIZER, Kind.SCHEDULER)
+_LIGHTNING = (
+    "lightning.LightningModule", "lightning.pytorch.LightningModule", "pytorch_lightning.LightningModule",
+    "pytorch_lightning.core.LightningModule",
+)  # fmt: skip
 _KEPT = frozenset({"non_blocking", "memory_format", "device"})
 
 
@@ -94,7 +98,7 @@ def _move_to_xla(ctx: FileContext, call: ast.Call) -> FixBuilder | None:
     fix.replace(Span(end - len("cuda"), end), "to")
     given = next((k.value for k in call.keywords if k.arg == "device"), call.args[0] if call.args else None)
     if given is None:
-        text = fix.device(call)
+        text = _device_of_lightning(ctx, call) or fix.device(call)
         pieces = fix.pieces(call)
         if pieces:
             fix.insert(pieces[0].span.start, f"{text}, ")
@@ -111,6 +115,19 @@ def _move_to_xla(ctx: FileContext, call: ast.Call) -> FixBuilder | None:
     if len(call.args) == 2:
         fix.insert(ctx.index.span(call.args[1]).start, "non_blocking=")
     return fix
+
+
+def _device_of_lightning(ctx: FileContext, node: ast.AST) -> str:
+    """``self.device`` in a method of a LightningModule: its trainer chooses the device, in processes started later."""
+    function, owner = ctx.index.function_of(node), ctx.index.tree.class_of(node)
+    if function is None or owner is None or ctx.index.parent(function) is not owner or not function.args.args:
+        return ""
+    bound = {ctx.text(item) for item in function.decorator_list}
+    if function.name == "__init__" or bound & {"staticmethod", "classmethod"}:
+        return ""  # the module is not moved yet, or there is none
+    if not any(ctx.index.qualified_name(base) in _LIGHTNING for base in owner.bases):
+        return ""
+    return f"{function.args.args[0].arg}.device"
 
 
 def _in_fstring(ctx: FileContext, node: ast.AST) -> bool:
