@@ -659,3 +659,38 @@ def test_autocast_kept_in_a_variable_or_a_decorator() -> None:
     assert "return out.float().cpu().numpy()" in ported
     assert ported.count("return model(x).float().cpu().numpy()") == 1
     assert "def three(model, x):\n    return model(x).cpu().numpy()" in ported
+
+
+@pytest.mark.parametrize(
+    ("default", "chosen", "told"),
+    [
+        ("float16", "getattr(torch, args.amp_dtype)", True),
+        ("float16", '{"float16": torch.float16, "bfloat16": torch.bfloat16}[args.amp_dtype]', True),
+        ("bfloat16", "getattr(torch, args.amp_dtype)", False),
+    ],
+)
+def test_dtype_of_an_option_is_told(default: str, chosen: str, told: bool) -> None:
+    text = f"""\
+import argparse
+
+import torch
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--amp-dtype", default="{default}")
+args = parser.parse_args()
+amp_dtype = {chosen}
+scaler = torch.amp.GradScaler("cuda")
+
+
+def step(model, x, optimizer):
+    with torch.autocast("cuda", dtype=amp_dtype):
+        loss = model(x)
+    scaler.scale(loss).backward()
+    scaler.step(optimizer)
+"""
+    ported = port(text, "TPU401")
+    assert 'torch.autocast("xla", dtype=amp_dtype)' in ported
+    left = found(ported, "TPU401")
+    assert [("make bfloat16 the default" in finding.message, finding.fix) for finding in left] == [(True, None)] * told
+    assert port(ported, "TPU401") == ported
+    assert port(text, "TPU401", unsafe=False) == text

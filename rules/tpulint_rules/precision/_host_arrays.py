@@ -16,10 +16,10 @@ _PASSING = frozenset({"cpu", "detach", "contiguous", "clone", "resolve_conj", "r
 _KEEPING = _PASSING | frozenset({
     "abs", "add", "amax", "amin", "bfloat16", "chunk", "clamp", "cos", "div", "exp", "expand", "flatten", "flip",
     "half", "index_select", "log", "log_softmax", "matmul", "mean", "mul", "norm", "permute", "pow", "prod", "relu",
-    "repeat", "reshape", "select", "sigmoid", "sin", "softmax", "split", "sqrt", "squeeze", "std", "stack", "sub", "sum",
-    "t", "tanh", "to", "transpose", "unbind", "unflatten", "unsqueeze", "var", "view", "cat", "concat", "normalize",
-    "interpolate", "gelu", "logsigmoid", "cosine_similarity", "minimum", "maximum", "where", "square", "max", "min",
-    "topk", "sort", "median", "mode", "kthvalue", "cummax",
+    "repeat", "reshape", "select", "sigmoid", "sin", "softmax", "split", "sqrt", "squeeze", "std", "stack", "sub",
+    "sum", "t", "tanh", "to", "transpose", "unbind", "unflatten", "unsqueeze", "var", "view", "cat", "concat",
+    "normalize", "interpolate", "gelu", "logsigmoid", "cosine_similarity", "minimum", "maximum", "where", "square",
+    "max", "min", "topk", "sort", "median", "mode", "kthvalue", "cummax",
 })  # fmt: skip
 """Functions and methods whose result (of several, the first) has the dtype of what they are given."""
 _WITH_INDICES = frozenset({"max", "min", "topk", "sort", "median", "mode", "kthvalue", "cummax"})

@@ -12,6 +12,11 @@ FLOAT16 = ("torch.float16", "torch.half")
 BFLOAT16 = "torch.bfloat16"
 SCALER = "`GradScaler` stays enabled on an XLA device and waits for it in every step; bfloat16 needs no scaling"
 
+CHOSEN = (
+    "autocast of an XLA device knows no float16, which is the default of the option that chooses the dtype, "
+    "and switches itself off; make bfloat16 the default"
+)
+
 
 def problem_of(ctx: FileContext, autocast: Autocast) -> tuple[str, Severity, Certainty] | None:
     """What is wrong with an autocast call; None when nothing is or it cannot be known."""
@@ -35,6 +40,27 @@ def problem_of(ctx: FileContext, autocast: Autocast) -> tuple[str, Severity, Cer
         return None
     certainty = Certainty.CERTAIN if is_text(device, "xla") else Certainty.LIKELY
     return f"{name} computes in float16, for which a TPU has no units; use bfloat16", Severity.WARNING, certainty
+
+
+def may_be_float16(ctx: FileContext, node: ast.expr | None) -> bool:
+    """Whether a dtype is chosen by an option of the program whose default is float16."""
+    if isinstance(node, ast.Name):
+        bindings = ctx.index.flow.reaching(node)
+        node = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "assign" else None
+    if isinstance(node, ast.Call) and len(node.args) == 2 and ctx.index.qualified_name(node.args[0]) == "torch":
+        chosen = node.args[1]  # getattr(torch, args.dtype)
+    elif isinstance(node, ast.Subscript):
+        chosen = node.slice
+    else:
+        return False
+    if not isinstance(chosen, ast.Attribute):
+        return False
+    for call, _ in ctx.index.method_calls("add_argument"):
+        names = {item.value for item in call.args if isinstance(item, ast.Constant) and isinstance(item.value, str)}
+        if chosen.attr in {name.lstrip("-").replace("-", "_") for name in names}:
+            default = next((item.value for item in call.keywords if item.arg == "default"), None)
+            return isinstance(default, ast.Constant) and default.value in ("float16", "half", "fp16", "16")
+    return False
 
 
 def dtype_of(ctx: FileContext, node: ast.expr | None) -> str | None:

@@ -11,12 +11,26 @@ from tpulint.semantic.mixed_precision import Autocast
 from tpulint.semantic.torch_versions import is_for_older_torch
 from tpulint_rules.precision._host_arrays import read_in_float32
 from tpulint_rules.precision._portable import portable_autocast, portable_findings
-from tpulint_rules.precision._problems import BFLOAT16, FLOAT16, SCALER, dtype_of, is_off, problem_of
+from tpulint_rules.precision._problems import (
+    BFLOAT16,
+    CHOSEN,
+    FLOAT16,
+    SCALER,
+    dtype_of,
+    is_off,
+    is_text,
+    may_be_float16,
+    problem_of,
+)
 from tpulint_rules.precision._unscaled import take_out
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
     yield from _handed_on(ctx)
+    for autocast in ctx.index.mixed_precision.autocasts:
+        arguments = autocast.arguments or {}
+        if is_text(arguments.get("device_type"), "xla") and may_be_float16(ctx, arguments.get("dtype")):
+            yield ctx.finding(autocast.call, CHOSEN, certainty=Certainty.LIKELY)
     if ctx.portable:
         yield from portable_findings(ctx)
         return
