@@ -13,9 +13,9 @@ A row of a card's ``mapping`` has these keys:
   - ``delete``: the call, when it is a statement, goes. Where its value is used there is no fix.
   - ``drop-argument``, ``set-argument``, ``rename-argument``: ``argument`` (the keyword) goes, gets the value ``new``,
     or is called ``new``. ``position`` (from 0) finds it when it is passed by position; ``allowed`` lists values with
-    which the call is left alone. With ``given`` the row speaks only where one of these values is written (or, for an argument
-    that goes or is set, chosen where there is a GPU); an empty list stands for an argument that is absent. A text such
-    as ``not torch.cuda.is_available()`` stands for that call.
+    which the call is left alone. With ``given`` the row speaks only where one of these values is written (or, for an
+    argument that goes or is set, chosen where there is a GPU); an empty list stands for an argument that is absent. A
+    text such as ``not torch.cuda.is_available()`` stands for that call.
   - ``unsupported``: a finding without a fix.
 
 - ``arguments``: for ``rename``: ``keep`` (default), ``drop``, or the list of the parameters, in order, that the new
