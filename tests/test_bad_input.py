@@ -168,17 +168,17 @@ def generated_file(size: int) -> bytes:
 
 def test_checking_five_megabytes_takes_seconds() -> None:
     data = generated_file(5_000_000)
-    began = time.perf_counter()
+    began = time.process_time()
     result = lint(read(data), Settings(select=("ALL",), preview=True), CATALOGUE)
-    assert time.perf_counter() - began < 100
+    assert time.process_time() - began < 100
     assert len(result.findings) > 10_000 and not result.error
     assert result.text.encode() == data
 
 
 def test_fixing_thousands_of_places_takes_seconds() -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     result = fix(generated_file(600_000))
-    assert time.perf_counter() - began < 30
+    assert time.process_time() - began < 30
     assert len(result.fixed) > 1_000 and not result.error
 
 
