@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tpulint.semantic.tree import FUNCTIONS
@@ -46,15 +47,11 @@ class Callers:
     def __init__(self, index: SemanticIndex) -> None:
         self._index = index
         self._tree = index.tree
-        self._is_program: bool | None = None
 
-    @property
+    @cached_property
     def is_program(self) -> bool:
         """Whether the file trains, or does something when it is run; a file of definitions alone serves others."""
-        if self._is_program is None:
-            index = self._index
-            self._is_program = bool(index.step_loops) or any(map(self._does_something, self._tree.module.body))
-        return self._is_program
+        return bool(self._index.step_loops) or any(map(self._does_something, self._tree.module.body))
 
     def _does_something(self, statement: ast.stmt) -> bool:
         """Whether a statement of a module is more than a definition: a loop, a call, the guard ``__name__``."""

@@ -68,6 +68,7 @@ class MixedPrecision:
         self.scalers: list[Scaler] = []
         declarations = (node for node in tree.binders if isinstance(node, ast.Global | ast.Nonlocal))
         self._declared_elsewhere = {name for node in declarations for name in node.names}
+        """Variables that a ``global`` or ``nonlocal`` statement names: these must not lose their value."""
         for call in tree.calls:
             name = names.qualified(call.func)
             callee, positional = call.func, call.args
@@ -95,7 +96,7 @@ class MixedPrecision:
         if isinstance(target, ast.Name):
             bindings = self._names.bindings(target)
             mentions: list[ast.expr] = [*self._mentions(target.id, bindings)]
-            closed = not self._is_declared_elsewhere(target.id)
+            closed = target.id not in self._declared_elsewhere
         else:
             owner = self._tree.class_of(target)
             bindings = self._names.attribute_bindings(owner, target.attr) if owner is not None else []
@@ -197,10 +198,6 @@ class MixedPrecision:
 
     def _mentions(self, name: str, bindings: list[Binding]) -> list[ast.Name]:
         return self._names.mentions(name, bindings[0].scope) if bindings else []
-
-    def _is_declared_elsewhere(self, name: str) -> bool:
-        """Whether a ``global`` or ``nonlocal`` statement names the variable, which must not lose its value then."""
-        return name in self._declared_elsewhere
 
     def _giving_statement(self, binding: Binding) -> ast.stmt | None:
         """The statement of a binding to a scaler or to None; None for any other binding."""

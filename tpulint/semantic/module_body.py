@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tpulint.semantic.tree import FUNCTIONS
@@ -24,19 +25,11 @@ class ModuleBody:
 
     def __init__(self, index: SemanticIndex) -> None:
         self._index = index
-        self._is_script: bool | None = None
-        self._imports: list[ast.Import] | None = None
-        self._imported: list[tuple[str, Binding]] | None = None
-        self._last_import: tuple[ast.stmt | None] | None = None
 
-    @property
+    @cached_property
     def is_script(self) -> bool:
         """Whether the file is run, not imported: a module must not start the runtime when it is imported."""
-        if self._is_script is None:
-            self._is_script = self._index.mentions(r"__main__") or any(
-                self._does_work(statement) for statement in self._index.tree.module.body
-            )
-        return self._is_script
+        return self._index.mentions(r"__main__") or any(map(self._does_work, self._index.tree.module.body))
 
     def _does_work(self, statement: ast.stmt) -> bool:
         """Whether a statement of the module computes something, beyond names, settings and the choice of a device."""
@@ -47,38 +40,30 @@ class ModuleBody:
         calls = (node for node in self._index.tree.inside(statement, functions=False) if isinstance(node, ast.Call))
         return any(not (self._index.qualified_name(call.func) or "").startswith(_SETTINGS) for call in calls)
 
-    @property
+    @cached_property
     def last_import(self) -> ast.stmt | None:
         """The last import in front of all definitions and loops, and of what may want the device already."""
-        if self._last_import is None:
-            found: ast.stmt | None = None
-            for statement in self._index.tree.module.body:
-                if isinstance(statement, ast.Import | ast.ImportFrom):
-                    found = statement
-                    continue
-                plain = isinstance(statement, ast.Expr | ast.Assign | ast.AnnAssign | ast.Try | ast.If)
-                if not plain or (found and self._does_work(statement)):
-                    break
-            self._last_import = (found,)
-        return self._last_import[0]
+        found: ast.stmt | None = None
+        for statement in self._index.tree.module.body:
+            if isinstance(statement, ast.Import | ast.ImportFrom):
+                found = statement
+                continue
+            plain = isinstance(statement, ast.Expr | ast.Assign | ast.AnnAssign | ast.Try | ast.If)
+            if not plain or (found and self._does_work(statement)):
+                break
+        return found
 
-    @property
+    @cached_property
     def imports(self) -> list[ast.Import]:
         """The ``import ...`` statements, in order."""
-        if self._imports is None:
-            self._imports = [node for node in self._index.tree.module.body if isinstance(node, ast.Import)]
-        return self._imports
+        return [node for node in self._index.tree.module.body if isinstance(node, ast.Import)]
 
-    @property
+    @cached_property
     def imported(self) -> list[tuple[str, Binding]]:
         """Names of the module that only one import statement of its own binds."""
-        if self._imported is None:
-            names, tree = self._index.names, self._index.tree
-            self._imported = [
-                (local, bindings[0])
-                for local, bindings in names.variables_of(names.module).items()
-                if len(bindings) == 1
-                and bindings[0].kind == "import"
-                and tree.parent(bindings[0].statement) is tree.module
-            ]
-        return self._imported
+        names, tree = self._index.names, self._index.tree
+        return [
+            (local, bindings[0])
+            for local, bindings in names.variables_of(names.module).items()
+            if len(bindings) == 1 and bindings[0].kind == "import" and tree.parent(bindings[0].statement) is tree.module
+        ]

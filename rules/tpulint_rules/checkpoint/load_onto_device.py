@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Severity
-from tpulint.semantic import Kind
+from tpulint.semantic import Binding, Kind
 
 _LOADERS = {"torch.load": 1, "torch.hub.load_state_dict_from_url": 2}
 """Functions that load, with the position of ``map_location``."""
@@ -63,7 +63,7 @@ def _goes_to_device(ctx: FileContext, place: ast.expr) -> bool | None:
         for binding in bindings:
             if binding.kind == "assign" and isinstance(binding.value, ast.Dict | ast.Lambda):
                 return _goes_to_device(ctx, binding.value)
-            if binding.kind == "parameter" and place.id == "map_location" and _has_host_default(ctx, place):
+            if binding.kind == "parameter" and place.id == "map_location" and _is_host_by_default(binding):
                 return None
     certain = ctx.index.moves.is_device(place)
     if certain is False:
@@ -74,21 +74,9 @@ def _goes_to_device(ctx: FileContext, place: ast.expr) -> bool | None:
     return certain
 
 
-def _has_host_default(ctx: FileContext, parameter: ast.Name) -> bool:
+def _is_host_by_default(parameter: Binding) -> bool:
     """Whether a function loads to the host unless it is told otherwise: ``def load(path, map_location=None)``."""
-    function = ctx.index.function_of(parameter)
-    if function is None:
-        return False
-    arguments = function.args
-    positional = [*arguments.posonlyargs, *arguments.args]
-    defaults = [*zip(positional[::-1], arguments.defaults[::-1], strict=False)]
-    defaults += [
-        (name, value) for name, value in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if value
-    ]
-    return any(
-        name.arg == parameter.id and isinstance(value, ast.Constant) and value.value in ("cpu", None)
-        for name, value in defaults
-    )
+    return isinstance(parameter.value, ast.Constant) and parameter.value.value in ("cpu", None)
 
 
 def _is_cuda(node: ast.AST) -> bool:
