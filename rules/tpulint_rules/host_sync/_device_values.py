@@ -52,13 +52,18 @@ def device_text(fix: FixBuilder, index: SemanticIndex, loop: LoopNode) -> str:
 
 def _moves_on_condition(index: SemanticIndex, loop: LoopNode) -> bool:
     """Whether the loop moves its batches to the device in branches only, of a condition that may not hold."""
-    moves = [
+    moves = _moves_in(index, loop, "to", "cuda")
+    return bool(moves) and all(_is_in_branch(index, loop, call) for call in moves)
+
+
+def _moves_in(index: SemanticIndex, loop: LoopNode, *methods: str) -> list[ast.Call]:
+    """Calls of these methods in a loop: ``index.method_calls`` of one loop, at the cost of that loop alone."""
+    return [
         call
         for call in index.tree.inside(loop)
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in ("to", "cuda")
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in methods
         and index.qualified_name(call.func) is None
     ]  # fmt: skip
-    return bool(moves) and all(_is_in_branch(index, loop, call) for call in moves)
 
 
 def _is_in_branch(index: SemanticIndex, loop: LoopNode, node: ast.AST) -> bool:
@@ -111,11 +116,9 @@ def _is_loss(index: SemanticIndex, name: ast.Name) -> bool:
 def _device_in(index: SemanticIndex, loop: LoopNode) -> str | None:
     """How the device is written where the loop moves its batches, if that can be written in front of the loop too."""
     begin = index.span(loop).start
-    inside = (node for node in index.tree.inside(loop) if isinstance(node, ast.Call))
-    moves = [call for call in inside if isinstance(call.func, ast.Attribute) and call.func.attr == "to"]
-    for call in sorted(moves, key=index.span):
+    for call in sorted(_moves_in(index, loop, "to"), key=index.span):
         devices = [*call.args[:1], *(keyword.value for keyword in call.keywords if keyword.arg == "device")]
-        if not devices or index.qualified_name(call.func) is not None:
+        if not devices:
             continue
         root = device = devices[-1]
         while isinstance(root, ast.Attribute):
