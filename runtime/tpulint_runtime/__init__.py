@@ -7,25 +7,104 @@ from __future__ import annotations
 
 from tpulint_runtime import backend
 from tpulint_runtime.backend import Backend, Counts, current
-from tpulint_runtime.collate import Buckets, PadLastBatch, PadToLength, PadToMultiple
+from tpulint_runtime.buckets import BucketPlan, measure_buckets, plan_buckets
+from tpulint_runtime.checkpoint import CheckpointError, Checkpoints, CheckpointWarning, Preempted
+from tpulint_runtime.collate import Buckets, PadToLength, PadToMultiple
+from tpulint_runtime.epochs import EpochBatchSampler
+from tpulint_runtime.last_batch import PadLastBatch
+from tpulint_runtime.loop import Callback, EarlyStopping, Evaluation, History, Loop, Progress, Record, evaluate
+from tpulint_runtime.masked import (
+    RunningMean,
+    Tally,
+    masked_accuracy,
+    masked_cross_entropy,
+    masked_mean,
+    masked_perplexity,
+    tally,
+    tally_correct,
+    tally_cross_entropy,
+)
+from tpulint_runtime.mesh import Mesh, plan_shards
+from tpulint_runtime.norms import divide_norms
+from tpulint_runtime.operations import cdist, grid_sample
+from tpulint_runtime.ownership import Line
+from tpulint_runtime.packing import PackedDataset, PackedStream, plan_rows
+from tpulint_runtime.processes import call_once, launch, print_once
 from tpulint_runtime.recompile import BudgetExceeded, BudgetWarning, RecompileGuard
-from tpulint_runtime.report import HostSync, InputChange, Layout, Recompilation, Report
+from tpulint_runtime.reduction import broadcast_parameters, reduce_gradients, sum_over_processes
+from tpulint_runtime.report import Difference, HostSync, InputChange, Layout, Recompilation, Report, Wait
+from tpulint_runtime.sampling import BucketBatchSampler
+from tpulint_runtime.segments import (
+    next_token_labels,
+    segment_mask,
+    segment_starts,
+    shifted_labels,
+)
+from tpulint_runtime.unpadding import unpad
 
 __all__ = [
     "Backend",
+    "BucketBatchSampler",
+    "BucketPlan",
     "Buckets",
     "BudgetExceeded",
     "BudgetWarning",
+    "Callback",
+    "CheckpointError",
+    "CheckpointWarning",
+    "Checkpoints",
     "Counts",
+    "Difference",
+    "EarlyStopping",
+    "EpochBatchSampler",
+    "Evaluation",
+    "History",
     "HostSync",
     "InputChange",
     "Layout",
+    "Line",
+    "Loop",
+    "Mesh",
+    "PackedDataset",
+    "PackedStream",
     "PadLastBatch",
     "PadToLength",
     "PadToMultiple",
+    "Preempted",
+    "Progress",
     "Recompilation",
     "RecompileGuard",
+    "Record",
     "Report",
+    "RunningMean",
+    "Tally",
+    "Wait",
     "backend",
+    "broadcast_parameters",
+    "call_once",
+    "cdist",
     "current",
+    "divide_norms",
+    "evaluate",
+    "grid_sample",
+    "launch",
+    "masked_accuracy",
+    "masked_cross_entropy",
+    "masked_mean",
+    "masked_perplexity",
+    "measure_buckets",
+    "next_token_labels",
+    "plan_buckets",
+    "plan_rows",
+    "plan_shards",
+    "print_once",
+    "reduce_gradients",
+    "segment_mask",
+    "segment_starts",
+    "shifted_labels",
+    "sum_over_processes",
+    "tally",
+    "tally_correct",
+    "tally_cross_entropy",
+    "unpad",
 ]

@@ -29,8 +29,9 @@ Collate = Callable[[list[Any]], Any]
 Overflow = Literal["error", "truncate"]
 
 
-class _Padding(ABC):
-    """Pads samples along one dimension to a length that :meth:`target` chooses, and stacks them."""
+class Padding(ABC):
+    """Pads samples along one dimension to a length that :meth:`target` chooses, and stacks them. The classes below say
+    how."""
 
     def __init__(
         self,
@@ -121,7 +122,7 @@ class _Padding(ABC):
         return self._filling.extend(tensor, dim, missing, path, self.value)
 
 
-class PadToMultiple(_Padding):
+class PadToMultiple(Padding):
     """Pads every batch to the next multiple of ``multiple``: one graph for each multiple that occurs.
 
     multiple
@@ -164,7 +165,7 @@ class PadToMultiple(_Padding):
         return max(1, -(-length // self.multiple)) * self.multiple
 
 
-class Buckets(_Padding):
+class Buckets(Padding):
     """Pads every batch to the smallest of a few lengths that holds it: one graph for each length.
 
     sizes
@@ -218,72 +219,3 @@ class PadToLength(Buckets):
         collate: Collate | None = None,
     ) -> None:
         super().__init__((length,), overflow=overflow, dim=dim, value=value, values=values, only=only, collate=collate)
-
-
-class PadLastBatch:
-    """Fills up a batch that has too few samples, such as the last one of an epoch, to ``batch_size`` rows.
-
-    batch_size
-        Rows of every batch, at least 1.
-    value, values
-        What to fill with; by default the last sample is repeated, which every model can compute. ``values`` by name, as
-        with :class:`PadToMultiple`: with ``{"labels": -100}`` a mean cross entropy counts the real rows alone.
-    only
-        Names of the tensors to fill up; by default all but those without dimensions.
-    collate
-        The collate function to run first; by default ``default_collate``.
-
-    Tensors ``(n, *)`` of ``n`` samples become ``(batch_size, *)``, of the same dtype; everything else stays. The mask
-    has shape ``(batch_size,)``, dtype bool, True for real rows: leave the others out of losses and metrics. Around a
-    padding of this module the result is ``((batch, mask), rows)``, and ``mask`` is False in rows that are not real.
-    Layers that compute over the whole batch, such as batch normalisation in training, see the filled rows.
-
-    Raises ValueError for more samples than ``batch_size``, for a tensor with another number of rows (name the others
-    in ``only``), for a name that the batch does not have, and for a value that the dtype cannot hold.
-    """
-
-    def __init__(
-        self,
-        batch_size: int,
-        *,
-        value: float | None = None,
-        values: Mapping[Any, float] | None = None,
-        only: Collection[Any] | None = None,
-        collate: Collate | None = None,
-    ) -> None:
-        if batch_size < 1:
-            raise ValueError(f"batch_size is {batch_size}, less than 1")
-        self.batch_size = batch_size
-        self.value = value
-        self.collate = default_collate if collate is None else collate
-        self._filling = Filling(only, values)
-
-    def __call__(self, samples: list[Any]) -> tuple[Any, torch.Tensor]:
-        """The batch and the mask of its rows. See the class for shapes."""
-        if not 1 <= len(samples) <= self.batch_size:
-            raise ValueError(f"{len(samples)} samples for a batch of {self.batch_size}")
-        rows = torch.arange(self.batch_size) < len(samples)
-        batch = self.collate(samples)
-        if isinstance(self.collate, _Padding):
-            batch, mask = batch
-            self._filling.check_names(batch)
-            return (self._fill(batch, len(samples), ()), self._fill_mask(mask)), rows
-        self._filling.check_names(batch)
-        return self._fill(batch, len(samples), ()), rows
-
-    def _fill(self, batch: Any, count: int, path: Path) -> Any:
-        if not is_leaf(batch):
-            return rebuild(batch, [self._fill(child, count, (*path, key)) for key, child in items(batch)])
-        if not isinstance(batch, torch.Tensor) or batch.dim() == 0 or not self._filling.includes(path):
-            return batch
-        if int(batch.size(0)) != count:
-            raise ValueError(f"{show(path)} has {int(batch.size(0))} rows for {count} samples")
-        missing = self.batch_size - count
-        return self._filling.extend(batch, 0, missing, path, self.value) if missing else batch
-
-    def _fill_mask(self, mask: Any) -> Any:
-        if not is_leaf(mask):
-            return rebuild(mask, [self._fill_mask(child) for _, child in items(mask)])
-        if mask is None:
-            return None
-        return torch.cat([mask, mask.new_zeros((self.batch_size - int(mask.size(0)), int(mask.size(1))))])

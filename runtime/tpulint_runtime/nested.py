@@ -1,27 +1,34 @@
-"""Batches: mappings, tuples and lists in each other, with tensors and other values as leaves."""
+"""Batches: mappings, tuples, lists and dataclasses in each other, with tensors and other values as leaves."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 Key = str | int
 Path = tuple[Any, ...]
-"""Keys and positions from the batch down to a leaf; empty when the batch is itself a leaf."""
+"""Keys, positions and names of fields from the batch down to a leaf; empty when the batch is itself a leaf."""
 
 
 def is_leaf(value: Any) -> bool:
-    """Whether nothing is looked for inside of ``value``: anything but a mapping, a tuple or a list."""
-    return not isinstance(value, (Mapping, tuple, list))
+    """Whether nothing is looked for inside of ``value``: anything but a mapping, a tuple, a list or an instance of a
+    dataclass."""
+    return not isinstance(value, (Mapping, tuple, list)) and (isinstance(value, type) or not is_dataclass(value))
 
 
 def items(value: Any) -> list[tuple[Any, Any]]:
-    """Keys (of a mapping) or positions (of a tuple or a list), with what stands there."""
-    return list(value.items()) if isinstance(value, Mapping) else list(enumerate(value))
+    """Keys (of a mapping), positions (of a tuple or a list) or fields (of a dataclass), with what stands there."""
+    if isinstance(value, Mapping):
+        return list(value.items())
+    if isinstance(value, (tuple, list)):
+        return list(enumerate(value))
+    return [(field.name, getattr(value, field.name)) for field in fields(value)]
 
 
 def rebuild(like: Any, values: Sequence[Any]) -> Any:
-    """A container of the type of ``like``, with the same keys, and ``values`` in the order of :func:`items`."""
+    """A container of the type of ``like``, with the same keys, and ``values`` in the order of :func:`items`. A
+    dataclass is made without its ``__init__``, which may not expect a batch, or a mask, where a sample has a value."""
     if isinstance(like, Mapping):
         contents = dict(zip(like.keys(), values, strict=True))
         if type(like) is dict:
@@ -32,7 +39,12 @@ def rebuild(like: Any, values: Sequence[Any]) -> Any:
             return contents
     if hasattr(like, "_fields"):
         return type(like)(*values)
-    return tuple(values) if isinstance(like, tuple) else list(values)
+    if isinstance(like, (tuple, list)):
+        return tuple(values) if isinstance(like, tuple) else list(values)
+    made = object.__new__(type(like))
+    for field, value in zip(fields(like), values, strict=True):
+        object.__setattr__(made, field.name, value)  # frozen ones, too
+    return made
 
 
 def leaves(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:

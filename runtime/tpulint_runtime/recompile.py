@@ -15,20 +15,24 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Literal, get_args
 
+import torch
+
 from tpulint_runtime.backend import Backend, Counts, current
-from tpulint_runtime.nested import Path, leaves, show
-from tpulint_runtime.report import HostSync, InputChange, Layout, Recompilation, Report
+from tpulint_runtime.calls import CallLog
+from tpulint_runtime.differences import StepCalls
+from tpulint_runtime.inputs import Inputs
+from tpulint_runtime.nested import leaves
+from tpulint_runtime.ownership import Ownership
+from tpulint_runtime.report import HostSync, Recompilation, Report
 
 Mode = Literal["record", "warn", "raise"]
-Layouts = tuple[tuple[Path, Layout], ...]
-"""Path and layout of every input of a step."""
-
 _KEPT = 100
 """Events of a kind that are kept; all are counted."""
 
@@ -59,6 +63,9 @@ class RecompileGuard:
     mode
         ``record``: for the report only. ``warn``: a ``BudgetWarning`` for each new cause beyond the budget.
         ``raise``: ``BudgetExceeded``.
+    lines
+        Watch the calls of torch, to tell which line of the script read a value, and which line made a graph another
+        one: with what shape, or with which Python number. Every call then takes some microseconds longer.
     backend
         Where to count; by default ``current()`` when the guard is entered.
 
@@ -76,6 +83,7 @@ class RecompileGuard:
         sync_budget: int | None = 0,
         warmup: int = 3,
         mode: Mode = "warn",
+        lines: bool = False,
         backend: Backend | None = None,
     ) -> None:
         if mode not in get_args(Mode):
@@ -87,8 +95,9 @@ class RecompileGuard:
         self.sync_budget = sync_budget
         self.warmup = warmup
         self.mode = mode
+        self.lines = lines
         self._backend = backend
-        self._entered = False
+        self.is_entered = False
         self._open = False
         """Whether a step has begun and not ended."""
         self._steps = 0
@@ -105,30 +114,37 @@ class RecompileGuard:
         self._host_syncs: list[HostSync] = []
         self._warned: set[object] = set()
 
+        self._graph: str | None = None
+        """Hash of the graph of the open step, if it is told."""
+        self._graphs: set[str] = set()
         self._given = False
         """Whether the open step has a batch."""
-        self._previous: dict[Path, Layout] = {}
-        self._layouts: dict[Path, Layout] = {}
-        """Of the batches of the step before and of this one."""
-        self._seen_inputs: set[tuple[Path, Layout]] = set()
-        """Every input of every step before this one."""
-        self._seen_layouts: set[Layouts] = set()
-        """All inputs together, likewise."""
+        self._inputs = Inputs()
+        self._log: CallLog | None = None
+        """None where no lines are watched."""
+        self._calls: StepCalls | None = None
 
     def __enter__(self) -> RecompileGuard:
         """Starts counting. Raises RuntimeError if the guard is entered already."""
-        if self._entered:
+        if self.is_entered:
             raise RuntimeError("this guard is entered already")
         if self._backend is None:
             self._backend = current()
-        self._entered = True
+        if self.lines and self._backend.counts_work:
+            if self._log is None:
+                self._log = CallLog(Ownership(_main_script(), anywhere=True), self._backend)
+                self._calls = StepCalls(self._log)
+            self._log.enter()
+        self.is_entered = True
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         """Ends the last step. Does not replace an exception that is on its way."""
-        self._entered = False
+        self.is_entered = False
+        if self._log is not None:
+            self._log.leave()
         try:
             self._end_step()
         except BudgetExceeded:
@@ -144,23 +160,67 @@ class RecompileGuard:
 
         Raises ``BudgetExceeded`` for the step before, in mode ``raise``; RuntimeError outside of the ``with`` block.
         """
-        if not self._entered or self._backend is None:
+        if not self.is_entered or self._backend is None:
             raise RuntimeError("step() is for the inside of the guard's `with` block")
         self._end_step()
         self._open = True
+        self._graph = None
         self._given = batch is not None
         if self._given:
-            self._layouts = _layouts(batch)
+            self._inputs.begin_step(batch)
+        if self._log is not None:
+            self._log.begin()
         self._baseline = self._backend.counts()
+
+    def hash_graph(self, *using: Any) -> None:
+        """Notes which graph the open step is; to be called before its boundary, with what is computed.
+
+        ``using`` are tensors, modules (their parameters) or nestings of them: ``guard.hash_graph(loss, model)``.
+        Nothing is run. The report then tells how many graphs there were, and which one a compiled step had."""
+        if self._backend is None or not self._open:
+            return
+        tensors = [
+            tensor
+            for _, leaf in leaves(using)
+            for tensor in (leaf.parameters() if isinstance(leaf, torch.nn.Module) else [leaf])
+            if isinstance(tensor, torch.Tensor) and tensor.device.type == self._backend.name
+        ]
+        self._graph = self._backend.graph_hash(tensors) if tensors and self._backend.counts_work else None
+        if self._graph is not None:
+            self._graphs.add(self._graph)
+
+    # A training loop calls these.
+
+    def on_train_begin(self, loop: Any = None) -> None:
+        """Enters the guard."""
+        self.__enter__()
+
+    def on_step_begin(self, batch: Any = None) -> None:
+        """Ends the step before and begins one."""
+        self.step(batch)
+
+    def on_epoch_end(self) -> None:
+        """Ends the last step of an epoch: what comes before the next is left out."""
+        self._end_step()
+
+    def on_train_end(self) -> None:
+        """Leaves the guard. Does not replace an exception that is on its way."""
+        error = sys.exception()
+        self.__exit__(type(error) if error else None, error, None)
 
     @contextmanager
     def expected(self) -> Iterator[None]:
         """Leaves out what is compiled and read inside: a loss that is logged, an evaluation, a checkpoint."""
         backend = self._backend or current()
         before = backend.counts()
+        was_on = self._log is not None and self._log.is_on
+        if self._log is not None:
+            self._log.is_on = False
         try:
             yield
         finally:
+            if self._log is not None:
+                self._log.is_on = was_on
             self._baseline = self._baseline.plus(backend.counts().since(before))
 
     def report(self) -> Report:
@@ -171,7 +231,8 @@ class RecompileGuard:
             counted=backend.counts_work,
             steps=self._steps,
             warmup=self.warmup,
-            layouts=len(self._seen_layouts),
+            layouts=self._inputs.different,
+            graphs=len(self._graphs) if self._graphs else None,
             warmup_compiles=self._warm.compiles,
             compiles=self._steady.compiles,
             compile_seconds=self._warm.compile_seconds + self._steady.compile_seconds,
@@ -188,10 +249,12 @@ class RecompileGuard:
         if not self._open or self._backend is None:
             return
         work = self._backend.counts().since(self._baseline)
-        changes = self._input_changes() if self._given else None
+        changes = self._inputs.changes() if self._given else None
+        difference, calls = self._calls.end_step(bool(work.compiles)) if self._calls is not None else (None, ())
         self._open = False
         self._steps += 1
-        self._remember_inputs()
+        if self._given:
+            self._inputs.end_step()
         if self._steps <= self.warmup:
             self._warm = self._warm.plus(work)
             return
@@ -199,9 +262,9 @@ class RecompileGuard:
         complaints: list[tuple[object, str]] = []
         if work.compiles:
             complaints += self._note_recompilation(
-                Recompilation(self._steps, work.compiles, work.compile_seconds, changes)
+                Recompilation(self._steps, work.compiles, work.compile_seconds, changes, difference, self._graph)
             )
-        host_sync = HostSync(self._steps, work.reads, work.extra_launches, tuple(sorted(work.fallbacks)))
+        host_sync = HostSync(self._steps, work.reads, work.extra_launches, tuple(sorted(work.fallbacks)), calls)
         if host_sync.waits:
             complaints += self._note_host_sync(host_sync)
         self._complain(complaints)
@@ -213,7 +276,7 @@ class RecompileGuard:
             return []
         total = f"{self._steady.compiles} after warm-up, budget {self.budget}"
         inputs = None if event.changes is None else tuple(change.where for change in event.changes)
-        return [(("recompilation", inputs), f"{event} [{total}]")]
+        return [(("recompilation", inputs, event.line), f"{event} [{total}]")]
 
     def _note_host_sync(self, event: HostSync) -> list[tuple[object, str]]:
         if len(self._host_syncs) < _KEPT:
@@ -223,7 +286,7 @@ class RecompileGuard:
         if self.sync_budget is None or self._waits <= self.sync_budget:
             return []
         total = f"{self._waits} host syncs after warm-up, budget {self.sync_budget}"
-        return [(("host sync", event.fallbacks), f"{event} [{total}]")]
+        return [(("host sync", event.fallbacks, event.calls), f"{event} [{total}]")]
 
     def _complain(self, complaints: list[tuple[object, str]]) -> None:
         if not complaints or self.mode == "record":
@@ -236,32 +299,7 @@ class RecompileGuard:
                 # Four calls up: _complain, _end_step, step (or __exit__), the training script.
                 warnings.warn(message, BudgetWarning, stacklevel=4)
 
-    def _input_changes(self) -> tuple[InputChange, ...]:
-        """Inputs of the open step with a layout none had at that place. If only the combination is new, those that
-        differ from the step before. Empty if the combination is known."""
-        if tuple(self._layouts.items()) in self._seen_layouts:
-            return ()
-        now, before = self._layouts, self._previous
-        changed = [path for path, layout in now.items() if (path, layout) not in self._seen_inputs]
-        changed = changed or [path for path, layout in now.items() if before.get(path) != layout]
-        changed += [path for path in before if path not in now]
-        return tuple(InputChange(show(path), before.get(path), now.get(path)) for path in changed)
 
-    def _remember_inputs(self) -> None:
-        if not self._given:
-            return
-        self._seen_inputs.update(self._layouts.items())
-        self._seen_layouts.add(tuple(self._layouts.items()))
-        self._previous = self._layouts
-
-
-def _layouts(batch: Any) -> dict[Path, Layout]:
-    return {path: _layout(leaf) for path, leaf in leaves(batch)}
-
-
-def _layout(leaf: Any) -> Layout:
-    """Values are left out, also those of Python numbers: most of them are inputs of the graph, not part of it."""
-    shape, dtype = getattr(leaf, "shape", None), getattr(leaf, "dtype", None)
-    if shape is None or dtype is None:
-        return Layout((), type(leaf).__name__)
-    return Layout(tuple(int(size) for size in shape), str(dtype).removeprefix("torch."))
+def _main_script() -> str:
+    """The file that this process runs, which is the user's own even if it is an installed one."""
+    return getattr(sys.modules.get("__main__"), "__file__", None) or "<none>"

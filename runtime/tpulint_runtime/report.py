@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import json
+import os
 from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+from tpulint_runtime.ownership import Line
 
 
 class Layout(NamedTuple):
@@ -38,6 +42,22 @@ class InputChange:
 
 
 @dataclass(frozen=True, slots=True)
+class Difference:
+    """The first difference in the calls of torch between a step and the step most like it."""
+
+    kind: str
+    """``setting``: an argument, such as a Python number. ``shape``: the shape or dtype of a result. ``operations``: a
+    call that was another one, or none. ``read``: none is different; a call that reads a value had to compile."""
+    text: str
+    """In words: ``argument 1 1.0 became 0.5 in Tensor.mul``."""
+    line: Line | None
+    """The line of the user's code that made the call."""
+
+    def __str__(self) -> str:
+        return self.text + at(self.line)
+
+
+@dataclass(frozen=True, slots=True)
 class Recompilation:
     """A step after warm-up in which something was compiled."""
 
@@ -50,21 +70,47 @@ class Recompilation:
     changes: tuple[InputChange, ...] | None
     """Inputs with a new layout: the likely cause. Empty if none is new: then the cause is in the step itself. None if
     the guard was given no batch."""
+    difference: Difference | None = None
+    """None if the guard does not watch lines, or sees none."""
+    graph: str | None = None
+    """Hash of the graph of the step, if the guard was given what it computes."""
+
+    @property
+    def line(self) -> Line | None:
+        """The line of the user's code where what changed comes in, if it is known."""
+        return self.difference.line if self.difference is not None else None
 
     @property
     def cause(self) -> str:
         """The likely cause, in words."""
+        if self.changes:
+            return "; ".join(map(str, self.changes)) + at(self.line, "used")
+        if self.difference is not None:
+            return str(self.difference)
         if self.changes is None:
             return "pass the batch to step() to learn which input changed"
-        if not self.changes:
-            return (
-                "no input has a new shape or dtype; look for a Python number in an index, a shape or an exponent, "
-                "and for a branch that went another way"
-            )
-        return "; ".join(map(str, self.changes))
+        return (
+            "no input has a new shape or dtype; look for a Python number in an index, a shape or an exponent, "
+            "and for a branch that went another way; lines=True finds it"
+        )
 
     def __str__(self) -> str:
         return f"step {self.step}: {_plural(self.compiles, 'compilation')} ({self.seconds:.2f} s): {self.cause}"
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """A call of torch that made the host wait for the device."""
+
+    call: str
+    """``Tensor.item``"""
+    line: Line | None
+    """The line of the user's code that made it, perhaps through a library."""
+    times: int = 1
+
+    def __str__(self) -> str:
+        times = f", {self.times} times" if self.times > 1 else ""
+        return f"{self.call}{at(self.line)}{times}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +126,8 @@ class HostSync:
     once more."""
     fallbacks: tuple[str, ...]
     """Operations that ran on the host. Empty for plain copies such as ``.cpu()``."""
+    calls: tuple[Wait, ...] = ()
+    """Which calls it was, if the guard watches lines."""
 
     @property
     def waits(self) -> int:
@@ -89,6 +137,8 @@ class HostSync:
     @property
     def cause(self) -> str:
         """The likely cause, in words."""
+        if self.calls:
+            return "; ".join(map(str, self.calls))
         causes = ["a number read (.item(), float(), print, if)"] if _READ in self.fallbacks else []
         causes += [f"{name} ran on the host" for name in self.fallbacks if name != _READ]
         return "; ".join(causes) or "a copy to the host (.cpu(), .tolist(), saving)"
@@ -115,6 +165,8 @@ class Report:
     """Steps in which compiling and reading are expected."""
     layouts: int
     """Different sets of input shapes and dtypes; each is at least one graph on XLA. 0 without batches."""
+    graphs: int | None
+    """Different graphs of the steps that the guard was given (``hash_graph``); None if it was given none."""
     warmup_compiles: int
     """Compilations in warm-up."""
     compiles: int
@@ -147,6 +199,16 @@ class Report:
         assert isinstance(plain, dict)
         return plain
 
+    def to_json(self, indent: int | None = None) -> str:
+        """The same as text."""
+        return json.dumps(self.to_dict(), indent=indent)
+
+    def __rich__(self) -> Any:
+        """For ``rich.print``: tables."""
+        from tpulint_runtime.rich_report import render
+
+        return render(self)
+
     def __str__(self) -> str:
         if not self.counted:
             return (
@@ -160,6 +222,8 @@ class Report:
             f"host syncs: {self.waits} after warm-up (budget {_allowed(self.sync_budget)}),"
             f" {_plural(self.reads, 'read')}",
         ]
+        if self.graphs is not None:
+            lines.append(f"graphs of steps: {self.graphs}")
         for events in (self.recompilations, self.host_syncs):
             lines += [f"  {event}" for event in events[:_SHOWN]]
             if len(events) > _SHOWN:
@@ -169,6 +233,14 @@ class Report:
 
 _SHOWN = 5
 """Events of a kind in the text of a report."""
+
+
+def at(line: Line | None, how: str = "") -> str:
+    """A line in brackets, behind something that happened there: `` (train.py:40)``. Nothing for none."""
+    if line is None:
+        return ""
+    here = os.getcwd() + os.path.sep
+    return f" ({how}{' at ' if how else ''}{line.path.removeprefix(here)}:{line.row})"
 
 
 def _exceeds(count: int, budget: int | None) -> bool:
@@ -184,6 +256,8 @@ def _plural(count: int, noun: str, ending: str = "s") -> str:
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, Line):
+        return value._asdict()
     if isinstance(value, Layout):
         return {"shape": list(value.shape), "dtype": value.dtype}
     if isinstance(value, dict):

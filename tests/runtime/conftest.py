@@ -10,14 +10,27 @@ import os
 import sys
 from pathlib import Path
 
+import pytest
+
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent.parent / "runtime"))
 
 # Read when torch_xla is first imported. All tests on XLA are in one file, and so in one process: that import takes some
 # ten seconds.
 os.environ.setdefault("PJRT_DEVICE", "CPU")
+# Programs of these tests run a few times: what they compute is looked at, not how fast.
+os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true")
 
 if importlib.util.find_spec("torch_xla") is None:
     collect_ignore = [path.name for path in HERE.glob("test_*.py") if path.name != "test_elsewhere.py"]
 else:
     collect_ignore = ["test_elsewhere.py"]
+
+
+@pytest.fixture(scope="session")
+def xla_started() -> None:
+    """For tests that compute gradients on the CPU. torch sets up its autograd threads at the first one, for the devices
+    there are, and later gradients on XLA fail if XLA's runtime starts only after that."""
+    import torch_xla
+
+    torch_xla.device()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections import namedtuple
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch.utils.data import DataLoader, default_collate
-from tpulint_runtime import Buckets, PadLastBatch, PadToLength, PadToMultiple
+from tpulint_runtime import Buckets, PadLastBatch, PadToLength, PadToMultiple, unpad
 
 pytestmark = pytest.mark.xla  # where torch is, torch_xla is
 
@@ -146,6 +147,107 @@ def test_pair_without_padding_is_filled_up(count: int, missing: int) -> None:
     assert rows.sum() == count and rows.shape == (count + missing,)
 
 
+def same(got: Any, sample: Any) -> bool:
+    """Whether two samples are alike in structure, types and values; a number came back as a tensor."""
+    if isinstance(sample, dict):
+        return type(got) is dict and got.keys() == sample.keys() and all(same(got[key], sample[key]) for key in sample)
+    if isinstance(sample, tuple):
+        return type(got) is type(sample) and all(map(same, got, sample))
+    if isinstance(sample, torch.Tensor):
+        return got.dtype == sample.dtype and torch.equal(got, sample)
+    return bool(got == sample)
+
+
+@given(
+    nested_samples, st.sampled_from([PadToMultiple(4), PadToLength(40, value=1), Buckets([16, 40])]), st.integers(0, 3)
+)
+def test_any_batch_comes_back(samples: list[dict[str, Any]], collate: Any, missing: int) -> None:
+    assert all(map(same, unpad(*collate(samples)), samples))
+    (batch, mask), rows = PadLastBatch(len(samples) + missing, only=["ids", "label"], collate=collate)(
+        [{"ids": sample["ids"], "label": sample["label"]} for sample in samples]
+    )
+    back = unpad(batch, mask, rows)
+    assert len(back) == len(samples)
+    assert all(torch.equal(got["ids"], sample["ids"]) for got, sample in zip(back, samples, strict=True))
+    assert [int(got["label"]) for got in back] == [int(sample["label"]) for sample in samples]
+
+
+@given(lists_of_samples(), st.integers(1, 9))
+def test_any_dimension_comes_back(made: tuple[list[torch.Tensor], int], multiple: int) -> None:
+    samples, dim = made
+    assert all(map(torch.equal, unpad(*PadToMultiple(multiple, dim=dim)(samples), dim=dim), samples))
+
+
+def test_what_is_no_batch_of_its_mask_is_refused() -> None:
+    mask = torch.ones(2, 4, dtype=torch.bool)
+    with pytest.raises(ValueError, match=r"batch\['x'\] is \(2, 5\), its mask \(2, 4\)"):
+        unpad({"x": torch.ones(2, 5)}, {"x": mask})
+    with pytest.raises(ValueError, match="one number is needed"):
+        unpad({"x": torch.ones(2, 4)}, {"x": None})
+    with pytest.raises(ValueError, match=r"masks have \[2, 3\] rows"):
+        unpad({"x": torch.ones(2, 4)}, {"x": mask}, torch.ones(3, dtype=torch.bool))
+
+
+@dataclass(frozen=True)
+class Utterance:
+    frames: torch.Tensor
+    words: dict[str, torch.Tensor]
+    speaker: int = 0
+
+    def __post_init__(self) -> None:
+        assert isinstance(self.speaker, int), "batches and masks are not made by the constructor"
+
+
+@given(st.lists(st.integers(1, 20), min_size=1, max_size=5), st.integers(0, 3))
+def test_dataclasses_come_back(lengths: list[int], missing: int) -> None:
+    samples = [
+        Utterance(torch.full((3, 2 * length), 1.5), {"ids": torch.arange(1, length + 1)}, length) for length in lengths
+    ]
+    collate = PadToMultiple(8, dim=1, only=["frames"])
+    (batch, mask), rows = PadLastBatch(len(lengths) + missing, collate=collate)([samples[0]] * len(samples))
+    assert isinstance(batch, Utterance) and isinstance(mask, Utterance)
+    assert all(torch.equal(row, samples[0].frames) for row in data_of(batch.frames[rows], mask.frames[rows], 1))
+    assert mask.words == {"ids": None} and mask.speaker is None
+    batch, mask = PadToMultiple(8, only=[("words", "ids")], values={("words", "ids"): -1})(
+        [Utterance(torch.ones(3, 2), sample.words, sample.speaker) for sample in samples]
+    )
+    assert all(map(torch.equal, data_of(batch.words["ids"], mask.words["ids"], 0), (s.words["ids"] for s in samples)))
+    assert (fill_of(batch.words["ids"], mask.words["ids"], 0) == -1).all()
+    assert batch.speaker.tolist() == lengths and mask.frames is None
+    back = unpad(batch, mask)
+    assert [type(sample) for sample in back] == [Utterance] * len(lengths)
+    assert [(int(sample.speaker), len(sample.words["ids"])) for sample in back] == [(n, n) for n in lengths]
+
+
+def test_last_batch_of_dataclasses_is_filled_up() -> None:
+    samples = [Utterance(torch.full((2,), float(number)), {"ids": torch.tensor([number])}, number) for number in (1, 2)]
+    batch, rows = PadLastBatch(3, values={"speaker": -100})(samples)
+    assert batch.frames.tolist() == [[1, 1], [2, 2], [2, 2]] and batch.words["ids"].tolist() == [[1], [2], [2]]
+    assert batch.speaker.tolist() == [1, 2, -100] and rows.tolist() == [True, True, False]
+
+
+def test_containers_of_a_last_batch_keep_their_type() -> None:
+    batch, _ = PadLastBatch(2)([Pair(torch.ones(1), ("a", {"x": 1}))])
+    assert isinstance(batch, Pair) and isinstance(batch.target, tuple)
+    assert batch.target[1]["x"].tolist() == [1, 1] and list(batch.target[0]) == ["a"]
+
+
+def test_rows_by_length() -> None:
+    collate = PadLastBatch({4: 8, 16: 2}, collate=Buckets([4, 16], only=["long", "short"]))
+
+    def shape(*lengths: int) -> tuple[torch.Size, torch.Size]:
+        samples = [{"long": torch.ones(length), "short": torch.ones(1), "label": 0} for length in lengths]
+        (batch, mask), rows = collate(samples)
+        assert rows.sum() == len(lengths) and len(rows) == len(batch["long"]) == len(mask["short"])
+        return batch["long"].shape, batch["short"].shape
+
+    assert shape(3, 4) == ((8, 4), (8, 4)) and shape(5) == ((2, 16), (2, 4))
+    with pytest.raises(ValueError, match="3 samples for a batch of 2"):
+        shape(1, 1, 5)
+    with pytest.raises(ValueError, match="no rows for length 8"):
+        PadLastBatch({4: 8}, collate=PadToMultiple(4))([torch.ones(5)])
+
+
 def test_only_named_tensors_are_padded() -> None:
     samples = [{"ids": torch.ones(length), "pixels": torch.ones(3, 5)} for length in (2, 3)]
     batch, mask = PadToMultiple(4, only=["ids"])(samples)
@@ -217,6 +319,9 @@ def test_what_cannot_be_padded_is_refused(collate: Any, samples: list[Any], mess
         lambda: Buckets([0, 4]),
         lambda: Buckets([4], overflow="cut"),  # type: ignore[arg-type]
         lambda: PadLastBatch(0),
+        lambda: PadLastBatch({}, collate=Buckets([4])),
+        lambda: PadLastBatch({4: 0}, collate=Buckets([4])),
+        lambda: PadLastBatch({4: 1}),
     ],
 )
 def test_wrong_settings_are_refused(make: Any) -> None:

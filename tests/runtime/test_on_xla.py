@@ -1,8 +1,8 @@
 """The backend and the guard on real XLA. Every test has a width of its own, for programs are cached by the process.
 
 torch_xla is imported by the tests, not by the module: collecting it costs nothing. No test of this folder runs
-``backward`` on the CPU: torch sets up its autograd threads at the first one, for the devices there are, and a backward
-on XLA fails if XLA's runtime starts only after that.
+``backward`` on the CPU without the fixture ``xla_started``: torch sets up its autograd threads at the first one, for
+the devices there are, and a backward on XLA fails if XLA's runtime starts only after that.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,8 +20,30 @@ import torch
 import torch.nn.functional as F
 import tpulint_runtime
 from torch.utils.data import DataLoader, default_collate
-from tpulint_runtime import Buckets, BudgetExceeded, PadLastBatch, RecompileGuard, Report, current
+from tpulint_runtime import (
+    BucketBatchSampler,
+    Buckets,
+    BudgetExceeded,
+    Checkpoints,
+    PackedDataset,
+    PadLastBatch,
+    PadToMultiple,
+    RecompileGuard,
+    Report,
+    RunningMean,
+    current,
+    masked_cross_entropy,
+    masked_mean,
+    next_token_labels,
+    plan_buckets,
+    segment_mask,
+    shifted_labels,
+    tally,
+    tally_correct,
+    tally_cross_entropy,
+)
 from tpulint_runtime.backend import XlaBackend
+from tpulint_runtime.loop import Loop
 
 pytestmark = pytest.mark.xla
 
@@ -174,6 +198,68 @@ def test_expected_read_is_left_out() -> None:
                 assert loss.item() > 0
                 (loss * 3).cpu()
     assert guard.report().waits == guard.report().compiles == 0
+
+
+def test_lines_of_reads_are_told() -> None:
+    training = Training(131)
+    with RecompileGuard(mode="record", lines=True) as guard:
+        for number in range(1, 8):
+            batch = training.batch()
+            guard.step(batch)
+            loss = training.forward(batch)
+            training.update(loss)
+            if number == 5:
+                assert loss > 0
+            XLA.sync()
+            if number == 6:
+                print(f"{loss:.2f}", loss.tolist())
+            with guard.expected():
+                loss.item()
+    before, behind = guard.report().host_syncs
+    first = test_lines_of_reads_are_told.__code__.co_firstlineno
+    assert [(wait.call, wait.line and wait.line.row - first, wait.times) for wait in before.calls] == [
+        ("Tensor.__bool__", 9, 1)
+    ]
+    assert [(wait.call, wait.line and wait.line.row - first, wait.times) for wait in behind.calls] == [
+        ("Tensor.__format__", 12, 1),
+        ("Tensor.tolist", 12, 1),
+    ]
+    assert (before.extra_launches, behind.extra_launches, behind.reads) == (1, 0, 2)
+
+
+def test_guard_is_a_callback_of_the_loop() -> None:
+    training = Training(133)
+    numbers = iter([2, 2, 2, 2, 3, 2, 2, 2])
+
+    def loss_of(model: torch.nn.Module, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        return ((model(batch["x"]) - batch["y"]) ** next(numbers)).mean()
+
+    guard = RecompileGuard(mode="record", lines=True)
+    loop = Loop(training.model, training.optimizer, loss_of, callbacks=[guard], log_every=3)
+    loop.train([training.batch() for _ in range(4)], epochs=2)
+    report = guard.report()
+    (event,) = report.recompilations
+    assert (report.steps, report.waits, event.step) == (8, 0, 5), "values that are logged are expected"
+    row = loss_of.__code__.co_firstlineno + 1
+    assert event.cause.startswith("argument 1 2 became 3 in Tensor.__pow__")
+    assert event.line is not None and (event.line.path, event.line.row) == (__file__, row)
+
+
+def test_graph_of_every_step_is_told() -> None:
+    training = Training(132)
+    with RecompileGuard(mode="record") as guard:
+        for rows in (8, 8, 8, 8, 5, 8):
+            batch = training.batch(rows)
+            guard.step(batch)
+            loss = training.forward(batch)
+            training.update(loss)
+            guard.hash_graph(loss, training.model)
+            XLA.sync()
+    report = guard.report()
+    (event,) = report.recompilations
+    assert event.step == 5 and event.graph is not None and len(bytes.fromhex(event.graph)) >= 8
+    assert report.graphs == report.warmup_compiles + report.compiles == 3
+    assert "graphs of steps: 3" in str(report)
 
 
 def test_planted_change_stops_the_run() -> None:
@@ -426,3 +512,232 @@ def test_checkpoint_computes_again(chosen: Any) -> None:
 def test_compilation_that_is_off_gives_the_module_back() -> None:
     module = torch.nn.Linear(2, 2)
     assert torch.compile(module, disable=not torch.cuda.is_available()) is module
+
+
+# ------------------------------------------------------------------------ ragged data
+
+
+class Speaker(torch.nn.Module):
+    """A small model of next tokens."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.embedding = torch.nn.Embedding(64, width)
+        self.attention = torch.nn.Linear(width, 3 * width)
+        self.head = torch.nn.Linear(width, 64)
+
+    def forward(self, ids: torch.Tensor, seen: torch.Tensor | None = None) -> torch.Tensor:
+        hidden = self.embedding(ids)
+        q, k, v = self.attention(hidden).unsqueeze(1).chunk(3, -1)
+        attended = F.scaled_dot_product_attention(q, k, v, attn_mask=seen, is_causal=seen is None)
+        logits: torch.Tensor = self.head(hidden + attended.squeeze(1))
+        return logits
+
+
+def speaker(width: int) -> Speaker:
+    torch.manual_seed(width)
+    return Speaker(width)
+
+
+def ragged() -> list[torch.Tensor]:
+    """101 sentences of 2 to 61 tokens."""
+    return [(torch.arange(2 + index * 37 % 60) * 7 + index) % 63 + 1 for index in range(101)]
+
+
+def test_ragged_data_compiles_once_for_each_bucket_and_reads_nothing() -> None:
+    data = ragged()
+    lengths = [len(sentence) for sentence in data]
+    plan = plan_buckets(lengths, 3, multiple=8)
+    sampler = BucketBatchSampler(lengths, plan.sizes, plan.rows(256))
+    collate = PadLastBatch(sampler.rows, collate=Buckets(plan.sizes))
+    loader = DataLoader(data, batch_sampler=sampler, collate_fn=collate)  # type: ignore[arg-type]
+    device = XLA.device()
+    model = speaker(30).to(device)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    XLA.sync()
+    losses, correct = RunningMean(device), RunningMean(device)
+    with RecompileGuard(mode="record", warmup=0) as guard:
+        for epoch in range(3):
+            sampler.set_epoch(epoch)
+            for batch in device_loader(loader):
+                guard.step(batch)
+                (ids, mask), _rows = batch
+                logits = model(ids[:, :-1])
+                loss = tally_cross_entropy(logits, ids[:, 1:], mask[:, 1:])
+                optimizer.zero_grad()
+                loss.mean().backward()
+                optimizer.step()
+                losses.add(loss)
+                correct.add(tally_correct(logits, ids[:, 1:], mask[:, 1:]))
+    report = guard.report()
+    assert report.steps == 3 * len(sampler) and len(plan.sizes) == 3
+    assert report.compiles == len(plan.sizes), str(report)
+    assert (report.waits, report.reads, report.extra_launches) == (0, 0, 0), str(report)
+    assert int(losses.count.item()) == 3 * sum(length - 1 for length in lengths)
+    assert 0 < correct.mean().item() < 1 and losses.mean().item() < 4.2, "a guess costs log 64, 4.16"
+
+
+def test_packed_rows_compile_once_and_lose_as_their_sentences_do() -> None:
+    data = ragged()
+    packed = PackedDataset(data, [len(sentence) for sentence in data], 64)
+    loader = DataLoader(packed, batch_size=4, collate_fn=PadLastBatch(4, values={"segment_ids": 0}))
+    device = XLA.device()
+    model = speaker(31)
+    total, count = 0.0, 0
+    with torch.no_grad():
+        for sentence in data:
+            loss = F.cross_entropy(model(sentence[None, :-1])[0], sentence[1:], reduction="sum")
+            total, count = total + float(loss), count + len(sentence) - 1
+    model = model.to(device)
+    XLA.sync()
+    losses = RunningMean(device)
+    with RecompileGuard(mode="record", warmup=0) as guard, torch.no_grad():
+        for batch in device_loader(loader):
+            guard.step(batch)
+            rows, _real = batch
+            ids, segments = rows["input_ids"], rows["segment_ids"]
+            logits = model(ids, segment_mask(segments))
+            losses.add(tally_cross_entropy(logits, next_token_labels(ids, segments)))
+    report = guard.report()
+    assert report.steps == len(loader) > 1
+    assert (report.compiles, report.waits, report.reads) == (1, 0, 0), str(report)
+    assert int(losses.count.item()) == count
+    assert losses.mean().item() == pytest.approx(total / count, rel=1e-4)
+
+
+def test_labels_and_means_are_computed_on_the_device() -> None:
+    packed = PackedDataset(ragged(), [len(sentence) for sentence in ragged()], 72)
+    rows = default_collate([packed[row] for row in range(3)])
+    ids, segments = rows["input_ids"], rows["segment_ids"]
+    device_ids, device_segments = ids.to(XLA.device()), segments.to(XLA.device())
+    before = XLA.counts()
+    labels = shifted_labels(device_ids, device_segments)
+    mean = masked_mean(device_ids, device_segments != 0, dim=1)
+    XLA.sync()
+    work = XLA.counts().since(before)
+    assert (work.compiles, work.reads, work.launches) == (1, 0, 1) and not any(work.fallbacks.values())
+    assert torch.equal(labels.cpu(), shifted_labels(ids, segments))
+    torch.testing.assert_close(mean.cpu(), masked_mean(ids, segments != 0, dim=1))
+
+
+def test_padding_of_any_content_changes_no_loss_and_no_gradient_on_xla() -> None:
+    device = XLA.device()
+    torch.manual_seed(32)
+    plain, targets = torch.randn(6, 32), torch.randint(0, 32, (6,))
+    results = []
+    for rubbish in (None, 0.0, float("nan"), float("inf")):
+        extra = 0 if rubbish is None else 2
+        logits = torch.cat([plain, torch.full((extra, 32), rubbish or 0.0)]).to(device).requires_grad_()
+        mask = (torch.arange(6 + extra) < 6).to(device)
+        loss = masked_cross_entropy(logits, torch.cat([targets, torch.full((extra,), 99)]).to(device), mask)
+        loss.backward()
+        XLA.sync()
+        assert logits.grad is not None
+        results.append((loss.item(), logits.grad.cpu()[:6], logits.grad.cpu()[6:].abs().sum()))
+    for result in results:
+        torch.testing.assert_close(result, results[0])
+        assert result[2] == 0
+
+
+def test_running_mean_starts_as_it_goes_on() -> None:
+    """The first graph is that of all steps, even if nothing was run before it."""
+    mean = RunningMean(XLA.device())
+    before = XLA.compile_count()
+    for number in range(4):
+        mean.add(tally(torch.full((34,), float(number)).to(XLA.device())))
+        XLA.sync()
+    assert XLA.compile_count() == before + 1
+    assert mean.mean().item() == 1.5
+
+
+@dataclass
+class Sentence:
+    ids: torch.Tensor
+    length: int
+
+
+def test_device_loader_takes_dataclasses() -> None:
+    samples = [Sentence(torch.ones(length), length) for length in (3, 33)]
+    loader = DataLoader(samples, batch_size=2, collate_fn=PadToMultiple(33))  # type: ignore[arg-type]
+    ((batch, mask),) = device_loader(loader)
+    assert isinstance(batch, Sentence) and batch.ids.device.type == mask.ids.device.type == "xla"
+    assert (batch.ids * mask.ids).sum().item() == 36
+
+
+# ---------------------------------------------------------------- checkpoints
+
+
+def test_checkpoint_behind_the_boundary_is_one_transfer_and_no_graph(tmp_path: Path) -> None:
+    training = Training(127)
+    with Checkpoints(tmp_path) as checkpoints:
+        checkpoints.resume(model=training.model, optimizer=training.optimizer)
+        for number in range(6):
+            training.update(training.forward(training.batch()))
+            XLA.sync()
+            if number == 3:
+                before = XLA.counts()
+                checkpoints.save(number)
+                work = XLA.counts().since(before)
+                assert (work.compiles, work.launches, work.boundaries, work.reads) == (0, 0, 0, 1)
+        work = XLA.counts().since(before)
+        assert (work.compiles, work.reads) == (0, 1), "the steps after it are other graphs"
+
+
+def test_resumed_step_is_the_graph_of_any_step(tmp_path: Path) -> None:
+    first = Training(128)
+    with Checkpoints(tmp_path) as checkpoints:
+        checkpoints.resume(model=first.model, optimizer=first.optimizer)
+        for _ in range(3):
+            first.update(first.forward(first.batch()))
+            XLA.sync()
+        checkpoints.save(2)
+    other = Training(128)
+    with Checkpoints(tmp_path) as checkpoints:
+        assert checkpoints.resume(model=other.model, optimizer=other.optimizer) == 3
+        before = XLA.counts()
+        for _ in range(2):
+            other.update(other.forward(other.batch()))
+            XLA.sync()
+        assert XLA.counts().since(before).compiles == 0
+    assert next(other.model.parameters()).device.type == "xla"
+    assert {id(key) for key in other.optimizer.state} == {id(parameter) for parameter in other.model.parameters()}
+
+
+@pytest.mark.parametrize("seed", [5, 2**63 + 11, 2**64 - 1])
+@pytest.mark.parametrize("amid", [False, True], ids=["behind the boundary", "amid a step"])
+def test_random_numbers_of_the_device_go_on(seed: int, amid: bool, tmp_path: Path) -> None:
+    def draw() -> list[float]:
+        drawn = []
+        for _ in range(3):
+            numbers = torch.rand(2, 129, device=XLA.device())
+            XLA.sync()
+            drawn += numbers.cpu().reshape(-1).tolist()
+        return drawn
+
+    model = torch.nn.Linear(129, 2).to(XLA.device())
+    XLA.seed(seed)
+    draw()
+    with Checkpoints(tmp_path) as checkpoints:
+        checkpoints.resume(model=model)
+        pending = torch.rand(129, device=XLA.device()) if amid else None
+        checkpoints.save(0)
+        expected = draw()
+        XLA.seed(3)
+    assert draw() != expected
+    with Checkpoints(tmp_path) as checkpoints:
+        checkpoints.resume(model=model)
+        assert draw() == expected
+    del pending
+
+
+def test_fetched_tensors_are_copies_of_their_own() -> None:
+    on_host, on_device = torch.ones(130), torch.ones(130, device=XLA.device())
+    XLA.sync()
+    fetched = XLA.fetch([on_device, on_host, on_device * 2])
+    on_host += 1
+    on_device += 1
+    XLA.sync()
+    assert [tensor.device.type for tensor in fetched] == ["cpu"] * 3
+    assert [tensor.sum().item() for tensor in fetched] == [130, 130, 260]
+    assert XLA.fetch([]) == []
+    assert XLA.place() == (0, 1) and XLA.gather("a") == ["a"] and not XLA.fetches_together()

@@ -3,13 +3,30 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from tpulint_runtime import BudgetExceeded, BudgetWarning, Counts, RecompileGuard, current
+import tpulint_runtime
+from tpulint_runtime import (
+    BudgetExceeded,
+    BudgetWarning,
+    Counts,
+    Difference,
+    HostSync,
+    Line,
+    Recompilation,
+    RecompileGuard,
+    Report,
+    Wait,
+    current,
+)
 from tpulint_runtime.recompile import Mode
 
 pytestmark = pytest.mark.xla  # where torch is, torch_xla is
@@ -44,6 +61,9 @@ class Scripted:
 
     def counts(self) -> Counts:
         return self.now
+
+    def activity(self) -> Callable[[], object]:
+        return lambda: self.now
 
     def compile_count(self) -> int:
         return self.now.compiles
@@ -319,3 +339,117 @@ def test_step_outside_of_the_block_is_refused() -> None:
 def test_wrong_settings_are_refused(settings: dict[str, Any]) -> None:
     with pytest.raises(ValueError):
         RecompileGuard(**settings)
+
+
+# ------------------------------------------------------------------------ as a callback, in tests, on terminals
+
+
+def test_loop_that_calls_hooks() -> None:
+    backend = Scripted()
+    guard = RecompileGuard(warmup=2, mode="record", backend=backend)
+    guard.on_train_begin(object())
+    for _ in range(2):
+        for _ in range(3):
+            guard.on_step_begin(batch(8))
+            backend.one_step(compiles=1)
+        with guard.expected():
+            backend.works(compiles=5, reads=5)
+        guard.on_epoch_end()
+        backend.works(compiles=9, reads=9)  # between two epochs
+    guard.on_train_end()
+    backend.works(compiles=9, reads=9)
+    report = guard.report()
+    assert (report.steps, report.warmup_compiles, report.compiles, report.waits) == (6, 2, 4, 0)
+
+
+def test_end_of_training_fails_for_its_last_step_but_hides_no_exception() -> None:
+    backend = Scripted()
+    guard = RecompileGuard(warmup=0, backend=backend, mode="raise")
+    for error in (BudgetExceeded, KeyError):
+        with pytest.raises(error):
+            try:
+                guard.on_train_begin()
+                guard.on_step_begin()
+                backend.one_step(compiles=1)
+                if error is KeyError:
+                    raise KeyError
+            finally:
+                guard.on_train_end()
+
+
+def test_report_as_json() -> None:
+    backend = Scripted()
+    with RecompileGuard(warmup=0, mode="record", backend=backend) as guard:
+        guard.step(batch(8))
+        backend.one_step(compiles=1)
+    assert json.loads(guard.report().to_json()) == guard.report().to_dict()
+    assert guard.report().to_json(indent=2).startswith("{\n  ")
+
+
+def test_report_as_tables() -> None:
+    console = pytest.importorskip("rich.console")
+    line = Line("/project/train.py", 40, "step")
+    report = Report(
+        "xla", True, 9, 3, 1, None, 2, 1, 1.5, 1, 0, 1, 0, 0,
+        (Recompilation(5, 1, 0.25, (), Difference("setting", "k [3] became 4 in Tensor.topk", line)),),
+        (HostSync(6, 1, 0, (), (Wait("Tensor.item", line),)), HostSync(7, 2, 0, ())),
+    )  # fmt: skip
+    output = console.Console(width=120, record=True, file=open(os.devnull, "w"))  # noqa: SIM115
+    output.print(report)
+    text = output.export_text()
+    rows = [" ".join(row.split()) for row in text.splitlines()]
+    assert "9 steps on xla (3 of warm-up)" in rows
+    assert "5 1 0.25 k [3] became 4 in Tensor.topk /project/train.py:40" in rows
+    assert "6 1 Tensor.item /project/train.py:40" in rows
+    assert "7 2 a copy to the host (.cpu(), .tolist(), saving)" in rows
+    assert "compilations 1 0 2" in rows
+
+
+TESTS = """
+import pytest
+from scripted import backend
+
+@pytest.mark.recompile_guard(backend=backend, warmup=0)
+def test_beyond(recompile_guard):
+    recompile_guard.step()
+    backend.works(compiles=1)
+
+@pytest.mark.recompile_guard(backend=backend, warmup=0, budget=1)
+def test_within(recompile_guard):
+    recompile_guard.step()
+    backend.works(compiles=1)
+
+@pytest.mark.recompile_guard(backend=backend, warmup=0)
+def test_fails_itself(recompile_guard):
+    recompile_guard.step()
+    backend.works(compiles=1)
+    assert False, "its own"
+
+def test_without():
+    pass
+"""
+
+
+def test_fixture_fails_the_test_and_not_its_end(tmp_path: Path) -> None:
+    source = Path(__file__).read_text()
+    scripted = source[source.index("class Scripted") : source.index("def batch")]
+    head = "from __future__ import annotations\nfrom typing import *\nimport torch\n"
+    (tmp_path / "scripted.py").write_text(
+        f"{head}from tpulint_runtime import Counts\n{scripted}\nbackend = Scripted()\n"
+    )
+    (tmp_path / "conftest.py").write_text('pytest_plugins = ["tpulint_runtime.pytest_plugin"]\n')
+    (tmp_path / "test_training.py").write_text(TESTS)
+    runtime = Path(tpulint_runtime.__file__).parent.parent
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--strict-markers", "-rA", str(tmp_path)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(runtime), str(tmp_path)])},
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+    )
+    assert "2 failed, 2 passed" in done.stdout, done.stdout + done.stderr
+    assert "FAILED test_training.py::test_beyond - tpulint_runtime" in done.stdout
+    assert "BudgetExceeded: step 1: 1 compilation" in done.stdout
+    assert "FAILED test_training.py::test_fails_itself - AssertionError: its own" in done.stdout
+    assert "compilations: 1 after warm-up (budget 0)" in done.stdout, "the report of the guard is shown"

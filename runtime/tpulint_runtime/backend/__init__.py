@@ -17,13 +17,14 @@ from typing import Any
 import torch
 
 from tpulint_runtime.backend.plain import PlainBackend
-from tpulint_runtime.backend.protocol import Backend, Counts
+from tpulint_runtime.backend.protocol import Backend, Counts, Place
 from tpulint_runtime.backend.xla import XlaBackend
 from tpulint_runtime.nested import leaves
 
 __all__ = [
     "Backend",
     "Counts",
+    "Place",
     "PlainBackend",
     "XlaBackend",
     "autocast",
@@ -36,6 +37,7 @@ __all__ = [
     "is_bf16_supported",
     "manual_seed",
     "pin_memory",
+    "place",
     "save",
     "spawn",
     "sync",
@@ -138,6 +140,14 @@ def spawn(fn: Callable[..., Any], args: tuple[Any, ...] = (), nprocs: int = 1, *
 def world_size(wanted: int) -> int:
     """Number of the processes that :func:`spawn` started when asked for ``wanted``. Ask in one of them."""
     return own().world_size(wanted)
+
+
+def place() -> Place:
+    """Which process this is, and how many train together: ``rank`` and ``processes``. One alone is 0 of 1. Under a mesh
+    one process drives all devices, and on several machines there is one for each.
+
+    Ask in the processes, not in the one that starts them: on XLA this starts the runtime."""
+    return own().place()
 
 
 # ---------------------------------------------------------------- any tensor

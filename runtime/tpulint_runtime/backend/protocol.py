@@ -7,6 +7,8 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 import torch
 
+from tpulint_runtime.backend.partition import Partition
+
 Number = TypeVar("Number", int, float)
 
 
@@ -58,6 +60,15 @@ class Counts(NamedTuple):
         return max(0, self.launches - self.boundaries)
 
 
+class Place(NamedTuple):
+    """One process among those that train together."""
+
+    rank: int
+    """Its number, from 0."""
+    processes: int
+    """How many there are."""
+
+
 def _grown(now: Number, before: Number) -> Number:
     return now - before if now >= before else now
 
@@ -84,6 +95,9 @@ class Backend(Protocol):
 
     def counts(self) -> Counts:
         """The counters right now. Reading them runs nothing."""
+
+    def activity(self) -> Callable[[], object]:
+        """A function that gives another value whenever a graph was run or a value was read since. It is quick."""
 
     def compile_count(self) -> int:
         """Programs compiled by this process so far."""
@@ -115,5 +129,41 @@ class Backend(Protocol):
     def spawn(self, function: Callable[..., Any], args: tuple[Any, ...], nprocs: int, **options: Any) -> Any:
         """Runs a function in several processes, each with its number as the first argument."""
 
+    def launch(self, function: Callable[..., object], args: tuple[Any, ...], start_method: str) -> None:
+        """Runs ``function(index, *args)`` in every process that is to train."""
+
     def world_size(self, wanted: int) -> int:
         """Number of processes that run together, where ``wanted`` were asked for."""
+
+    def place(self) -> Place:
+        """Which process this is, of those that train together."""
+
+    def gather(self, value: str) -> list[str]:
+        """What every process gives, by rank. All of them have to call it."""
+
+    def send(self, tensors: list[torch.Tensor]) -> list[torch.Tensor]:
+        """These tensors of the host, on the device: data there from the start, nothing that is still to be computed.
+        One transfer, which is not waited for."""
+
+    def partition(self, fsdp: int) -> Partition:
+        """All devices as a mesh, ``fsdp`` of them in a column, or all for -1."""
+
+    def add_up(self, tensors: list[torch.Tensor], scale: float = 1.0) -> None:
+        """Puts the sum over all processes, times ``scale``, into each of these tensors of the device. All processes
+        have to call it, with tensors of the same shapes. With one process nothing is done."""
+
+    def copy_first(self, tensors: list[torch.Tensor]) -> None:
+        """Puts what the first process has into these tensors of all. All of them have to call it."""
+
+    def fetch(self, tensors: list[torch.Tensor]) -> list[torch.Tensor]:
+        """Copies on the host, with memory of their own, of tensors on the host or the device. One transfer. It
+        waits for the device; the step is not ended."""
+
+    def fetches_together(self) -> bool:
+        """Whether :meth:`fetch` has to be called in all processes, since tensors are divided among them."""
+
+    def random_state(self) -> Any:
+        """Where the random numbers of the device stand, as a plain value or a tensor. Those of the host are torch's."""
+
+    def set_random_state(self, state: Any) -> None:
+        """Continues the random numbers of the device from what :meth:`random_state` gave."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from tpulint_runtime.observation.lines import Line
+from tpulint_runtime.ownership import Line
 
 _torch: Any = torch
 """Without types: what is replaced here is not meant to be."""

@@ -10,20 +10,13 @@ import sys
 import threading
 from collections.abc import Callable, Iterable
 from types import CodeType, FrameType
-from typing import Any, NamedTuple
+from typing import Any
 
 from tpulint_runtime.observation.counters import Counters, Work
-from tpulint_runtime.observation.ownership import Ownership
+from tpulint_runtime.observation.coverage import Coverage
+from tpulint_runtime.ownership import Line, Ownership
 
 _CALLERS_KEPT = 3
-
-
-class Line(NamedTuple):
-    """A line of the user's code."""
-
-    path: str
-    row: int
-    function: str
 
 
 Charge = Callable[[Line | None, Work, bool], None]
@@ -33,8 +26,12 @@ Charge = Callable[[Line | None, Work, bool], None]
 class LineTracer:
     """Follows one thread: that of the script, or the one in which a launched function runs."""
 
-    def __init__(self, ownership: Ownership, counters: Counters, charge: Charge, on_xla: Callable[[], bool]) -> None:
+    def __init__(
+        self, ownership: Ownership, counters: Counters, charge: Charge, on_xla: Callable[[], bool],
+        coverage: Coverage | None = None,
+    ) -> None:  # fmt: skip
         self._ownership = ownership
+        self._coverage = coverage
         self._counters = counters
         self._charge = charge
         self._on_xla = on_xla
@@ -44,6 +41,9 @@ class LineTracer:
         """The line that runs, in the user's code."""
         self._callers: dict[CodeType, list[Line]] = {}
         """Lines of the user's code that led into a function of a library."""
+        self.chain = -1
+        """The calls that led to the line that runs, as ``Coverage`` numbers them."""
+        self._followers: dict[int, Any] = {}
 
     def aim(self, ownership: Ownership) -> None:
         """Follow another script's code."""
@@ -94,13 +94,35 @@ class LineTracer:
             return None
         self.settle()
         self.here = Line(path, frame.f_lineno, code.co_qualname)
+        if self._coverage is not None:
+            return self._follower(self._coverage, self._coverage.chain_of(frame.f_back))
         return self._follow
+
+    def _follower(self, coverage: Coverage, chain: int) -> Any:
+        """Follows a function that was reached by certain calls, and notes its lines."""
+        known = self._followers.get(chain)
+        if known is not None:
+            return known
+
+        def follow(frame: FrameType, event: str, arg: Any) -> Any:
+            self._follow(frame, event, arg)
+            if event == "line":
+                self.chain = chain
+                coverage.note(self._ownership.path_of(frame.f_code), frame.f_lineno, chain)
+            elif event == "return":
+                above = self._ownership.nearest_frame(frame.f_back)
+                self.chain = coverage.chain_of(above.f_back) if above is not None else -1
+            return follow
+
+        self.chain = chain
+        self._followers[chain] = follow
+        return follow
 
     def _follow(self, frame: FrameType, event: str, arg: Any) -> Any:
         """A line of a user's function begins, or the function is left."""
         self.settle()
         if event == "return":
-            self.here = self.nearest(frame.f_back)
+            self.here = self._ownership.nearest(frame.f_back)
         elif event == "line":
             code = frame.f_code
             self.here = Line(self._ownership.path_of(code), frame.f_lineno, code.co_qualname)
@@ -111,15 +133,6 @@ class LineTracer:
         code = frame.f_code
         if code.co_name == "_thread_fn" and "torch_xla" in code.co_filename:
             sys.settrace(self._enter)
-        return None
-
-    def nearest(self, frame: FrameType | None) -> Line | None:
-        """The innermost line of the user's code at or above a frame."""
-        while frame is not None:
-            path = self._ownership.path_of(frame.f_code)
-            if path:
-                return Line(path, frame.f_lineno, frame.f_code.co_qualname)
-            frame = frame.f_back
         return None
 
 

@@ -7,19 +7,23 @@ import json
 import os
 import sys
 import time
+from collections.abc import Iterable
 from multiprocessing import util
 from types import FrameType, TracebackType
 from typing import Any, NamedTuple
 
+from tpulint_runtime.graphs import Place
 from tpulint_runtime.observation import absorbed_cuda, comparable, processes, script
 from tpulint_runtime.observation.boundaries import Boundaries
+from tpulint_runtime.observation.compiled import CompiledGraphs, Launcher
 from tpulint_runtime.observation.counters import Counters, Work, loaded_xla
+from tpulint_runtime.observation.coverage import Coverage
 from tpulint_runtime.observation.cuda_calls import CudaCalls, watch_bfloat16
-from tpulint_runtime.observation.graphs import Graph, GraphDumps
-from tpulint_runtime.observation.lines import Line, LineTracer, rows_of
-from tpulint_runtime.observation.ownership import Ownership
+from tpulint_runtime.observation.graphs import GraphDumps
+from tpulint_runtime.observation.lines import LineTracer, rows_of
 from tpulint_runtime.observation.records import Records
 from tpulint_runtime.observation.training import Training
+from tpulint_runtime.ownership import Line, Ownership
 
 _LEAST_SECONDS = 0.1
 """A timer needs something to wait for."""
@@ -41,6 +45,8 @@ class Wishes(NamedTuple):
     """Whether incomplete last batches are left out."""
     causes: bool = True
     """Whether the text of compiled graphs is kept."""
+    coverage: bool = False
+    """Whether every line that runs is written down, with its steps and callers: it makes Python slower."""
     hang_at: float = 0
     """Time since the epoch when the stack is written down, for a report about a hang; 0 for never."""
 
@@ -54,11 +60,18 @@ class Observer:
         self._ownership = Ownership(wishes.script)
         self._counters = Counters()
         self._dumps = GraphDumps(wishes.folder)
+        self._compiled = CompiledGraphs()
+        self._graphs = 0
+        """Graphs that were compiled."""
         self._boundaries = Boundaries(self._counters, self._charge, self._after_boundary)
-        self._tracer = LineTracer(self._ownership, self._counters, self._charge, self._boundaries.install)
+        self._coverage = Coverage(self._records, self._in_step) if wishes.coverage else None
+        self._tracer = LineTracer(
+            self._ownership, self._counters, self._charge, self._boundaries.install, self._coverage
+        )  # fmt: skip
         self._training = Training(
-            self._records, wishes.max_steps, wishes.compare, self._stop_at_limit, self._register_at_exit, self._admit
-        )
+            self._records, wishes.max_steps, wishes.compare, self._stop_at_limit, self._on_backward, self._admit,
+            self._on_update,
+        )  # fmt: skip
         self._is_finished = False
         self._is_registered = False
 
@@ -78,6 +91,8 @@ class Observer:
         else:
             CudaCalls(self._own_line, self._notice_cuda).install()
         self._training.install()
+        if self._coverage is not None:
+            self._coverage.install(self._ownership)
         processes.follow_spawned()
         processes.follow_forked(self._restart_in_fork)
         processes.notice_started(lambda command: self._records.write("process", command=command))
@@ -95,7 +110,8 @@ class Observer:
         self._records.reopen(folder)
         self._ownership = Ownership(script)
         self._tracer.aim(self._ownership)
-        self._dumps.move(folder)
+        self._dumps.skip()
+        self._compiled = CompiledGraphs()
         self._training.restart()
         self._counters.skip()
         self._is_finished = False
@@ -117,6 +133,8 @@ class Observer:
         self._tracer.settle()
         self._tracer.stop()
         self._boundaries.tracer = None
+        if self._coverage is not None:
+            self._coverage.write()
         self._records.flush()
         self._records.write(
             "end", how=how, status=status, error=error[:2000], line=list(line) if line else None,
@@ -158,7 +176,7 @@ class Observer:
         self._records.write("note", text=f"the observer failed: {type(error).__name__}: {error}")
 
     def _write_work(self, line: Line | None, work: Work, is_boundary: bool) -> None:
-        graphs: list[Graph] = []
+        graphs: list[str] = []
         if work.compiles:
             graphs = self._dumps.new_graphs()
         elif work.launches:
@@ -168,24 +186,54 @@ class Observer:
             "scalars": work.scalars,
         }  # fmt: skip
         step = self._training.steps
-        key = ("work", line, is_boundary, bool(work.compiles), work.fallbacks)
+        launcher = (line, is_boundary, self._tracer.chain)
+        key = ("work", line, is_boundary, bool(work.compiles), work.fallbacks, self._tracer.chain)
         self._records.add(
             "work", key, amounts, line=list(line) if line else None, boundary=is_boundary, step=step,
             backward=self._training.backwards, fallbacks=dict(work.fallbacks),
-            graphs=[graph.number for graph in graphs],
+            graphs=[self._write_graph(text, launcher, position) for position, text in enumerate(graphs)],
+            **self._reached_by(),
         )  # fmt: skip
-        for graph in graphs:
-            self._tell_callers(graph)
 
-    def _tell_callers(self, graph: Graph) -> None:
+    def _reached_by(self) -> dict[str, int]:
+        return {} if self._coverage is None else {"chain": self._tracer.chain}
+
+    def _in_step(self) -> int:
+        return self._training.in_step
+
+    def _on_backward(self) -> None:
+        self._register_at_exit()
+        if self._coverage is not None:
+            self._coverage.note_event("backward")
+
+    def _on_update(self) -> None:
+        if self._coverage is not None:
+            self._coverage.note_event("update")
+            self._coverage.write()  # a script that is stopped writes nothing at its end
+
+    def _write_graph(self, text: str, launcher: Launcher, position: int) -> int:
+        """Write down why a graph was compiled; its number."""
+        self._graphs += 1
+        try:
+            compiled = self._compiled.compare(text, launcher, position)
+            if compiled is not None:
+                cause = compiled.cause
+                self._records.write(
+                    "graph", number=self._graphs, cause=[cause.kind, cause.text] if cause else None,
+                    lines=rows_of(self._lines_of(cause.places)) if cause else [],
+                )  # fmt: skip
+        except Exception as error:
+            self._admit(error)
+        return self._graphs
+
+    def _lines_of(self, places: Iterable[Place]) -> list[Line]:
         """Operations of libraries know the line of the library: whose call led there is known here."""
-        callers = {}
-        for path, row in graph.sources:
-            own = self._ownership.find(path)
-            lines = [Line(own, row, "")] if own else self._tracer.callers_of(path, row)
-            if lines:
-                callers[f"{path}:{row}"] = rows_of(lines)
-        self._records.write("graph", number=graph.number, pid=os.getpid(), callers=callers)
+        lines: dict[Line, None] = {}
+        for place in places:
+            own = self._ownership.find(place.path)
+            callers = [Line(own, place.row, "")] if own else self._tracer.callers_of(place.path, place.row)
+            lines |= dict.fromkeys(callers)
+        return sorted(lines)
 
     def _after_boundary(self) -> None:
         if self._training.steps and self._training.optimizers.wants_look():
@@ -217,6 +265,8 @@ class Observer:
     def _restart_in_fork(self) -> None:
         """In a process that was forked off."""
         self._records.reopen()
+        if self._coverage is not None:
+            self._coverage.restart()
         self._training.restart()
         self._is_finished = self._is_registered = False
 

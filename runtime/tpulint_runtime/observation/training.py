@@ -28,7 +28,7 @@ class Training:
 
     def __init__(
         self, records: Records, max_steps: int, keeps_losses: bool, on_limit: Callable[[], None],
-        on_backward: Callable[[], None], on_failure: Callable[[Exception], None],
+        on_backward: Callable[[], None], on_failure: Callable[[Exception], None], on_update: Callable[[], None],
     ) -> None:  # fmt: skip
         self._records = records
         self._max_steps = max_steps
@@ -36,6 +36,7 @@ class Training:
         self._on_limit = on_limit
         self._on_backward = on_backward
         self._on_failure = on_failure
+        self._on_update = on_update
         self._lock = threading.RLock()
         self._in_backward = threading.local()
         self._leader: torch.optim.Optimizer | None = None
@@ -44,6 +45,7 @@ class Training:
         self.steps = 0
         """Steps that ended."""
         self.backwards = 0
+        self._is_in_step = False
         self.losses: list[torch.Tensor | None] = []
         self.optimizers = Optimizers()
 
@@ -60,8 +62,14 @@ class Training:
         self._lock = threading.RLock()
         self._leader = None
         self.steps = self.backwards = 0
+        self._is_in_step = False
         self.losses = []
         self.optimizers = Optimizers()
+
+    @property
+    def in_step(self) -> int:
+        """The step that is being made, 1 for the first; between two steps the one before."""
+        return self.steps + self._is_in_step
 
     def read_losses(self) -> list[float | None]:
         """The loss of every backward; None for one that is not a number."""
@@ -102,6 +110,7 @@ class Training:
         self._on_backward()
         root = tensors if isinstance(tensors, torch.Tensor) else next(iter(tensors))
         self.backwards += 1
+        self._is_in_step = True
         self._records.add(
             "backward", ("backward", self.backwards, root.device.type), {}, device=root.device.type, step=self.steps
         )
@@ -117,11 +126,13 @@ class Training:
                 self.optimizers.before_step(optimizer)
             except Exception as error:
                 self._on_failure(error)
+            self._on_update()
             if optimizer is self._leader:
                 self._end_step()
 
     def _end_step(self) -> None:
         self.steps += 1
+        self._is_in_step = False
         self._records.write("step", number=self.steps, seconds=round(time.monotonic() - self._started, 3))
         self._records.flush()
 

@@ -5,24 +5,38 @@ from __future__ import annotations
 import os
 import sys
 import sysconfig
-from types import CodeType
+from types import CodeType, FrameType
+from typing import NamedTuple
+
+
+class Line(NamedTuple):
+    """A line of the user's code."""
+
+    path: str
+    row: int
+    function: str
 
 
 class Ownership:
-    """Tells files of the project from libraries: what lies at or below the script's folder, less what is installed."""
+    """Tells files of the project from libraries: what lies at or below the script's folder, less what is installed.
 
-    def __init__(self, script: str) -> None:
+    With ``anywhere`` all that is not installed is the user's own.
+    """
+
+    def __init__(self, script: str, anywhere: bool = False) -> None:
         self._script = script
         self._main = os.path.realpath(script)
         folder = os.path.dirname(self._main)
         work = os.path.realpath(os.getcwd())
         # A script of a project is often started from the top of it: `python scripts/train.py`.
         self.root = work if _is_below(folder, work) and work != os.path.sep else folder
+        if anywhere:
+            self.root = os.path.sep
         paths = sysconfig.get_paths()
         installed = {paths["stdlib"], paths["platstdlib"], paths["purelib"], paths["platlib"], sys.prefix}
         self._foreign = {os.path.realpath(path) for path in installed}
         self._foreign.discard(self.root)
-        self._foreign.add(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+        self._foreign.add(os.path.dirname(os.path.realpath(__file__)))
         self._known: dict[str, str] = {}
 
     def path_of(self, code: CodeType) -> str:
@@ -35,6 +49,19 @@ class Ownership:
         if path is None:
             path = self._known[name] = self._find(name)
         return path
+
+    def nearest(self, frame: FrameType | None) -> Line | None:
+        """The innermost line of the user's code at or above a frame."""
+        found = self.nearest_frame(frame)
+        if found is None:
+            return None
+        return Line(self.path_of(found.f_code), found.f_lineno, found.f_code.co_qualname)
+
+    def nearest_frame(self, frame: FrameType | None) -> FrameType | None:
+        """The innermost frame of the user's code at or above a frame."""
+        while frame is not None and not self.path_of(frame.f_code):
+            frame = frame.f_back
+        return frame
 
     def _find(self, name: str) -> str:
         if name == self._script:

@@ -1,0 +1,99 @@
+"""Batches of a shuffled data set, in an order that a resumed training continues."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sized
+from typing import Any
+
+import torch
+
+from tpulint_runtime.positions import EpochPosition
+
+
+class EpochBatchSampler(EpochPosition):
+    """Batches of indices for ``DataLoader(batch_sampler=...)``. The order depends on the seed and the epoch alone, so a
+    position in it is two numbers.
+
+    data
+        The data set, or its number of samples.
+    batch_size
+        Samples of a batch of one process.
+    shuffle, seed
+        Whether samples come in a random order, another one each epoch: call :meth:`set_epoch`.
+    num_replicas, rank
+        Processes that train together, and which of them this is. All get the same number of batches, of equal sizes.
+    drop_last
+        Whether samples that do not fill a batch of all processes are left out. If not, the last batch is short; where
+        it cannot be divided evenly, samples from the start of the epoch come again.
+
+    Raises ValueError for arguments that cannot be, and with ``drop_last`` for fewer samples than one batch needs.
+    """
+
+    def __init__(
+        self,
+        data: Sized | int,
+        batch_size: int,
+        *,
+        shuffle: bool = True,
+        seed: int = 0,
+        num_replicas: int = 1,
+        rank: int = 0,
+        drop_last: bool = True,
+    ) -> None:
+        self.samples = data if isinstance(data, int) else len(data)
+        if batch_size < 1:
+            raise ValueError(f"batch_size is {batch_size}: give at least 1")
+        if not 0 <= rank < num_replicas:
+            raise ValueError(f"rank is {rank} of {num_replicas} processes")
+        self.batch_size = batch_size
+        self.shuffle = shuffle
+        self.seed = seed
+        self.num_replicas = num_replicas
+        self.rank = rank
+        self.drop_last = drop_last
+        self.epoch = 0
+        """The epoch that the next iteration is of."""
+        self.generator = torch.Generator().manual_seed(seed)
+        """For ``DataLoader(generator=...)``. Without one of its own, a loader draws from torch's random numbers when it
+        is iterated, so once more in a training that was resumed amid an epoch: all numbers after that would differ."""
+        self._start = 0
+        self._handed = 0
+        if len(self) < 1:
+            raise ValueError(f"{self.samples} samples are no batch of {batch_size} for {num_replicas} processes")
+
+    def __len__(self) -> int:
+        """Batches of a whole epoch, of this process; the same for each."""
+        width = self.batch_size * self.num_replicas
+        return self.samples // width if self.drop_last else -(-self.samples // width)
+
+    def __iter__(self) -> Iterator[list[int]]:
+        """The batches of the epoch, from the loaded position on."""
+        order = self._order()
+        start, self._start = self._start, 0
+        self._handed = start
+        width = self.batch_size * self.num_replicas
+        for number in range(start, len(self)):
+            together = order[number * width : (number + 1) * width]
+            missing = -len(together) % self.num_replicas
+            if missing:
+                together = torch.cat([together, order.repeat(-(-missing // len(order)))[:missing]])
+            self._handed += 1
+            yield together[self.rank :: self.num_replicas].tolist()
+
+    def _identity(self) -> dict[str, Any]:
+        """What the order depends on."""
+        return {
+            "samples": self.samples,
+            "batch_size": self.batch_size,
+            "shuffle": self.shuffle,
+            "seed": self.seed,
+            "num_replicas": self.num_replicas,
+            "drop_last": self.drop_last,
+        }
+
+    def _order(self) -> torch.Tensor:
+        if not self.shuffle:
+            return torch.arange(self.samples)
+        # Two numbers in one seed: neighbouring seeds do not repeat each other's epochs.
+        generator = torch.Generator().manual_seed(self.seed * 1_000_003 + self.epoch)
+        return torch.randperm(self.samples, generator=generator)

@@ -1,0 +1,48 @@
+"""What a training loop tells those who want to know."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tpulint_runtime.loop.history import Record
+    from tpulint_runtime.loop.loop import Loop
+
+
+class Callback:
+    """The hooks of a loop, which do nothing here. A callback need not be one of these, nor have all of them.
+
+    They run on the host, in the order the callbacks were given in. ``on_step_begin`` and ``on_step_end`` are behind the
+    boundary of the step before and of the step itself: what they read of the device has been asked for, but they wait
+    for it. A callback with ``state_dict`` and ``load_state_dict`` is saved in checkpoints with the loop.
+    """
+
+    def on_train_begin(self, loop: Loop) -> None:
+        """Before the first step, with the state in place, also that of a checkpoint. The one hook that is given the
+        loop: keep it, to look at its attributes or to :meth:`~Loop.stop` it."""
+
+    def on_epoch_begin(self) -> None:
+        """Before the first batch of an epoch."""
+
+    def on_step_begin(self, batch: Any) -> None:
+        """Before a step, with its batch on the device; with gradient accumulation, the list of its batches."""
+
+    def on_step_end(self) -> None:
+        """After the boundary of a step. Values of the step are on the device, and not yet read."""
+
+    def on_log(self, record: Record) -> None:
+        """When values were read, every ``log_every`` steps and at the end."""
+
+    def on_evaluation_end(self, record: Record) -> None:
+        """When an evaluation is done."""
+
+    def on_epoch_end(self) -> None:
+        """After the last step of an epoch, and the evaluation that follows it."""
+
+    def on_train_end(self) -> None:
+        """When training is over, also when an exception ends it."""
+
+    def expected(self) -> AbstractContextManager[Any]:
+        """Entered around what waits for the device on purpose: reading values to log, evaluations, checkpoints."""
+        return nullcontext()

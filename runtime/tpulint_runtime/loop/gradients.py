@@ -1,0 +1,68 @@
+"""Gradients of several batches, added up so that the update is that of all of them together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import torch
+
+from tpulint_runtime.backend import Backend
+
+
+class Gradients:
+    """Sums of gradients beside the parameters, and what to divide them by.
+
+    Each batch has its ``.grad`` to itself. Added up in ``.grad``, the first batch of an update, the others and the last
+    one would be three graphs, and those of ragged batches as many as there are combinations of shapes. Added up here,
+    batches need one graph for each shape, and the update one.
+
+    Half precision is added up in float32. A parameter that no batch gave a gradient has none in the update.
+    """
+
+    def __init__(self, parameters: Iterable[torch.nn.Parameter], backend: Backend) -> None:
+        self._backend = backend
+        self._sums: dict[torch.nn.Parameter, torch.Tensor] = {}
+        self._given: dict[torch.nn.Parameter, None] = {}
+        """Those that got a gradient since the last update, in order."""
+        for parameter in parameters:
+            if parameter.requires_grad:
+                self._start(parameter)
+        # Sent from the host, not made on the device, where they would be constants of the first graph.
+        self.one, self._count = backend.send([torch.ones(1, dtype=torch.int64), torch.zeros(1, dtype=torch.int64)])
+        """What a loss that is a mean counts."""
+
+    def add(self, count: torch.Tensor) -> None:
+        """Takes the gradients of a sum over ``count``."""
+        for parameter, total in self._sums.items():
+            if parameter.grad is not None:
+                total.add_(parameter.grad)
+                parameter.grad = None
+                self._given[parameter] = None
+        self._count = self._count + count
+
+    def discard(self) -> None:
+        """Begins anew, without what was added up."""
+        for total in self._sums.values():
+            total.zero_()
+        self._given = {}
+        self._count = torch.zeros_like(self._count)
+
+    def put_back(self) -> None:
+        """Gives the parameters the gradient of the mean over all that was added up, in all processes, and begins anew.
+
+        The processes have to agree on which parameters are trained."""
+        processes = self._backend.place().processes
+        if processes > 1:
+            self._given = dict.fromkeys(self._sums)
+            self._backend.add_up([self._count, *self._sums.values()])
+        count = self._count.clamp(min=1).squeeze(0)
+        for parameter in self._given:
+            total = self._sums[parameter]
+            parameter.grad = (total / count).to(parameter.dtype)
+            total.zero_()
+        self._given = {}
+        self._count = torch.zeros_like(self._count)
+
+    def _start(self, parameter: torch.nn.Parameter) -> None:
+        dtype = parameter.dtype if parameter.dtype in (torch.float32, torch.float64) else torch.float32
+        (self._sums[parameter],) = self._backend.send([torch.zeros(parameter.shape, dtype=dtype)])

@@ -1,0 +1,415 @@
+"""The training loop: each distinct shape is compiled once, and nothing is read but what is logged."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import torch
+
+from tpulint_runtime.backend import Backend, current
+from tpulint_runtime.loop.device_batches import device_batches
+from tpulint_runtime.loop.evaluation import Evaluation, TalliesOf, evaluate
+from tpulint_runtime.loop.gradients import Gradients
+from tpulint_runtime.loop.history import History, Loggable, Record, Values
+from tpulint_runtime.loop.optimizer_state import make_state
+from tpulint_runtime.loop.position import begin_epoch, usable_sampler
+from tpulint_runtime.loop.precision import autocast
+from tpulint_runtime.loop.varying import varying
+from tpulint_runtime.masked import Tally
+
+if TYPE_CHECKING:
+    from tpulint_runtime.checkpoint import Checkpoints
+
+Loss: TypeAlias = torch.Tensor | Tally
+"""A mean without dimensions; or a sum with its count, which is weighted right when batches are not equal."""
+LossOf: TypeAlias = Callable[[Any, Any], Loss | tuple[Loss, Mapping[str, Loggable]]]
+
+
+class Loop:
+    """Trains a model.
+
+    .. code-block:: python
+
+        def loss_of(model, batch):
+            (ids, mask), rows = batch
+            return tally_cross_entropy(model(ids[:, :-1]), ids[:, 1:], mask[:, 1:])
+
+        loop = Loop(model, optimizer, loss_of, scheduler=scheduler, bf16=True, clip_norm=1.0)
+        history = loop.train(loader, epochs=3)
+
+    model, optimizer
+        The model on its device, which decides where everything runs, and the optimizer made of it there.
+    loss_of
+        ``loss_of(model, batch)`` gives the loss of a batch on the device: a mean, a tensor without dimensions, or a
+        :class:`Tally`. Or a pair of the loss and further values to log: tensors of one number or tallies, by name. It
+        reads nothing.
+    scheduler
+        Anything whose ``step()`` is to be called after each update.
+    bf16
+        Whether the forward pass runs under autocast to bfloat16, on XLA and CUDA. On the CPU nothing is cast.
+    accumulate
+        Batches of an update, at least 1. At the end of an epoch there may be fewer. The update is that of the mean over
+        all of them: of tallies, over all that they count; of plain losses, each batch weighs the same.
+    clip_norm
+        The largest norm of all gradients together; larger ones are scaled down. The norm is logged as ``grad_norm``.
+    log_every
+        Updates between two times that values are read, at least 1. Reading waits for the device.
+    callbacks
+        See :class:`Callback`.
+    ahead
+        Batches that a thread sends to the device beforehand; 0 for none, which keeps random numbers that the data set
+        draws in this process in the order of the steps. On the CPU there is no thread.
+    backend
+        By default that of the model.
+
+    Raises ValueError for numbers that cannot be, and for an optimizer whose parameters are not on the model's device.
+
+    With several processes each trains on batches of its own, and gradients are averaged over all of them; start with
+    the same weights everywhere, and the same number of batches. Models that average them by themselves, as
+    ``DistributedDataParallel`` does, are left to do so where ``accumulate`` is 1.
+    """
+
+    def __init__(
+        self,
+        model: torch.nn.Module,
+        optimizer: torch.optim.Optimizer,
+        loss_of: LossOf,
+        *,
+        scheduler: Any = None,
+        bf16: bool = False,
+        accumulate: int = 1,
+        clip_norm: float | None = None,
+        log_every: int = 50,
+        callbacks: Iterable[Any] = (),
+        ahead: int = 2,
+        backend: Backend | None = None,
+    ) -> None:
+        for name, number, least in (("accumulate", accumulate, 1), ("log_every", log_every, 1), ("ahead", ahead, 0)):
+            if number < least:
+                raise ValueError(f"{name} is {number}: give at least {least}")
+        if clip_norm is not None and clip_norm <= 0:
+            raise ValueError(f"clip_norm is {clip_norm}: give more than 0, or None")
+        self.model = model
+        self.optimizer = optimizer
+        self.loss_of = loss_of
+        self.scheduler = scheduler
+        self.bf16 = bf16
+        self.accumulate = accumulate
+        self.clip_norm = clip_norm
+        self.log_every = log_every
+        self.callbacks = [*callbacks]
+        self.ahead = ahead
+        self.backend = backend or current(model)
+        self.steps = 0
+        """Updates that were done."""
+        self.epoch = 0
+        """The epoch under way, from 0; after training, the number of epochs that were done."""
+        self.batches = 0
+        """Batches of this epoch that were trained."""
+        self.planned_steps: int | None = None
+        """Updates that :meth:`train` was asked for in all, where that is known."""
+        self.is_stopping = False
+        self.history = History()
+        self._values = Values()
+        self._gradients: Gradients | None = None
+        self._is_prepared = False
+        self._is_torn = False
+        """Whether an update was broken off."""
+        self._logged_at = 0.0
+        self._last = (float(optimizer.param_groups[0]["lr"]), 0)
+        """Learning rate and epoch of the last step."""
+        _check_devices(model, optimizer)
+        _check_kernels(optimizer, self.backend)
+
+    # ---------------------------------------------------------------- a step
+
+    def step(self, batches: Sequence[Any]) -> None:
+        """One update, from these batches on the device: one, or up to ``accumulate``. Reads nothing.
+
+        This is what one would write by hand. An exception, an interrupt included, leaves nothing of an update that was
+        not done."""
+        self.prepare()
+        before = self._values.sizes()
+        try:
+            self._update(batches)
+        except BaseException:
+            self._values.cut(before)
+            self._is_torn = True
+            raise
+        self.steps += 1
+        self.batches += len(batches)
+
+    def _update(self, batches: Sequence[Any]) -> None:
+        for batch in batches:
+            with autocast(self.bf16, self.backend):
+                loss, others = _parts(self.loss_of(self.model, batch))
+            for name, value in {"loss": loss, **others}.items():
+                self._values.keep(name, value)
+            total: Any  # of which backward has types with some versions of torch, and none with others
+            if self._gradients is None:
+                total = loss.mean() if isinstance(loss, Tally) else loss
+                total.backward()
+            else:
+                total, count = (loss.total, loss.count) if isinstance(loss, Tally) else (loss, self._gradients.one)
+                total.backward()
+                self._gradients.add(count)
+                if self.accumulate > 1:
+                    self.backend.sync()  # each batch is a graph of its own, and so is the update
+        if self._gradients is not None:
+            self._gradients.put_back()
+        if self.clip_norm is not None:
+            self._values.keep("grad_norm", _clip(self.optimizer, self.clip_norm))
+        with varying(self.optimizer, self.backend):
+            self.optimizer.step()
+        self.optimizer.zero_grad()  # before the boundary, which would have to keep the gradients
+        self._last = (float(self.optimizer.param_groups[0]["lr"]), self.epoch)
+        if self.scheduler is not None:
+            self.scheduler.step()
+        self.backend.sync()
+
+    def prepare(self) -> None:
+        """Makes the state of the optimizer, so that the first step is the graph of all steps, and runs what is pending.
+        :meth:`step` and :meth:`train` call it; what it has done it does not do again."""
+        if self._is_torn:
+            self._is_torn = False
+            self.optimizer.zero_grad()
+            if self._gradients is not None:
+                self._gradients.discard()
+            self.backend.sync()
+        if self._is_prepared:
+            return
+        self._is_prepared = True
+        self.optimizer.zero_grad()
+        make_state(self.optimizer, self.backend)
+        averages = isinstance(self.model, torch.nn.parallel.DistributedDataParallel)
+        if self.accumulate > 1 or (self.backend.place().processes > 1 and not averages):
+            self._gradients = Gradients(_parameters(self.optimizer), self.backend)
+        self.backend.sync()
+
+    # ---------------------------------------------------------------- the loop
+
+    def train(
+        self,
+        loader: Iterable[Any],
+        *,
+        epochs: int | None = None,
+        steps: int | None = None,
+        evaluation: Evaluation | None = None,
+        checkpoints: Checkpoints | None = None,
+    ) -> History:
+        """Trains until ``epochs`` epochs or ``steps`` updates are done, counted from the very beginning, or a callback
+        stops the loop; calling it again goes on. Returns the history.
+
+        loader
+            Batches of an epoch each time it is iterated, of few shapes, on the host. Its batch sampler, or its sampler,
+            is told the epoch where it has ``set_epoch``.
+        evaluation
+            What to evaluate, and how often.
+        checkpoints
+            Resumed from at the beginning, and saved to: model, optimizer, scheduler, sampler, the loop itself with its
+            history, and callbacks that have a state. The loader's batch sampler has to know its position, as
+            :class:`EpochBatchSampler` and :class:`BucketBatchSampler` do.
+
+        Raises ValueError without ``epochs`` and ``steps``, and for a loader that cannot be continued amid an epoch
+        where ``checkpoints`` are given.
+        """
+        if epochs is None and steps is None:
+            raise ValueError("how long to train is not said: give epochs or steps")
+        self._begin(loader, epochs, steps, checkpoints)
+        try:
+            self._tell("on_train_begin", self)
+            while not self._is_done(epochs, steps):
+                self.batches = begin_epoch(loader, self.epoch, self.batches)
+                self._tell("on_epoch_begin")
+                for batches in _groups(device_batches(loader, self.backend, self.ahead), self.accumulate):
+                    self._tell("on_step_begin", batches if self.accumulate > 1 else batches[0])
+                    self.step(batches)
+                    self._tell("on_step_end")
+                    if self.steps % self.log_every == 0:
+                        self.log()
+                    if evaluation is not None and evaluation.every and self.steps % evaluation.every == 0:
+                        self.evaluate(evaluation.loader, evaluation.tallies_of)
+                    if checkpoints is not None and checkpoints.is_due(self.steps - 1):
+                        with self._expected():
+                            checkpoints.save(self.steps - 1, done=self.batches)
+                    if self._is_done(None, steps):
+                        break
+                else:
+                    if not self.batches:
+                        raise ValueError("the loader has no batch (an iterator is at its end after one epoch)")
+                    if evaluation is not None and not evaluation.every:
+                        self.evaluate(evaluation.loader, evaluation.tallies_of)
+                    self._tell("on_epoch_end")
+                    self.epoch, self.batches = self.epoch + 1, 0
+            self.log()
+        except BaseException:
+            self._end(is_failing=True)
+            raise
+        self._end(is_failing=False)
+        return self.history
+
+    def evaluate(self, loader: Iterable[Any], tallies_of: TalliesOf) -> dict[str, float]:
+        """The means over a data set, in the precision of the training: see :func:`evaluate`. They are kept in the
+        history, and callbacks are told."""
+        began = time.monotonic()
+        with self._expected():
+            means = evaluate(self.model, loader, tallies_of, bf16=self.bf16, ahead=self.ahead, backend=self.backend)
+        record = Record(self.steps, self.epoch, means, time.monotonic() - began)
+        self.history.evaluations.append(record)
+        self._tell("on_evaluation_end", record)
+        return means
+
+    def log(self) -> None:
+        """Reads what the steps since the last time have left to log. :meth:`train` calls it when it is time."""
+        with self._expected():
+            values = self._values.read(self.backend)
+        if not values:
+            return
+        now = time.monotonic()
+        rate, epoch = self._last
+        record = Record(self.steps, epoch, {**values, "lr": rate}, now - self._logged_at)
+        self._logged_at = now
+        self.history.records.append(record)
+        self._tell("on_log", record)
+
+    def stop(self) -> None:
+        """Ends the training after the step under way. For callbacks; in all processes, or they wait for each other."""
+        self.is_stopping = True
+
+    # ---------------------------------------------------------------- state
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where the training stands, for a checkpoint: counters, history, values not read yet, states of callbacks."""
+        return {
+            "steps": self.steps,
+            "epoch": self.epoch,
+            "batches": self.batches,
+            "is_stopping": self.is_stopping,
+            "last": [*self._last],
+            "history": self.history.state_dict(),
+            "values": self._values.state_dict(),
+            "callbacks": [callback.state_dict() for callback in self._with_state()],
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Goes on where ``state`` was taken. Raises ValueError for other callbacks than it has states of."""
+        callbacks = self._with_state()
+        if len(callbacks) != len(state["callbacks"]):
+            raise ValueError(f"{len(state['callbacks'])} callbacks with a state were saved, these are {len(callbacks)}")
+        self.steps, self.epoch, self.batches = int(state["steps"]), int(state["epoch"]), int(state["batches"])
+        self.is_stopping = bool(state["is_stopping"])
+        rate, epoch = state["last"]
+        self._last = float(rate), int(epoch)
+        self.history.load_state_dict(state["history"])
+        self._values.load_state_dict(state["values"])
+        for callback, saved in zip(callbacks, state["callbacks"], strict=True):
+            callback.load_state_dict(saved)
+
+    def _with_state(self) -> list[Any]:
+        return [callback for callback in self.callbacks if hasattr(callback, "load_state_dict")]
+
+    # ---------------------------------------------------------------- within
+
+    def _begin(
+        self, loader: Iterable[Any], epochs: int | None, steps: int | None, checkpoints: Checkpoints | None
+    ) -> None:
+        self.is_stopping = False
+        self.prepare()
+        if checkpoints is not None:
+            parts = {"model": self.model, "optimizer": self.optimizer, "scheduler": self.scheduler}
+            checkpoints.resume(**parts, sampler=usable_sampler(loader), loop=self)
+        length = getattr(loader, "__len__", lambda: None)()
+        wanted = [] if steps is None else [steps]
+        if length is not None and epochs is not None:
+            wanted.append(epochs * -(-length // self.accumulate))
+        self.planned_steps = min(wanted, default=None)
+        self._logged_at = time.monotonic()
+
+    def _is_done(self, epochs: int | None, steps: int | None) -> bool:
+        all_epochs = epochs is not None and self.epoch >= epochs
+        return self.is_stopping or all_epochs or (steps is not None and self.steps >= steps)
+
+    def _end(self, is_failing: bool) -> None:
+        """Tells all callbacks that the training is over. Their errors do not replace one that is on its way."""
+        failed: list[Exception] = []
+        for callback in self.callbacks:
+            try:
+                getattr(callback, "on_train_end", lambda: None)()
+            except Exception as error:
+                failed.append(error)
+        if failed and not is_failing:
+            raise failed[0]
+        for told in failed:
+            warnings.warn(f"a callback failed at the end of the training: {told!r}", stacklevel=3)
+
+    def _tell(self, hook: str, *args: Any) -> None:
+        for callback in self.callbacks:
+            if (told := getattr(callback, hook, None)) is not None:
+                told(*args)
+
+    @contextmanager
+    def _expected(self) -> Iterator[None]:
+        with ExitStack() as stack:
+            for callback in self.callbacks:
+                if hasattr(callback, "expected"):
+                    stack.enter_context(callback.expected())
+            yield
+
+
+def _parts(result: Any) -> tuple[Loss, Mapping[str, Loggable]]:
+    """What ``loss_of`` gave: the loss, and other values."""
+    loss, others = result if isinstance(result, tuple) and not isinstance(result, Tally) else (result, {})
+    if not isinstance(loss, torch.Tensor | Tally):
+        raise TypeError(f"loss_of gave {type(loss).__name__} for the loss: return a tensor, or a Tally")
+    if not isinstance(others, Mapping):
+        raise TypeError(f"loss_of gave {type(others).__name__} beside the loss: return values to log by name")
+    if taken := [name for name in ("loss", "lr", "grad_norm") if name in others]:
+        raise ValueError(f"{taken[0]} is logged anyway: give the value another name")
+    if isinstance(loss, torch.Tensor) and loss.dim():
+        raise ValueError(f"the loss has shape {tuple(loss.shape)}: give its mean, or a Tally")
+    return loss, others
+
+
+def _clip(optimizer: torch.optim.Optimizer, largest: float) -> torch.Tensor:
+    """Scales gradients down to a norm, in all together, and returns what it was. Not ``clip_grad_norm_``: torch_xla
+    replaces that one by a function whose result an all-reduce would not reach."""
+    given = [parameter for parameter in _parameters(optimizer) if parameter.grad is not None]
+    norm = torch.nn.utils.get_total_norm([parameter.grad for parameter in given if parameter.grad is not None])
+    torch.nn.utils.clip_grads_with_norm_(given, largest, norm)
+    return norm
+
+
+def _parameters(optimizer: torch.optim.Optimizer) -> list[torch.nn.Parameter]:
+    return [parameter for group in optimizer.param_groups for parameter in group["params"]]
+
+
+def _groups(batches: Iterable[Any], size: int) -> Iterator[list[Any]]:
+    """Batches, so many at a time; at the end what is left."""
+    group: list[Any] = []
+    for batch in batches:
+        group.append(batch)
+        if len(group) == size:
+            yield group
+            group = []
+    if group:
+        yield group
+
+
+def _check_kernels(optimizer: torch.optim.Optimizer, backend: Backend) -> None:
+    for name in ("fused", "capturable"):
+        if backend.counts_work and any(group.get(name) for group in optimizer.param_groups):
+            raise ValueError(f"{name}=True is for CUDA: leave it out, XLA compiles the whole update into one program")
+
+
+def _check_devices(model: torch.nn.Module, optimizer: torch.optim.Optimizer) -> None:
+    devices = {parameter.device.type for parameter in model.parameters()}
+    strangers = {parameter.device.type for parameter in _parameters(optimizer)} - devices
+    if devices and strangers:
+        raise ValueError(
+            f"the optimizer has parameters on {', '.join(sorted(strangers))}, the model on {', '.join(sorted(devices))}"
+            ": make the optimizer after model.to(device), which on XLA makes new parameters"
+        )

@@ -1,0 +1,50 @@
+"""The fixture ``recompile_guard``, for tests of training steps.
+
+Write ``pytest_plugins = ["tpulint_runtime.pytest_plugin"]`` into ``conftest.py``. It does not load by itself: it
+imports torch, which takes seconds, also in projects whose tests need none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from typing import Any
+
+import pytest
+
+from tpulint_runtime.recompile import RecompileGuard
+
+_NAME = "recompile_guard"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the marker known."""
+    config.addinivalue_line("markers", f"{_NAME}(**settings): arguments of the RecompileGuard of this test")
+
+
+@pytest.fixture
+def recompile_guard(request: pytest.FixtureRequest) -> Iterator[RecompileGuard]:
+    """A guard that is entered: call ``step(batch)`` first in every step. The test fails beyond the budget.
+
+    ``mode="raise"`` and ``lines=True``, unless ``@pytest.mark.recompile_guard(...)`` says otherwise.
+    """
+    marker = request.node.get_closest_marker(_NAME)
+    settings: dict[str, Any] = {"mode": "raise", "lines": True, **(marker.kwargs if marker else {})}
+    guard = RecompileGuard(**settings)
+    guard.on_train_begin()
+    yield guard
+    if guard.is_entered:  # the test was not a function, or it failed
+        guard.__exit__(None, KeyboardInterrupt(), None)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, Any, Any]:
+    """End the last step with the test, which is what fails then, not the fixture."""
+    guard = pyfuncitem.funcargs.get(_NAME)
+    try:
+        result = yield
+        if isinstance(guard, RecompileGuard) and guard.is_entered:
+            guard.on_train_end()
+    finally:
+        if isinstance(guard, RecompileGuard):
+            pyfuncitem.add_report_section("call", _NAME, str(guard.report()))
+    return result

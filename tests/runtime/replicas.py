@@ -1,0 +1,177 @@
+"""Trains on two devices of XLA's CPU backend, and writes what each of them saw, as JSON.
+
+    python replicas.py FILE
+
+The launcher runs one thread for each of these devices. XLA:CPU does execute collectives between them, but only if both
+run the *same* compiled program: otherwise each waits for ever for a partner in its own. So step boundaries are taken in
+turns: the second finds in the cache what the first has compiled. That is possible only if both traced the same graph;
+if not, the run does not end, which is what would happen on a TPU.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import sys
+import threading
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from tpulint_runtime import (
+    EpochBatchSampler,
+    RunningMean,
+    backend,
+    broadcast_parameters,
+    call_once,
+    launch,
+    print_once,
+    reduce_gradients,
+    sum_over_processes,
+    tally,
+)
+from tpulint_runtime.backend import XlaBackend
+
+DEVICES = 2
+
+os.environ["PJRT_DEVICE"] = "CPU"
+os.environ["CPU_NUM_DEVICES"] = str(DEVICES)
+os.environ["XLA_THREAD_POOL_SIZE"] = "16"  # by default one for each core, and a replica that waits occupies one
+
+SAMPLES, ROWS, TURNS, EPOCHS = 32, 4, 2, 2
+RATE, LIMIT = 0.02, 0.05
+
+turns = threading.Barrier(DEVICES)
+drawing = threading.Lock()
+results: dict[int, dict[str, Any]] = {}
+
+
+def take_turns() -> None:
+    """Lets the boundary of the first replica compile before that of the second looks into the cache. The first may not
+    return before the second runs: it waits where memory is to be freed that its graph still reads. The rest of
+    ``torch_xla.sync`` waits for that, too, and with Python's lock held: it comes when both graphs run."""
+    import torch_xla
+    import torch_xla.runtime
+
+    sync, returned = torch_xla.sync, threading.Event()
+
+    def asked() -> tuple[int, int]:
+        """Graphs in the cache, and how often one was found there."""
+        found = torch_xla.debug.metrics.counter_value("CachedCompile") or 0
+        return torch_xla.runtime.get_num_cached_compilation_graph(), found
+
+    def in_turns(wait: bool = False) -> None:
+        rank, device = backend.place().rank, str(backend.device())
+        torch_xla._XLAC._xla_wait_device_ops(devices=[])
+        returned.clear()
+        turns.wait()
+        before = asked()
+        turns.wait()
+        while rank and asked() == before and not returned.wait(0.002):
+            pass
+        torch_xla._XLAC._xla_step_marker(device, [], wait=False)
+        if rank == 0:
+            returned.set()
+        turns.wait()
+        sync()
+
+    torch_xla.sync = in_turns
+
+
+def samples() -> tuple[torch.Tensor, torch.Tensor]:
+    generator = torch.Generator().manual_seed(5)
+    return torch.randn(SAMPLES, 6, generator=generator), torch.randn(SAMPLES, 2, generator=generator)
+
+
+def made(seed: int) -> torch.nn.Sequential:
+    with drawing:  # the replicas are threads here, and share the random numbers of the host
+        torch.manual_seed(seed)
+        return torch.nn.Sequential(torch.nn.Linear(6, 5), torch.nn.Tanh(), torch.nn.Linear(5, 2))
+
+
+def train(reduce: bool) -> dict[str, Any]:
+    """Two epochs with accumulated gradients, and what came of it in this replica."""
+    place, device = backend.place(), backend.device()
+    model = made(seed=place.rank).to(device)
+    broadcast_parameters(model)
+    start = [parameter.tolist() for parameter in model.parameters()]
+    optimizer = torch.optim.AdamW(model.parameters(), lr=RATE)
+    x, y = samples()
+    sampler = EpochBatchSampler(SAMPLES, ROWS, num_replicas=place.processes, rank=place.rank)
+    mean, graphs, kinds, seen, lines = RunningMean(device), [], [], [], []
+    for epoch in range(EPOCHS):
+        sampler.set_epoch(epoch)
+        for number, rows in enumerate(sampler):
+            seen.append(rows)
+            losses = F.mse_loss(model(x[rows].to(device)), y[rows].to(device), reduction="none").mean(-1)
+            (losses.mean() / TURNS).backward()
+            mean.add(tally(losses))
+            if number % TURNS == TURNS - 1:
+                if reduce:
+                    reduce_gradients(optimizer)
+                torch.nn.utils.clip_grad_norm_(model.parameters(), LIMIT)
+                optimizer.step()
+                optimizer.zero_grad()
+            state = [*model.parameters(), mean.total, losses]
+            graphs.append(XlaBackend().graph_hash(state))
+            kinds.append(collectives(state))
+            backend.sync()
+            call_once(lines.append, {"epoch": epoch, "losses": losses})
+            print_once("loss", losses[0])
+    total, count = sum_over_processes(mean.total), sum_over_processes(mean.count)
+    backend.sync()
+    return {
+        "start": start,
+        "weights": [parameter.tolist() for parameter in model.parameters()],
+        "graphs": graphs,
+        "collectives": kinds,
+        "seen": seen,
+        "lines": [line["losses"].tolist() for line in lines],
+        "total": total.item(),
+        "count": count.item(),
+    }
+
+
+def collectives(tensors: list[torch.Tensor]) -> int:
+    """How many there are in the graph of these tensors."""
+    import torch_xla
+
+    return sum(" all-reduce(" in row for row in torch_xla._XLAC._get_xla_tensors_hlo(tensors).splitlines())
+
+
+def one_process(seen: list[list[list[int]]]) -> dict[str, Any]:
+    """What a single process on the host makes of the samples that all replicas saw together."""
+    model, (x, y) = made(seed=0), samples()
+    start = [parameter.tolist() for parameter in model.parameters()]
+    optimizer = torch.optim.AdamW(model.parameters(), lr=RATE)
+    total = 0.0
+    for number, shares in enumerate(zip(*seen, strict=True)):
+        rows = [row for share in shares for row in share]
+        losses = F.mse_loss(model(x[rows]), y[rows], reduction="none").mean(-1)
+        (losses.mean() / TURNS).backward()
+        total += float(losses.sum())
+        if number % TURNS == TURNS - 1:
+            torch.nn.utils.clip_grad_norm_(model.parameters(), LIMIT)
+            optimizer.step()
+            optimizer.zero_grad()
+    return {"start": start, "weights": [parameter.tolist() for parameter in model.parameters()], "total": total}
+
+
+def replica(index: int, file: str) -> None:
+    place = backend.place()
+    gc.disable()  # what it frees may be read by a graph that runs, and it would wait for that with Python's lock held
+    if place.rank == 0:
+        take_turns()
+    turns.wait()
+    results[place.rank] = {"place": place, "reduced": train(reduce=True), "alone": train(reduce=False)}
+    turns.wait()
+    if place.rank == 0:
+        found = [results[rank] for rank in range(DEVICES)]
+        alone = one_process([of_replica["reduced"]["seen"] for of_replica in found])
+        with open(file, "w", encoding="utf-8") as opened:
+            json.dump({"samples": SAMPLES, "epochs": EPOCHS, "replicas": found, "one_process": alone}, opened)
+
+
+if __name__ == "__main__":
+    launch(replica, (sys.argv[1],))
