@@ -38,7 +38,9 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             continue
         message = f"`{name}` cannot put tensors on an XLA device, nor on a GPU that is not there; load them to the host"
         certainty = Certainty.CERTAIN if certain else Certainty.LIKELY
-        yield ctx.finding(place, message, _loaded_to_host(ctx, call, place), certainty=certainty)
+        given = isinstance(place, ast.Name) and any(b.kind == "parameter" for b in ctx.index.names.bindings(place))
+        severity = Severity.WARNING if given and not ctx.index.is_program else ctx.rule.severity
+        yield ctx.finding(place, message, _loaded_to_host(ctx, call, place), severity=severity, certainty=certainty)
 
 
 def _saves_host_tensors(ctx: FileContext) -> bool:
@@ -65,6 +67,8 @@ def _goes_to_device(ctx: FileContext, place: ast.expr) -> bool | None:
                 return _goes_to_device(ctx, binding.value)
             if binding.kind == "parameter" and place.id == "map_location" and _is_host_by_default(binding):
                 return None
+            if _is_host_for_xla(ctx, binding):
+                return None
     certain = ctx.index.moves.is_device(place)
     if certain is False:
         # what tensors are moved to elsewhere in the file is a device
@@ -77,6 +81,14 @@ def _goes_to_device(ctx: FileContext, place: ast.expr) -> bool | None:
 def _is_host_by_default(parameter: Binding) -> bool:
     """Whether a function loads to the host unless it is told otherwise: ``def load(path, map_location=None)``."""
     return isinstance(parameter.value, ast.Constant) and parameter.value.value in ("cpu", None)
+
+
+def _is_host_for_xla(ctx: FileContext, binding: Binding) -> bool:
+    """``if has_xla: device = "cpu"``"""
+    if not isinstance(binding.value, ast.Constant) or binding.value.value != "cpu":
+        return False
+    around = ctx.index.parent(binding.statement)
+    return isinstance(around, ast.If) and binding.statement in around.body and ctx.index.guards.asks_xla(around.test)
 
 
 def _is_cuda(node: ast.AST) -> bool:

@@ -30,6 +30,8 @@ _DRAWN_ON_DEVICE = (
 
 _SIMPLE = (ast.Constant, ast.Name, ast.Attribute, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop, ast.expr_context)
 
+_OF_DATA = frozenset({"__getitem__", "__getitems__", "__iter__", "__next__", "collate_fn", "collate"})
+"""Functions of data sets and loaders, called for every sample or batch."""
 _RANK_QUESTION = re.compile(r"(get_)?((global|local|process|world|node)_)?(rank|ordinal)")
 """Functions that tell which process this is, whoever wrote them."""
 
@@ -44,7 +46,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         values = [*call.args, *(item.value for item in call.keywords)]
         if not isinstance(statement, ast.Expr) or statement.value is not call or len(values) != 1:
             continue
-        if _seeds_worker(ctx, call):
+        if _seeds_worker(ctx, call) or _is_for_host_only(ctx, call):
             continue
         message = (
             "`torch.manual_seed` does not seed an XLA device: random numbers drawn there, dropout among them, ignore it"
@@ -93,6 +95,37 @@ def _seeds_device(ctx: FileContext) -> bool:
     return any(
         not (ctx.portable and name.startswith("torch.cuda.") and ctx.index.guards.is_for_cuda(node))
         for node, name in ctx.index.references(*_SEEDS_DEVICE)
+    )
+
+
+def _is_for_host_only(ctx: FileContext, call: ast.Call) -> bool:
+    """Whether the seed is for what a data set draws, or for a stretch behind which the generator is put back.
+
+    To seed the device there would make it draw the same numbers again and again.
+    """
+    index = ctx.index
+    function = index.function_of(call)
+    if function is None:
+        return _is_forked(ctx, call)
+    if function.name in _OF_DATA or index.turn_code.turn_of(call) is not None:
+        return True
+    restores = any(
+        index.function_of(other) is function
+        for other in index.calls_to("torch.set_rng_state", "torch.random.set_rng_state")
+    )
+    return restores or _is_forked(ctx, call)
+
+
+def _is_forked(ctx: FileContext, call: ast.Call) -> bool:
+    """``with torch.random.fork_rng():``"""
+    return any(
+        isinstance(ancestor, ast.With)
+        and any(
+            isinstance(item.context_expr, ast.Call)
+            and (ctx.index.qualified_name(item.context_expr.func) or "").endswith(".fork_rng")
+            for item in ancestor.items
+        )
+        for ancestor in ctx.index.tree.ancestors(call)
     )
 
 

@@ -8,51 +8,57 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding
 from tpulint.semantic.loaders import Loader
+from tpulint_rules.data._partial_batches import is_given, may_be_partial
+
+_BATCH_SAMPLERS = ("torch.utils.data.BatchSampler", "torch.utils.data.sampler.BatchSampler")
+_MESSAGE = (
+    "the last batch of each epoch may be smaller, and the training step is compiled again for its shape; "
+    "`drop_last=True` leaves up to `batch_size - 1` samples out of each epoch"
+)
+_LEFT_OUT = "Up to `batch_size - 1` samples take no part in each epoch."
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
+    told: set[ast.AST] = set()
     for loader in ctx.index.loaders.all:
-        if not loader.feeds or loader.feeds_evaluation or not _may_be_partial(ctx, loader):
+        if not loader.feeds or loader.feeds_evaluation:
             continue
-        message = (
-            "the last batch of each epoch may be smaller, and the training step is compiled again for its shape; "
-            "`drop_last=True` leaves up to `batch_size - 1` samples out of each epoch"
-        )
+        yield from _of_batch_samplers(ctx, loader, told)
+        if not may_be_partial(ctx.index, loader):
+            continue
         if not _is_shuffled(loader):
             advice = (
                 "Without shuffling the same samples would always be left out: "
                 "pad the last batch, or choose a batch size that divides the data"
             )
-            yield ctx.finding(loader.call, message, help=advice)
+            yield ctx.finding(loader.call, _MESSAGE, help=advice)
             continue
-        fix = ctx.fix(
-            "Leave out the partial batch",
-            Applicability.UNSAFE,
-            "Up to `batch_size - 1` samples take no part in each epoch.",
-        )
+        fix = ctx.fix("Leave out the partial batch", Applicability.UNSAFE, _LEFT_OUT)
         fix.set_argument(loader.call, "drop_last", "True")
-        yield ctx.finding(loader.call, message, fix)
+        yield ctx.finding(loader.call, _MESSAGE, fix)
 
 
-def _may_be_partial(ctx: FileContext, loader: Loader) -> bool:
-    arguments = loader.arguments
-    if arguments is None or not arguments.get("batch_size") or _is_given(arguments.get("batch_sampler")):
-        return False
-    if any(not (isinstance(value, ast.Constant) and value.value is False) for value in arguments.get("drop_last", ())):
-        return False
-    sizes = arguments["batch_size"]
-    if all(isinstance(size, ast.Constant) and size.value in (None, 1) for size in sizes):
-        return False
-    return not ctx.index.loaders.divides(loader)
+def _of_batch_samplers(ctx: FileContext, loader: Loader, told: set[ast.AST]) -> Iterator[Finding]:
+    """``BatchSampler(sampler, size, drop_last=False)``, which decides in place of the loader."""
+    for value in (loader.arguments or {}).get("batch_sampler", ()):
+        for creation in ctx.index.moves.creations.of(value):
+            call = creation.node
+            if not isinstance(call, ast.Call) or call in told or creation.path:
+                continue
+            if ctx.index.qualified_name(call.func) not in _BATCH_SAMPLERS:
+                continue
+            given = [*call.args[2:3], *(keyword.value for keyword in call.keywords if keyword.arg == "drop_last")]
+            if len(given) != 1 or not (isinstance(given[0], ast.Constant) and given[0].value is False):
+                continue
+            told.add(call)
+            fix = ctx.fix("Leave out the partial batch", Applicability.UNSAFE, _LEFT_OUT)
+            fix.replace(given[0], "True")
+            yield ctx.finding(call, _MESSAGE, fix)
 
 
 def _is_shuffled(loader: Loader) -> bool:
     arguments = loader.arguments or {}
     shuffle = arguments.get("shuffle", [])
-    return _is_given(arguments.get("sampler")) or any(
+    return is_given(arguments.get("sampler")) or any(
         not isinstance(v, ast.Constant) or v.value is True for v in shuffle
     )
-
-
-def _is_given(values: list[ast.expr] | None) -> bool:
-    return any(not (isinstance(value, ast.Constant) and value.value is None) for value in values or ())

@@ -31,6 +31,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         and _takes_device(call)
         and not devices.is_for_cuda(call)
         and not devices.is_map_location(call)
+        and not _has_other_branch(ctx, call)
     ]
     several = len({number for call, _ in calls if (number := _number(call)) is not None}) > 1
     for call, receiver in calls:
@@ -38,12 +39,16 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         certain = value.kind in _KNOWN and value.certain
         fix = None if several else _move_to_xla(ctx, call)
         message = f"`{_short(ctx, receiver)}.cuda()` fails on a TPU machine, where no CUDA device exists"
+        severity = Severity.WARNING if ctx.index.callers.decide(call) else None
+        if _is_loss_without_tensors(ctx, receiver):
+            message = f"`{_short(ctx, receiver)}.cuda()` moves nothing: a loss without weights has no tensors"
+            severity = Severity.INFO
         help = "Parts on different GPUs must share the one XLA device of a process" if several else ""
         yield ctx.finding(
             call,
             message,
             fix,
-            severity=Severity.WARNING if ctx.index.callers.decide(call) else None,
+            severity=severity,
             certainty=Certainty.CERTAIN if certain else Certainty.LIKELY,
             help=help,
         )
@@ -65,6 +70,39 @@ def _moves(ctx: FileContext, receiver: ast.expr) -> bool:
             return False
         owner = index.definitions.class_called(receiver)
     return owner is None or index.definitions.method(owner, "cuda") is None
+
+
+def _is_loss_without_tensors(ctx: FileContext, receiver: ast.expr) -> bool:
+    """``nn.CrossEntropyLoss()``, whose move does nothing even where there is no GPU."""
+    made = [creation.node for creation in ctx.index.moves.creations.of(receiver) if not creation.path]
+    return bool(made) and all(isinstance(node, ast.Call) and _makes_plain_loss(ctx, node) for node in made)
+
+
+def _makes_plain_loss(ctx: FileContext, call: ast.Call) -> bool:
+    name = ctx.index.qualified_name(call.func) or ""
+    weighted = call.args or any(keyword.arg in ("weight", "pos_weight", None) for keyword in call.keywords)
+    return name.startswith("torch.nn.") and name.endswith("Loss") and not weighted
+
+
+def _has_other_branch(ctx: FileContext, call: ast.Call) -> bool:
+    """Whether ``device.type == "cuda"`` keeps the move for CUDA, with another branch for all other devices."""
+    child: ast.AST = call
+    for ancestor in ctx.index.tree.ancestors(call):
+        if isinstance(ancestor, ast.If) and child in ancestor.body and ancestor.orelse:
+            test = ancestor.test
+            parts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
+            if any(map(_asks_type, parts)):
+                return True
+        child = ancestor
+    return False
+
+
+def _asks_type(test: ast.expr) -> bool:
+    if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], ast.Eq):
+        return False
+    other = test.comparators[0]
+    is_type = isinstance(test.left, ast.Attribute) and test.left.attr == "type"
+    return is_type and isinstance(other, ast.Constant) and other.value == "cuda"
 
 
 def _takes_device(call: ast.Call) -> bool:

@@ -16,7 +16,11 @@ _DEFAULT = "Only tensors made without `device=` follow the default device; a Dat
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
-    uses = [use for use in ctx.index.tensor_types.uses if not ctx.index.devices.is_for_cuda(use.node)]
+    uses = [
+        use
+        for use in ctx.index.tensor_types.uses
+        if not ctx.index.devices.is_for_cuda(use.node) and not _is_looked_up(ctx, use)
+    ]
     if not uses:
         return
     fix = _change_types(ctx, uses)
@@ -25,6 +29,12 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         message = f"`torch.cuda.{use.name}` makes tensors on a GPU, which a TPU machine lacks"
         severity = Severity.WARNING if ctx.index.callers.decide(use.node) else None
         yield ctx.finding(use.node, message, fix, severity=severity, help=help)
+
+
+def _is_looked_up(ctx: FileContext, use: TypeUse) -> bool:
+    """``torch.cuda.HalfTensor in buckets`` asks for a class and makes no tensor."""
+    parent = ctx.index.parent(use.node)
+    return isinstance(parent, ast.Compare) and parent.left is use.node and isinstance(parent.ops[0], ast.In | ast.NotIn)
 
 
 def _change_types(ctx: FileContext, uses: list[TypeUse]) -> Fix | None:

@@ -21,7 +21,7 @@ _FOR_GPUS = r"torch\.cuda|\.cuda\(|[\"']cuda|device_ids"
 def check(ctx: FileContext) -> Iterator[Finding]:
     index, groups = ctx.index, ctx.index.process_groups
     for join in groups.joins:
-        if join.is_portable:
+        if join.is_portable or index.devices.is_for_cuda(join.call):
             continue
         if join.backend is None:
             closed = not join.hides_arguments and "store" not in join.given

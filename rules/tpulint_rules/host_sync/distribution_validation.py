@@ -7,14 +7,17 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding
-from tpulint.semantic import Pace
+from tpulint.semantic import Kind, Pace
+from tpulint.semantic.turn_code import STEP
 
 _PREFIX = "torch.distributions"
 _NOT_DISTRIBUTIONS = ("kl", "transforms", "constraints", "utils", "constraint_registry")
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
-    if not ctx.index.moves.has_device or ctx.index.mentions(r"set_default_validate_args"):
+    index = ctx.index
+    known = index.moves.has_device or (index.outside and index.kinds.mentions_device)
+    if not known or index.mentions(r"set_default_validate_args"):
         return
     for node, name in ctx.index.references(_PREFIX):
         parts = name.removeprefix(_PREFIX + ".").split(".")
@@ -23,6 +26,9 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         call = ctx.index.parent(node)
         if not isinstance(call, ast.Call) or call.func is not node or not _per_step(ctx, call):
             continue
+        given = [*call.args, *(item.value for item in call.keywords)]
+        if given and all(ctx.index.kind(item) is Kind.HOST for item in given):
+            continue  # numbers of Python are checked on the host
         if any(item.arg in ("validate_args", None) for item in call.keywords) or any(
             isinstance(item, ast.Starred) for item in call.args
         ):
@@ -33,7 +39,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
 
 
 def _per_step(ctx: FileContext, call: ast.Call) -> bool:
-    if ctx.index.pace_of(call) is Pace.STEP:
+    if ctx.index.pace_of(call) is Pace.STEP or ctx.index.turn_code.turn_of(call) == STEP:
         return True
     owner, function = ctx.index.tree.class_of(call), ctx.index.function_of(call)
     return (

@@ -3,40 +3,86 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 from tpulint.context import FileContext
 from tpulint.model import Certainty, Finding
+from tpulint.semantic import Kind, Side
+from tpulint.semantic.turn_code import STEP
+from tpulint_rules.host_sync import _host_operations as on_host
 
-_INSTEAD = {
-    "bincount": "`F.one_hot(x, count).sum(0)` counts on the device",
-    "isin": "`(x[..., None] == values).any(-1)` asks on the device",
-    "searchsorted": "`(edges < x[..., None]).sum(-1)` finds the place on the device",
-    "bucketize": "`(edges < x[..., None]).sum(-1)` finds the place on the device",
-    "histc": "sum a comparison with the edges: `(x[:, None] >= edges).sum(0)`",
-    "histogram": "sum a comparison with the edges: `(x[:, None] >= edges).sum(0)`",
-    "one_hot": "give `num_classes`: without it the largest class is read on the host",
-    "multinomial": "draw one sample, or take the `topk` of `logits + gumbel noise`, where no sample may come twice",
+_NAMES = {
+    "torch": on_host.FUNCTIONS,
+    "torch.linalg": on_host.LINEAR_ALGEBRA,
+    "torch.fft": on_host.TRANSFORMS,
+    "torch.nn.functional": on_host.OF_LAYERS,
+    "torch.special": on_host.SPECIAL,
 }
-_METHODS = frozenset({"bincount", "histc", "multinomial"})
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
     index = ctx.index
-    if not index.turn_code.loops:
+    if not index.turn_code.exists:
         return
     for call in index.turn_code.nodes(ast.Call):
-        found = _operation(ctx, call)
+        found = _operation(ctx, call) or _of_distribution(ctx, call)
+        gradient = found is None
+        found = found or _gradient(ctx, call)
         turn = None if found is None else index.turn_code.turn_of(call)
-        if found is None or turn is None or not index.is_device_tensor(found[1]):
+        if found is None or turn is None or index.value(found[1]).side is not Side.DEVICE:
             continue
         operation, tensor = found
+        if gradient and (turn != STEP or not index.regions.records_gradient(call)):
+            continue
         yield ctx.finding(
             call,
-            f"`{operation}` runs on the host in every {turn}: the graph is cut, and its tensor is transferred",
+            f"{'the gradient of ' if gradient else ''}`{operation}` runs on the host in every {turn}: "
+            "the graph is cut, and its tensor is transferred",
             certainty=Certainty.CERTAIN if index.value(tensor).certain else Certainty.LIKELY,
-            help=_INSTEAD[operation],
+            help=on_host.INSTEAD.get(operation.rpartition(".")[2], ""),
         )
+    yield from _wrappers(ctx)
+
+
+def _wrappers(ctx: FileContext) -> Iterator[Finding]:
+    """Layers of a module that a turn runs, whose weight is computed on the host in every forward pass."""
+    index = ctx.index
+    for node, name in index.references("torch.nn.utils"):
+        operation, call = on_host.WRAPPERS.get(name), index.parent(node)
+        owner = index.tree.class_of(node)
+        if operation is None or owner is None or not isinstance(call, ast.Call) or call.func is not node:
+            continue
+        forward = index.definitions.method(owner, "forward")
+        turn = None if forward is None else index.turn_code.turn_of(forward.body[0])
+        if turn is not None and index.kinds.mentions_device:
+            yield ctx.finding(
+                call,
+                f"`{operation}` computes the weight on the host in every {turn}: the graph is cut, and the weight is "
+                "transferred",
+                certainty=Certainty.LIKELY,
+                help=on_host.INSTEAD.get(operation, ""),
+            )
+
+
+def _of_distribution(ctx: FileContext, call: ast.Call) -> tuple[str, ast.expr] | None:
+    """A method of a distribution that has no program for XLA, whichever of its classes the distribution is of."""
+    func = call.func
+    if not isinstance(func, ast.Attribute) or ctx.index.kind(func.value) is not Kind.DISTRIBUTION:
+        return None
+    classes = ctx.index.distributions.classes_of(func.value)
+    if not classes or not all(func.attr in on_host.DISTRIBUTIONS.get(name, ()) for name in classes):
+        return None
+    return f"{sorted(classes)[0]}.{func.attr}", func.value
+
+
+def _gradient(ctx: FileContext, call: ast.Call) -> tuple[str, ast.expr] | None:
+    """An operation whose gradient alone has no program for XLA."""
+    if not call.args or isinstance(call.args[0], ast.Starred):
+        return None
+    name = ctx.index.qualified_name(call.func)
+    if name in on_host.BACKWARD:
+        return name.rpartition(".")[2], call.args[0]
+    return _layer(ctx, call, on_host.BACKWARD_LAYERS) if name is None else None
 
 
 def _operation(ctx: FileContext, call: ast.Call) -> tuple[str, ast.expr] | None:
@@ -44,19 +90,63 @@ def _operation(ctx: FileContext, call: ast.Call) -> tuple[str, ast.expr] | None:
     name = ctx.index.qualified_name(call.func)
     if name is not None:
         head, _, last = name.rpartition(".")
-        if head not in ("torch", "torch.nn.functional") or last not in _INSTEAD or not call.args:
+        if not call.args or isinstance(call.args[0], ast.Starred):
             return None
         tensor, rest = call.args[0], call.args[1:]
-        if last in ("searchsorted", "bucketize") and rest:
-            tensor = rest[0] if last == "searchsorted" else tensor
-    elif isinstance(call.func, ast.Attribute) and call.func.attr in _METHODS:
+        if head == "torch.nn.functional" and last in ("one_hot", "interpolate"):
+            return (last, tensor) if _asks_host(call, last, rest) else None
+        if last in on_host.SCALED and head == "torch":
+            return (last, tensor) if _is_scaled(call, plain=3) else None
+        if last not in _NAMES.get(head, ()):
+            return None
+        if last == "searchsorted" and rest:
+            tensor = rest[0]
+    elif isinstance(call.func, ast.Attribute) and call.func.attr in on_host.METHODS:
         last, tensor, rest = call.func.attr, call.func.value, call.args
+    elif isinstance(call.func, ast.Attribute) and call.func.attr.removesuffix("_") in on_host.SCALED:
+        name = call.func.attr.removesuffix("_")
+        return (name, call.func.value) if _is_scaled(call, plain=2) else None
     else:
-        return None
-    if last == "one_hot":
-        return None if rest or any(k.arg in ("num_classes", None) for k in call.keywords) else (last, tensor)
+        return _layer(ctx, call, on_host.LAYERS)
     if last == "multinomial":
-        counts = [*rest[:1], *(k.value for k in call.keywords if k.arg == "num_samples")]
+        counts = [*rest[:1], *(item.value for item in call.keywords if item.arg == "num_samples")]
         several = any(isinstance(c, ast.Constant) and isinstance(c.value, int) and c.value > 1 for c in counts)
-        return (last, tensor) if several else None
+        again = len(rest) > 1 or any(item.arg == "replacement" for item in call.keywords)
+        return (last, tensor) if several and not again else None
     return last, tensor
+
+
+def _asks_host(call: ast.Call, name: str, rest: list[ast.expr]) -> bool:
+    """Whether the options of a call lead to the host."""
+    if name == "one_hot":
+        return not rest and not any(item.arg in ("num_classes", None) for item in call.keywords)
+    options = {item.arg: item.value.value for item in call.keywords if isinstance(item.value, ast.Constant)}
+    return options.get("mode") in on_host.HOST_MODES or options.get("antialias") is True
+
+
+def _is_scaled(call: ast.Call, plain: int) -> bool:
+    """Whether a sum with a product has factors, other than 1: as keywords, or in front of its tensors as of old."""
+    given = [item.value for item in call.keywords if item.arg in ("alpha", "beta")]
+    if len(call.args) > plain:
+        given.extend(item for item in call.args if isinstance(item, ast.Constant | ast.UnaryOp))
+    numbers = [ast.unparse(item) for item in given if isinstance(item, ast.Constant | ast.UnaryOp)]
+    return any(number not in ("1", "1.0") for number in numbers)
+
+
+def _layer(ctx: FileContext, call: ast.Call, layers: Set[str]) -> tuple[str, ast.expr] | None:
+    """A module of torch whose forward pass is such an operation; one of a list as well."""
+    if not call.args or not isinstance(call.func, ast.Name | ast.Attribute | ast.Subscript):
+        return None
+    made: list[str | None] = []
+    for item in ctx.index.members_of(call.func):
+        made += [
+            ctx.index.qualified_name(creation.node.func) if isinstance(creation.node, ast.Call) else None
+            for creation in ctx.index.moves.creations.of(item)
+            if not creation.path
+        ]
+    names = {name.removeprefix("torch.nn.") for name in made if name is not None and name.startswith("torch.")}
+    if len(names) != 1 or not names <= layers:
+        return None
+    # Where the batch is cannot always be told; what the layer gives is where the layer is.
+    batch = call.args[0]
+    return names.pop(), call if ctx.index.value(batch).side is Side.UNKNOWN else batch

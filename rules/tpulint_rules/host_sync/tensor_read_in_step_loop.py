@@ -7,9 +7,10 @@ from collections.abc import Iterator, Set
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
-from tpulint.semantic import How, LoopNode, Pace, Read, SemanticIndex, Step, Use
+from tpulint.semantic import CalledStep, How, LoopNode, Pace, Read, SemanticIndex, Step, Use
 from tpulint.semantic.held_values import HeldValue
 from tpulint.semantic.meters import Metered
+from tpulint.semantic.turn_code import STEP
 from tpulint_rules.host_sync._device_values import keep_on_device, short
 from tpulint_rules.host_sync.progress_bar_reads_every_step import throttle
 
@@ -27,14 +28,27 @@ def step_reads(ctx: FileContext, hows: tuple[How, ...]) -> Iterator[Finding]:
     """Reads of these sorts that a step or an evaluation batch cannot afford, totals, lists and branches left out."""
     index = ctx.index
     taken = reads_kept_elsewhere(index)
-    for loop in index.steps:
+    for loop in (*index.steps, *index.steps_called):
         costly = list(_costly_reads(ctx, loop, taken))
         together = _move_together(ctx, loop, [read for read, _, kept in costly if kept is None])
         for read, pace, kept in costly:
             if read.how in hows:
-                yield _finding(ctx, read, pace, kept or together.get(read.node) or _held_back(ctx, read, loop))
+                fix = kept or together.get(read.node) or _held_back(ctx, read, loop)
+                yield _finding(ctx, read, pace, caller_of(loop), fix)
     for node in index.regions.evaluation_loops:
         yield from _evaluation_reads(ctx, node, hows, taken)
+    for called in index.evaluations_called:
+        for read in index.deferrals.reads_of(called):
+            if read.how in hows and read.node not in taken and is_read_every_turn(index, read):
+                yield _evaluation_finding(ctx, read, caller_of(called), None)
+    for read, turn in index.turn_code.reads:
+        if read.how in hows and read.use is not Use.BRANCH and read.node not in taken:
+            yield ctx.finding(
+                read.node,
+                f"`{short(ctx.text(read.tensor))}` is {read.how.value} in every {turn}: the host waits for the device",
+                severity=Severity.ERROR if turn == STEP else Severity.WARNING,
+                certainty=Certainty.CERTAIN if read.certain else Certainty.LIKELY,
+            )
 
 
 def _costly_reads(ctx: FileContext, loop: Step, taken: Set[ast.expr]) -> Iterator[tuple[Read, Pace, FixBuilder | None]]:
@@ -44,9 +58,10 @@ def _costly_reads(ctx: FileContext, loop: Step, taken: Set[ast.expr]) -> Iterato
         pace = index.pace_of(read.node)
         if read.use is Use.BRANCH or read.node in taken or pace not in (Pace.STEP, Pace.LOG_INTERVAL):
             continue
-        kept = _kept(ctx, read, loop) if pace is Pace.STEP else None
+        # What becomes of the number in other files nobody here can tell.
+        kept = _kept(ctx, read, loop) if pace is Pace.STEP and not isinstance(loop, CalledStep) else None
         behind = index.deferrals.is_behind_boundary(read.node, loop)
-        if not behind or kept is not None or (pace is Pace.STEP and not loop.boundaries):
+        if not behind or kept is not None or (pace is Pace.STEP and not index.deferrals.has_boundary(loop)):
             yield read, pace, kept
 
 
@@ -60,8 +75,17 @@ def reads_kept_elsewhere(index: SemanticIndex) -> set[ast.expr]:
     return {read.node for read in reads}
 
 
-def _finding(ctx: FileContext, read: Read, pace: Pace, fix: FixBuilder | None) -> Finding:
-    often = "in every step" if pace is Pace.STEP else "in front of the step boundary, so that the step is run twice"
+def caller_of(step: Step) -> str:
+    """Words for the file whose loop runs the code, where it is another."""
+    return f" of {step.call.caller}" if isinstance(step, CalledStep) and step.call.caller else ""
+
+
+def _finding(ctx: FileContext, read: Read, pace: Pace, caller: str, fix: FixBuilder | None) -> Finding:
+    often = (
+        f"in every step{caller}"
+        if pace is Pace.STEP
+        else f"in front of the step boundary{caller}, so that the step is run twice"
+    )
     return ctx.finding(
         read.node,
         f"`{short(ctx.text(read.tensor))}` is {read.how.value} {often}: the host waits for the device",
@@ -166,16 +190,28 @@ def _evaluation_reads(
     group = index.batched_reads.of(node)
     fetched = index.batched_reads.fetched_in(node)
     taken = elsewhere | {read.node for read in (*(group.reads if group else ()), *fetched)}
-    for read in index.reads.inside(node):
-        if read.how not in hows or read.use is Use.BRANCH or read.node in taken:
+    holders = (node, *index.regions.functions_in(node))
+    for read in {read.node: read for holder in holders for read in index.reads.inside(holder)}.values():
+        if read.how not in hows or read.node in taken or not is_read_every_turn(index, read):
             continue
-        if index.regions.gate_of(read.node) is None and index.pace_of(read.node) is Pace.EVALUATION:
+        if index.regions.evaluation_loop_of(read.node) is node:
             metered, held = index.meters.of(read), index.held_values.added_up(read)
-            yield ctx.finding(
-                read.node,
-                f"`{short(ctx.text(read.tensor))}` is {read.how.value} in every evaluation batch: "
-                "the host waits for the device",
-                give_tensor(ctx, metered) if metered is not None else None if held is None else _hold(ctx, held),
-                severity=Severity.WARNING,
-                certainty=Certainty.CERTAIN if read.certain else Certainty.LIKELY,
-            )
+            kept = give_tensor(ctx, metered) if metered is not None else None if held is None else _hold(ctx, held)
+            yield _evaluation_finding(ctx, read, "", kept)
+
+
+def is_read_every_turn(index: SemanticIndex, read: Read) -> bool:
+    """Whether a read, not one that decides a branch, is made for every batch of an evaluation."""
+    is_plain = read.use is not Use.BRANCH and index.regions.gate_of(read.node) is None
+    return is_plain and index.pace_of(read.node) is Pace.EVALUATION
+
+
+def _evaluation_finding(ctx: FileContext, read: Read, caller: str, fix: FixBuilder | None) -> Finding:
+    return ctx.finding(
+        read.node,
+        f"`{short(ctx.text(read.tensor))}` is {read.how.value} in every evaluation batch{caller}: "
+        "the host waits for the device",
+        fix,
+        severity=Severity.WARNING,
+        certainty=Certainty.CERTAIN if read.certain else Certainty.LIKELY,
+    )

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
-from tpulint.semantic import Binding
+from tpulint.semantic import Binding, FunctionNode
 from tpulint.semantic.mixed_precision import Autocast
 from tpulint_rules.precision._problems import is_off
 
@@ -51,12 +51,28 @@ def read_in_float32(ctx: FileContext, fix: FixBuilder, autocasts: list[Autocast]
         return
     for tensor in dict.fromkeys(_read(ctx)):
         if values.is_computed(tensor) and not fix.covers(ctx.index.span(tensor)):
-            parent = ctx.index.parent(tensor)
-            if isinstance(parent, ast.Attribute):  # behind parentheses, which are not part of what they hold
-                name = ctx.index.span(parent).end - len(parent.attr)
-                fix.insert(ctx.source.text.rfind(".", 0, name), ".float()")
-            else:
-                fix.append(tensor, ".float()")
+            write_float(ctx, fix, tensor)
+
+
+def write_float(ctx: FileContext, fix: FixBuilder, tensor: ast.expr) -> None:
+    """Write ``.float()`` behind a tensor."""
+    parent = ctx.index.parent(tensor)
+    if isinstance(parent, ast.Attribute):  # behind parentheses, which are not part of what they hold
+        name = ctx.index.span(parent).end - len(parent.attr)
+        fix.insert(ctx.source.text.rfind(".", 0, name), ".float()")
+    else:
+        fix.append(tensor, ".float()")
+
+
+def read_as_arrays(ctx: FileContext, autocasts: list[Autocast]) -> Iterator[tuple[ast.expr, bool]]:
+    """Tensors in bfloat16 that become arrays: cast to it, or computed under these autocast contexts.
+
+    With each, whether that is certain, because the cast stands beside it.
+    """
+    values = _AutocastValues(ctx, autocasts, casts=True)
+    for tensor in dict.fromkeys(_read(ctx)):
+        if values.is_computed(tensor):
+            yield tensor, values.is_cast_beside(tensor)
 
 
 def _read(ctx: FileContext) -> Iterator[ast.expr]:
@@ -95,8 +111,9 @@ def _is_array(ctx: FileContext, call: ast.Call) -> bool:
 class _AutocastValues:
     """Values that are in the dtype of autocast."""
 
-    def __init__(self, ctx: FileContext, autocasts: list[Autocast]) -> None:
+    def __init__(self, ctx: FileContext, autocasts: list[Autocast], casts: bool = False) -> None:
         self._index = ctx.index
+        self._casts = casts
         self._calls = {autocast.call for autocast in autocasts if not is_off(autocast.call)}
         self.blocks: list[ast.AST] = []
         """``with`` statements and decorated functions."""
@@ -161,8 +178,13 @@ class _AutocastValues:
 
     def _is_result(self, call: ast.Call, depth: int) -> bool:
         name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+        if self._casts and self._is_cast(call, name):
+            return True
         if name in _OTHER or any(item.arg == "dtype" for item in call.keywords):
             return False
+        function = self._index.definitions.function_called(call)
+        if function is not None and self._returns(function, depth):
+            return True
         qualified = self._index.qualified_name(call.func)
         if name == "to" and any((self._index.qualified_name(item) or "").startswith("torch.") for item in call.args):
             return False
@@ -173,6 +195,33 @@ class _AutocastValues:
         if qualified is not None and qualified.startswith("torch.") and not qualified.startswith("torch.nn."):
             return False
         return qualified is None or qualified.startswith("torch.") if self._is_inside(call) else False
+
+    def is_cast_beside(self, node: ast.expr) -> bool:
+        """Whether a chain of methods begins its way to the array with a cast: ``x.bfloat16().detach()``."""
+        while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if self._is_cast(node, node.func.attr):
+                return True
+            if node.func.attr not in _PASSING:
+                return False
+            node = node.func.value
+        return False
+
+    def _is_cast(self, call: ast.Call, name: str) -> bool:
+        """Whether a call is ``x.bfloat16()`` or ``x.to(torch.bfloat16)``."""
+        if not isinstance(call.func, ast.Attribute) or self._index.qualified_name(call.func) is not None:
+            return False
+        given = [*call.args, *(item.value for item in call.keywords)]
+        named = any(self._index.qualified_name(item) == "torch.bfloat16" for item in given)
+        return name == "bfloat16" or (name in ("to", "type") and named)
+
+    def _returns(self, function: FunctionNode, depth: int) -> bool:
+        """Whether a function of this file returns such a value."""
+        returned = [
+            node.value
+            for node in self._index.tree.inside(function, functions=False)
+            if isinstance(node, ast.Return) and node.value is not None
+        ]
+        return any(not isinstance(value, ast.Tuple) and self.is_computed(value, depth + 1) for value in returned)
 
     def _is_inside(self, node: ast.AST) -> bool:
         return any(self._index.tree.encloses(block, node) for block in self.blocks)

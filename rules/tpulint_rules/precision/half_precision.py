@@ -27,6 +27,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             continue
         if goes_to_numpy(ctx, call):
             continue  # the format of an array; NumPy has no bfloat16
+        if _is_cast_back(ctx, call):
+            continue
         fix = ctx.fix("Use bfloat16", Applicability.UNSAFE, _REASON)
         end = ctx.index.span(call.func).end
         fix.replace(Span(end - len("half"), end), "bfloat16")
@@ -42,6 +44,12 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         fix = ctx.fix("Use bfloat16", Applicability.UNSAFE, _REASON)
         fix.replace(node, f"{fix.use('torch', at=node)}.bfloat16")
         yield ctx.finding(node, f"`{name}` has no units on a TPU; use `torch.bfloat16`", fix)
+
+
+def _is_cast_back(ctx: FileContext, call: ast.Call) -> bool:
+    """``model.half().float()`` rounds, and computes nothing in float16."""
+    attribute = ctx.index.parent(call)
+    return isinstance(attribute, ast.Attribute) and attribute.attr == "float"
 
 
 def _is_right(ctx: FileContext, node: ast.expr) -> bool:

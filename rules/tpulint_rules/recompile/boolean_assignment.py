@@ -14,7 +14,7 @@ _SAME = "The same elements get the same value, in place."
 
 def check(ctx: FileContext) -> Iterator[Finding]:
     index = ctx.index
-    if not index.turn_code.loops:
+    if not index.turn_code.exists:
         return
     for node in index.turn_code.nodes(ast.Subscript):
         turn = index.turn_code.turn_of(node)

@@ -15,7 +15,7 @@ _STORED = "The same elements are written; the place is an input of the graph."
 
 def check(ctx: FileContext) -> Iterator[Finding]:
     index = ctx.index
-    if not index.turn_code.loops:
+    if not index.turn_code.exists:
         return
     for node in index.turn_code.nodes(ast.Subscript):
         turn = index.turn_code.turn_of(node)

@@ -1,70 +1,86 @@
-"""A Python number that another turn has another value of, as a size, a shift or an exponent on the device."""
+"""A Python number that another turn has another value of, as a size, a place or a shift on the device."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
 
-from tpulint.context import FileContext
-from tpulint.model import Certainty, Finding
+from tpulint.context import FileContext, FixBuilder
+from tpulint.model import Applicability, Certainty, Finding
 
-_SIZED = {
-    "arange": (0, 1, 2), "zeros": (0, 1, 2, 3), "ones": (0, 1, 2, 3), "empty": (0, 1, 2, 3), "rand": (0, 1, 2, 3),
-    "randn": (0, 1, 2, 3), "eye": (0, 1), "full": (0,), "linspace": (2,), "randint": (2,), "randperm": (0,),
-}  # fmt: skip
-"""``torch.<name>``, and the arguments that are sizes."""
-_FUNCTIONS = {
-    "torch.roll": (1,), "torch.narrow": (2, 3), "torch.tril": (1,), "torch.triu": (1,), "torch.topk": (1,),
-    "torch.pow": (1,), "torch.split": (1,), "torch.chunk": (1,),
-    "torch.nn.functional.interpolate": (1, 2), "torch.nn.functional.pad": (1,),
-    "torch.nn.functional.adaptive_avg_pool2d": (1,),
-}  # fmt: skip
-_METHODS = {
-    "roll": (0,), "narrow": (1, 2), "tril": (0,), "triu": (0,), "topk": (0,), "pow": (0,), "repeat": (0, 1, 2, 3),
-    "expand": (0, 1, 2, 3), "split": (0,), "chunk": (0,), "select": (1,), "new_zeros": (0, 1, 2), "new_ones": (0, 1, 2),
-}  # fmt: skip
-_KEYWORDS = frozenset({
-    "size", "scale_factor", "pad", "shifts", "k", "diagonal", "exponent", "end", "steps", "length", "start", "index",
-    "output_size", "split_size",
-})  # fmt: skip
+_SAME = "The same whole numbers, in the same order."
+_OF_SIZES_ONLY = frozenset(f"torch.{name}" for name in ("rand", "randn", "zeros", "ones", "empty"))
+_FREE = (ast.Assign, ast.AnnAssign, ast.Return, ast.Call, ast.keyword, ast.Tuple, ast.List)
+"""What an expression may stand in without parentheses of its own."""
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
     index = ctx.index
-    if not index.turn_code.loops:
+    if not index.turn_code.exists:
         return
-    nodes: list[ast.Call | ast.BinOp] = [*index.turn_code.nodes(ast.Call), *index.turn_code.nodes(ast.BinOp)]
-    for node in nodes:
-        numbers = _numbers(ctx, node)
-        causes = [cause for number in numbers if (cause := index.changing_numbers.cause(number)) is not None]
-        turn = index.turn_code.turn_of(node) if causes else None
-        if turn is None or not index.is_device_tensor(node):
+    for call in index.turn_code.nodes(ast.Call):
+        sizes = index.graph_numbers.sizes(call)
+        cause = next((found for size in sizes if (found := index.changing_numbers.cause(size)) is not None), None)
+        turn = index.turn_code.turn_of(call) if cause is not None else None
+        if cause is None or turn is None or not (index.is_device_tensor(call) or _is_moved(ctx, call)):
             continue
         yield ctx.finding(
-            node,
-            f"`{ctx.text(node)}` depends on Python's `{ctx.text(causes[0])}`, which changes in every {turn}: "
+            call,
+            f"`{ctx.text(call)}` has a size or place from Python's `{ctx.text(cause)}`, which changes in every {turn}: "
             "each value is another graph to compile",
-            certainty=Certainty.CERTAIN if index.value(node).certain else Certainty.LIKELY,
-            related=((index.span(causes[0]), "changes here"),),
+            _fix(ctx, call),
+            certainty=Certainty.CERTAIN if index.value(call).certain else Certainty.LIKELY,
+            related=((index.span(cause), "changes here"),),
         )
 
 
-def _numbers(ctx: FileContext, node: ast.Call | ast.BinOp) -> list[ast.expr]:
-    """The Python numbers that an operation makes constants of its graph."""
-    if isinstance(node, ast.BinOp):
-        return [node.left, node.right] if isinstance(node.op, ast.Pow) else []
-    name = ctx.index.qualified_name(node.func)
-    if name is not None:
-        places = _SIZED.get(name[6:], ()) if name.startswith("torch.") and name.count(".") == 1 else ()
-        places = places or _FUNCTIONS.get(name, ())
-    elif isinstance(node.func, ast.Attribute):
-        places = _METHODS.get(node.func.attr, ())
-        if places and not ctx.index.is_device_tensor(node.func.value):
-            return []
-    else:
-        return []
-    if not places:
-        return []
-    found = [node.args[at] for at in places if at < len(node.args)]
-    found.extend(keyword.value for keyword in node.keywords if keyword.arg in _KEYWORDS)
-    return [part for item in found for part in (item.elts if isinstance(item, ast.List | ast.Tuple) else [item])]
+def _is_moved(ctx: FileContext, call: ast.Call) -> bool:
+    """Whether a tensor made on the host, all of whose numbers are sizes, goes to the device at once."""
+    if ctx.index.qualified_name(call.func) not in _OF_SIZES_ONLY:
+        return False
+    whole: ast.expr = call
+    while isinstance(attribute := ctx.index.parent(whole), ast.Attribute):
+        outer = ctx.index.parent(attribute)
+        if not isinstance(outer, ast.Call) or outer.func is not attribute:
+            return False
+        whole = outer
+        if ctx.index.is_device_tensor(whole):
+            return True
+    return False
+
+
+def _fix(ctx: FileContext, call: ast.Call) -> FixBuilder | None:
+    """``torch.arange(n) + at`` for ``torch.arange(at, at + n)``: the place becomes an input of the graph."""
+    index = ctx.index
+    if index.qualified_name(call.func) != "torch.arange" or len(call.args) != 2:
+        return None
+    if any(k.arg not in ("device", "dtype") for k in call.keywords):
+        return None
+    kind = next((index.qualified_name(k.value) for k in call.keywords if k.arg == "dtype"), "torch.long")
+    start, end = call.args
+    if kind not in ("torch.long", "torch.int64", "torch.int32", "torch.int") or _may_be_fraction(start):
+        return None
+    if not isinstance(end, ast.BinOp) or not isinstance(end.op, ast.Add):
+        return None
+    sides = [(end.left, end.right), (end.right, end.left)]
+    length = next((other for side, other in sides if ast.dump(side) == ast.dump(start)), None)
+    if length is None or index.changing_numbers.cause(length) is not None:
+        return None
+    certain = index.value(call).certain
+    fix = ctx.fix(
+        "Add the place to what counts from zero", Applicability.SAFE if certain else Applicability.UNSAFE, _SAME
+    )
+    text = index.text(call)
+    begin = index.tree.start(call)
+    rest = text[index.tree.end(end) - begin :]
+    new = f"{text[: index.tree.start(start) - begin]}{ctx.text(length)}{rest} + {fix.text(start)}"
+    fix.replace(call, new if isinstance(index.parent(call), _FREE) else f"({new})")
+    return fix
+
+
+def _may_be_fraction(node: ast.expr) -> bool:
+    """Whether an expression holds what makes whole numbers fractions."""
+    return any(
+        isinstance(part, ast.Div) or (isinstance(part, ast.Constant) and isinstance(part.value, float))
+        for part in ast.walk(node)
+    )

@@ -9,11 +9,13 @@ from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding
 from tpulint.semantic import Kind, Side
 from tpulint.semantic.host_masks import HostMasks
+from tpulint_rules.recompile._filtered_losses import filtered_loss
 
 _FUNCTIONS = frozenset(
     f"torch.{name}"
     for name in ("masked_select", "nonzero", "argwhere", "unique", "unique_consecutive", "repeat_interleave", "where")
 )
+_SUPPRESSIONS = ("torchvision.ops.nms", "torchvision.ops.batched_nms", "torchvision.ops.boxes.nms")
 _METHODS = frozenset({"masked_select", "nonzero", "argwhere", "unique", "unique_consecutive", "repeat_interleave"})
 _ON_HOST = "The mask is made on the host in every step, and what it chooses is looked up there."
 _SUM_ORDER = "Zeros are added for the elements left out: the sum may differ in its last digits."
@@ -21,13 +23,13 @@ _SUM_ORDER = "Zeros are added for the elements left out: the sum may differ in i
 
 def check(ctx: FileContext) -> Iterator[Finding]:
     index = ctx.index
-    if not index.turn_code.loops:
+    if not index.turn_code.exists:
         return
     nodes: list[ast.Subscript | ast.Call] = [*index.turn_code.nodes(ast.Subscript), *index.turn_code.nodes(ast.Call)]
     for node in nodes:
         turn = index.turn_code.turn_of(node)
         tensor = _chosen_from(ctx, node) if turn is not None else None
-        if tensor is None or _asks_for_places(ctx, node):
+        if tensor is None or _asks_for_places(ctx, node) or filtered_loss(index, index.parent(node)) is not None:
             continue
         certain = index.value(tensor).certain
         yield ctx.finding(
@@ -52,6 +54,8 @@ def _chosen_from(ctx: FileContext, node: ast.Subscript | ast.Call) -> ast.expr |
         return node.value if any(index.masks.is_mask(item) for item in items) else None
     name = index.qualified_name(node.func)
     if name is not None:
+        if name in _SUPPRESSIONS and node.args:
+            return node.args[0] if index.is_device_tensor(node.args[0]) else None
         if (
             name not in _FUNCTIONS
             or not node.args

@@ -9,17 +9,19 @@ from tpulint.context import FileContext
 from tpulint.model import Certainty, Finding
 
 _JOINS = ("torch.cat", "torch.concat", "torch.concatenate", "torch.vstack", "torch.hstack", "torch.stack")
+_SUM = "builtins.sum"
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
     index = ctx.index
-    if not index.turn_code.loops:
+    if not index.turn_code.exists:
         return
     for call in index.turn_code.nodes(ast.Call):
-        if index.qualified_name(call.func) not in _JOINS or not call.args:
+        name = index.qualified_name(call.func)
+        if not call.args or (name not in _JOINS and name != _SUM):
             continue
         turn = index.turn_code.turn_of(call)
-        if turn is None or not (_joins_itself(ctx, call) or _joins_history(ctx, call)):
+        if turn is None or not ((name != _SUM and _joins_itself(ctx, call)) or _joins_history(ctx, call)):
             continue
         yield ctx.finding(
             call,
@@ -42,14 +44,42 @@ def _joins_itself(ctx: FileContext, call: ast.Call) -> bool:
     if not isinstance(statement, ast.Assign) or len(statement.targets) != 1 or statement.value is not call:
         return False
     target = statement.targets[0]
-    if not isinstance(target, ast.Name) or not isinstance(items, ast.List | ast.Tuple) or len(items.elts) < 2:
+    if not isinstance(items, ast.List | ast.Tuple) or len(items.elts) < 2:
+        return False
+    if isinstance(target, ast.Attribute):
+        return _joins_attribute(ctx, statement, target, items.elts)
+    if not isinstance(target, ast.Name):
         return False
     own = [item for item in items.elts if isinstance(item, ast.Name) and item.id == target.id]
     others = [item for item in items.elts if item not in own]
     if len(own) != 1 or not others or _turn_loop(ctx, statement) is None:
         return False
     comes_back = any(binding.statement is statement for binding in index.flow.reaching(own[0]))
+    loop = _turn_loop(ctx, statement)
+    changes = [b for b in index.names.bindings(target) if b.statement is not statement]
+    if loop is not None and any(index.tree.encloses(loop, binding.node) for binding in changes):
+        return False  # begun anew, or cut to a length
     return comes_back and all(index.is_device_tensor(item) for item in others)
+
+
+def _joins_attribute(ctx: FileContext, statement: ast.Assign, target: ast.Attribute, items: list[ast.expr]) -> bool:
+    """``self.keys = torch.cat([self.keys, new])`` in a module that every turn runs, never cut to a length."""
+    index, name = ctx.index, ctx.text(target)
+    function, owner = index.function_of(statement), index.tree.class_of(statement)
+    if function is None or owner is None or function.name == "__init__" or not function.args.args:
+        return False
+    if not isinstance(target.value, ast.Name) or target.value.id != function.args.args[0].arg:
+        return False  # of a batch, which is new in every turn
+    others = [item for item in items if ctx.text(item) != name]
+    if len(others) != len(items) - 1 or not all(index.is_device_tensor(item) for item in others):
+        return False
+    for binding in index.names.attribute_bindings(owner, target.attr):
+        if binding.statement is statement or binding.value is None:
+            continue
+        if index.tree.encloses(function, binding.node) and isinstance(binding.value, ast.Subscript):
+            return False
+    turns = index.turn_code.loops
+    return any(index.changing_numbers.separates_turns(loop) for loop in turns)
 
 
 def _joins_history(ctx: FileContext, call: ast.Call) -> bool:

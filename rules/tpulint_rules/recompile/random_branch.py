@@ -14,7 +14,7 @@ _BOTH = "Both values are computed, and must have one shape; the random numbers s
 
 def check(ctx: FileContext) -> Iterator[Finding]:
     index = ctx.index
-    if not index.turn_code.loops:
+    if not index.turn_code.exists:
         return
     nodes: list[ast.IfExp | ast.If] = [*index.turn_code.nodes(ast.IfExp), *index.turn_code.nodes(ast.If)]
     for node in nodes:

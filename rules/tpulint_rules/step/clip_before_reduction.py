@@ -66,6 +66,23 @@ def _reduced_between(ctx: FileContext, edit: ast.Call, step: ast.Call) -> bool:
     return False
 
 
+def _is_after_one_backward(ctx: FileContext, step: ast.Call) -> bool:
+    """Whether every step follows one backward pass. What ``xm.reduce_gradients`` does in place is lost to clipping
+    where the gradients are sums of several."""
+    function = ctx.index.function_of(step)
+    backwards = [call for call, _ in ctx.index.method_calls("backward") if ctx.index.function_of(call) is function]
+    return len(backwards) == 1 and _block(ctx, backwards[0]) is _block(ctx, step)
+
+
+def _block(ctx: FileContext, call: ast.Call) -> list[ast.stmt]:
+    """The statements that a call runs among; a ``with`` block runs with those around it."""
+    tree = ctx.index.tree
+    statement = tree.statement_of(call)
+    while isinstance(above := tree.parents[statement], ast.With | ast.AsyncWith):
+        statement = above
+    return tree.suite_of(statement)
+
+
 def _reduced_first(ctx: FileContext, before: list[ast.Call], step: ast.Call) -> FixBuilder | None:
     """Reduce, change, step. Only where the change and the step stand in one block."""
     tree = ctx.index.tree
@@ -83,10 +100,15 @@ def _reduced_first(ctx: FileContext, before: list[ast.Call], step: ast.Call) -> 
         "Every replica then clips and applies the same average.",
         Scope.STATEMENT,
     )
-    xm = fix.use(_XM, alias="xm", at=step)
     optimizer = fix.text(step.args[0])
     options = "".join(f", {item.arg}={ctx.text(item.value)}" for item in step.keywords if item is not barrier)
-    fix.insert_before(first, f"{xm}.reduce_gradients({ctx.text(step.args[0])}{options})")
+    if _is_after_one_backward(ctx, step):
+        module = fix.use(_XM, alias="xm", at=step)
+    elif options:
+        return None
+    else:
+        module = fix.use("tpulint_runtime", at=step)
+    fix.insert_before(first, f"{module}.reduce_gradients({ctx.text(step.args[0])}{options})")
     fix.replace(step, f"{optimizer}.step()")
     if barrier is not None and not (isinstance(barrier.value, ast.Constant) and barrier.value.value is False):
         if not isinstance(barrier.value, ast.Constant):

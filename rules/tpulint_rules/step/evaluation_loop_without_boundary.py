@@ -7,7 +7,10 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding, Scope, Span
+from tpulint.semantic import LoopNode
 
+_ONE_GRAPH = "all of its batches become one graph"
+_READ = "only its reads run the batches, and what no read needs is left to the next one"
 SAFE = "A step boundary changes when the recorded work runs, not what it computes."
 
 
@@ -24,4 +27,11 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         fix.insert_after(place, fix.emit.boundary(place))
         last = loop.test if isinstance(loop, ast.While) else loop.iter
         where = Span(index.span(loop).start, index.span(last).end)
-        yield ctx.finding(where, "evaluation loop has no step boundary: all of its batches become one graph", fix)
+        message = f"evaluation loop has no step boundary: {_READ if _reads_each_batch(ctx, loop) else _ONE_GRAPH}"
+        yield ctx.finding(where, message, fix, runs=loop)
+
+
+def _reads_each_batch(ctx: FileContext, loop: LoopNode) -> bool:
+    """Whether every batch reads from the device, which runs what was recorded so far."""
+    regions = ctx.index.regions
+    return any(regions.gate_of(read.node) is None for read in ctx.index.reads.inside(loop))

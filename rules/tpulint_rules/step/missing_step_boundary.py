@@ -40,6 +40,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             else "training loop has no step boundary: the graph grows from step to step and is compiled anew each time",
             fix,
             certainty=Certainty.CERTAIN if certain else Certainty.LIKELY,
+            runs=step.node,
         )
 
 

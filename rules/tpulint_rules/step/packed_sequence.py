@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Certainty, Finding, Severity
+from tpulint.semantic import Side
 
 _PACK = "torch.nn.utils.rnn.pack_padded_sequence"
 
@@ -14,7 +15,7 @@ _PACK = "torch.nn.utils.rnn.pack_padded_sequence"
 def check(ctx: FileContext) -> Iterator[Finding]:
     index = ctx.index
     for call in index.calls_to(_PACK):
-        if not call.args or not index.is_device_tensor(call.args[0]) or index.turn_code.turn_of(call) is None:
+        if not call.args or not _is_on_device(ctx, call):
             continue
         integer = index.scalars.is_integer(call.args[0]) or _only_data(ctx, call)
         message = (
@@ -22,12 +23,24 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             if integer
             else "packing a device tensor fails: recurrent layers take no packed sequences on XLA"
         )
+        value = index.value(call.args[0])
         yield ctx.finding(
             call,
             message,
             severity=Severity.WARNING if integer else Severity.ERROR,
-            certainty=Certainty.CERTAIN if index.value(call.args[0]).certain else Certainty.LIKELY,
+            certainty=Certainty.CERTAIN if value.certain and value.side is Side.DEVICE else Certainty.LIKELY,
         )
+
+
+def _is_on_device(ctx: FileContext, call: ast.Call) -> bool:
+    """Whether a device tensor is packed in a turn, or a module that other files train packs its input."""
+    index = ctx.index
+    if index.turn_code.turn_of(call) is not None:
+        return index.is_device_tensor(call.args[0])
+    owner = index.tree.class_of(call)
+    if index.is_program or owner is None or not index.definitions.is_module_class(owner):
+        return False
+    return index.value(call.args[0]).side is not Side.HOST
 
 
 def _only_data(ctx: FileContext, call: ast.Call) -> bool:

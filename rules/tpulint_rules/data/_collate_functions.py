@@ -1,0 +1,67 @@
+"""The functions of a file with which a loader makes a batch of samples."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tpulint.semantic import FUNCTIONS, FunctionNode, SemanticIndex
+from tpulint.semantic.loaders import Loader
+
+_DEPTH = 4
+
+
+def collate_functions(index: SemanticIndex, loader: Loader) -> Iterator[FunctionNode | ast.Lambda]:
+    """What ``collate_fn`` may be, and the functions that it calls."""
+    seen: set[ast.AST] = set()
+    for node in (loader.arguments or {}).get("collate_fn", ()):
+        for function in _meant(index, node, 0):
+            yield from _with_called(index, function, seen, 0)
+
+
+def _meant(index: SemanticIndex, node: ast.expr, depth: int) -> Iterator[FunctionNode | ast.Lambda]:
+    if depth > _DEPTH:
+        return
+    if isinstance(node, ast.Lambda):
+        yield node
+    elif isinstance(node, ast.Name):
+        for binding in index.flow.reaching(node):
+            if isinstance(binding.node, FUNCTIONS):
+                yield binding.node
+            elif binding.kind == "assign" and not binding.path and binding.value is not None:
+                yield from _meant(index, binding.value, depth + 1)
+    elif isinstance(node, ast.Attribute):
+        yield from _method(index, node)
+    elif isinstance(node, ast.Call):
+        if index.qualified_name(node.func) == "functools.partial" and node.args:
+            yield from _meant(index, node.args[0], depth + 1)
+            return
+        owner = index.definitions.class_called(node)
+        method = None if owner is None else index.definitions.method(owner, "__call__")
+        if method is not None:
+            yield method
+        function = index.definitions.function_called(node)
+        for value in [] if function is None else index.definitions.returned_by(function):
+            yield from _meant(index, value, depth + 1)
+
+
+def _method(index: SemanticIndex, node: ast.Attribute) -> Iterator[FunctionNode]:
+    """``self.collate``, ``Data.collate``, ``data.collate``; where nothing tells whose, the only one of that name."""
+    classes = [owner for owner in index.tree.classes if index.definitions.method(owner, node.attr) is not None]
+    if len(classes) == 1:
+        method = index.definitions.method(classes[0], node.attr)
+        if method is not None:
+            yield method
+
+
+def _with_called(
+    index: SemanticIndex, function: FunctionNode | ast.Lambda, seen: set[ast.AST], depth: int
+) -> Iterator[FunctionNode | ast.Lambda]:
+    if function in seen or depth > _DEPTH:
+        return
+    seen.add(function)
+    yield function
+    for node in index.tree.inside(function):
+        called = index.definitions.function_called(node) if isinstance(node, ast.Call) else None
+        if called is not None:
+            yield from _with_called(index, called, seen, depth + 1)

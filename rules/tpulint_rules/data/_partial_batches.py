@@ -1,0 +1,29 @@
+"""Whether the last batch of a loader may be smaller than the others."""
+
+from __future__ import annotations
+
+import ast
+
+from tpulint.semantic import SemanticIndex
+from tpulint.semantic.loaders import Loader
+
+
+def may_be_partial(index: SemanticIndex, loader: Loader, by_default: bool = False) -> bool:
+    """Whether a loader is told a batch size, keeps what is left over, and may have something left over.
+
+    With ``by_default`` an option of the command line is taken to have its default.
+    """
+    arguments = loader.arguments
+    if arguments is None or not arguments.get("batch_size") or is_given(arguments.get("batch_sampler")):
+        return False
+    if any(not (isinstance(value, ast.Constant) and value.value is False) for value in arguments.get("drop_last", ())):
+        return False
+    sizes = arguments["batch_size"]
+    if all(isinstance(size, ast.Constant) and size.value in (None, 1) for size in sizes):
+        return False
+    return not index.loaders.divides(loader, by_default)
+
+
+def is_given(values: list[ast.expr] | None) -> bool:
+    """Whether an argument may be something else than None."""
+    return any(not (isinstance(value, ast.Constant) and value.value is None) for value in values or ())

@@ -1,0 +1,52 @@
+"""Environment variables without effect on a TPU: where they are set, and how they are taken out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from tpulint.context import FileContext
+from tpulint.model import Applicability, Finding
+from tpulint.text_files import Setting
+from tpulint.text_files.context import TextContext, TextFix
+
+_REASON = "Nothing on a TPU machine reads it, but a program of yours may."
+
+
+def unread_settings(ctx: TextContext, told: Callable[[str, str], str]) -> Iterator[Finding]:
+    """Settings of a file that trains on GPUs only.
+
+    ``told`` gives what to say of a name and its value; an empty text: nothing.
+    """
+    index = ctx.index
+    concerned = index.concerns_torch if index.language in ("dockerfile", "compose") else index.may_train_with_torch
+    if index.knows_tpus or index.is_variant_for_gpus or not concerned:
+        return
+    for setting in index.settings:
+        message = told(setting.name, setting.value)
+        if message:
+            yield ctx.finding(setting.span, message, without(ctx, setting))
+
+
+def without(
+    ctx: TextContext, setting: Setting, applicability: Applicability = Applicability.UNSAFE, reason: str = ""
+) -> TextFix:
+    """The fix that takes a setting out."""
+    fix = ctx.fix(f"Do not set `{setting.name}`", applicability, reason or _REASON)
+    fix.delete_setting(setting)
+    return fix
+
+
+def unread_variables(ctx: FileContext, told: Callable[[str, str], str]) -> Iterator[Finding]:
+    """The same for Python code. What only defines functions serves other programs, and other machines."""
+    index = ctx.index
+    if not index.is_program or not index.mentions(r"\btorch\b"):
+        return
+    for one in index.environment.sets:
+        message = told(one.name, one.text)
+        if not message:
+            continue
+        fix = None
+        if one.statement is not None and one.name not in index.environment.names_read:
+            fix = ctx.fix(f"Do not set `{one.name}`", Applicability.UNSAFE, _REASON)
+            fix.delete(one.statement)
+        yield ctx.finding(one.node, message, fix)

@@ -1,0 +1,28 @@
+"""A choice among GPUs that a TPU does not know of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tpulint.context import FileContext
+from tpulint.model import Finding
+from tpulint.text_files.context import TextContext
+from tpulint_rules.environment._variables import unread_settings, unread_variables
+
+_NAMES = ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES")
+
+
+def _told(name: str, value: str) -> str:
+    if name not in _NAMES:
+        return ""
+    if value.strip("\"'") in ("", "-1", "none", "void", "NoDevFiles"):
+        return f"`{name}` hides no TPU: the program would take it; `PJRT_DEVICE=CPU` keeps it on the CPU"
+    return f"`{name}` has no effect on a TPU: every process takes all chips; `TPU_VISIBLE_CHIPS` chooses among them"
+
+
+def check(ctx: FileContext) -> Iterator[Finding]:
+    yield from unread_variables(ctx, _told)
+
+
+def check_text(ctx: TextContext) -> Iterator[Finding]:
+    yield from unread_settings(ctx, _told)

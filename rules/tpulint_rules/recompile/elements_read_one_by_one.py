@@ -1,0 +1,113 @@
+"""Elements of a device tensor that a loop within a step reads one by one: each place is a graph of its own."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tpulint.context import FileContext
+from tpulint.model import Certainty, Finding
+from tpulint.semantic import LOOPS, Kind, LoopNode
+
+_COUNTERS = ("builtins.range", "builtins.enumerate", "tqdm.trange")
+_SEVERAL = ("split", "chunk", "unbind", "items", "values", "keys", "meshgrid", "max", "min", "sort", "topk")
+"""Operations with several results."""
+_DEPTH = 6
+_WRAPPERS = ("builtins.enumerate", "builtins.zip", "builtins.reversed", "tqdm.tqdm")
+
+
+def check(ctx: FileContext) -> Iterator[Finding]:
+    index = ctx.index
+    if not index.turn_code.exists:
+        return
+    groups: dict[tuple[LoopNode, str], list[ast.expr]] = {}
+    nodes: list[ast.For | ast.Subscript] = [*index.turn_code.nodes(ast.For), *index.turn_code.nodes(ast.Subscript)]
+    for node in nodes:
+        if index.turn_code.turn_of(node) is None:
+            continue
+        loop: LoopNode | None
+        if isinstance(node, ast.For):
+            loop, tensor = node, _gone_through(ctx, node)
+        else:
+            loop, tensor = _counting_loop(ctx, node), node.value
+        if loop is None or tensor is None or loop in index.turn_code.loops:
+            continue
+        if index.is_device_tensor(tensor) and _is_read(ctx, node, loop):
+            shown = node.iter if isinstance(node, ast.For) else node
+            groups.setdefault((loop, ctx.text(tensor)), []).append(shown)
+    for (_, text), places in groups.items():
+        yield ctx.finding(
+            places[0],
+            f"the elements of `{text}` are read one by one: each place is a graph of its own, "
+            "which is compiled and run by itself",
+            certainty=Certainty.LIKELY,
+            related=tuple((index.span(other), "and here") for other in places[1:]),
+        )
+
+
+def _gone_through(ctx: FileContext, loop: ast.For) -> ast.expr | None:
+    """The tensor whose elements a loop takes: ``for y in labels``, ``for i, y in enumerate(labels)``."""
+    waiting: list[tuple[ast.expr, ast.expr]] = [(loop.iter, loop.target)]
+    while waiting:
+        source, target = waiting.pop()
+        if isinstance(source, ast.Call) and ctx.index.qualified_name(source.func) in _WRAPPERS:
+            parts = target.elts if isinstance(target, ast.Tuple) else [target]
+            if ctx.index.qualified_name(source.func) == "builtins.enumerate":
+                parts = parts[1:]
+            waiting.extend(zip(source.args, parts, strict=False))
+        elif not isinstance(target, ast.Tuple) and _is_one_tensor(ctx, source, 0):
+            return source
+    return None
+
+
+def _counting_loop(ctx: FileContext, node: ast.Subscript) -> LoopNode | None:
+    """The loop within a turn whose counter is the index."""
+    items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    if len(items) == 1 and not _is_one_tensor(ctx, node.value, 0):
+        return None
+    for item in items:
+        for binding in ctx.index.flow.reaching(item) if isinstance(item, ast.Name) else ():
+            call = binding.value
+            if binding.kind != "loop" or not isinstance(call, ast.Call) or not isinstance(binding.statement, LOOPS):
+                continue
+            name = ctx.index.qualified_name(call.func)
+            if name in _COUNTERS and (name != "builtins.enumerate" or binding.path[:1] == (0,)):
+                return binding.statement
+    return None
+
+
+def _is_one_tensor(ctx: FileContext, node: ast.expr, depth: int) -> bool:
+    """Whether an operation has made it: what a model or a caller gives may be a list of tensors."""
+    index = ctx.index
+    if isinstance(node, ast.Compare | ast.BinOp):
+        return index.kind(node) is Kind.TENSOR
+    if isinstance(node, ast.Call):
+        name, func = index.qualified_name(node.func), node.func
+        if name is not None:
+            return name.startswith("torch.") and name.rpartition(".")[2] not in _SEVERAL
+        is_method = isinstance(func, ast.Attribute) and index.kind(func.value) is Kind.TENSOR
+        return is_method and isinstance(func, ast.Attribute) and func.attr not in _SEVERAL
+    if not isinstance(node, ast.Name) or depth > _DEPTH:
+        return False
+    values: list[ast.expr | None] = []
+    for binding in index.flow.reaching(node):
+        value = binding.value if binding.kind == "assign" else None
+        for at in binding.path:
+            value = value.elts[at] if isinstance(value, ast.Tuple) and at < len(value.elts) else None
+        values.append(value)
+    return bool(values) and all(value is not None and _is_one_tensor(ctx, value, depth + 1) for value in values)
+
+
+def _is_read(ctx: FileContext, node: ast.For | ast.Subscript, loop: LoopNode) -> bool:
+    """Whether the host takes the element in the same turn: what is read there was computed from this one."""
+    index = ctx.index
+    if isinstance(node, ast.Subscript):
+        reads = index.reads.inside(index.statement_of(node))
+        return any(index.tree.encloses(read.tensor, node) or read.tensor is node for read in reads)
+    names = {part.id for part in ast.walk(node.target) if isinstance(part, ast.Name)}
+    return any(
+        isinstance(part, ast.Name) and part.id in names
+        for statement in loop.body
+        for read in index.reads.inside(statement)
+        for part in ast.walk(read.tensor)
+    )

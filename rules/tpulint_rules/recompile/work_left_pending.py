@@ -1,0 +1,70 @@
+"""What is recorded behind the last step boundary becomes part of the next step, which is then another graph."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tpulint.context import FileContext, FixBuilder
+from tpulint.model import Applicability, Certainty, Finding, Scope
+from tpulint.semantic.leftovers import Leftover
+from tpulint.semantic.pending import root_of
+
+_REASON = "Where other files copy tensors of the device into each other, a boundary makes both share their memory."
+_LENGTH = 50
+_SHOWN = 5
+"""Statements beside the last one that a finding points at."""
+_COPIES = ("load_state_dict", "copy_")
+
+
+def check(ctx: FileContext) -> Iterator[Finding]:
+    for found in ctx.index.leftovers.all:
+        *rest, last = found.entries
+        loop = "evaluation" if found.sink in ctx.index.regions.evaluation_loops else "training loop"
+        yield ctx.finding(
+            last.source,
+            f"`{_short(last.name)}` is left to the first turn of the {loop} in line {found.sink.lineno}, which is "
+            "compiled once more to compute it along",
+            _fix(ctx, found),
+            certainty=Certainty.LIKELY,
+            related=tuple(
+                (ctx.index.span(one.source), f"`{_short(one.name)}` is left as well") for one in rest[-_SHOWN:]
+            ),
+        )
+
+
+def _fix(ctx: FileContext, found: Leftover) -> FixBuilder | None:
+    if found.place is None or _copies_before(ctx, found):
+        return None
+    fix = ctx.fix("Run it on its own", Applicability.UNSAFE, _REASON, Scope.STATEMENT)
+    fix.insert_after(found.place, fix.emit.boundary(found.place))
+    return fix
+
+
+def _copies_before(ctx: FileContext, found: Leftover) -> bool:
+    """Whether a tensor of the device may have been copied into another one that waits to be run.
+
+    A boundary behind that makes the two share their memory, which the next update in place then takes from both.
+    """
+    index = ctx.index
+    for call, _ in index.method_calls(*_COPIES):
+        same = index.function_of(call) is index.function_of(found.around)
+        if same and call.lineno > (found.around.end_lineno or 0):
+            continue  # runs when all rounds are over
+        if not (call.args and _is_from_file(ctx, call.args[0])):
+            return True
+    return False
+
+
+def _is_from_file(ctx: FileContext, value: ast.expr) -> bool:
+    """Whether a value was read from a file, and so lies on the host."""
+    root = value if isinstance(value, ast.Call) else root_of(value)
+    made = [root] if isinstance(root, ast.Call) else []
+    if isinstance(root, ast.Name):
+        made = [item.value for item in ctx.index.names.bindings(root) if isinstance(item.value, ast.Call)]
+    return bool(made) and all(ctx.index.qualified_name(call.func) == "torch.load" for call in made)
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _LENGTH else f"{line[: _LENGTH - 3]}..."
