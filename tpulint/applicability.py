@@ -12,6 +12,7 @@ from tpulint.source import SourceFile
 if TYPE_CHECKING:
     from tpulint.catalog import Rule
     from tpulint.semantic import SemanticIndex
+    from tpulint.text_files import TextIndex
 
 _GPU_STAYS = "Other places of the file still choose a GPU."
 _OF_CUDA = ("device", "distributed")
@@ -40,9 +41,9 @@ def lower_applicability(findings: Sequence[Finding], source: SourceFile) -> list
         # Tokenizing a file costs as much as parsing it: only a replaced span with a "#" in it can hold a comment.
         if any("#" in source.text[edit.span.start : edit.span.end] for edit in fix.edits):
             if comments is None:
-                from tpulint.comments import comment_spans
+                from tpulint.comments import comments_of
 
-                comments = comment_spans(source.text)
+                comments = comments_of(source)
             if _loses_comment(fix, source, comments):
                 reason = "A comment beside the changed code would be lost."
                 lowered[id(fix)] = fix._replace(applicability=Applicability.UNSAFE, reason=reason)
@@ -96,7 +97,7 @@ def _loses_comment(fix: Fix, source: SourceFile, comments: Sequence[Span]) -> bo
     )
 
 
-def portable_findings(findings: Iterable[Finding], rule: Rule, index: SemanticIndex) -> Iterator[Finding]:
+def portable_findings(findings: Iterable[Finding], rule: Rule, index: SemanticIndex | TextIndex) -> Iterator[Finding]:
     """In portable code a fix never brings torch_xla in, and that of a rule whose card says so is only shown.
 
     A fix shared by several findings stays one object.
@@ -120,8 +121,11 @@ def portable_findings(findings: Iterable[Finding], rule: Rule, index: SemanticIn
         yield finding._replace(fix=fix)
 
 
-def _imports_torch_xla(index: SemanticIndex) -> bool:
+def _imports_torch_xla(index: SemanticIndex | TextIndex) -> bool:
     """Whether the file cannot be imported without torch_xla as it is."""
+    from tpulint.semantic import SemanticIndex
+
+    assert isinstance(index, SemanticIndex)  # fixes of other files bring no imports
     for statement in index.tree.module.body:
         modules: list[str] = []
         if isinstance(statement, ast.Import):

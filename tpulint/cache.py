@@ -9,16 +9,24 @@ from __future__ import annotations
 import os
 import sys
 import time
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tpulint import __version__
 from tpulint.digest import digest_of
 from tpulint.disk import write_private
+from tpulint.library import Stamp as FileStamp
+from tpulint.library import stamp_of_file
+from tpulint.model import OutgoingCall, OutsideCall
 from tpulint.report.entry import FileReport, thaw
+
+if TYPE_CHECKING:
+    from tpulint.examination import Examined
 
 FOLDER = ".tpulint_cache"
 
-_FORMAT = 1
+_FORMAT = 5
+_PARTS = 9
+"""Of what is kept about a file."""
 _KEPT_FILES = 8
 """Combinations kept on disk: switching between a few sets of flags stays cheap."""
 _SETTLED_NS = 50_000_000
@@ -39,6 +47,18 @@ class Stamp(NamedTuple):
     digest: str
 
 
+class Kept(NamedTuple):
+    """What an earlier run learned about a file."""
+
+    report: FileReport
+    size: int
+    calls: tuple[OutgoingCall, ...]
+    """What the file calls in other files in every turn of its loops."""
+    outside: tuple[OutsideCall, ...]
+    """How others called its functions, as the report knew it."""
+    serves: bool
+
+
 class Cache:
     """Reports by file, for one combination of tool, settings and rules."""
 
@@ -49,6 +69,7 @@ class Cache:
         owner = "" if os.path.abspath(folder).startswith(self._inside) else self._inside
         self._path = os.path.join(folder, __version__, f"{digest_of(key.encode(), os.fsencode(owner))}.json")
         self._files: dict[str, list[Any]] = {}
+        self._stamps: dict[str, FileStamp] = {}
         self._changed = False
 
     def load(self) -> None:
@@ -63,35 +84,53 @@ class Cache:
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             self._files = {}
 
-    def find(self, path: str, changed_ns: int, size: int) -> FileReport | None:
-        """The report about a file that was not written since."""
+    def find(self, path: str, changed_ns: int, size: int) -> Kept | None:
+        """What is known of a file that was not written since, nor those that it imports."""
         kept = self._files.get(self._name(path))
         try:
-            if kept is None or kept[0] != changed_ns or kept[1] != size:
+            if kept is None or kept[0] != changed_ns or kept[1] != size or not self._is_current(kept[8]):
                 return None
-            return thaw(path, kept[3], kept[4])
-        except (IndexError, KeyError, TypeError, ValueError):
+            calls = tuple(OutgoingCall(self._full(name), _outside_call(*call)) for name, call in kept[5])
+            outside = tuple(_outside_call(*call) for call in kept[6])
+            return Kept(thaw(path, kept[3], kept[4]), size, calls, outside, bool(kept[7]))
+        except (IndexError, KeyError, TypeError, ValueError, AttributeError):
             return None
+
+    def _is_current(self, dependencies: dict[str, list[int] | None]) -> bool:
+        """Whether the files that a report depends on are what they were."""
+        for name, stamp in dependencies.items():
+            if name not in self._stamps:
+                self._stamps[name] = stamp_of_file(self._full(name))
+            if self._stamps[name] != (None if stamp is None else tuple(stamp)):
+                return False
+        return True
 
     def is_worth_reading(self, path: str, size: int) -> bool:
         """Whether the content of a file may still be the one that is known, under a new time stamp."""
         kept = self._files.get(self._name(path))
-        return isinstance(kept, list) and len(kept) == 5 and kept[1] == size
+        return isinstance(kept, list) and len(kept) == _PARTS and kept[1] == size
 
-    def find_content(self, path: str, stamp: Stamp) -> FileReport | None:
-        """The report about a file whose content is the one that is known."""
+    def find_content(self, path: str, stamp: Stamp) -> Kept | None:
+        """What is known of a file whose content is the one that is known."""
         kept = self._files[self._name(path)]
         if kept[2] != stamp.digest:
             return None
-        report = self.find(path, kept[0], stamp.size)
-        if report is not None and kept[0] != stamp.changed_ns:
+        found = self.find(path, kept[0], stamp.size)
+        if found is not None and kept[0] != stamp.changed_ns:
             kept[0] = stamp.changed_ns
             self._changed = True
-        return report
+        return found
 
-    def keep(self, report: FileReport, stamp: Stamp) -> None:
+    def keep(self, examined: Examined) -> None:
         """Remember the result of a check."""
-        self._files[self._name(report.path)] = [*stamp, report.entries, report.fixes]
+        if examined.stamp is None:
+            return
+        report = examined.report
+        calls = [(self._name(outgoing.path), outgoing.call) for outgoing in examined.calls]
+        dependencies = {self._name(path): stamp for path, stamp in examined.dependencies.items()}
+        self._files[self._name(report.path)] = [
+            *examined.stamp, report.entries, report.fixes, calls, examined.outside, examined.serves, dependencies
+        ]  # fmt: skip
         self._changed = True
 
     def save(self) -> None:
@@ -116,6 +155,9 @@ class Cache:
         """Relative below the root, so that the cache may move with the project."""
         return os.path.abspath(path).removeprefix(self._inside)
 
+    def _full(self, name: str) -> str:
+        return os.path.join(self._inside, name)
+
     def _mark_folder(self) -> None:
         """Keep the folder out of version control and backups."""
         for name, text in _NOTES.items():
@@ -129,6 +171,22 @@ class Cache:
             )
         for entry in kept[:-_KEPT_FILES]:
             os.unlink(entry.path)
+
+
+def _outside_call(
+    function: str,
+    turn: str,
+    is_behind: bool,
+    has_boundary: bool,
+    arguments: list[list[str]],
+    caller: str,
+    fed: list[list[int]],
+    fed_evaluation: list[list[int]],
+    changing: list[str],
+) -> OutsideCall:
+    given = tuple((name, kind, side) for name, kind, side in arguments)
+    paths = tuple(map(tuple, fed)), tuple(map(tuple, fed_evaluation))
+    return OutsideCall(function, turn, is_behind, has_boundary, given, caller, *paths, tuple(changing))
 
 
 def is_cache(folder: str) -> bool:
@@ -150,7 +208,7 @@ def engine_key() -> str:
     """Changes with the tool, also while it is being worked on, and with the Python that parses."""
     newest = count = 0
     here = os.path.dirname(__file__)
-    for folder in (here, os.path.join(here, "semantic")):
+    for folder in (here, *(os.path.join(here, name) for name in ("semantic", "text_files", "notebooks"))):
         with os.scandir(folder) as entries:
             for entry in entries:
                 if entry.name.endswith((".py", ".yaml", ".json")):

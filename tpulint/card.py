@@ -16,7 +16,7 @@ ACTIONS = (
 
 CATEGORIES = {
     "device": 0, "host_sync": 1, "recompile": 2, "step": 3, "precision": 4,
-    "data": 5, "distributed": 6, "checkpoint": 7, "frameworks": 8, "versions": 9,
+    "data": 5, "distributed": 6, "checkpoint": 7, "frameworks": 8, "versions": 9, "environment": 9,
 }  # fmt: skip
 """Folder of our own rules to the first digit of their codes."""
 
@@ -44,6 +44,8 @@ class Example(NamedTuple):
     """The fix needs ``--unsafe-fixes``."""
     prelude: str = ""
     """Name of the text the example stands in; empty when it stands alone."""
+    file: str = ""
+    """Name of the file it stands in, which tells its language; empty for that of the rule's first language."""
 
 
 class Option(NamedTuple):
@@ -78,6 +80,7 @@ class MappingRow(NamedTuple):
     position: int | None = None
     allowed: tuple[object, ...] = ()
     given: tuple[object, ...] | None = None
+    unless: tuple[tuple[str, tuple[object, ...]], ...] = ()
     assigned: bool = False
     with_item: bool = False
     acquires_device: bool = False

@@ -16,6 +16,7 @@ from tpulint.card import (
     MappingRow,
     Option,
 )
+from tpulint.languages import LANGUAGES, PYTHON, language_of
 from tpulint.model import Applicability, Certainty, Severity
 from tpulint.strict_yaml import Table, read
 from tpulint.targets import parse_version, satisfies
@@ -39,7 +40,7 @@ def parse(text: str, path: str, category: str, stem: str, *, own: bool, has_pyth
     availability, applicability = _fix(table)
     examples = [_example(item) for item in table.tables("examples", "an example")]
     mapping = [row.as_dict() for item in table.tables("mapping", "a mapping row") for row in _rows(item)]
-    anchors = table.texts("anchors")
+    anchors, languages = table.texts("anchors"), _files(table)
     card: dict[str, object] = {
         "code": _code(table, category, own),
         "name": _name(table, stem),
@@ -52,11 +53,13 @@ def parse(text: str, path: str, category: str, stem: str, *, own: bool, has_pyth
         "applicability": applicability,
         "portable": table.choice("portable", PORTABLE, "fix"),
         "moves": table.flag("moves"),
+        "blocks": table.flag("blocks"),
         "why": table.text("why").strip(),
         "fix_safety": table.text("fix_safety", "").strip(),
         "advice": table.text("advice", "").strip(),
         "when_to_ignore": table.text("when_to_ignore", "").strip(),
         "anchors": anchors,
+        "files": languages,
         "targets": _targets(table),
         "prelude": table.text("prelude", ""),
         "options": _options(table),
@@ -71,6 +74,14 @@ def parse(text: str, path: str, category: str, stem: str, *, own: bool, has_pyth
         raise table.error("'anchors' must list at least one text that a file needs for the rule to speak", "anchors")
     if availability != "none" and not card["fix_safety"]:
         raise table.error("a rule with a fix must argue in 'fix_safety' why the fix has its applicability")
+    if languages != [PYTHON] and not has_python:
+        raise table.error(
+            f"a rule about other files than Python needs a Python file {stem}.py beside its card", "files"
+        )
+    for example in examples:
+        language = language_of(example.file) if example.file else languages[0]
+        if language not in languages:
+            raise table.error(f"{example.file!r} is the name of a {language} file, and 'files' has none", "examples")
     if not mapping and not has_python:
         raise table.error(f"a rule needs a mapping table or a Python file {stem}.py beside its card")
     return card
@@ -109,6 +120,16 @@ def _fix(table: Table) -> tuple[str, str]:
     applicability = fix.choice("applicability", labels, "display" if availability == "none" else None)
     fix.close()
     return availability, applicability
+
+
+def _files(table: Table) -> list[str]:
+    files = table.texts("files") if "files" in table else [PYTHON]
+    for language in files:
+        if language not in LANGUAGES:
+            raise table.error(f"unknown language {language!r}; languages are {', '.join(LANGUAGES)}", "files")
+    if not files:
+        raise table.error("'files' must list at least one language", "files")
+    return files
 
 
 def _targets(table: Table) -> dict[str, str]:
@@ -151,6 +172,7 @@ def _example(table: Table) -> Example:
         ok=table.text("ok", ""),
         unsafe=table.flag("unsafe"),
         prelude=table.text("prelude", ""),
+        file=table.text("file", ""),
     )
     table.close()
     if bool(example.bad) == bool(example.ok):
@@ -205,6 +227,7 @@ def _row(table: Table) -> MappingRow:
         position=table.number("position"),
         allowed=tuple(table.values("allowed")),
         given=tuple(table.values("given")) if "given" in table else None,
+        unless=_unless(table),
         assigned=table.flag("assigned"),
         with_item=table.flag("with_item"),
         acquires_device=table.flag("acquires_device"),
@@ -228,6 +251,13 @@ def _row(table: Table) -> MappingRow:
     if action != "rename" and row.arguments is not None:
         raise table.error("'arguments' belongs to the action 'rename'", "arguments")
     return row
+
+
+def _unless(table: Table) -> tuple[tuple[str, tuple[object, ...]], ...]:
+    if "unless" not in table:
+        return ()
+    others = table.table("unless")
+    return tuple((name, tuple(others.values(name))) for name in others.words)
 
 
 def _version(table: Table, key: str) -> str:

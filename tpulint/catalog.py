@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tpulint import card_cache
 from tpulint.card import CardError, Example, MappingRow, Option
+from tpulint.measurements import FILE as MEASUREMENTS
 from tpulint.model import Applicability, Certainty, Finding, Severity
 
 try:
@@ -21,8 +22,10 @@ if TYPE_CHECKING:
     from tpulint.config import Settings
     from tpulint.context import FileContext
     from tpulint.declarative import NameTable
+    from tpulint.text_files.context import TextContext
 
     Check = Callable[[FileContext], Iterator[Finding]]
+    TextCheck = Callable[[TextContext], Iterator[Finding]]
 
 __all__ = ["CardError", "Catalogue", "Rule", "load"]
 
@@ -42,14 +45,15 @@ class Rule:
     """One thing we look for: what its card says, and its check."""
 
     __slots__ = (
-        "_card", "_check", "_table", "advice", "anchors", "applicability", "category", "certainty", "code",
-        "fix_availability", "fix_safety", "moves", "name", "place", "portable", "prelude", "references", "severity",
-        "since", "status", "summary", "targets", "when_to_ignore", "why",
+        "_card", "_check", "_check_text", "_table", "advice", "anchors", "applicability", "blocks", "category",
+        "certainty", "code", "files", "fix_availability", "fix_safety", "moves", "name", "place", "portable", "prelude",
+        "references", "severity", "since", "status", "summary", "targets", "when_to_ignore", "why",
     )  # fmt: skip
 
     def __init__(self, card: dict[str, object], place: Place) -> None:
         self._card = card
         self._check: Check | None = None
+        self._check_text: TextCheck | None = None
         self._table: NameTable | None = None
         self.place = place
         self.category = place.category
@@ -70,12 +74,16 @@ class Rule:
         """fix, display or silent: what becomes of the rule in portable code."""
         self.moves = bool(card["moves"])
         """Whether its findings choose or use a GPU as the place for data."""
+        self.blocks = bool(card["blocks"])
+        """Whether what it finds has no counterpart on a TPU, so that something else must take its place."""
         self.fix_safety = _text(card, "fix_safety")
         self.advice = _text(card, "advice")
         """What to do by hand."""
         self.when_to_ignore = _text(card, "when_to_ignore")
         self.anchors = _texts(card, "anchors")
         """The rule speaks only about a file whose text holds at least one of these."""
+        self.files = _texts(card, "files")
+        """Languages of the files it speaks about."""
         self.targets: dict[str, str] = dict(card["targets"])  # type: ignore[call-overload]
         """Backend to version condition; empty for all."""
         self.prelude = _text(card, "prelude")
@@ -134,19 +142,29 @@ class Rule:
 
     @property
     def check(self) -> Check:
-        """The function that yields the rule's findings in one file."""
+        """The function that yields the rule's findings in one Python file."""
         if self._check is None:
             self._check = self._load_check()
         return self._check
 
-    def _load_check(self) -> Check:
+    @property
+    def check_text(self) -> TextCheck:
+        """The function that yields the rule's findings in one file that is not Python."""
+        if self._check_text is None:
+            self._check_text = self._function("check_text")
+        return self._check_text
+
+    def _function(self, name: str) -> Callable[..., Iterator[Finding]]:
         place = self.place
-        if place.has_python:
-            module = importlib.import_module(f"{place.package}.{place.category}.{place.stem}")
-            check = getattr(module, "check", None)
-            if not callable(check):
-                raise CardError(place.path, 1, f"{place.stem}.py beside this card must define check(ctx)")
-            return check  # type: ignore[no-any-return]
+        module = importlib.import_module(f"{place.package}.{place.category}.{place.stem}")
+        function = getattr(module, name, None)
+        if not callable(function):
+            raise CardError(place.path, 1, f"{place.stem}.py beside this card must define {name}(ctx)")
+        return function  # type: ignore[no-any-return]
+
+    def _load_check(self) -> Check:
+        if self.place.has_python:
+            return self._function("check")
         from tpulint.declarative import check as check_table
 
         return check_table
@@ -230,7 +248,7 @@ def _scan(package: str) -> tuple[list[Place], list[str]]:
             folders = {entry.name: entry.is_dir() for entry in entries}
         for category in sorted(folders):
             if not folders[category]:
-                if category.endswith(".yaml"):
+                if category.endswith(".yaml") and category != MEASUREMENTS:
                     raise CardError(os.path.join(root, category), 1, "a card must lie in the folder of its category")
                 continue
             folder = os.path.join(root, category)

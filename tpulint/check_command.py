@@ -8,12 +8,13 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tpulint.check_output import report, say, tell_problems, write_changes
+from tpulint.check_output import problems_of, report, say, tell_problems, write_changes
 from tpulint.config import ConfigError, Configuration
 from tpulint.config_file import load
 
 if TYPE_CHECKING:
     from tpulint.catalog import Catalogue
+    from tpulint.old_findings import Marks
     from tpulint.session import Outcome
 
 CLEAN, FOUND, FAILED = 0, 1, 2
@@ -22,22 +23,37 @@ CLEAN, FOUND, FAILED = 0, 1, 2
 
 def check(paths: Sequence[str], given: Mapping[str, Any]) -> int:
     """Run with the options of the command line; the exit status. Raises ``ConfigError``."""
-    from tpulint.check_options import flags_of, invocation_of
-
-    started = time.perf_counter()
     paths = paths or (".",)
     if "-" in paths and len(paths) > 1:
         raise ConfigError("command line: `-` (standard input) cannot be linted together with other paths")
-    configuration = _with_implied_fixes(
+    if not given["watch"]:
+        return _check(paths, given)
+    from tpulint.watching import watch
+
+    return watch(lambda: _configured(paths, given), lambda: _check(paths, given), paths)
+
+
+def _configured(paths: Sequence[str], given: Mapping[str, Any]) -> Configuration:
+    from tpulint.check_options import flags_of, invocation_of
+
+    return _with_implied_fixes(
         load(paths, flags_of(given), given["configs"], given["isolated"], invocation_of(given)), given
     )
+
+
+def _check(paths: Sequence[str], given: Mapping[str, Any]) -> int:
+    started = time.perf_counter()
+    configuration = _configured(paths, given)
     catalogue = load_catalogue(configuration)
     if given["show_settings"]:
         _show_settings(configuration, catalogue)
         return CLEAN
     if given["show_files"]:
         return _show_files(configuration)
-    outcome = _run(configuration, catalogue, quiet=given["quiet"] or given["silent"])
+    is_quiet = given["quiet"] or given["silent"]
+    outcome = _outcome(configuration, catalogue, is_quiet)
+    if configuration.run.write_baseline or configuration.run.add_noqa:
+        return _put_on_record(configuration, outcome, is_quiet)
     if given["verbose"]:
         _tell_about(configuration, catalogue, outcome, time.perf_counter() - started)
     write_changes(configuration, outcome, given["color"])
@@ -55,7 +71,7 @@ def load_catalogue(configuration: Configuration) -> Catalogue:
         catalogue = load_rules(configuration.settings.packages)
     except CardError as error:
         raise ConfigError(f"bad rule: {error}") from None
-    except ImportError as error:
+    except (ImportError, TypeError, ValueError) as error:  # the last two for what is no name of a package
         raise ConfigError(f"{configuration.origin('plugins')}: `plugins`: {error}") from None
     configuration.check_rules(catalogue)
     return catalogue
@@ -89,17 +105,56 @@ def _with_implied_fixes(configuration: Configuration, given: Mapping[str, Any]) 
     return configuration._replace(settings=settings._replace(fix=wanted or wishes.diff), run=wishes)
 
 
-def _run(configuration: Configuration, catalogue: Catalogue, quiet: bool) -> Outcome:
+def _outcome(configuration: Configuration, catalogue: Catalogue, quiet: bool) -> Outcome:
+    """What the run gives, without the findings that are old."""
+    wishes = configuration.run
+    if not (wishes.baseline or wishes.diff_base is not None or wishes.write_baseline or wishes.add_noqa):
+        return _run(configuration, catalogue, quiet)
+    from tpulint import adoption
+
+    adoption.check_wishes(configuration)
+    if wishes.write_baseline:
+        return _run(configuration, catalogue, quiet)
+    outcome, stale = adoption.run_for_new(
+        configuration, catalogue, lambda wanted, old: _run(wanted, catalogue, quiet, old)
+    )
+    if not quiet and wishes.paths[0] != "-":
+        for line in stale:
+            say(line)
+    return outcome
+
+
+def _put_on_record(configuration: Configuration, outcome: Outcome, quiet: bool) -> int:
+    """Write the baseline, or comments, in place of a report."""
+    from tpulint import adoption
+
+    if configuration.run.write_baseline:
+        said = adoption.write_baseline(configuration, outcome)
+        left = adoption.left_lines(adoption.only_broken(outcome), "cannot be part of a baseline")
+    else:
+        outcome, said = adoption.add_noqa(configuration, outcome)
+        left = adoption.left_lines(outcome, "cannot be silenced by a comment here")
+    tell_problems(problems_of(outcome))
+    for line in left:
+        say(line)
+    if not quiet:
+        print(said)
+    if outcome.problems or any(report.error for report in outcome.reports):
+        return FAILED
+    return FOUND if left else CLEAN
+
+
+def _run(configuration: Configuration, catalogue: Catalogue, quiet: bool, old: Marks | None = None) -> Outcome:
     from tpulint import session
 
     if configuration.run.paths[0] == "-":
-        return session.run_text(sys.stdin.buffer.read(), configuration, catalogue)
+        return session.run_text(sys.stdin.buffer.read(), configuration, catalogue, old)
     if quiet or not sys.stderr.isatty():
-        return session.run(configuration, catalogue)
+        return session.run(configuration, catalogue, None, old)
     from tpulint.progress import Progress
 
     with Progress() as progress:
-        return session.run(configuration, catalogue, progress.show)
+        return session.run(configuration, catalogue, progress.show, old)
 
 
 def _show_settings(configuration: Configuration, catalogue: Catalogue) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from tpulint.command_help import section
-from tpulint.config import OUTPUT_FORMATS, SELECTOR_KEYS
+from tpulint.config import ORDERS, OUTPUT_FORMATS, SELECTOR_KEYS
 from tpulint.targets import KNOWN_TARGETS
 
 _LIST_KEYS = (*SELECTOR_KEYS, "exclude", "extend-exclude")
@@ -22,6 +22,8 @@ _PLAIN_KEYS = (
     "force-exclude",
     "respect-gitignore",
     "output-format",
+    "order",
+    "baseline",
     "cache-dir",
     "target",
     "target-version",
@@ -36,6 +38,10 @@ _INVOCATION_FIELDS = (
     "output_file",
     "stdin_filename",
     "ignore_noqa",
+    "write_baseline",
+    "diff_base",
+    "add_noqa",
+    "noqa_reason",
 )
 
 _fixing = section("Fixing")
@@ -43,6 +49,7 @@ _rules = section("Rule selection")
 _files = section("File selection")
 _output = section("Output")
 _target = section("Target")
+_adoption = section("Old code bases")
 _misc = section("Miscellaneous")
 
 _OPTIONS: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
@@ -96,12 +103,38 @@ _OPTIONS: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
     _files(
         "--respect-gitignore/--no-respect-gitignore", default=None, help="Leave out what git ignores.  [default: yes]"
     ),
+    _adoption(
+        "--baseline",
+        metavar="FILE",
+        help="Tell only of findings that this file does not hold. It is made by --write-baseline.",
+    ),
+    _adoption(
+        "--write-baseline",
+        is_flag=True,
+        help="Write all findings into the baseline, and stop.  [default file: tpulint-baseline.json]",
+    ),
+    _adoption(
+        "--diff-base",
+        metavar="REVISION",
+        default=None,
+        help="Tell only of findings on lines that changed since this branch left the revision (such as origin/main).",
+    ),
+    _adoption(
+        "--add-noqa", is_flag=True, help="Silence every finding by a comment `# noqa: CODE` on its line, and stop."
+    ),
+    _adoption("--noqa-reason", metavar="TEXT", default="", help="Text behind the comments of --add-noqa."),
     _output(
         "--output-format",
         type=click.Choice(OUTPUT_FORMATS),
         envvar="TPULINT_OUTPUT_FORMAT",
         show_envvar=True,
         help="How to print findings.  [default: full]",
+    ),
+    _output(
+        "--order",
+        type=click.Choice(ORDERS),
+        help="Order of findings: by position, or by cost: what runs most often first, across all files."
+        "  [default: position; cost for github and markdown]",
     ),
     _output(
         "-o", "--output-file", metavar="FILE", default="", help="Write the report to a file instead of standard output."
@@ -116,6 +149,7 @@ _OPTIONS: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
     _output("-q", "--quiet", is_flag=True, help="Print findings, but nothing else."),
     _output("-s", "--silent", is_flag=True, help="Print nothing; the exit status tells."),
     _output("-v", "--verbose", is_flag=True, help="Also tell about configuration, files and time, on standard error."),
+    _misc("-w", "--watch", is_flag=True, help="Lint again whenever a file changes, until interrupted."),
     _misc("-e", "--exit-zero", is_flag=True, help="Exit 0 even when there are findings."),
     _misc("--exit-non-zero-on-fix", is_flag=True, help="Exit 1 when a file was changed, even if nothing is left."),
     _misc(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
@@ -13,6 +14,7 @@ from tpulint.report.style import Style, wants_colour
 
 if TYPE_CHECKING:
     from tpulint.catalog import Catalogue
+    from tpulint.report.entry import Entry
     from tpulint.session import Outcome
 
 
@@ -67,12 +69,46 @@ def report(configuration: Configuration, catalogue: Catalogue, outcome: Outcome,
             if wishes.statistics:
                 pieces = render_statistics(wishes.output_format, outcome.reports, settings, style)
             else:
-                pieces = render(wishes.output_format, outcome.reports, problems, catalogue, settings, style)
+                is_old = _old_in_pull_request() if wishes.output_format == "github" else None
+                pieces = render(
+                    wishes.output_format, outcome.reports, problems, catalogue, settings, style, wishes.order, is_old
+                )
+                if wishes.output_format == "github":
+                    _write_step_summary(
+                        render("markdown", outcome.reports, problems, catalogue, settings, style, "", is_old)
+                    )
             stream.writelines(pieces)
         stream.flush()
         tell_problems(problems)
         if not quiet and (wishes.diff or wishes.output_format in FOR_PEOPLE):
             stream.writelines(_summary(configuration, outcome, style, is_taken or bool(problems)))
+
+
+def _old_in_pull_request() -> Callable[[str, Entry], bool] | None:
+    """On GitHub, tells which findings a pull request did not bring; None elsewhere, and where git cannot tell."""
+    base = os.environ.get("GITHUB_BASE_REF")
+    if not base:
+        return None
+    from tpulint.changed_rows import ChangedRows
+    from tpulint.old_findings import old_since
+
+    try:
+        return old_since(ChangedRows(f"origin/{base}", os.getcwd()))
+    except ConfigError as error:
+        say(f"warning: new findings do not come first: {error}")
+        return None
+
+
+def _write_step_summary(pieces: Iterable[str]) -> None:
+    """On GitHub, add to the page of the run."""
+    path = os.environ.get("GITHUB_STEP_SUMMARY")
+    if not path:
+        return
+    try:
+        with open(path, "a", encoding="utf-8", errors="backslashreplace") as stream:
+            stream.writelines(pieces)
+    except OSError as error:
+        say(f"warning: no summary of the step: {error.strerror or error}")
 
 
 def _summary(configuration: Configuration, outcome: Outcome, style: Style, only_news: bool) -> Iterator[str]:

@@ -6,13 +6,24 @@ import io
 import re
 import tokenize
 
+from tpulint.languages import PYTHON, language_of
 from tpulint.model import Span
+from tpulint.source import SourceFile
 
 _NEWLINE = re.compile(r"\r\n|\r|\n")
 
 
+def comments_of(source: SourceFile) -> list[Span]:
+    """Spans of all comments of a file, in order, whatever its language."""
+    if language_of(source.path, source.text) == PYTHON:
+        return comment_spans(source.code)
+    from tpulint.text_files import comment_spans as comment_spans_of_text
+
+    return comment_spans_of_text(source)
+
+
 def comment_spans(text: str) -> list[Span]:
-    """Spans of all comments, in order; an unfinished text gives those up to where it breaks off."""
+    """Spans of all comments of Python code, in order; an unfinished text gives those up to where it breaks off."""
     if "#" not in text:
         return []
     starts = [0]

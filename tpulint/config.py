@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
+from tpulint.languages import INCLUDE
 from tpulint.model import Applicability
 from tpulint.selectors import OWN_CODES, nearest
 from tpulint.targets import Target
@@ -19,9 +20,11 @@ DEFAULT_EXCLUDE = (
     "__pypackages__", "_build", "buck-out", "build", "dist", "node_modules", "site-packages", "venv",
 )
 # fmt: on
-DEFAULT_INCLUDE = ("*.py",)
+DEFAULT_INCLUDE = INCLUDE
 
-OUTPUT_FORMATS = ("full", "concise", "json", "json-lines", "github", "gitlab", "junit", "sarif")
+OUTPUT_FORMATS = ("full", "concise", "json", "json-lines", "github", "gitlab", "junit", "markdown", "sarif")
+
+ORDERS = ("position", "cost")
 
 COMMAND_LINE = "command line"
 """Origin of what no file said."""
@@ -125,6 +128,8 @@ class RunSettings(NamedTuple):
     """Whether ``exclude`` also holds for files named on the command line."""
     respect_gitignore: bool = True
     output_format: str = "full"
+    order: str = ""
+    """Of the findings: ``position`` or ``cost``; empty for what suits the output format."""
     output_file: str = ""
     fix_only: bool = False
     show_fixes: bool = False
@@ -137,6 +142,15 @@ class RunSettings(NamedTuple):
     cache_dir: str = ""
     no_cache: bool = False
     stdin_filename: str = ""
+    baseline: str = ""
+    """File with findings that are not to be told of; empty for none."""
+    write_baseline: bool = False
+    diff_base: str | None = None
+    """Revision of git: only findings on lines that changed since are told of."""
+    add_noqa: bool = False
+    """Whether every finding is to be silenced by a comment."""
+    noqa_reason: str = ""
+    """Text behind these comments."""
 
 
 class Configuration(NamedTuple):

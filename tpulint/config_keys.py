@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tpulint.config import OUTPUT_FORMATS, SELECTOR_KEYS
+from tpulint.config import ORDERS, OUTPUT_FORMATS, SELECTOR_KEYS
 from tpulint.selectors import nearest
 from tpulint.targets import KNOWN_TARGETS, VERSIONS, parse_version
 
@@ -100,11 +100,12 @@ READERS: dict[str, Callable[[object], object]] = {
     **dict.fromkeys(PATTERN_KEYS, read_strings),
     **dict.fromkeys(BOOLEAN_KEYS, read_boolean),
     **dict.fromkeys(IGNORE_KEYS, read_selectors_by_pattern),
-    **dict.fromkeys(("cache-dir", "extend", "required-version"), read_string),
+    **dict.fromkeys(("baseline", "cache-dir", "extend", "required-version"), read_string),
     "plugins": read_strings,
     "rules": read_rules,
     "jobs": read_jobs,
     "output-format": lambda value: read_choice(value, OUTPUT_FORMATS),
+    "order": lambda value: read_choice(value, ORDERS),
     "runtime": lambda value: read_choice(value, ("auto", "never")),
     "target": lambda value: read_choice(value, [target.name for target in KNOWN_TARGETS]),
     "target-version": read_target_version,

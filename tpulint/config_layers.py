@@ -39,8 +39,9 @@ def check(table: Mapping[str, object], origin: str, root: str) -> Layer:
     for key in IGNORE_KEYS:
         if key in values:
             values[key] = _anchored_ignores(values[key], root)
-    if "cache-dir" in values:
-        values["cache-dir"] = os.path.join(root, os.path.expanduser(str(values["cache-dir"])))
+    for key in ("baseline", "cache-dir"):
+        if key in values:
+            values[key] = os.path.join(root, os.path.expanduser(str(values[key])))
     return Layer(values, origin, root)
 
 

@@ -57,9 +57,15 @@ class FileContext:
         certainty: Certainty = Certainty.CERTAIN,
         help: str = "",
         related: tuple[tuple[Span, str], ...] = (),
+        runs: ast.AST | None = None,
     ) -> Finding:
-        """One place this rule speaks about. A builder whose fix turned out impossible gives a finding without one."""
+        """One place this rule speaks about. A builder whose fix turned out impossible gives a finding without one.
+
+        For a span, ``runs`` is the node that tells how often what is found runs: a loop for its turns.
+        """
         span = where if isinstance(where, Span) else self.index.span(where)
+        runs = where if runs is None and isinstance(where, ast.AST) else runs
+        pace = None if runs is None else self.index.paces.of(runs)
         if isinstance(fix, FixBuilder):
             fix = fix.build()
         return Finding(
@@ -72,6 +78,7 @@ class FileContext:
             fix,
             help,
             related,
+            "" if pace is None else pace.value,
         )
 
     def fix(self, title: str, applicability: Applicability, reason: str, scope: Scope = Scope.EXPRESSION) -> FixBuilder:

@@ -15,7 +15,9 @@ A row of a card's ``mapping`` has these keys:
     or is called ``new``. ``position`` (from 0) finds it when it is passed by position; ``allowed`` lists values with
     which the call is left alone. With ``given`` the row speaks only where one of these values is written (or, for an
     argument that goes or is set, chosen where there is a GPU); an empty list stands for an argument that is absent. A
-    text such as ``not torch.cuda.is_available()`` stands for that call.
+    text such as ``not torch.cuda.is_available()`` stands for that call. ``unless`` lists values of other arguments with
+    which the call is left alone, an empty list stands for all. An argument may also stand in a visible dictionary given
+    by ``**``, where no fix reaches it.
   - ``unsupported``: a finding without a fix.
 
 - ``arguments``: for ``rename``: ``keep`` (default), ``drop``, or the list of the parameters, in order, that the new
@@ -115,6 +117,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
                 if argument is None:
                     continue
                 where, certainty = argument
+                if row.allowed and certainty is Certainty.LIKELY and problem[1] is Severity.ERROR:
+                    problem = problem[0], Severity.WARNING  # nobody knows the value here
             in_loop = row.in_step_loop is not None and ctx.index.step_loop_of(node) is not None
             used = inside_step_loop(row) if in_loop and not ctx.index.clocks.is_timed_wait(node) else row
             if ctx.portable:
@@ -203,19 +207,39 @@ def argument_of(ctx: FileContext, node: ast.expr, row: MappingRow) -> tuple[ast.
             return None
         found = call.args[row.position]
     if found is None:
-        unpacked = [item for item in call.args if isinstance(item, ast.Starred)]
-        unpacked_keywords = [item for item in call.keywords if item.arg is None]
-        if row.action != "set-argument" or unpacked or unpacked_keywords:
+        passed = ctx.index.call_arguments.of(call)
+        if passed is None or _is_left_alone(passed, row):
             return None
-        return None if row.given else (node, Certainty.CERTAIN)
+        values = passed.get(row.argument)
+        if values:
+            is_given = row.given and all(_is_given(ctx, value, row) for value in values)
+            return (values[0], Certainty.CERTAIN if len(values) == 1 else Certainty.LIKELY) if is_given else None
+        return (node, Certainty.CERTAIN) if row.action == "set-argument" and not row.given else None
+    if row.unless and _is_left_alone(ctx.index.call_arguments.of(call), row):
+        return None
     value = found.value if isinstance(found, ast.keyword) else found
     if row.given is not None:
         return (found, Certainty.CERTAIN) if _is_given(ctx, value, row) else None
     if not row.allowed:
         return found, Certainty.CERTAIN
-    if not isinstance(value, ast.Constant):
-        return found, Certainty.LIKELY
-    return None if _is_among(value, row.allowed) else (found, Certainty.CERTAIN)
+    from tpulint.semantic.origins import origins
+
+    possible = origins(ctx.index, value)
+    if any(isinstance(item.node, ast.Constant) and not _is_among(item.node, row.allowed) for item in possible):
+        return found, Certainty.CERTAIN
+    is_allowed = all(_is_among(item.node, row.allowed) and not item.by_user for item in possible)
+    return None if is_allowed else (found, Certainty.LIKELY)
+
+
+def _is_left_alone(passed: dict[str, list[ast.expr]] | None, row: MappingRow) -> bool:
+    """Whether another argument has, or may have, a value with which the row does not matter."""
+    if passed is None:
+        return bool(row.unless)
+    return any(
+        not values or not isinstance(value, ast.Constant) or _is_among(value, tuple(values))
+        for name, values in row.unless
+        for value in passed.get(name, ())
+    )
 
 
 def _is_given(ctx: FileContext, value: ast.expr, row: MappingRow) -> bool:
@@ -243,6 +267,9 @@ def _asked(ctx: FileContext, value: ast.expr) -> str:
 
 def _is_among(value: ast.expr, values: tuple[object, ...]) -> bool:
     """Whether an expression is one of some constants; 1 == True, so types are compared as well."""
+    number = value.operand if isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.USub) else None
+    if isinstance(number, ast.Constant) and isinstance(number.value, int | float):
+        value = ast.Constant(-number.value)
     return isinstance(value, ast.Constant) and any(
         type(value.value) is type(item) and value.value == item for item in values
     )

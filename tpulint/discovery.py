@@ -87,9 +87,6 @@ class _Search:
             # Links come last: what can be reached without one is shown under its own path.
             while self._links:
                 self._follow(*self._links.pop(0))
-        elif absolute.endswith(".ipynb"):
-            # Read as Python its JSON would pass for clean code.
-            self.problems.append(Problem(shown(absolute), "notebooks are not supported"))
         elif os.path.exists(absolute) and not os.path.isfile(absolute):
             self.problems.append(Problem(shown(absolute), "not a regular file"))  # a pipe would make us wait
         elif os.path.exists(absolute):

@@ -68,4 +68,4 @@ def _has_comment(index: SemanticIndex, guard: ast.If) -> bool:
 
     source = index.source
     first, last = source.row(index.span(guard).start), source.row(index.span(guard).end)
-    return any(first <= source.row(comment.start) <= last for comment in comment_spans(source.text))
+    return any(first <= source.row(comment.start) <= last for comment in comment_spans(source.code))

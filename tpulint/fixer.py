@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tpulint.comments import comment_spans
 from tpulint.fixes import FixBuilder
@@ -13,6 +13,11 @@ from tpulint.imports import ImportTable, comments_on_effect, import_edit, unused
 from tpulint.model import Applicability, Edit, Finding, Fix, Scope, Span, Suite
 from tpulint.semantic import SemanticIndex
 from tpulint.source import InvalidSyntax, SourceFile
+
+if TYPE_CHECKING:
+    from tpulint.text_files import TextIndex
+
+    Index = SemanticIndex | TextIndex
 
 ROUND_LIMIT = 25
 _NEWLINE = re.compile(r"\r\n|\r|\n")
@@ -25,11 +30,13 @@ class BrokenFix(Exception):
 class FixedText(NamedTuple):
     """What the rounds made of one file."""
 
-    text: str
+    source: SourceFile
     fixed: tuple[Finding, ...]
     findings: list[Finding]
     """What the last look at the text found."""
     rounds: int
+    last_look: Index
+    """The index of the text."""
 
 
 def select(findings: Iterable[Finding], required: Applicability) -> list[Finding]:
@@ -85,13 +92,18 @@ def _clash(left: Span, right: Span) -> bool:
     return left.start < right.end and right.start < left.end
 
 
-def apply(index: SemanticIndex, fixes: Sequence[Fix]) -> str:
+def apply(index: Index, fixes: Sequence[Fix]) -> str:
     """The text with all edits of these fixes and the imports they need. The edits must be disjoint."""
-    imports = import_edit(index, [need for fix in fixes for need in fix.imports])
+    return _applied(index, fixes).text
+
+
+def _applied(index: Index, fixes: Sequence[Fix]) -> SourceFile:
+    needs = [need for fix in fixes for need in fix.imports]
     edits = keep_blocks_filled(list(dict.fromkeys(edit for fix in fixes for edit in fix.edits)))
+    imports = import_edit(index, needs, edits) if isinstance(index, SemanticIndex) else None
     if imports is not None:
         edits.append(imports)
-    return apply_edits(index.source.text, edits, first=imports)
+    return index.source.with_edits(edits, first=imports)
 
 
 def apply_edits(text: str, edits: Sequence[Edit], first: Edit | None = None) -> str:
@@ -135,7 +147,7 @@ def keep_blocks_filled(edits: list[Edit]) -> list[Edit]:
 
 
 def fix_rounds(
-    source: SourceFile, look: Callable[[SourceFile], tuple[SemanticIndex, list[Finding]]], required: Applicability
+    source: SourceFile, look: Callable[[SourceFile], tuple[Index, list[Finding]]], required: Applicability
 ) -> FixedText:
     """Fix, look again, until nothing is accepted.
 
@@ -154,29 +166,49 @@ def fix_rounds(
         if rounds > ROUND_LIMIT:
             raise BrokenFix(f"fixes of {codes} do not come to an end")
         fixes = {id(finding.fix): finding.fix for finding in accepted if finding.fix is not None}
-        source = source.with_text(apply(index, list(fixes.values())))
+        source = _applied(index, list(fixes.values()))
         fixed.extend(accepted)
+        if index is not original:
+            index.release()
         try:
             index, findings = look(source)
         except InvalidSyntax as invalid:
             raise BrokenFix(f"fix of {codes} gives invalid Python: {invalid}") from invalid
-    if rounds:
-        while (cleaned := _without_emptied_guards(original, index)) is not None:
-            source = source.with_text(cleaned)
-            index, findings = look(source)
-        cleaned = _without_unused_imports(original, index)
-        if cleaned is not None:
-            source = source.with_text(cleaned)
-            index, findings = look(source)
-        comments = comments_on_effect(original, index)
-        if comments:
-            source = source.with_text(apply_edits(source.text, comments))
-            index, findings = look(source)
-    return FixedText(source.text, tuple(fixed), findings, rounds)
+    if rounds and isinstance(original, SemanticIndex) and isinstance(index, SemanticIndex):
+        source, index, findings = _tidied(original, source, index, findings, look)
+    return FixedText(source, tuple(fixed), findings, rounds, index)
 
 
-def _without_emptied_guards(before: SemanticIndex, after: SemanticIndex) -> str | None:
-    """The text without guards that have nothing to guard any more; None when there are none."""
+def _tidied(
+    original: SemanticIndex,
+    source: SourceFile,
+    index: SemanticIndex,
+    findings: list[Finding],
+    look: Callable[[SourceFile], tuple[Index, list[Finding]]],
+) -> tuple[SourceFile, SemanticIndex, list[Finding]]:
+    """Fixed Python code without what the fixes left without a use, and what is found in it."""
+
+    def look_again() -> tuple[SemanticIndex, list[Finding]]:
+        index, findings = look(source)
+        assert isinstance(index, SemanticIndex)
+        return index, findings
+
+    while (cleaned := _without_emptied_guards(original, index)) is not None:
+        source = cleaned
+        index, findings = look_again()
+    cleaned = _without_unused_imports(original, index)
+    if cleaned is not None:
+        source = cleaned
+        index, findings = look_again()
+    comments = comments_on_effect(original, index)
+    if comments:
+        source = source.with_edits(comments)
+        index, findings = look_again()
+    return source, index, findings
+
+
+def _without_emptied_guards(before: SemanticIndex, after: SemanticIndex) -> SourceFile | None:
+    """The file without guards that have nothing to guard any more; None when there are none."""
     from tpulint.emptied import emptied_guards
 
     gone = emptied_guards(before, after)
@@ -187,15 +219,15 @@ def _without_emptied_guards(before: SemanticIndex, after: SemanticIndex) -> str 
         if not any(other is not guard and after.tree.encloses(other, guard) for other in gone):
             builder.delete(guard)
     fix = builder.build()
-    return apply(after, [fix]) if fix is not None else None
+    return _applied(after, [fix]) if fix is not None else None
 
 
-def _without_unused_imports(before: SemanticIndex, after: SemanticIndex) -> str | None:
+def _without_unused_imports(before: SemanticIndex, after: SemanticIndex) -> SourceFile | None:
     gone = unused_imports(before, after)
     if not gone:
         return None
     builder = FixBuilder(after, ImportTable(after), "remove unused imports", Applicability.SAFE, "", Scope.MODULE)
-    comments = comment_spans(after.source.text)
+    comments = comment_spans(after.source.code)
     for statement, aliases in gone:
         rows = range(after.source.row(after.span(statement).start), after.source.row(after.span(statement).end) + 1)
         if any(after.source.row(comment.start) in rows for comment in comments):
@@ -207,4 +239,4 @@ def _without_unused_imports(before: SemanticIndex, after: SemanticIndex) -> str 
         first, last = after.span(statement.names[0]), after.span(statement.names[-1])
         builder.replace(Span(first.start, last.end), ", ".join(after.text(alias) for alias in kept))
     fix = builder.build()
-    return apply(after, [fix]) if fix is not None else None
+    return _applied(after, [fix]) if fix is not None else None

@@ -36,6 +36,12 @@ _STRING_OR_COMMENT = re.compile(
     r"#[^\r\n]*|\'\'\'.*?\'\'\'|\"\"\".*?\"\"\"|\'(?:\\.|[^\'\\\r\n])*\'|\"(?:\\.|[^\"\\\r\n])*\"", re.DOTALL
 )
 _SPACE = re.compile(r"[ \t\f]*")
+_GAP = r"(?:[ \t\f]|\\(?:\r\n|\r|\n))*"
+_SEMICOLON = re.compile(f"{_GAP};{_GAP}")
+_SEMICOLON_BEFORE = re.compile(f"{_GAP};{_GAP}$")
+"""Between two statements of a row, which a backslash may break before and behind it."""
+_LONGEST_GAP = 200
+"""Characters above a row in which the semicolon in front of its first statement is looked for."""
 
 
 class FixBuilder:
@@ -60,11 +66,18 @@ class FixBuilder:
         self.possible = True
         """False once an edit could not be expressed."""
         self._edits: list[Edit] = []
+        self._replaced: set[Edit] = set()
+        """Those of them that ``replace`` made: a fix of a whole file has thousands."""
         self._needs: list[ImportNeed] = []
-        self.emit = emitter(self)
+        self._emitter = emitter
         """What is written for a device, a step boundary and their like."""
 
     # ---------------------------------------------------------------- result
+
+    @property
+    def emit(self) -> Emitter:
+        """Writes what stands for a device, a boundary or a seed, portable or not."""
+        return self._emitter(self)  # made anew each time: an emitter kept here would hold the fix, and the fix it
 
     def give_up(self) -> None:
         """Make the fix impossible: a part of it cannot be proved."""
@@ -100,7 +113,9 @@ class FixBuilder:
             row, following = source.row(start), self._past_newline(self._line_end(end))
             goes = all(edit.text == "" for edit in edits[first : last + 1]) and edits[last].deletes_from is not None
             whole = start == source.line_starts[row - 1] and source.text[end - 1 : end] in ("\n", "\r")
-            between = row > 1 and not source.line(row - 1).strip() and not source.text[end:following].strip()
+            upper, lower = source.cell_rows(row)
+            between = upper < row and not source.line(row - 1).strip() and not source.text[end:following].strip()
+            between = between and source.row(end) <= lower
             if goes and whole and between and following > end:
                 result[last] = edits[last]._replace(span=Span(edits[last].span.start, following))
             first = last + 1
@@ -124,7 +139,8 @@ class FixBuilder:
         span = where if isinstance(where, Span) else self._index.span(where)
         newline = self._index.source.newline
         edit = Edit(span, text if newline == "\n" else text.replace("\n", newline))
-        if edit not in self._edits:
+        if edit not in self._replaced:
+            self._replaced.add(edit)
             self._edits.append(edit)
 
     def insert(self, offset: int, text: str) -> None:
@@ -195,15 +211,17 @@ class FixBuilder:
         before = text[line_start : span.start]
         line_end = self._line_end(span.end)
         after = text[span.end : line_end]
-        if before.strip() == "" and _only_comment(after):
+        is_continued = text[max(0, line_start - 3) : line_start].rstrip("\r\n").endswith("\\")
+        follows = _SEMICOLON.match(text, span.end)
+        if before.strip() == "" and _only_comment(after) and not is_continued:
             end = self._past_newline(line_end)
             self._edits.append(
                 Edit(Span(line_start, end), "", mark, f"{before if indent is None else indent}pass{text[line_end:end]}")
             )
-        elif (match := re.match(r"[ \t\f]*;[ \t\f]*", after)) and not _only_comment(after[match.end() :]):
-            self._edits.append(Edit(Span(span.start, span.end + match.end()), "", mark, f"pass{match.group()}"))
-        elif match := re.search(r"[ \t\f]*;[ \t\f]*$", before):
-            self._edits.append(Edit(Span(line_start + match.start(), span.end), "", mark, f"{match.group()}pass"))
+        elif follows and not _only_comment(text[follows.end() : self._line_end(follows.end())]):
+            self._edits.append(Edit(Span(span.start, follows.end()), "", mark, f"pass{follows.group()}"))
+        elif match := _SEMICOLON_BEFORE.search(text, max(0, line_start - _LONGEST_GAP), span.start):
+            self._edits.append(Edit(Span(match.start(), span.end), "", mark, f"{match.group()}pass"))
         else:
             end = span.end + (match.end() if (match := re.match(r"[ \t\f]*;", after)) else 0)
             self._edits.append(Edit(Span(span.start, end), "", mark, "pass"))
@@ -355,7 +373,8 @@ class FixBuilder:
         """Offset of the first of the comment lines right above a statement, indented like it."""
         source, start = self._index.source, self._index.tree.start(statement)
         row, indent = source.row(start), self.indent_of(statement)
-        while row > 1 and source.line(row - 1).startswith(indent + "#"):
+        upper, _ = source.cell_rows(row)
+        while row > upper and source.line(row - 1).startswith(indent + "#"):
             row -= 1
         return source.line_starts[row - 1]
 
@@ -412,6 +431,7 @@ class FixBuilder:
         written = next((edit for edit in self._edits if edit.span == tail), None)
         if written is not None:
             self._edits.remove(written)
+            self._replaced.discard(written)
         before = source[tail.start : tail.end] if written is None else written.text
         self.replace(tail, f"{before},{gap}{keyword}={text}")
 
@@ -460,6 +480,10 @@ class FixBuilder:
         return offset + (
             2 if text.startswith("\r\n", offset) else 1 if text[offset : offset + 1] in ("\n", "\r") else 0
         )
+
+    def has_neighbours(self, statement: ast.stmt) -> bool:
+        """Whether other statements stand on a line of a statement."""
+        return self._shares_line(statement)
 
     def _shares_line(self, statement: ast.stmt) -> bool:
         """Whether other code stands on the statement's first or last line."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from tpulint.model import Edit, ImportNeed, Span
+from tpulint.semantic.module_body import imports_torch
 
 if TYPE_CHECKING:
     from tpulint.semantic import Scope, SemanticIndex
@@ -89,10 +90,11 @@ class ImportTable:
         return False
 
 
-def import_edit(index: SemanticIndex, needs: Iterable[ImportNeed]) -> Edit | None:
-    """One insertion that imports everything needed and not imported yet.
+def import_edit(index: SemanticIndex, needs: Iterable[ImportNeed], edits: Iterable[Edit] = ()) -> Edit | None:
+    """One insertion that imports everything needed and not imported yet, for the sake of these edits.
 
-    The place is below the last import of torch at the top, else below the last import, else below the docstring.
+    The place is below the last import of torch at the top, else below the last import, else below the docstring. In a
+    notebook it is below the first import of torch in any cell, when no edit stands above it.
     """
     lines = []
     for need in sorted(set(needs), key=lambda item: (item.name is not None, item.module, item.name or "")):
@@ -104,25 +106,7 @@ def import_edit(index: SemanticIndex, needs: Iterable[ImportNeed]) -> Edit | Non
         return None
     source = index.source
     body = index.tree.module.body
-    anchor: ast.stmt | None = None
-    torch_import: ast.stmt | None = None
-    torch_from: ast.stmt | None = None
-    for number, statement in enumerate(body):
-        if isinstance(statement, ast.Import | ast.ImportFrom):
-            anchor = statement
-            modules = (
-                [a.name for a in statement.names] if isinstance(statement, ast.Import) else [statement.module or ""]
-            )
-            if any(module.split(".", 1)[0] in ("torch", "torch_xla") for module in modules):
-                if isinstance(statement, ast.Import):
-                    torch_import = statement
-                else:
-                    torch_from = statement
-        elif number == 0 and isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
-            anchor = statement
-        elif anchor is not None or number > 0:
-            break
-    anchor = torch_import or torch_from or anchor
+    anchor = _below(_first_cell_of_torch(index, edits)) or _below(body)
     newline = source.newline
     if anchor is None:
         at = index.tree.start(body[0]) if body else 0
@@ -137,6 +121,39 @@ def import_edit(index: SemanticIndex, needs: Iterable[ImportNeed]) -> Edit | Non
     return Edit(Span(at, at), gap + "".join(newline + line for line in lines))
 
 
+def _below(body: Sequence[ast.stmt]) -> ast.stmt | None:
+    """What stands above new imports, of the imports and the docstring that some statements begin with."""
+    anchor: ast.stmt | None = None
+    torch_import: ast.stmt | None = None
+    torch_from: ast.stmt | None = None
+    for number, statement in enumerate(body):
+        if isinstance(statement, ast.Import | ast.ImportFrom):
+            anchor = statement
+            if imports_torch(statement):
+                if isinstance(statement, ast.Import):
+                    torch_import = statement
+                else:
+                    torch_from = statement
+        elif number == 0 and isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
+            anchor = statement
+        elif anchor is not None or number > 0:
+            break
+    return torch_import or torch_from or anchor
+
+
+def _first_cell_of_torch(index: SemanticIndex, edits: Iterable[Edit]) -> Sequence[ast.stmt]:
+    """The statements of a notebook's first cell that imports torch, from that import on.
+
+    None when an edit that needs the new imports stands above it.
+    """
+    source, body = index.source, index.tree.module.body
+    at = next((at for at, one in enumerate(body) if imports_torch(one)), None) if source.cell_starts else None
+    if at is None or index.tree.end(body[at]) > min((edit.span.start for edit in edits), default=len(source.text)):
+        return ()
+    lower = source.cell_rows(body[at].lineno)[1]
+    return [one for one in body[at:] if one.lineno <= lower]
+
+
 def unused_imports(
     before: SemanticIndex, after: SemanticIndex
 ) -> list[tuple[ast.Import | ast.ImportFrom, list[ast.alias]]]:
@@ -146,7 +163,7 @@ def unused_imports(
     """
     if before.source.path.replace("\\", "/").endswith("__init__.py"):
         return []
-    used_before, used_after = _used_names(before), _used_names(after)
+    used_before, used_after = _used_names(before), _used_names(after) | after.source.other_words
     exported = _exported(after)
     imported_before = {ast.dump(alias) for statement in _imports(before) for alias in statement.names}
     result = []

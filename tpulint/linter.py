@@ -6,70 +6,169 @@ import ast
 import gc
 import warnings
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from tpulint.model import Applicability, Certainty, FileResult, Finding, Fix, Severity, Span
+from tpulint.languages import PYTHON, SHELL, language_of
+from tpulint.model import (
+    WORDS_OF_CALLERS,
+    WORDS_OF_LOOPS,
+    WORDS_OF_READS,
+    Applicability,
+    Certainty,
+    FileResult,
+    Finding,
+    Fix,
+    OutsideCall,
+    Severity,
+    Span,
+)
 from tpulint.selectors import matches_any
 from tpulint.source import InvalidSyntax, SourceFile
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from tpulint.catalog import Catalogue, Rule
     from tpulint.config import Settings
+    from tpulint.notebooks.shell_lines import ShellLines
     from tpulint.semantic import SemanticIndex
+    from tpulint.semantic.imported import Library
+    from tpulint.text_files import TextIndex
+
+    Index = SemanticIndex | TextIndex
 
 INVALID_SYNTAX = "invalid-syntax"
+
+_WORDS_OF_TENSORS = ("torch", ".item()", ".cpu()", ".numpy()", ".tolist()")
 
 
 class _TooComplex(Exception):
     """Python itself cannot hold the tree of this text."""
 
 
-def lint(source: SourceFile, settings: Settings, catalogue: Catalogue) -> FileResult:
-    """Lint one file, and fix it when the settings say so.
+class Surroundings(NamedTuple):
+    """What the other files of a project have to do with one file."""
+
+    library: Library | None = None
+    """Gives what the file imports."""
+    calls: tuple[OutsideCall, ...] = ()
+    """Calls that others make of its functions."""
+
+    @property
+    def serve_loops(self) -> bool:
+        """Whether loops of other files use what the file defines."""
+        return any(
+            call.turn or call.fed or call.fed_evaluation or any(kind == "LOADER" for _, kind, _ in call.arguments)
+            for call in self.calls
+        )
+
+
+ALONE = Surroundings()
+
+
+def lint(
+    source: SourceFile,
+    settings: Settings,
+    catalogue: Catalogue,
+    surroundings: Surroundings = ALONE,
+    untouchable: Callable[[SourceFile, list[Finding]], list[Finding]] | None = None,
+) -> FileResult:
+    """Lint one file, and fix it when the settings say so. ``untouchable`` takes the fixes off some of the findings.
 
     Bad user input gives findings; a failure of tpulint itself gives ``FileResult.error``. Never raises for either.
     """
     text = source.text
-    rules = _applicable(text, settings, catalogue)
+    language = language_of(source.path, text)
+    rules = _applicable(text, language, settings, catalogue, bool(surroundings.calls))
+    if source.cell_starts:
+        rules += _applicable(text, SHELL, settings, catalogue, False)
+
+    def look(changed: SourceFile) -> tuple[Index, list[Finding]]:
+        index, findings = _look(changed, settings, catalogue, surroundings)
+        return index, findings if untouchable is None else untouchable(changed, findings)
+
     try:
-        if not rules and not _may_suppress(text):
-            _parse(text)  # a file that is not Python is told of, whatever it is about
-            return FileResult(source.path, (), text, text)
+        if not rules and not _may_suppress(text) and not (surroundings.library is not None and _may_drive(text)):
+            if language != PYTHON:
+                return FileResult(source.path, (), text, text)
+            if surroundings.library is None or surroundings.library.known(source) is None:
+                _parse(source)  # a file that is not Python is told of, whatever it is about
+            if source.cell_starts:
+                from tpulint.notebooks.findings import with_broken_cells
+
+                return FileResult(source.path, tuple(with_broken_cells((), source)), text, text)
+            return FileResult(source.path, (), text, text, serves=_has_functions(text))
         if not settings.fix:
-            index, findings = _look(source, settings, catalogue)
+            index, findings = _look(source, settings, catalogue, surroundings)
+            result = FileResult(source.path, tuple(findings), text, text)
+            result = _with_calls(result, index, surroundings)
             index.release()
-            return FileResult(source.path, tuple(findings), text, text)
+            return result
         from tpulint.fixer import BrokenFix, fix_rounds
 
         try:
-            result = fix_rounds(
-                source, lambda changed: _look(changed, settings, catalogue), settings.required_applicability
-            )
-            source.render(result.text)
+            fixed = fix_rounds(source, look, settings.required_applicability)
+            fixed.source.to_bytes()
         except (BrokenFix, UnicodeEncodeError) as error:
-            _, findings = _look(source, settings, catalogue)
+            _, findings = _look(source, settings, catalogue, surroundings)
             return FileResult(source.path, tuple(findings), text, text, error=str(error))
-        return FileResult(source.path, tuple(result.findings), result.text, text, result.fixed, result.rounds)
+        result = FileResult(source.path, tuple(fixed.findings), fixed.source.text, text, fixed.fixed, fixed.rounds)
+        result = result._replace(cell_starts=tuple(fixed.source.cell_starts))
+        result = _with_calls(result, fixed.last_look, surroundings)
+        fixed.last_look.release()
+        return result
     except InvalidSyntax as invalid:
-        return FileResult(source.path, (_invalid_syntax(source, invalid.error),), text, text)
+        return FileResult(source.path, (_not_python(source, invalid.error),), text, text)
     except (_TooComplex, RecursionError, MemoryError):
         return FileResult(
-            source.path, (_finding(Span(0, 0), "file is nested too deeply for Python to parse"),), text, text
+            source.path, (invalid_syntax(Span(0, 0), "file is nested too deeply for Python to parse"),), text, text
         )
     except Exception as error:  # a bug of ours in one file must not stop the others
         return FileResult(source.path, (), text, text, error=crash_message(error))
 
 
+def _with_calls(result: FileResult, index: Index, surroundings: Surroundings) -> FileResult:
+    if surroundings.library is None or index.language != PYTHON:
+        return result
+    from tpulint.semantic import SemanticIndex
+
+    assert isinstance(index, SemanticIndex)
+    source = index.source
+    serves = not index.turn_code.loops and not source.cell_starts and _has_functions(source.text)
+    return result._replace(calls=index.outgoing_calls, serves=serves)
+
+
+def _may_drive(text: str) -> bool:
+    """Whether a file is a program with tensors, whose loops may run what other files define."""
+    return "__main__" in text and "torch" in text
+
+
+def _has_functions(text: str) -> bool:
+    """Whether a file defines functions that may have to do with tensors."""
+    return "def " in text and any(word in text for word in _WORDS_OF_TENSORS)
+
+
 @lru_cache(maxsize=2)
-def _applicable(text: str, settings: Settings, catalogue: Catalogue) -> tuple[Rule, ...]:
-    """Enabled rules that have an anchor in the text: of a file that no rule can speak about no index is made."""
-    rules = catalogue.select(settings)
+def _applicable(text: str, language: str, settings: Settings, catalogue: Catalogue, called: bool) -> tuple[Rule, ...]:
+    """Enabled rules that have an anchor in the text: of a file that no rule can speak about no index is made.
+
+    A file that is ``called`` in the turns of loops elsewhere needs no word of a loop itself, nor does a program that
+    reads tensors, whose loops may run the steps of other files, or a file that reads what a loader deals out.
+    """
+    rules = _in_language(catalogue.select(settings), language)
     # Most words of a text occur in it many times, and an anchor without a blank lies within one of them.
     words = " ".join(set(text.split()))
     present = {anchor for anchor in _anchors(rules) if anchor in (text if " " in anchor else words)}
+    if called or (
+        any(word in words for word in ("__main__", "loader")) and any(word in words for word in WORDS_OF_READS)
+    ):
+        present.update(WORDS_OF_LOOPS)
     return tuple(rule for rule in rules if not present.isdisjoint(rule.anchors))
+
+
+@lru_cache(maxsize=16)
+def _in_language(rules: tuple[Rule, ...], language: str) -> tuple[Rule, ...]:
+    return tuple(rule for rule in rules if language in rule.files)
 
 
 def _may_suppress(text: str) -> bool:
@@ -83,57 +182,59 @@ def _anchors(rules: tuple[Rule, ...]) -> frozenset[str]:
     return frozenset(anchor for rule in rules for anchor in rule.anchors)
 
 
-def _look(source: SourceFile, settings: Settings, catalogue: Catalogue) -> tuple[SemanticIndex, list[Finding]]:
+def _look(
+    source: SourceFile, settings: Settings, catalogue: Catalogue, surroundings: Surroundings
+) -> tuple[Index, list[Finding]]:
     """Parse and check one text. Raises ``InvalidSyntax``, ``_TooComplex``."""
+    if language_of(source.path, source.text) != PYTHON:
+        from tpulint.text_files import TextIndex
+
+        lines = TextIndex(source)
+        return lines, _check(lines, source, settings, catalogue, called=False)
     from tpulint.semantic import SemanticIndex
 
     # A tree is acyclic: collecting garbage while it grows only costs time.
     was_enabled = gc.isenabled()
     gc.disable()
     try:
-        index = SemanticIndex(source, _parse(source.text))
-        return index, _check(index, source, settings, catalogue)
+        # What is imported matters where code runs in turns: it is not read for the sake of other files.
+        in_turns = surroundings.calls or any(word in source.text for word in WORDS_OF_CALLERS)
+        library = surroundings.library if in_turns else None
+        index = None if surroundings.library is None else surroundings.library.known(source)
+        if index is None:
+            index = SemanticIndex(source, _parse(source), library, surroundings.calls)
+        else:
+            index = index.called_so(library, surroundings.calls)
+        return index, _check(index, source, settings, catalogue, surroundings.serve_loops)
     finally:
         if was_enabled:
             gc.enable()
 
 
-def _parse(text: str) -> ast.Module:
+def _parse(source: SourceFile) -> ast.Module:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            return ast.parse(text)
+            return source.parse()
         except SyntaxError as error:
             raise InvalidSyntax(error) from None
         except (RecursionError, MemoryError) as error:
             raise _TooComplex from error
 
 
-def _check(index: SemanticIndex, source: SourceFile, settings: Settings, catalogue: Catalogue) -> list[Finding]:
-    from tpulint.context import FileContext
-
-    rules = _applicable(source.text, settings, catalogue)
-    findings: list[Finding] = []
+def _check(index: Index, source: SourceFile, settings: Settings, catalogue: Catalogue, called: bool) -> list[Finding]:
+    rules = _applicable(source.text, index.language, settings, catalogue, called)
     ignored = settings.ignored_in(source.path)
-    for rule in rules:
-        if matches_any(ignored, rule.code, rule.name) or (settings.portable and rule.portable == "silent"):
-            continue
-        context = FileContext(
-            index,
-            rule,
-            settings.target,
-            rule.option_values(settings.options(rule.code).items()),
-            portable=settings.portable,
-            runtime=settings.runtime,
-        )
-        found = rule.check(context)
-        if settings.portable:
-            from tpulint.applicability import portable_findings
+    findings = _found_by(rules, index, settings, ignored)
+    shell: ShellLines | None = None
+    if source.cell_starts:
+        from tpulint.notebooks.findings import of_cells
 
-            found = portable_findings(found, rule, index)
-        findings.extend(found)
+        in_shell = _applicable(source.text, SHELL, settings, catalogue, False)
+        rules += in_shell
+        findings, shell = of_cells(findings, source, lambda lines: _found_by(in_shell, lines, settings, ignored))
     if findings:
-        guarded = index.cuda_only_spans()
+        guarded = [*index.cuda_only_spans(), *(() if shell is None else shell.cuda_only_spans())]
         if guarded:
             kept = [f for f in findings if not any(g.start <= f.span.start and f.span.end <= g.end for g in guarded)]
             findings = _without_fixes_of(findings, kept)
@@ -142,7 +243,9 @@ def _check(index: SemanticIndex, source: SourceFile, settings: Settings, catalog
         from tpulint.suppressions import UNUSED, Suppressions
 
         suppressions = Suppressions.scan(source, catalogue.letters)
-        findings = _without_fixes_of(findings, suppressions.filter(findings, index.statement_rows))
+        findings = _without_fixes_of(
+            findings, suppressions.filter(findings, index.statement_rows if shell is None else shell.rows_around(index))
+        )
         if not matches_any((*settings.ignore, *ignored), UNUSED, UNUSED):
             enabled = [rule for rule in catalogue.select(settings) if not matches_any(ignored, rule.code, rule.name)]
             unused.extend(
@@ -159,7 +262,56 @@ def _check(index: SemanticIndex, source: SourceFile, settings: Settings, catalog
         if not settings.portable:  # portable code runs on a GPU as well, however much of it is ported
             lowered = keep_whole(lowered, _adjust(lowered, settings), rules)
         findings = list(_adjust(lowered, settings))
-    return sorted(dict.fromkeys([*findings, *unused]), key=lambda finding: (finding.span, finding.code))
+    if source.cell_starts:
+        from tpulint.notebooks.findings import with_broken_cells
+
+        findings = with_broken_cells(findings, source)
+    return sorted(_each_once([*findings, *unused]), key=lambda finding: (finding.span, finding.code))
+
+
+def _found_by(rules: Iterable[Rule], index: Index, settings: Settings, ignored: Iterable[str]) -> list[Finding]:
+    """What some rules say about one file, those ignored in it left out."""
+    findings: list[Finding] = []
+    for rule in rules:
+        if matches_any(ignored, rule.code, rule.name) or (settings.portable and rule.portable == "silent"):
+            continue
+        found: Iterable[Finding] = _found(rule, index, settings)
+        if settings.portable:
+            from tpulint.applicability import portable_findings
+
+            found = portable_findings(found, rule, index)
+        findings.extend(found)
+    return findings
+
+
+def _each_once(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings without repetitions. A fix that many share is large: it is compared last, and never hashed."""
+    kept: dict[Finding, list[Fix | None]] = {}
+    result = []
+    for finding in findings:
+        fixes = kept.setdefault(finding._replace(fix=None), [])
+        if finding.fix not in fixes:
+            fixes.append(finding.fix)
+            result.append(finding)
+    return result
+
+
+def _found(rule: Rule, index: Index, settings: Settings) -> Iterator[Finding]:
+    """What one rule says about one file."""
+    options = rule.option_values(settings.options(rule.code).items())
+    if index.language != PYTHON:
+        from tpulint.text_files import TextIndex
+        from tpulint.text_files.context import TextContext
+
+        assert isinstance(index, TextIndex)
+        return rule.check_text(TextContext(index, rule, settings.target, options, portable=settings.portable))
+    from tpulint.context import FileContext
+    from tpulint.semantic import SemanticIndex
+
+    assert isinstance(index, SemanticIndex)
+    return rule.check(
+        FileContext(index, rule, settings.target, options, portable=settings.portable, runtime=settings.runtime)
+    )
 
 
 def _adjust(findings: Sequence[Finding], settings: Settings) -> Sequence[Finding]:
@@ -210,12 +362,13 @@ def crash_message(error: BaseException) -> str:
     return f"internal error: {type(error).__name__}: {error}{where}; this is a bug of tpulint"
 
 
-def _finding(span: Span, message: str) -> Finding:
+def invalid_syntax(span: Span, message: str) -> Finding:
+    """The finding about text that cannot be read."""
     return Finding(INVALID_SYNTAX, INVALID_SYNTAX, span, message, Severity.ERROR, Certainty.CERTAIN)
 
 
-def _invalid_syntax(source: SourceFile, error: SyntaxError) -> Finding:
+def _not_python(source: SourceFile, error: SyntaxError) -> Finding:
     row = min(max(error.lineno or 1, 1), source.row_count)
     column = min(max((error.offset or 1), 1), len(source.line(row)) + 1)
     start = source.offset(row, column)
-    return _finding(Span(start, start), f"not valid Python: {error.msg}")
+    return invalid_syntax(Span(start, start), f"not valid Python: {error.msg}")

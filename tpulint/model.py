@@ -5,7 +5,7 @@ Plain immutable values: picklable, comparable, printable. Nothing here imports a
 
 from __future__ import annotations
 
-from enum import IntEnum
+from enum import Enum, IntEnum
 from typing import NamedTuple
 
 
@@ -43,6 +43,16 @@ class Certainty(IntEnum):
 
     LIKELY = 0
     CERTAIN = 1
+
+
+class Pace(Enum):
+    """How often a line runs. The value is the word used in every output format."""
+
+    STEP = "per step"
+    LOG_INTERVAL = "per log interval"
+    EVALUATION = "per evaluation batch"
+    EPOCH = "per epoch"
+    ONCE = "once"
 
 
 class Scope(IntEnum):
@@ -115,6 +125,49 @@ class Finding(NamedTuple):
     """What to do by hand, where no fix can be offered. Empty when the card's own advice is enough."""
     related: tuple[tuple[Span, str], ...] = ()
     """Other places that explain this one, such as where a value comes from."""
+    pace: str = ""
+    """How often the line runs, a value of ``Pace``; empty where it is not known, and in files that train nothing."""
+
+
+WORDS_OF_LOOPS = ("backward", "no_grad", "inference_mode")
+"""Without any of these words a file has no loop that trains or evaluates."""
+WORDS_OF_CALLERS = (*WORDS_OF_LOOPS, "__main__", "DataLoader(", ".eval(")
+"""Without any of these words a file has no such loop, nor hands anything to one."""
+
+
+WORDS_OF_READS = (".item(", ".cpu(", ".numpy(", ".tolist(")
+"""Words of what reads the device, in a program whose loops only run what other files define."""
+
+
+class OutsideCall(NamedTuple):
+    """A call that another file makes in every turn of a step or evaluation loop."""
+
+    function: str
+    """Name of the function that is called, ``Meter.update`` for a method."""
+    turn: str
+    """``step`` or ``evaluation batch``; empty for a call outside of loops, which tells what a function is given."""
+    is_behind: bool
+    """Whether the call stands behind the step boundary, or where one belongs."""
+    has_boundary: bool
+    """Whether the loop has a step boundary."""
+    arguments: tuple[tuple[str, str, str], ...]
+    """Name, kind and side of the values given for parameters, where they are known."""
+    caller: str
+    """Name of the file of the call, without its folder."""
+    fed: tuple[tuple[int, ...], ...] = ()
+    """Parts of what the function returns that a step loop takes its batches from; ``()`` is the whole."""
+    fed_evaluation: tuple[tuple[int, ...], ...] = ()
+    """The same of an evaluation loop."""
+    changing: tuple[str, ...] = ()
+    """Parameters that every turn gives another number."""
+
+
+class OutgoingCall(NamedTuple):
+    """The same, seen from the file that calls."""
+
+    path: str
+    """Absolute path of the file that defines the function."""
+    call: OutsideCall
 
 
 class FileResult(NamedTuple):
@@ -131,3 +184,9 @@ class FileResult(NamedTuple):
     rounds: int = 0
     error: str = ""
     """Set when the file could not be read or the engine failed on it; such a file is never written."""
+    calls: tuple[OutgoingCall, ...] = ()
+    """Calls of functions in other files that ``text`` makes in every turn of a loop."""
+    cell_starts: tuple[int, ...] = ()
+    """Offsets in ``text`` where the cells of a notebook begin; none for other files."""
+    serves: bool = False
+    """Whether the file only defines what other files use, so that their calls decide how often its lines run."""

@@ -7,6 +7,7 @@ import re
 from functools import lru_cache
 
 _LITERAL = re.compile(r"[^*?\[\]{}\\!]+\Z")
+_SPECIAL = re.compile(r"[*?\[\]{}\\!]")
 _ANY_SUFFIX = re.compile(r"\*\.[\w.]+\Z")
 
 
@@ -16,20 +17,28 @@ class PathPatterns:
     A pattern without a slash is compared with the last part of a path, one with a slash with the whole absolute path.
     """
 
-    __slots__ = ("_names", "_names_regex", "_paths_regex", "_suffixes")
+    __slots__ = ("_heads", "_names", "_names_regex", "_paths_regex", "_suffixes", "_tails")
 
     def __init__(self, patterns: tuple[str, ...]) -> None:
         names = [pattern for pattern in patterns if "/" not in pattern]
         self._names = frozenset(name for name in names if _LITERAL.match(name))
         self._suffixes = tuple(name[1:] for name in names if _ANY_SUFFIX.match(name))
-        self._names_regex = _union([name for name in names if name not in self._names and not _ANY_SUFFIX.match(name)])
-        self._paths_regex = _union([pattern for pattern in patterns if "/" in pattern])
+        others = [name for name in names if name not in self._names and not _ANY_SUFFIX.match(name)]
+        paths = [pattern for pattern in patterns if "/" in pattern]
+        self._names_regex = _union(others)
+        self._paths_regex = _union(paths)
+        # Nearly every name of a big tree is told from all patterns by its last letters, far quicker than by a search.
+        tails = {(pattern, _literal_tail(pattern)) for pattern in (*others, *paths)}
+        self._heads = tuple(_literal_head(pattern) for pattern, tail in tails if not tail)
+        self._tails = tuple(tail for _, tail in tails if tail)
 
     def match(self, path: str) -> bool:
         """Whether any pattern covers an absolute path (itself; the folders above it are the caller's matter)."""
         name = path.rpartition(os.sep)[2]
         if name in self._names or name.endswith(self._suffixes):
             return True
+        if not name.endswith(self._tails) and not name.startswith(self._heads):
+            return False
         if self._names_regex is not None and self._names_regex.match(name):
             return True
         return self._paths_regex is not None and self._paths_regex.match(with_slashes(path)) is not None
@@ -124,6 +133,16 @@ def _translate_class(glob: str, start: int) -> tuple[int, str]:
     except re.error:  # a range that runs backwards fits nothing
         text = "(?!)"
     return index + 1, text
+
+
+def _literal_head(glob: str) -> str:
+    """The letters that a name begins with whenever it fits the pattern; none for patterns of whole paths."""
+    return "" if "/" in glob else _SPECIAL.split(glob)[0]
+
+
+def _literal_tail(glob: str) -> str:
+    """The letters that a name ends with whenever it fits the pattern: those behind the last sign, of its last part."""
+    return _SPECIAL.split(glob)[-1].rpartition("/")[2]
 
 
 def _union(globs: list[str]) -> re.Pattern[str] | None:

@@ -19,7 +19,6 @@ from queue import SimpleQueue
 from typing import Any, BinaryIO, NamedTuple
 
 _LENGTH = struct.Struct("!I")
-_LARGEST_SHARE = 16
 _MOST_DEATHS = 20
 """After so many it is not the files."""
 
@@ -38,15 +37,15 @@ class Worker:
         self._process = process
         self._is_ending = False
 
-    def work(self, share: Sequence[tuple[int, str]], done: Callable[[int, Any], None]) -> int:
+    def work(self, share: Sequence[str], done: Callable[[str, Any], None]) -> int:
         """Have some paths worked on; how many were finished before the process ended, if it did."""
         try:
             _send(self._process.requests, share)
-            for count, (number, _) in enumerate(share):
+            for count, path in enumerate(share):
                 result = _receive(self._process.answers)
                 if result is None:
                     return count
-                done(number, result[0])
+                done(path, result[0])
         except OSError:
             return 0
         return len(share)
@@ -67,18 +66,19 @@ class Worker:
                 self._process.terminate()
 
 
-def run(work: Callable[[str], Any], paths: Sequence[str], jobs: int) -> Iterator[tuple[int, Any]]:
-    """Call ``work`` on every path in some processes; yield number and result as they come.
+def run(work: Callable[[str], Any], shares: Sequence[Sequence[str]], jobs: int) -> Iterator[tuple[str, Any]]:
+    """Call ``work`` on every path in some processes; yield path and result as they come.
 
-    ``work`` is handed over by fork where there is one, else pickled. It must not raise.
+    The paths of a share are worked on by one process, in order, but for those behind one that it dies on. ``work`` is
+    handed over by fork where there is one, else pickled. It must not raise.
     """
-    crew = _Crew(work, paths, jobs)
+    crew = _Crew(work, shares, jobs)
     try:
-        for _ in paths:
-            number, result = crew.results.get()
+        for _ in range(sum(map(len, shares))):
+            path, result = crew.results.get()
             if isinstance(result, BaseException):
                 raise result
-            yield number, result
+            yield path, result
     except BaseException:
         crew.stop()
         raise
@@ -89,11 +89,10 @@ def run(work: Callable[[str], Any], paths: Sequence[str], jobs: int) -> Iterator
 class _Crew:
     """The processes of one run, each with a thread here that keeps it busy."""
 
-    def __init__(self, work: Callable[[str], Any], paths: Sequence[str], jobs: int) -> None:
-        self.results: SimpleQueue[tuple[int, Any]] = SimpleQueue()
+    def __init__(self, work: Callable[[str], Any], shares: Sequence[Sequence[str]], jobs: int) -> None:
+        self.results: SimpleQueue[tuple[str, Any]] = SimpleQueue()
         self._work = work
-        self._waiting = deque(enumerate(paths))
-        self._jobs = jobs
+        self._waiting = deque(shares)
         self._deaths = 0
         self._is_stopped = False
         self._workers = _start(work, jobs)
@@ -114,38 +113,34 @@ class _Crew:
 
     def _keep_busy(self, place: int) -> None:
         try:
-            while not self._is_stopped and (share := _share(self._waiting, self._jobs)):
+            while not self._is_stopped and (share := self._next()):
                 worker = self._workers[place]
-                finished = worker.work(share, lambda number, result: self.results.put((number, result)))
+                finished = worker.work(share, lambda path, result: self.results.put((path, result)))
                 if finished < len(share) and not self._is_stopped:
                     self._replace(place, share[finished:])
             self._workers[place].end()
         except BaseException as error:
-            self.results.put((-1, error))
+            self.results.put(("", error))
 
-    def _replace(self, place: int, unfinished: list[tuple[int, str]]) -> None:
+    def _next(self) -> Sequence[str]:
+        try:
+            return self._waiting.popleft()
+        except IndexError:
+            return ()
+
+    def _replace(self, place: int, unfinished: Sequence[str]) -> None:
         """Blame the file a process died on, and start another process for the others."""
         died = Died(self._workers[place].end())
-        self.results.put((unfinished[0][0], died))
-        self._waiting.extend(unfinished[1:])
+        self.results.put((unfinished[0], died))
+        if len(unfinished) > 1:
+            self._waiting.append(unfinished[1:])
         self._deaths += 1
         if self._deaths > _MOST_DEATHS:
-            while share := _share(self._waiting, 1):
-                for number, _ in share:
-                    self.results.put((number, died))
+            while share := self._next():
+                for path in share:
+                    self.results.put((path, died))
         # Not a fork: this process has threads by now.
         self._workers[place] = Worker(_Spawned(self._work))
-
-
-def _share(waiting: deque[tuple[int, str]], jobs: int) -> list[tuple[int, str]]:
-    share: list[tuple[int, str]] = []
-    size = max(1, min(_LARGEST_SHARE, len(waiting) // (4 * jobs)))
-    while len(share) < size:
-        try:
-            share.append(waiting.popleft())
-        except IndexError:
-            break
-    return share
 
 
 def _start(work: Callable[[str], Any], jobs: int) -> list[Worker]:
@@ -227,6 +222,9 @@ def obey_parent() -> None:
 
 
 def _obey(requests: BinaryIO, answers: BinaryIO, work: Callable[[str], Any]) -> None:
+    import gc
+
+    gc.disable()  # as in the process that started this one
     # Ctrl-C reaches the whole group of processes: the parent decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _leave)  # as an exception, so that a half-written draft is removed
@@ -234,7 +232,7 @@ def _obey(requests: BinaryIO, answers: BinaryIO, work: Callable[[str], Any]) -> 
         share = _receive(requests)
         if share is None:
             return
-        for _, path in share[0]:
+        for path in share[0]:
             _send(answers, work(path))
 
 

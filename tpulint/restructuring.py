@@ -59,7 +59,8 @@ def _last_row(index: SemanticIndex, head: ast.If, last: ast.stmt) -> int:
     source = index.source
     _, column = source.position(index.tree.start(head))
     end = row = source.row(index.tree.end(last))
-    while row < source.row_count:
+    _, lower = source.cell_rows(row)
+    while row < lower:
         row += 1
         line = source.line(row)
         text = line.lstrip()

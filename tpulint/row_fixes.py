@@ -190,6 +190,9 @@ def _is_flag(ctx: FileContext, target: ast.expr) -> bool:
 
 def _change_argument(ctx: FileContext, fix: FixBuilder, call: ast.Call, where: ast.AST, row: MappingRow) -> None:
     argument = where if isinstance(where, ast.keyword) or where in call.args else None
+    if argument is None and where is not call.func:
+        fix.give_up()  # it stands in a dictionary that others may use
+        return
     if row.action == "set-argument":
         value = _written(fix, row.new, call)
         fix.title = f"Set `{row.argument}={value}`"

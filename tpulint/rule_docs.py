@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tpulint.card import CATEGORIES
+from tpulint.languages import MARKDOWN_NAMES, PYTHON, language_of
+from tpulint.measurements import sentence
 
 if TYPE_CHECKING:
     from tpulint.card import Example, MappingRow
@@ -48,12 +50,17 @@ def _facts(rule: Rule) -> str:
     since = "the next release" if rule.since == "NEXT" else rule.since
     facts = [f"Severity: {rule.severity.label}", f"Certainty: {rule.certainty.name.lower()}", f"Fix: {fix}",
              f"Status: {rule.status}, since {since}"]  # fmt: skip
+    if rule.files != (PYTHON,):
+        facts.append(f"Files: {', '.join(rule.files)}")
     if rule.portable in _PORTABLE:
         facts.append(f"Portable code: {_PORTABLE[rule.portable]}")
     if rule.moves:
         facts.append("While one of its errors has no safe fix, plain `--fix` turns no other part of the file to XLA")
     if rule.targets:
         facts.append("Targets: " + ", ".join(f"{name} {condition}" for name, condition in rule.targets.items()))
+    measured = sentence(rule)
+    if measured:
+        facts.append(f"Measured: {measured}")
     return "\n".join(f"- {fact}" for fact in facts)
 
 
@@ -63,20 +70,21 @@ def _examples(rule: Rule, heading: str) -> Iterator[str]:
         if example.ok:
             continue
         yield from _place(example)
-        yield _code(example.bad)
+        language = language_of(example.file) if example.file else rule.files[0]
+        yield _code(example.bad, language)
         if example.good:
             yield _becomes(example)
-            yield _code(example.good)
+            yield _code(example.good, language)
         else:
             yield "has no fix."
         if example.portable:
             yield "With `--portable` it becomes:"
-            yield _code(example.portable)
+            yield _code(example.portable, language)
     yield f"{heading}# Left alone"
     for example in rule.examples:
         if example.ok:
             yield from _place(example)
-            yield _code(example.ok)
+            yield _code(example.ok, language_of(example.file) if example.file else rule.files[0])
 
 
 def _place(example: Example) -> Iterator[str]:
@@ -88,8 +96,8 @@ def _becomes(example: Example) -> str:
     return "becomes, with `--unsafe-fixes`:" if example.unsafe else "becomes:"
 
 
-def _code(text: str) -> str:
-    return f"```python\n{text.rstrip()}\n```"
+def _code(text: str, language: str) -> str:
+    return f"```{MARKDOWN_NAMES.get(language, language)}\n{text.rstrip()}\n```"
 
 
 def _options(rule: Rule) -> str:
@@ -148,10 +156,10 @@ def render(catalogue: Catalogue) -> str:
     parts.append("\n".join(index))
     for category in categories:
         rules = [rule for rule in catalogue.rules if rule.category == category]
-        title, _, intro = _introduction(rules[0]).partition("\n")
-        parts.append(f"## {title.rstrip('.')}")
-        if intro.strip():
-            parts.append(intro.strip())
+        title, intro = introduction(rules[0])
+        parts.append(f"## {title}")
+        if intro:
+            parts.append(intro)
         parts.extend(explain(rule, level=3).rstrip() for rule in rules)
     return "\n\n".join(parts) + "\n"
 
@@ -162,10 +170,11 @@ def _index_row(rule: Rule) -> str:
     return f"| [{rule.code}](#{rule.fragment}) | {rule.name}{note} | {_cell(rule.summary)} | {fix} |"
 
 
-def _introduction(rule: Rule) -> str:
-    """The docstring of a category's package."""
+def introduction(rule: Rule) -> tuple[str, str]:
+    """Title and text about the category of a rule: the docstring of its package."""
     module = importlib.import_module(f"{rule.place.package}.{rule.category}")
-    return (module.__doc__ or rule.category).strip().replace("``", "`")
+    title, _, text = (module.__doc__ or rule.category).strip().replace("``", "`").partition("\n")
+    return title.rstrip("."), text.strip()
 
 
 def write(path: str | os.PathLike[str], catalogue: Catalogue | None = None) -> None:

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import codecs
 import re
 from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from tpulint.languages import PYTHON, is_notebook, language_of
+
+if TYPE_CHECKING:
+    from tpulint.model import Edit
 
 _NEWLINE = re.compile(r"\r\n|\r|\n")
 _COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
@@ -36,6 +44,11 @@ class SourceFile:
 
     __slots__ = ("_line_starts", "bom", "encoding", "newline", "path", "text")
 
+    cell_starts: Sequence[int] = ()
+    """Offsets where the cells of a notebook begin; none for other files."""
+    other_words: frozenset[str] = frozenset()
+    """Names that are used by what stands in the file beside Python: magics."""
+
     def __init__(self, text: str, path: str, encoding: str = "utf-8", bom: bool = False, newline: str = "") -> None:
         self.text = text
         self.path = path
@@ -47,6 +60,12 @@ class SourceFile:
     @classmethod
     def from_bytes(cls, data: bytes, path: str) -> SourceFile:
         """Decode as Python does (PEP 263). Raises ``UnreadableSource`` with one clear sentence."""
+        if language_of(path) != PYTHON:
+            return cls._from_text_file(data, path)
+        if is_notebook(path):
+            from tpulint.notebooks.source import read_notebook
+
+            return read_notebook(data, path)
         bom = data.startswith(codecs.BOM_UTF8)
         if bom:
             data = data[len(codecs.BOM_UTF8) :]
@@ -75,13 +94,40 @@ class SourceFile:
         return source
 
     @classmethod
+    def _from_text_file(cls, data: bytes, path: str) -> SourceFile:
+        """Decode a file that declares no encoding. What is looked for in it is ASCII: any 8-bit encoding will do."""
+        if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):  # as PowerShell writes it, and pip reads it
+            encoding = "utf-16-le" if data.startswith(codecs.BOM_UTF16_LE) else "utf-16-be"
+            try:
+                return cls(data.decode(encoding), path, encoding)  # the mark stays in the text
+            except UnicodeDecodeError:
+                raise UnreadableSource(f"not {encoding} text, though its byte order mark says so") from None
+        if b"\0" in data:
+            row = data.count(b"\n", 0, data.index(b"\0")) + 1
+            raise UnreadableSource("file contains NUL bytes: not a text file", row)
+        bom = data.startswith(codecs.BOM_UTF8)
+        try:
+            return cls(data[len(codecs.BOM_UTF8) if bom else 0 :].decode(), path, "utf-8", bom)
+        except UnicodeDecodeError:
+            return cls(data.decode("latin-1"), path, "latin-1")
+
+    @classmethod
     def from_text(cls, text: str, path: str = "<text>") -> SourceFile:
         """A file that exists only as text, such as an editor's buffer."""
         return cls(text, path)
 
-    def with_text(self, text: str) -> SourceFile:
-        """The same file with another text; its newline stays, whatever the edits did to the majority."""
+    def with_text(self, text: str, cell_starts: Sequence[int] = ()) -> SourceFile:
+        """The same file with another text; its newline stays, whatever the edits did to the majority.
+
+        ``cell_starts`` tell where the cells of a notebook begin in it.
+        """
         return SourceFile(text, self.path, self.encoding, self.bom, self.newline)
+
+    def with_edits(self, edits: Sequence[Edit], first: Edit | None = None) -> SourceFile:
+        """The same file with these edits, as ``apply_edits`` makes them."""
+        from tpulint.fixer import apply_edits
+
+        return self.with_text(apply_edits(self.text, edits, first))
 
     def render(self, text: str) -> bytes:
         """The bytes that hold ``text`` in this file's encoding.
@@ -90,6 +136,36 @@ class SourceFile:
         """
         data = text.encode(self.encoding)
         return codecs.BOM_UTF8 + data if self.bom else data
+
+    def to_bytes(self) -> bytes:
+        """The bytes of the file. Raises ``UnicodeEncodeError`` when its encoding cannot express the text."""
+        return self.render(self.text)
+
+    @property
+    def code(self) -> str:
+        """The text as Python reads it, equal in length: without the magics of a notebook."""
+        return self.text
+
+    def parse(self) -> ast.Module:
+        """The tree of the code. Raises what ``ast.parse`` does."""
+        return ast.parse(self.text)
+
+    def cell_rows(self, row: int) -> tuple[int, int]:
+        """First and last row of the cell that holds a row; of the file, where there are no cells."""
+        return 1, self.row_count
+
+    @property
+    def rows_of_others(self) -> Iterable[int]:
+        """Rows that hold something else than Python: magics of a notebook."""
+        return ()
+
+    def cell_number(self, row: int) -> int:
+        """The number of the cell that holds a row, from 1; 0 where there are no cells."""
+        return 0
+
+    def first_row_of(self, cell: int) -> int:
+        """The row of the text at which a cell of that number begins; of the file, where there are no cells."""
+        return 1
 
     @property
     def line_starts(self) -> list[int]:

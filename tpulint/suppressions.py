@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
-from tpulint.comments import comment_spans
+from tpulint.comments import comments_of
 from tpulint.model import Applicability, Edit, Finding, Fix, Scope, Severity, Span
 from tpulint.source import SourceFile
 
@@ -17,7 +17,7 @@ _CODE = r"[A-Za-z]+[0-9]+(?![\w-])"
 _CODES = rf"{_CODE}(?:(?:\s*,\s*|\s+){_CODE})*"
 _DIRECTIVE = re.compile(
     rf"\#\s*(?:(?i:noqa)(?![\w-])(?:(?P<colon>\s*:)\s*(?P<codes>{_CODES})?)?"
-    r"|(?i:tpulint):\s*(?P<verb>ignore-file|ignore|noqa)(?![\w-])"
+    r"|(?i:tpulint):\s*(?P<verb>ignore-file|ignore-cell|ignore|noqa)(?![\w-])"
     rf"(?:\s*(?P<bracket>\[)(?P<listed>[^\]\#]*)\]|(?P<own_colon>\s*:)\s*(?P<own_codes>{_CODES})?)?)"
 )
 _MAYBE = re.compile(r"\#[^\S\r\n]*(?:noqa(?P<rest>[^\r\n]*)|tpulint:)", re.IGNORECASE)
@@ -27,6 +27,7 @@ _SELECTOR = re.compile(r"[\w-]+")
 _PREFIX = re.compile(r"(?i:TPU|[A-Z]+[0-9]+)$")
 _REASON = re.compile(r"(?:(?![^\S\r\n]+\#[\s:!]*[A-Za-z])[^\r\n])*")
 """What follows the codes, up to another comment on the same line; ``#42`` in a reason is not one."""
+_CELL_BORDER = re.compile(r"#\s*(?:%%|In\[)")
 _SPACE = re.compile(r"[^\S\r\n]*")
 
 
@@ -40,7 +41,7 @@ def _may_concern(comment: re.Match[str], letters: frozenset[str]) -> bool:
 class Suppression:
     """One comment, or part of one, that silences findings."""
 
-    __slots__ = ("blanket", "codes_span", "of_file", "ours", "row", "selectors", "span", "used")
+    __slots__ = ("blanket", "codes_span", "of_cell", "of_file", "ours", "row", "selectors", "span", "used")
 
     def __init__(
         self, span: Span, row: int, codes_span: Span, selectors: tuple[str, ...], of_file: bool, ours: bool
@@ -54,6 +55,8 @@ class Suppression:
         self.blanket = not selectors
         """Whether it names no code and silences every rule."""
         self.of_file = of_file
+        self.of_cell = False
+        """Whether it speaks for all of its cell: of a notebook, or of a script with lines such as ``# %%``."""
         self.ours = ours
         """Whether it is written for tpulint alone (``# tpulint: ...``); ``# noqa`` is shared with other tools."""
         self.used: set[str] = set()
@@ -92,7 +95,10 @@ class Suppressions:
         """
         if not any(_may_concern(match, letters) for match in _MAYBE.finditer(source.text)):
             return cls(source, [])
-        return cls(source, [one for span in comment_spans(source.text) for one in _parse(source, span)])
+        return cls(source, [one for span in comments_of(source) for one in _parse(source, span)])
+
+    def __iter__(self) -> Iterator[Suppression]:
+        return iter(self._suppressions)
 
     def filter(self, findings: Iterable[Finding], statement_rows: Callable[[Span], tuple[int, int]]) -> list[Finding]:
         """The findings that no comment silences.
@@ -208,22 +214,35 @@ def _parse(source: SourceFile, comment_span: Span) -> Iterator[Suppression]:
         codes_span = Span(start + match.start(group), start + match.end(group)) if selectors else Span(0, 0)
         of_file = verb == "ignore-file" or (verb == "noqa" and alone)
         span = Span(start + match.start(), start + match.end())
-        yield Suppression(span, row, codes_span, selectors, of_file, verb is not None)
+        suppression = Suppression(span, row, codes_span, selectors, of_file, verb is not None)
+        suppression.of_cell = verb == "ignore-cell"
+        yield suppression
 
 
-def _covered_rows(source: SourceFile, suppression: Suppression) -> list[int]:
+def _covered_rows(source: SourceFile, suppression: Suppression) -> Sequence[int]:
     """Rows whose statement a comment speaks for: its own and, standing alone, that of the code below it."""
     row = suppression.row
+    if suppression.of_cell:
+        return _rows_of_cell(source, row)
     rows = [row]
     if not source.line(row).lstrip().startswith("#"):
         return rows
-    for below in range(row + 1, source.row_count + 1):
+    for below in range(row + 1, source.cell_rows(row)[1] + 1):
         text = source.line(below).strip()
         if not text.startswith("#"):
             if text:
                 rows.append(below)
             break
     return rows
+
+
+def _rows_of_cell(source: SourceFile, row: int) -> range:
+    first, last = source.cell_rows(row)
+    if not source.cell_starts:
+        borders = [at for at in range(first, last + 1) if _CELL_BORDER.match(source.line(at))]
+        first = max((at for at in borders if at <= row), default=first)
+        last = min((at for at in borders if at > row), default=last + 1) - 1
+    return range(first, last + 1)
 
 
 def _finding(span: Span, message: str, edit: Edit) -> Finding:

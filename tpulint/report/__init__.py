@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tpulint.config import Settings
 from tpulint.discovery import Problem
-from tpulint.report.entry import FileReport
+from tpulint.report.entry import Entry, FileReport
+from tpulint.report.order import COST, by_cost, files_by_cost, order_for
 from tpulint.report.style import Style
 
 if TYPE_CHECKING:
@@ -24,9 +25,14 @@ def render(
     catalogue: Catalogue,
     settings: Settings,
     style: Style,
+    order: str = "",
+    is_old: Callable[[str, Entry], bool] | None = None,
 ) -> Iterator[str]:
-    """The findings in one of the output formats, in pieces."""
+    """The findings in one of the output formats and orders, in pieces. See ``by_cost`` for ``is_old``."""
     speaking = [report for report in reports if report.entries]
+    if order_for(output_format, order) == COST:
+        # JUnit has one suite for each file.
+        speaking = files_by_cost(speaking) if output_format == "junit" else by_cost(speaking, is_old)
     required = settings.required_applicability
     if output_format == "full":
         from tpulint.report import full
@@ -44,6 +50,10 @@ def render(
         from tpulint.report import sarif
 
         yield from sarif.render(speaking, problems, catalogue, settings.target)
+    elif output_format == "markdown":
+        from tpulint.report import markdown
+
+        yield from markdown.render(speaking, problems, catalogue, required)
     elif output_format == "gitlab":
         from tpulint.report import gitlab
 

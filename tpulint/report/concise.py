@@ -16,7 +16,7 @@ def render(reports: list[FileReport], style: Style, required: Applicability) -> 
             fix = None if entry.fix is None else report.fixes[entry.fix]
             mark = marker(fix, required)
             colon = style.paint(":", "dim")
-            place = f"{style.paint(report.path, 'bold')}{colon}{entry.place.row}{colon}{entry.place.column}{colon}"
+            place = style.paint(report.path, "bold") + colon + entry.place.start.replace(":", colon) + colon
             code = style.paint(entry.code, Severity(entry.severity).label)
             yield f"{place} {code} {printable(entry.message)}{' ' + style.paint(mark, 'cyan') if mark else ''}\n"
 

@@ -14,8 +14,11 @@ _LINE = re.compile(rb"[^\n]*\n|[^\n]+")
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
-def unified(path: str, before: bytes, after: bytes) -> bytes:
-    """The diff from one content of a file to another, byte for byte. Nothing when they are equal."""
+def unified(path: str, before: bytes, after: bytes, sides: str = "ab") -> bytes:
+    """The diff from one content of a file to another, byte for byte. Nothing when they are equal.
+
+    ``sides`` are the folders that git puts in front of both names; none where the path is not that of a file.
+    """
     # Lines as patch sees them: a lone carriage return does not end one.
     old, new = _LINE.findall(before), _LINE.findall(after)
     parts: list[bytes] = []
@@ -30,7 +33,8 @@ def unified(path: str, before: bytes, after: bytes) -> bytes:
                 parts.extend(_marked(b"-", old[old_from:old_to]))
                 parts.extend(_marked(b"+", new[new_from:new_to]))
     if parts:
-        parts.insert(0, b"--- %s\n+++ %s\n" % (_name("a", path), _name("b", path)))
+        old_name, new_name = [_name(side, path) for side in sides] or [os.fsencode(with_slashes(path))] * 2
+        parts.insert(0, b"--- %s\n+++ %s\n" % (old_name, new_name))
     return b"".join(parts)
 
 

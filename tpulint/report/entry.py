@@ -20,12 +20,41 @@ _LONGEST_EXCERPT = 6
 
 
 class Place(NamedTuple):
-    """A stretch of a file; 1-based, the end exclusive, columns in code points."""
+    """A stretch of a file, or of one cell of a notebook; 1-based, the end exclusive, columns in code points."""
 
     row: int
     column: int
     end_row: int
     end_column: int
+    cell: int = 0
+    """Number of the cell among all cells of a notebook; 0 in other files."""
+    row_in_file: int = 0
+    """The row of a notebook's JSON that holds the first row; 0 in other files."""
+
+    @property
+    def file_row(self) -> int:
+        """The row that the file has it in, for those who look at files."""
+        return self.row_in_file or self.row
+
+    @property
+    def file_end_row(self) -> int:
+        """The same of the last row."""
+        return self.file_row + self.end_row - self.row
+
+    @property
+    def line(self) -> str:
+        """The row, and before it the cell, as people read it."""
+        return in_cell(self.cell, self.row)
+
+    @property
+    def start(self) -> str:
+        """The same with the column."""
+        return f"{self.line}:{self.column}"
+
+
+def in_cell(cell: int, row: int) -> str:
+    """A row of a cell, ``cell 3:7``; that of a file where ``cell`` is 0."""
+    return f"cell {cell}:{row}" if cell else str(row)
 
 
 class FixEntry(NamedTuple):
@@ -54,6 +83,10 @@ class Entry(NamedTuple):
     first_row: int
     """Row of the first line of ``excerpt``."""
     excerpt: tuple[str, ...]
+    pace: str
+    """How often the line runs, a value of ``Pace``; empty where that is not known."""
+    occurrence: int
+    """Which of the findings of this rule on lines of this text it is, from 1."""
     fix: int | None
     """Index into ``FileReport.fixes``: findings may share a fix."""
 
@@ -79,11 +112,12 @@ class FileReport(NamedTuple):
 def describe(result: FileResult, source: SourceFile) -> FileReport:
     """The report about one result; ``source`` is the file the result was made from."""
     if result.text is not source.text:
-        source = source.with_text(result.text)
+        source = source.with_text(result.text, result.cell_starts)
     fixes: dict[int, int] = {}
     described: list[FixEntry] = []
     completion = _Completion(source)
     entries = []
+    seen: dict[tuple[str, str], int] = {}
     for finding in result.findings:
         number = None
         if finding.fix is not None:
@@ -91,7 +125,8 @@ def describe(result: FileResult, source: SourceFile) -> FileReport:
             number = fixes.setdefault(id(finding.fix), len(described))
             if number == len(described):
                 described.append(_describe_fix(finding.fix, source, completion))
-        entries.append(_describe_finding(finding, source, number))
+        entries.append(_describe_finding(finding, source, number, seen))
+    completion.release()
     fixed = tuple((finding.code, finding.name) for finding in result.fixed)
     return FileReport(result.path, tuple(entries), tuple(described), fixed, result.error)
 
@@ -102,8 +137,10 @@ def thaw(path: str, entries: Sequence[Any], fixes: Sequence[Any]) -> FileReport:
         path,
         tuple(
             Entry(code, name, message, severity, certainty, Place(*place), help_text,
-                  tuple((Place(*where), text) for where, text in related), first_row, tuple(excerpt), fix)
-            for code, name, message, severity, certainty, place, help_text, related, first_row, excerpt, fix in entries
+                  tuple((Place(*where), text) for where, text in related), first_row, tuple(excerpt), pace,
+                  occurrence, fix)
+            for code, name, message, severity, certainty, place, help_text, related, first_row, excerpt, pace,
+                occurrence, fix in entries
         ),
         tuple(
             FixEntry(title, applicability, reason, tuple((text, Place(*place)) for text, place in edits),
@@ -118,21 +155,25 @@ def is_fixable(report: FileReport, required: Applicability) -> bool:
     return any(fix.applicability >= required for fix in report.fixes)
 
 
-def _describe_finding(finding: Finding, source: SourceFile, fix: int | None) -> Entry:
+def _describe_finding(finding: Finding, source: SourceFile, fix: int | None, seen: dict[tuple[str, str], int]) -> Entry:
     place = _place(finding.span, source)
-    last = min(place.end_row, place.row + _LONGEST_EXCERPT - 1)
-    first_row = max(1, place.row - _CONTEXT)
-    last_row = min(source.row_count, last + _CONTEXT)
+    start, end = source.row(finding.span.start), source.row(finding.span.end)
+    upper, lower = source.cell_rows(start)
+    last = min(end, start + _LONGEST_EXCERPT - 1)
+    first_row = max(upper, start - _CONTEXT)
+    last_row = min(lower, last + _CONTEXT)
     lines = [source.line(row) for row in range(first_row, last_row + 1)]
-    while lines and first_row < place.row and not lines[0].strip():
+    while lines and first_row < start and not lines[0].strip():
         del lines[0]
         first_row += 1
     while lines and first_row + len(lines) - 1 > last and not lines[-1].strip():
         del lines[-1]
     related = tuple((_place(span, source), text) for span, text in finding.related)
+    line = (finding.code, " ".join(source.line(start).split()))
+    seen[line] = seen.get(line, 0) + 1
     return Entry(
         finding.code, finding.name, finding.message, int(finding.severity), int(finding.certainty), place, finding.help,
-        related, first_row, tuple(lines), fix,
+        related, first_row - upper + 1, tuple(lines), finding.pace, seen[line], fix,
     )  # fmt: skip
 
 
@@ -143,6 +184,10 @@ def _describe_fix(fix: Fix, source: SourceFile, completion: _Completion) -> FixE
 
 
 def _place(span: Span, source: SourceFile) -> Place:
+    if source.cell_starts:
+        from tpulint.notebooks.places import place_in_cell
+
+        return place_in_cell(span, source)
     return Place(*source.position(span.start), *source.position(span.end))
 
 
@@ -159,17 +204,20 @@ class _Completion:
         from tpulint.imports import import_edit
 
         edits = keep_blocks_filled(list(fix.edits))
-        needed = import_edit(self._parsed(), fix.imports) if fix.imports else None
+        needed = import_edit(self._parsed(), fix.imports, edits) if fix.imports else None
         if needed is not None:
             edits.append(needed)
         # Where an import and another edit insert at one place, the import comes first.
         return sorted(edits, key=lambda edit: (edit.span, edit is not needed))
 
+    def release(self) -> None:
+        """Let go of the index, as ``SemanticIndex.release`` does."""
+        if self._index is not None:
+            self._index.release()
+
     def _parsed(self) -> SemanticIndex:
         if self._index is None:
-            import ast
-
             from tpulint.semantic import SemanticIndex
 
-            self._index = SemanticIndex(self._source, ast.parse(self._source.text))
+            self._index = SemanticIndex(self._source, self._source.parse())
         return self._index

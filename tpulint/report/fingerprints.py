@@ -9,12 +9,10 @@ from tpulint.report.entry import FileReport
 
 def fingerprints(report: FileReport) -> list[str]:
     """One for each entry: the rule, the file, the text of the line, and which one of equal ones it is."""
-    seen: dict[str, int] = {}
     marks = []
     for entry in report.entries:
         line = entry.place.row - entry.first_row
         text = " ".join(entry.excerpt[line].split()) if 0 <= line < len(entry.excerpt) else ""
         same = f"{entry.code}\0{with_slashes(report.path)}\0{text}"
-        seen[same] = seen.get(same, 0) + 1
-        marks.append(digest_of(f"{same}\0{seen[same]}".encode(errors="surrogatepass")))
+        marks.append(digest_of(f"{same}\0{entry.occurrence}".encode(errors="surrogatepass")))
     return marks

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tpulint.model import Applicability, Severity
+from tpulint.model import Applicability, Pace, Severity
 from tpulint.report.concise import marker
 from tpulint.report.entry import Entry, FileReport, FixEntry
 from tpulint.report.style import Style, printable, width
@@ -22,8 +22,8 @@ _LONGEST_FIX = 40
 
 def render(reports: list[FileReport], catalogue: Catalogue, style: Style, required: Applicability) -> Iterator[str]:
     """The report, in pieces."""
+    shown: dict[tuple[str, int], Entry] = {}
     for report in reports:
-        shown: dict[int, Entry] = {}
         for entry in report.entries:
             yield "\n".join(_entry(report, entry, catalogue, style, required, shown)) + "\n\n"
 
@@ -39,7 +39,7 @@ def _entry(
     catalogue: Catalogue,
     style: Style,
     required: Applicability,
-    shown: dict[int, Entry],
+    shown: dict[tuple[str, int], Entry],
 ) -> Iterator[str]:
     look = Severity(entry.severity).label
     place = entry.place
@@ -49,7 +49,8 @@ def _entry(
     yield f"{style.paint(entry.code, look)} {style.paint(f'[{look}]', look)}{mark} {message}"
     gutter = len(str(max(entry.first_row + len(entry.excerpt), *(where.row for where, _ in entry.related), 1)))
     bar = style.paint("|", "blue")
-    yield f"{' ' * gutter}{style.paint('-->', 'blue')} {report.path}:{place.row}:{place.column}"
+    often = f" ({entry.pace})" if entry.pace not in ("", Pace.ONCE.value) else ""
+    yield f"{' ' * gutter}{style.paint('-->', 'blue')} {report.path}:{place.start}{often}"
     if entry.excerpt:
         yield f"{' ' * gutter} {bar}"
         for number, line in enumerate(entry.excerpt):
@@ -57,7 +58,7 @@ def _entry(
             yield from _source_line(row, line, entry, gutter, bar, style, look)
         yield f"{' ' * gutter} {bar}"
     for where, text in entry.related:
-        yield f"{' ' * gutter} {style.paint('=', 'blue')} {where.row}:{where.column}: {printable(text)}"
+        yield f"{' ' * gutter} {style.paint('=', 'blue')} {where.start}: {printable(text)}"
     rule = catalogue.get(entry.code)
     if rule is not None:
         yield f"{style.paint('why', 'cyan')}: {first_sentence(rule.why)}"
@@ -65,7 +66,7 @@ def _entry(
     if advice:
         yield f"{style.paint('help', 'cyan')}: {' '.join(advice.split())}"
     if fix is not None and entry.fix is not None:
-        yield from _fix(fix, shown.setdefault(entry.fix, entry), entry, bar, style)
+        yield from _fix(fix, shown.setdefault((report.path, entry.fix), entry), entry, bar, style)
 
 
 def _source_line(row: int, line: str, entry: Entry, gutter: int, bar: str, style: Style, look: str) -> Iterator[str]:
@@ -91,12 +92,16 @@ def _fix(fix: FixEntry, first: Entry, entry: Entry, bar: str, style: Style) -> I
     reason = f" - {' '.join(fix.reason.split())}" if fix.reason else ""
     yield f"{style.paint('fix', 'cyan')} ({applicability.label}): {fix.title}{reason}"
     if first is not entry:
-        yield f"  the fix is shown at {first.place.row}:{first.place.column}"
+        yield f"  the fix is shown at {first.place.start}"
         return
     lines = [line for hunk in fix.hunks for line in hunk]
     gutter = len(str(max((line.row for line in lines), default=0)))
     left = _LONGEST_FIX
+    cell = 0
     for number, hunk in enumerate(fix.hunks):
+        if hunk and hunk[0].cell != cell:
+            cell, number = hunk[0].cell, 0
+            yield f"{' ' * gutter}{style.paint(':::', 'blue')} cell {cell}"
         yield f"{' ' * gutter} {bar}" if not number else f"{' ' * gutter} {style.paint(':', 'blue')}"
         for line in hunk[:left]:
             look = {"-": "red", "+": "green"}.get(line.mark, "")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 from tpulint.model import Severity
-from tpulint.patterns import with_slashes
-from tpulint.report.entry import FileReport
+from tpulint.report.entry import Entry, FileReport, Place
 from tpulint.report.fingerprints import fingerprints
+from tpulint.report.github import below
 
 _SEVERITIES = {Severity.INFO: "info", Severity.WARNING: "minor", Severity.ERROR: "major"}
 
@@ -19,14 +20,14 @@ def render(reports: list[FileReport]) -> Iterator[str]:
     issues = [
         {
             "check_name": entry.code,
-            "description": f"{entry.code}: {entry.message}",
+            "description": _description(entry),
             "severity": _SEVERITIES[Severity(entry.severity)],
             "fingerprint": mark,
             "location": {
-                "path": with_slashes(report.path),
+                "path": below(os.environ.get("CI_PROJECT_DIR"), report.path),
                 "positions": {
-                    "begin": {"line": entry.place.row, "column": entry.place.column},
-                    "end": {"line": entry.place.end_row, "column": entry.place.end_column},
+                    "begin": _position(entry.place.file_row, entry.place.column, entry.place),
+                    "end": _position(entry.place.file_end_row, entry.place.end_column, entry.place),
                 },
             },
         }
@@ -34,3 +35,13 @@ def render(reports: list[FileReport]) -> Iterator[str]:
         for entry, mark in zip(report.entries, fingerprints(report), strict=True)
     ]
     yield json.dumps(issues, indent=2) + "\n"
+
+
+def _description(entry: Entry) -> str:
+    where = f" ({entry.place.start})" if entry.place.cell else ""
+    return f"{entry.code}: {entry.message}{where}"
+
+
+def _position(row: int, column: int, place: Place) -> dict[str, int]:
+    """Where the file has it. Columns of a cell are not those of the JSON around it: there it is the first."""
+    return {"line": row, "column": 1 if place.cell else column}

@@ -19,6 +19,8 @@ class Line(NamedTuple):
     row: int
     """In the old text for ``-``, in the new one otherwise."""
     text: str
+    cell: int = 0
+    """Number of the cell of a notebook that the row is one of; 0 in other files."""
 
 
 class Change(NamedTuple):
@@ -30,7 +32,19 @@ class Change(NamedTuple):
 
 
 def hunks_of(source: SourceFile, edits: Sequence[Edit]) -> tuple[tuple[Line, ...], ...]:
-    """The hunks of some disjoint edits, sorted by position."""
+    """The hunks of some disjoint edits, sorted by position; those of a notebook cell by cell."""
+    if not source.cell_starts:
+        return _hunks(source, edits)
+    from tpulint.notebooks.places import edits_by_cell
+
+    return tuple(
+        tuple(line._replace(cell=number) for line in hunk)
+        for number, cell, inside in edits_by_cell(edits, source)
+        for hunk in _hunks(cell, inside)
+    )
+
+
+def _hunks(source: SourceFile, edits: Sequence[Edit]) -> tuple[tuple[Line, ...], ...]:
     hunks: list[tuple[Line, ...]] = []
     lines: list[Line] = []
     shift = 0

@@ -19,9 +19,10 @@ def render(reports: list[FileReport], problems: Iterable[Problem]) -> Iterator[s
         yield f'  <testsuite name={_attribute(report.path)} tests="{len(report.entries)}" '
         yield f'failures="{len(report.entries)}" errors="0" package="tpulint">\n'
         for entry in report.entries:
-            place = f"line {entry.place.row}, column {entry.place.column}"
+            cell = f"cell {entry.place.cell}, " if entry.place.cell else ""
+            place = f"{cell}line {entry.place.row}, column {entry.place.column}"
             yield f"    <testcase name={_attribute(f'{entry.code} {place}')} classname={_attribute(report.path)} "
-            yield f'line="{entry.place.row}" column="{entry.place.column}">\n'
+            yield f'line="{entry.place.file_row}" column="{entry.place.column}">\n'
             yield f"      <failure message={_attribute(entry.message)}>{_text(f'{place}: {entry.message}')}</failure>\n"
             yield "    </testcase>\n"
         yield "  </testsuite>\n"

@@ -38,7 +38,7 @@ def findings(reports: list[FileReport], catalogue: Catalogue, target: Target) ->
         for entry, mark in zip(report.entries, fingerprints(report), strict=True):
             rule = catalogue.get(entry.code)
             yield {
-                "cell": None,
+                "cell": entry.place.cell or None,
                 "certainty": Certainty(entry.certainty).name.lower(),
                 "code": entry.code,
                 "end_location": _location(entry.place.end_row, entry.place.end_column),
@@ -52,7 +52,8 @@ def findings(reports: list[FileReport], catalogue: Catalogue, target: Target) ->
                 "name": entry.name,
                 # A syntax error cannot be silenced by a comment.
                 "noqa_row": entry.place.row if rule is not None else None,
-                "related": [{"message": text, **_range(place)} for place, text in entry.related],
+                "pace": entry.pace or None,
+                "related": [{**_cell(place), "message": text, **_range(place)} for place, text in entry.related],
                 "severity": Severity(entry.severity).label,
                 "target": target.name,
                 "url": None,
@@ -65,10 +66,15 @@ def _fix(report: FileReport, entry: Entry) -> dict[str, object] | None:
     fix = report.fixes[entry.fix]
     return {
         "applicability": Applicability(fix.applicability).label,
-        "edits": [{"content": text, **_range(place)} for text, place in fix.edits],
+        "edits": [{**_cell(place), "content": text, **_range(place)} for text, place in fix.edits],
         "message": fix.title,
         "reason": fix.reason,
     }
+
+
+def _cell(place: Place) -> dict[str, object]:
+    """The cell of a place in a notebook, which need not be that of the finding."""
+    return {"cell": place.cell} if place.cell else {}
 
 
 def _range(place: Place) -> dict[str, object]:

@@ -89,13 +89,18 @@ def _result(report: FileReport, entry: Entry, number: int, mark: str) -> dict[st
         "locations": [_location(report.path, entry.place)],
         "partialFingerprints": {"primaryLocationLineHash": mark},
     }
+    if entry.pace:
+        result["properties"] = {"pace": entry.pace}
     if entry.related:
         related = [{**_location(report.path, place), "message": {"text": text}} for place, text in entry.related]
         result["relatedLocations"] = related
         here = {**_location(report.path, entry.place), "message": {"text": entry.message}}
         flow = [{"location": location} for location in (*related, here)]
         result["codeFlows"] = [{"threadFlows": [{"locations": flow}]}]
-    if entry.fix is not None:
+    if entry.place.cell:
+        where = {"cell": entry.place.cell, "row": entry.place.row, "column": entry.place.column}
+        result["properties"] = {"pace": entry.pace, **where} if entry.pace else where
+    elif entry.fix is not None:  # the edits of a notebook are edits of its cells, not of the JSON around them
         fix = report.fixes[entry.fix]
         replacements = [
             {"deletedRegion": _region(place), "insertedContent": {"text": text}} for text, place in fix.edits
@@ -110,6 +115,8 @@ def _location(path: str, place: Place) -> dict[str, object]:
 
 
 def _region(place: Place) -> dict[str, int]:
+    if place.cell:
+        return {"startLine": place.file_row, "endLine": place.file_end_row}
     return {
         "startLine": place.row,
         "startColumn": place.column,
@@ -133,5 +140,6 @@ def _address(path: str) -> str:
     """The path as a relative address: GitHub matches no other with the files of a repository."""
     from urllib.parse import quote
 
-    real = os.path.relpath(os.path.realpath(path), os.path.realpath(os.getcwd())) if path != "-" else path
+    checkout = os.path.realpath(os.environ.get("GITHUB_WORKSPACE") or os.getcwd())
+    real = os.path.relpath(os.path.realpath(path), checkout) if path != "-" else path
     return quote(os.fsencode(with_slashes(real)))

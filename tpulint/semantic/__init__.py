@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -12,15 +12,19 @@ from tpulint.model import Span
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.guards import Guards
+from tpulint.semantic.imported import Imported, Library
 from tpulint.semantic.kinds import Kind, Kinds, Side, Value
 from tpulint.semantic.names import Binding, Names, Scope
+from tpulint.semantic.outside import EVALUATION, STEP, OutgoingCall, OutsideCall
 from tpulint.semantic.reads import How, Read, Reads, Use
-from tpulint.semantic.regions import Pace, Regions, Step, StepFunction, StepLoop
+from tpulint.semantic.regions import CalledStep, Pace, Regions, Step, StepFunction, StepLoop, may_have_turns
 from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, LoopNode, SyntaxTree
 from tpulint.source import SourceFile
 
 if TYPE_CHECKING:
+    from tpulint.semantic.batch_measures import BatchMeasures
     from tpulint.semantic.batched_reads import BatchedReads
+    from tpulint.semantic.call_arguments import CallArguments
     from tpulint.semantic.callers import Callers
     from tpulint.semantic.changing_numbers import ChangingNumbers
     from tpulint.semantic.clocks import Clocks
@@ -28,21 +32,28 @@ if TYPE_CHECKING:
     from tpulint.semantic.deferrals import Deferrals
     from tpulint.semantic.device_counts import DeviceCounts
     from tpulint.semantic.devices import Devices
+    from tpulint.semantic.distributions import Distributions
+    from tpulint.semantic.environment import Environment
+    from tpulint.semantic.fed_parameters import FedParameters
     from tpulint.semantic.filled_lists import FilledLists
+    from tpulint.semantic.graph_numbers import GraphNumbers
     from tpulint.semantic.held_values import HeldValues
     from tpulint.semantic.host_arrays import HostArithmetic
     from tpulint.semantic.launches import Launches
+    from tpulint.semantic.leftovers import Leftovers
     from tpulint.semantic.loaders import Loaders
     from tpulint.semantic.masks import Masks
     from tpulint.semantic.meters import Meters
     from tpulint.semantic.mixed_precision import MixedPrecision
     from tpulint.semantic.module_body import ModuleBody
     from tpulint.semantic.moves import Moves
+    from tpulint.semantic.paces import Paces
     from tpulint.semantic.parent_process import ParentProcess
     from tpulint.semantic.process_groups import ProcessGroups
     from tpulint.semantic.ranks import Ranks
     from tpulint.semantic.returned_values import ReturnedValues
     from tpulint.semantic.scalars import Scalars
+    from tpulint.semantic.stretches import Stretches
     from tpulint.semantic.tensor_types import TensorTypes
     from tpulint.semantic.totals import Totals
     from tpulint.semantic.turn_code import TurnCode
@@ -50,9 +61,24 @@ if TYPE_CHECKING:
     from tpulint.semantic.xla_devices import XlaDevices
 
 __all__ = [
-    "FUNCTIONS", "LOOPS", "Binding", "FunctionNode", "How", "Kind", "LoopNode", "Pace", "Read", "Scope",
+    "FUNCTIONS", "LOOPS", "Binding", "CalledStep", "FunctionNode", "How", "Kind", "LoopNode", "Pace", "Read", "Scope",
     "SemanticIndex", "Side", "Step", "StepFunction", "StepLoop", "Use", "Value",
 ]  # fmt: skip
+
+
+_MEMBER_DEPTH = 4
+"""Names that a member of a container is followed through."""
+_OF_OTHERS = ("source", "_library")
+"""What an index only holds, and does not let go of when it is done."""
+_OF_THE_TEXT = (
+    "source", "tree", "names", "flow", "_mentions", "_references", "_references_under", "_method_calls"
+)  # fmt: skip
+"""What follows from the text of a file alone."""
+_OF_THE_FILE = (
+    *_OF_THE_TEXT, "imported", "definitions", "guards", "counters", "launches", "parent_process", "device_counts",
+    "mixed_precision",
+)  # fmt: skip
+"""What no call in another file changes."""
 
 
 class SemanticIndex:
@@ -61,10 +87,25 @@ class SemanticIndex:
     Raises what ``compile`` raises on text that is not Python.
     """
 
-    def __init__(self, source: SourceFile, module: ast.Module) -> None:
+    language = "python"
+
+    def __init__(
+        self,
+        source: SourceFile,
+        module: ast.Module,
+        library: Library | None = None,
+        outside: Sequence[OutsideCall] = (),
+    ) -> None:
         self.source = source
-        self._mentions: dict[str, bool] = {}
+        self._library = library
+        self.outside = outside
+        """Calls that other files make of the functions of this one."""
+        self.is_shared = False
+        """Whether others may ask the index as well: who lent it lets go of it."""
+        self._borrowed: frozenset[str] = frozenset()
+        """What belongs to another index of the same file."""
         self.tree = SyntaxTree(source, module)
+        self._mentions: dict[str, bool] = {}
         self._references: list[tuple[ast.expr, str]] | None = None
         self._references_under: dict[tuple[str, ...], list[tuple[ast.expr, str]]] = {}
         self._method_calls: dict[str, list[tuple[int, ast.Call]]] | None = None
@@ -82,17 +123,32 @@ class SemanticIndex:
     @cached_property
     def definitions(self) -> Definitions:
         """Functions and classes of the file, and who calls them."""
-        return Definitions(self.tree, self.names, self.flow)
+        return Definitions(self.tree, self.names, self.flow, self.imported)
+
+    @cached_property
+    def imported(self) -> Imported:
+        """Definitions of other files of the project."""
+        # Definitions know what is imported: they are asked for later.
+        return Imported(
+            self.tree, self.names, self.flow, self._library, lambda *wanted: self.definitions.arguments_for(*wanted)
+        )
 
     @cached_property
     def kinds(self) -> Kinds:
         """Kinds and sides of values."""
-        return Kinds(self.tree, self.names, self.flow, self.definitions)
+        return Kinds(self.tree, self.names, self.flow, self.definitions, self.imported, self.outside)
 
     @cached_property
     def regions(self) -> Regions:
         """Step loops, evaluation loops, pace of a line."""
-        return Regions(self.tree, self.names, self.kinds, self.definitions)
+        return Regions(self.tree, self.names, self.kinds, self.definitions, self.imported, self.outside)
+
+    @cached_property
+    def paces(self) -> Paces:
+        """How often any line runs, those outside of all turns included."""
+        from tpulint.semantic.paces import Paces
+
+        return Paces(self, tuple(self.outside))
 
     @cached_property
     def reads(self) -> Reads:
@@ -114,6 +170,13 @@ class SemanticIndex:
         return Clocks(self)
 
     @cached_property
+    def stretches(self) -> Stretches:
+        """Work whose time is taken."""
+        from tpulint.semantic.stretches import Stretches
+
+        return Stretches(self)
+
+    @cached_property
     def deferrals(self) -> Deferrals:
         """Reads and the step boundary: what stands behind it, what can be moved there."""
         from tpulint.semantic.deferrals import Deferrals
@@ -128,11 +191,25 @@ class SemanticIndex:
         return BatchedReads(self)
 
     @cached_property
+    def leftovers(self) -> Leftovers:
+        """Work that becomes part of the first step of the next loop."""
+        from tpulint.semantic.leftovers import Leftovers
+
+        return Leftovers(self)
+
+    @cached_property
     def filled_lists(self) -> FilledLists:
         """Lists of numbers read from the device."""
         from tpulint.semantic.filled_lists import FilledLists
 
         return FilledLists(self)
+
+    @cached_property
+    def distributions(self) -> Distributions:
+        """Classes of probability distributions."""
+        from tpulint.semantic.distributions import Distributions
+
+        return Distributions(self)
 
     @cached_property
     def held_values(self) -> HeldValues:
@@ -161,6 +238,20 @@ class SemanticIndex:
         from tpulint.semantic.changing_numbers import ChangingNumbers
 
         return ChangingNumbers(self)
+
+    @cached_property
+    def batch_measures(self) -> BatchMeasures:
+        """Numbers taken from a batch."""
+        from tpulint.semantic.batch_measures import BatchMeasures
+
+        return BatchMeasures(self)
+
+    @cached_property
+    def graph_numbers(self) -> GraphNumbers:
+        """Python numbers that are constants of the graph."""
+        from tpulint.semantic.graph_numbers import GraphNumbers
+
+        return GraphNumbers(self)
 
     @cached_property
     def host_arithmetic(self) -> HostArithmetic:
@@ -219,6 +310,13 @@ class SemanticIndex:
         return ProcessGroups(self)
 
     @cached_property
+    def environment(self) -> Environment:
+        """Environment variables that the file sets and reads."""
+        from tpulint.semantic.environment import Environment
+
+        return Environment(self)
+
+    @cached_property
     def ranks(self) -> Ranks:
         """Expressions that depend on the rank of the process."""
         from tpulint.semantic.ranks import Ranks
@@ -247,9 +345,23 @@ class SemanticIndex:
         return Loaders(self)
 
     @cached_property
+    def fed_parameters(self) -> FedParameters:
+        """Parameters that loops take their batches from."""
+        from tpulint.semantic.fed_parameters import FedParameters
+
+        return FedParameters(self)
+
+    @cached_property
     def guards(self) -> Guards:
         """Branches kept for one backend."""
         return Guards(self.tree, self.names)
+
+    @cached_property
+    def call_arguments(self) -> CallArguments:
+        """Arguments of calls, those of visible ``**`` dictionaries included."""
+        from tpulint.semantic.call_arguments import CallArguments
+
+        return CallArguments(self)
 
     @cached_property
     def callers(self) -> Callers:
@@ -294,15 +406,45 @@ class SemanticIndex:
         return ParentProcess(self.tree, self.names, self.definitions)
 
     @cached_property
+    def outgoing_calls(self) -> tuple[OutgoingCall, ...]:
+        """Calls of functions in other files of the project, made in every turn of a loop."""
+        from tpulint.semantic.outgoing import outgoing_calls
+
+        return outgoing_calls(self)
+
+    @cached_property
     def module_body(self) -> ModuleBody:
         """The module's own statements."""
         from tpulint.semantic.module_body import ModuleBody
 
         return ModuleBody(self)
 
+    def called_so(self, library: Library | None, outside: Sequence[OutsideCall]) -> SemanticIndex:
+        """The same file, where these calls of others are known; what does not depend on them is not done anew."""
+        if library is self._library and tuple(outside) == tuple(self.outside):
+            return self
+        other = SemanticIndex.__new__(SemanticIndex)
+        lent = _OF_THE_FILE if library is self._library else _OF_THE_TEXT
+        other.__dict__.update((name, part) for name, part in self.__dict__.items() if name in lent)
+        other._borrowed = frozenset(other.__dict__)
+        other._library, other.outside, other.is_shared = library, outside, False
+        return other
+
     def release(self) -> None:
-        """Let go of everything. The parts know the index, and such a circle would live until the next collection."""
+        """Let go of everything. The parts know the index and each other: circles that would live until a collection.
+
+        An index that is shared stays as it is.
+        """
+        if self.is_shared:
+            return
+        if "names" in self.__dict__ and "names" not in self._borrowed:
+            self.names.release()
+        stay = (*_OF_OTHERS, *self._borrowed)
+        parts = dict(self.__dict__)
         self.__dict__.clear()
+        for name, part in parts.items():
+            if name not in stay and hasattr(part, "__dict__"):
+                part.__dict__.clear()
 
     # ---------------------------------------------------------------- structure
 
@@ -426,10 +568,33 @@ class SemanticIndex:
         """What an expression is."""
         return self.kinds.value(node).kind
 
+    def members_of(self, node: ast.expr, depth: int = 0) -> list[ast.expr]:
+        """What an expression may be: an element of a list by what is put into it, else the expression itself."""
+        if isinstance(node, ast.Subscript):
+            return self._elements_of(node.value, depth) or [node]
+        if isinstance(node, ast.Name) and depth < _MEMBER_DEPTH:
+            bindings = self.flow.reaching(node)
+            value = bindings[0].value if len(bindings) == 1 and not bindings[0].path else None
+            if value is not None and bindings[0].kind == "loop":
+                return self._elements_of(value, depth) or [node]
+            if value is not None and bindings[0].kind == "assign" and isinstance(value, ast.Subscript):
+                return self.members_of(value, depth + 1)
+        return [node]
+
+    def _elements_of(self, container: ast.expr, depth: int) -> list[ast.expr]:
+        """What is put into a container, be it one that calls in this file give for a parameter."""
+        found = self.kinds.contents.of(container)
+        if found or not isinstance(container, ast.Name) or depth > _MEMBER_DEPTH:
+            return found
+        for binding in self.flow.reaching(container):
+            if binding.kind == "parameter" and isinstance(binding.statement, FUNCTIONS):
+                for given in self.definitions.arguments_for(binding.statement, binding.name):
+                    found += self._elements_of(given, depth + 1)
+        return found
+
     def is_device_tensor(self, node: ast.expr) -> bool:
         """Whether an expression is a tensor on the device, as far as is known."""
-        value = self.kinds.value(node)
-        return value.kind is Kind.TENSOR and value.side is Side.DEVICE
+        return self.kinds.is_on_device(node)
 
     @property
     def step_loops(self) -> list[StepLoop]:
@@ -437,16 +602,31 @@ class SemanticIndex:
         return self.regions.step_loops
 
     @property
+    def has_turn_loops(self) -> bool:
+        """Whether the file has step loops or evaluation loops."""
+        return may_have_turns(self.source.text, self.outside) and bool(self.regions.turn_loops)
+
+    @property
     def steps(self) -> list[Step]:
         """All step loops, and functions that train one step for a loop in another file."""
         return [*self.regions.step_loops, *self.regions.step_functions]
+
+    @property
+    def steps_called(self) -> list[CalledStep]:
+        """Functions that step loops of other files run in every turn, and loops that run a step of another file."""
+        return [called for called in self.regions.steps_across_files if called.call.turn == STEP]
+
+    @property
+    def evaluations_called(self) -> list[CalledStep]:
+        """Functions that evaluation loops of other files run in every turn, and loops that evaluate by their calls."""
+        return [called for called in self.regions.steps_across_files if called.call.turn == EVALUATION]
 
     def step_loop_of(self, node: ast.AST) -> Step | None:
         """The step loop in whose turns the node runs, directly or through a called function."""
         return self.regions.step_loop_of(node)
 
-    def pace_of(self, node: ast.AST) -> Pace:
-        """How often the node runs."""
+    def pace_of(self, node: ast.AST) -> Pace | None:
+        """How often the node runs in the turns of training and evaluation; None outside. ``paces`` knows the rest."""
         return self.regions.pace_of(node)
 
     @property
@@ -455,8 +635,10 @@ class SemanticIndex:
         return self.callers.is_program
 
     def cuda_only_spans(self) -> list[Span]:
-        """Branches that run on CUDA only, in a file that knows another backend too: what stands there is right."""
-        return self.guards.cuda_only()
+        """Code that is right as it stands: branches for CUDA in a file that knows another backend, left-out tests."""
+        from tpulint.semantic.left_out import left_out
+
+        return [*self.guards.cuda_only(), *left_out(self.tree)]
 
     def mentions(self, pattern: str) -> bool:
         """Whether a regular expression occurs anywhere in the text: a cheap first question."""

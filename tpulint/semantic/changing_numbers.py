@@ -5,26 +5,34 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from tpulint.semantic.definitions import qualified_in_file
+from tpulint.semantic.kinds import Kind
 from tpulint.semantic.names import Binding
-from tpulint.semantic.tree import FUNCTIONS, LOOPS
+from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode
 from tpulint.semantic.turn_code import EVALUATION
 
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 
-_DEPTH = 10
+_DEPTH = 32
 _DRAWS = frozenset({
     "random.random", "random.randint", "random.randrange", "random.uniform", "random.choice", "random.gauss",
     "numpy.random.randint", "numpy.random.rand", "numpy.random.random", "numpy.random.uniform", "numpy.random.choice",
-    "numpy.random.random_sample",
+    "numpy.random.random_sample", "numpy.random.beta", "random.betavariate", "random.normalvariate",
+    "random.triangular", "numpy.random.normal",
 })  # fmt: skip
 """Calls that draw one number each, when they are given no size."""
 _ONE_NUMBER = {
     "numpy.random.randint": 2, "numpy.random.rand": 0, "numpy.random.random": 0, "numpy.random.uniform": 2,
-    "numpy.random.choice": 1, "numpy.random.random_sample": 0,
+    "numpy.random.choice": 1, "numpy.random.random_sample": 0, "numpy.random.beta": 2, "numpy.random.normal": 2,
 }  # fmt: skip
 """Most arguments with which a draw of NumPy is a single number."""
-_KEEPING = frozenset({"builtins.int", "builtins.float", "builtins.round", "builtins.abs", "math.floor", "math.ceil"})
+_KEEPING = frozenset({
+    "builtins.int", "builtins.float", "builtins.round", "builtins.abs", "math.floor", "math.ceil", "math.sqrt",
+    "math.exp", "math.log", "math.cos", "math.sin", "math.pow", "numpy.clip", "numpy.int64", "numpy.int",
+    "numpy.sqrt", "numpy.exp", "numpy.floor", "numpy.ceil", "numpy.round",
+})  # fmt: skip
+"""Functions of one number that have another result for another one."""
 
 
 class ChangingNumbers:
@@ -39,6 +47,8 @@ class ChangingNumbers:
         if depth > _DEPTH:
             return None
         if isinstance(node, ast.Name):
+            if self._index.kind(node) is Kind.TENSOR:
+                return None
             return next(filter(None, (self._of_binding(b, depth) for b in self._index.flow.reaching(node))), None)
         if isinstance(node, ast.Attribute):
             return self._of_attribute(node)
@@ -97,19 +107,34 @@ class ChangingNumbers:
             few = len(call.args) <= _ONE_NUMBER.get(name, 9) and not any(k.arg == "size" for k in call.keywords)
             return call if few and self._index.turn_code.turn_of(call) is not None else None
         if name in _KEEPING and call.args:
-            return self.cause(call.args[0], depth + 1)
+            return self.cause(call.args[0], depth + 1) or self._of_draw(call.args[0])
         if name in ("builtins.min", "builtins.max") and len(call.args) > 1:
             # `min(length, rest)` is the length in all turns but the last.
             causes = [self.cause(item, depth + 1) for item in call.args]
             return causes[0] if all(causes) else None
         if isinstance(call.func, ast.Attribute) and call.func.attr == "item" and not call.args:
-            inner = call.func.value
-            drawn = isinstance(inner, ast.Call) and self._index.qualified_name(inner.func) in (
-                "torch.randint",
-                "torch.rand",
-            )
-            return inner if drawn and self._index.turn_code.turn_of(inner) is not None else None
-        return None
+            return self._of_draw(call.func.value)
+        return self._of_returned(call, (), depth)
+
+    def _of_draw(self, node: ast.expr) -> ast.Call | None:
+        """A random tensor of the host that is made into a number: ``torch.randint(9, (1,)).item()``."""
+        name = self._index.qualified_name(node.func) if isinstance(node, ast.Call) else None
+        if not isinstance(node, ast.Call) or name not in ("torch.randint", "torch.rand"):
+            return None
+        return node if self._index.turn_code.turn_of(node) is not None else None
+
+    def _of_returned(self, call: ast.Call, path: tuple[int, ...], depth: int) -> ast.AST | None:
+        """What changes in the number, or the part of a tuple, that a function of this file returns."""
+        function = self._index.definitions.function_called(call)
+        if function is None:
+            return None
+        causes: list[ast.AST | None] = []
+        for value in self._index.definitions.returned_by(function):
+            part: ast.expr | None = value
+            for at in path:
+                part = part.elts[at] if isinstance(part, ast.Tuple) and at < len(part.elts) else None
+            causes.append(None if part is None else self.cause(part, depth + 1))
+        return causes[0] if causes and all(causes) else None
 
     # ---------------------------------------------------------------- variables
 
@@ -127,15 +152,32 @@ class ChangingNumbers:
             if not isinstance(binding.statement, FUNCTIONS):
                 return None
             passed = index.definitions.arguments_for(binding.statement, binding.name)
-            return next(filter(None, (self.cause(item, depth + 1) for item in passed)), None)
+            found = next(filter(None, (self.cause(item, depth + 1) for item in passed)), None)
+            return found or (binding.node if self._changes_outside(binding.statement, binding.name) else None)
         if binding.kind == "augment":
             return binding.node if self._grows(binding) else None
-        if binding.kind == "assign" and not binding.path and binding.value is not None:
+        if binding.kind == "assign" and binding.value is not None:
             if index.turn_code.turn_of(binding.statement) is None:
                 return None
+            if binding.path:
+                return self._of_part(binding.value, binding.path, depth)
             if self._adds_to_itself(binding) and self._grows(binding):
                 return binding.node
             return self.cause(binding.value, depth)
+        return None
+
+    def _changes_outside(self, function: FunctionNode, parameter: str) -> bool:
+        """Whether the turns of a loop in another file give a parameter another number each."""
+        calls = [call for call in self._index.outside if parameter in call.changing]
+        return bool(calls) and qualified_in_file(self._index.tree, function) in {call.function for call in calls}
+
+    def _of_part(self, node: ast.expr, path: tuple[int, ...], depth: int) -> ast.AST | None:
+        """What changes in one part of what is unpacked."""
+        if isinstance(node, ast.Call):
+            return self._of_returned(node, path, depth)
+        if isinstance(node, ast.Tuple | ast.List) and -len(node.elts) <= path[0] < len(node.elts):
+            part = node.elts[path[0]]
+            return self.cause(part, depth) if len(path) == 1 else self._of_part(part, path[1:], depth)
         return None
 
     def _counts(self, binding: Binding) -> bool:
@@ -158,9 +200,12 @@ class ChangingNumbers:
 
     def _adds_to_itself(self, binding: Binding) -> bool:
         value = binding.value
+        if isinstance(value, ast.Call) and self._index.qualified_name(value.func) in ("builtins.min", "builtins.max"):
+            # `rate = max(rate * 0.99, 0.1)`: another number for many turns
+            value = next((item for item in value.args if isinstance(item, ast.BinOp)), None)
         return (
             isinstance(value, ast.BinOp)
-            and isinstance(value.op, ast.Add)
+            and isinstance(value.op, ast.Add | ast.Sub | ast.Mult | ast.Div)
             and any(isinstance(side, ast.Name) and side.id == binding.name for side in (value.left, value.right))
         )
 
@@ -172,11 +217,15 @@ class ChangingNumbers:
         if self._index.turn_code.turn_of(binding.statement) is None:
             return False
         others = [b for b in binding.scope.bindings.get(binding.name, ()) if b is not binding]
-        return bool(others) and not any(self._index.tree.encloses(loop, b.node) for b in others)
+        begun = [b for b in others if not self._index.tree.encloses(loop, b.node)]
+        within = [b for b in others if b not in begun]
+        return bool(begun) and all(b.kind == "augment" or self._adds_to_itself(b) for b in within)
 
     def _of_attribute(self, node: ast.Attribute) -> ast.AST | None:
         """``self.steps``, that every turn adds to and only ``__init__`` sets."""
         bindings = self._index.flow.reaching_attribute(node)
         added = [b for b in bindings if b.kind == "augment" and self._index.turn_code.turn_of(b.statement) is not None]
         set_again = [b for b in bindings if b.kind != "augment" and self._index.turn_code.turn_of(b.statement)]
-        return added[0].node if added and not set_again else None
+        if not added or set_again or not any(map(self.separates_turns, self._index.turn_code.loops)):
+            return None
+        return added[0].node

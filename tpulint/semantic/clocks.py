@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 
 _WAITS = ("torch.cuda.synchronize", "torch.accelerator.synchronize")
-_CLOCKS = frozenset({
+CLOCKS = frozenset({
     "time.time", "time.time_ns", "time.perf_counter", "time.perf_counter_ns", "time.monotonic", "time.monotonic_ns",
     "timeit.default_timer", "datetime.datetime.now", "datetime.datetime.utcnow",
 })  # fmt: skip
@@ -72,6 +72,6 @@ class Clocks:
 
     def _reads_clock(self, statement: ast.stmt) -> bool:
         return any(
-            isinstance(node, ast.Call) and self._index.qualified_name(node.func) in _CLOCKS
+            isinstance(node, ast.Call) and self._index.qualified_name(node.func) in CLOCKS
             for node in self._index.tree.inside(statement, functions=False)
         )

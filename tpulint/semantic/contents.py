@@ -77,7 +77,16 @@ class Contents:
                 found = self.of(binding.value, key if exact or isinstance(key, str) else None, depth + 1)
                 found += [value for at, value in stored if None in (at, key) or at == key]
                 result += [item for item in found if item not in result]
+            elif binding.kind == "assign" and len(binding.path) == 1 and isinstance(binding.value, ast.Call):
+                for value in self._parts(binding.value, binding.path[0]):
+                    result += [item for item in self.of(value, key, depth + 1) if item not in result]
         return result
+
+    def _parts(self, call: ast.Call, at: int) -> list[ast.expr]:
+        """One of the values that a function of this file returns together."""
+        function = self._definitions.function_called(call)
+        made = [] if function is None else self._definitions.returned_by(function)
+        return [value.elts[at] for value in made if isinstance(value, ast.Tuple) and 0 <= at < len(value.elts)]
 
     def _stores(self) -> dict[tuple[ast.AST, str], list[tuple[Key, ast.expr]]]:
         if self._stored is None:

@@ -14,15 +14,7 @@ from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 
 _DEPTH = 12
 _MOST = 16
-_WRAPPERS = frozenset(
-    {
-        "torch.nn.DataParallel",
-        "torch.nn.parallel.DistributedDataParallel",
-        "torch.compile",
-        "torch.jit.script",
-        "torch.nn.SyncBatchNorm.convert_sync_batchnorm",
-    }
-)
+_WRAPPERS = facts.MODULE_WRAPPERS | {"torch.nn.SyncBatchNorm.convert_sync_batchnorm"}
 """Calls whose result holds the same parameters as their first argument."""
 
 

@@ -19,7 +19,7 @@ _OTHER_BACKEND = re.compile(r"(?<![A-Za-z])(?:xpu|npu|hpu|mlu|musa|sdaa|neuron|m
 _NAMED_QUESTION = re.compile(
     r"(?:is_|has_)(?:.*_)?(?:cuda|gpu|nvidia)(?:_.*)?|.*(?:cuda|gpu)_(?:is_)?available", re.IGNORECASE
 )
-_CUDA_CLASS = re.compile(r"_?(?:CUDA|Cuda)[A-Z_]?")
+_CUDA_CLASS = re.compile(r"_?(?:CUDA|Cuda)[A-Z_]?|.*[a-z](?:CUDA|Cuda)\Z")
 _GPU_COUNTS = frozenset({"n_gpus", "n_gpu", "num_gpus", "num_gpu", "ngpus", "gpu_count", "n_gpus_per_node"})
 _PROVIDER = re.compile(r"(?:CUDA|Cuda|Tensor[Rr][Tt])\w*Provider")
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from tpulint.semantic.drivers import Driver
 from tpulint.semantic.effects import Effects, Path, meet
 from tpulint.semantic.events import OPTIMIZER_STEP, SYNCS
 from tpulint.semantic.reads import Read
-from tpulint.semantic.regions import Step
+from tpulint.semantic.regions import CalledStep, Step
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, LoopNode
 
 if TYPE_CHECKING:
@@ -32,14 +33,23 @@ class Deferrals:
         """Host reads in the turns of a step loop, those in functions it calls included, in order of position."""
         index = self._index
         found = [read for holder in (loop.node, *loop.functions) for read in index.reads.inside(holder)]
-        mine = {read.node: read for read in found if index.step_loop_of(read.node) is loop}
+        step_of = index.regions.called_step_of if isinstance(loop, CalledStep) else index.regions.step_loop_of
+        mine = {read.node: read for read in found if step_of(read.node) is loop}
         return sorted(mine.values(), key=lambda read: index.span(read.node))
+
+    def has_boundary(self, loop: Step) -> bool:
+        """Whether a step has a boundary, as far as is known."""
+        return loop.call.has_boundary if isinstance(loop, CalledStep) else bool(loop.boundaries)
 
     def is_behind_boundary(self, node: ast.AST, loop: Step, depth: int = 0) -> bool:
         """Whether a node runs behind the step boundary of its turn; in a loop without one, behind where it belongs.
 
         What runs before anything of the step was recorded is behind the boundary of the turn before.
         """
+        if isinstance(loop, Driver):
+            return loop.call.has_boundary and any(self._is_behind(node, call) for call in loop.calls)
+        if isinstance(loop, CalledStep):
+            return loop.call.is_behind
         tree = self._index.tree
         function = tree.function_of(node)
         if function is not None and self._index.regions.is_gated(function):
@@ -67,6 +77,14 @@ class Deferrals:
             if not isinstance(holder, ast.stmt):
                 return False
             child = holder
+
+    def _is_behind(self, node: ast.AST, call: ast.Call) -> bool:
+        """Whether a node stands behind a call, in the same block or deeper."""
+        tree = self._index.tree
+        statement = tree.statement_of(call)
+        suite = tree.suite_of(statement)
+        later = suite[tree.position_of(statement) + 1 :]
+        return any(tree.encloses(item, node) for item in later)
 
     def _boundary_places(self, loop: Step) -> list[ast.stmt]:
         if loop.node not in self._places:
@@ -100,7 +118,11 @@ class Deferrals:
         return None
 
     def _calls_are_behind(self, function: FunctionNode, loop: Step, depth: int) -> bool:
-        calls = [call for call in self._index.definitions.calls_of(function) if self._index.step_loop_of(call) is loop]
+        index = self._index
+        calls = index.definitions.calls_of(function)
+        if not calls:  # handed on: as a partial, as a parameter
+            calls = [call for call in index.calls if function in index.regions.events.functions_of(call)]
+        calls = [call for call in calls if index.step_loop_of(call) is loop]
         return bool(calls) and all(self.is_behind_boundary(call, loop, depth + 1) for call in calls)
 
     def _passes_boundary(self, node: ast.AST, loop: Step, places: list[ast.stmt]) -> bool:
@@ -111,7 +133,7 @@ class Deferrals:
         holders = {tree.function_of(place) for place in places if not tree.encloses(loop.node, place)}
         for inner in (node, *tree.inside(node, functions=False)):
             if isinstance(inner, ast.Call):
-                function = self._index.definitions.function_called(inner)
+                function = self._index.definitions.function_run(inner)
                 if function is None:
                     continue
                 if events.of(function).boundaries or not holders.isdisjoint({function, *events.of(function).functions}):

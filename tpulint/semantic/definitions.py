@@ -5,21 +5,28 @@ from __future__ import annotations
 import ast
 
 from tpulint.semantic import torch_facts as facts
+from tpulint.semantic.callees import Callees
 from tpulint.semantic.flow import Flow
-from tpulint.semantic.names import Names
+from tpulint.semantic.imported import Imported
+from tpulint.semantic.names import Binding, Names
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 
 _CALLS_LOOKED_AT = 8
+_CLASS_DEPTH = 5
+"""Names that a class is followed through."""
 
 
 class Definitions:
     """Calls resolved to the definitions of the same file, where it is certain which."""
 
-    def __init__(self, tree: SyntaxTree, names: Names, flow: Flow) -> None:
+    def __init__(self, tree: SyntaxTree, names: Names, flow: Flow, imported: Imported) -> None:
         self._tree = tree
         self._names = names
         self._flow = flow
+        self._imported = imported
+        self._callees = Callees(tree, names, self)
         self._callers: dict[str, list[ast.Call]] | None = None
+        self._classes: dict[ast.expr, tuple[ast.ClassDef, ...]] = {}
 
     def calls_of(self, function: FunctionNode) -> list[ast.Call]:
         """Calls in this file that run the function (for ``__init__``, those that make an instance)."""
@@ -33,30 +40,51 @@ class Definitions:
         owner = self._tree.class_of(function)
         if function.name == "__init__" and owner is not None:
             return [call for call in self._callers.get(owner.name, ()) if self.class_called(call) is owner]
-        return [call for call in self._callers.get(function.name, ()) if self.function_called(call) is function]
+        names = self._callees.names_of(function)
+        found = [
+            call for name in names for call in self._callers.get(name, ()) if self.function_called(call) is function
+        ]
+        return found if len(names) == 1 else sorted(found, key=self._tree.span)
 
     def function_called(self, call: ast.Call) -> FunctionNode | None:
-        """The function or method of this file that a call runs, where it is certain which."""
+        """The function or method of this file that a call runs, compiled or not, where it is certain which."""
         func = call.func
         if isinstance(func, ast.Name):
             bindings = self._names.bindings(func)
             if len(bindings) == 1 and isinstance(bindings[0].node, FUNCTIONS):
                 return bindings[0].node
+            return self._callees.compiled(func) if bindings else None
+        if isinstance(func, ast.Attribute):
+            return self.method_named(func) or self._callees.compiled(func)
+        return self._callees.compiled(func) if isinstance(func, ast.Call) else None
+
+    def function_run(self, call: ast.Call) -> FunctionNode | None:
+        """The function that a call runs, its arguments aside: through partials, lambdas and parameters as well."""
+        return self.function_called(call) or self._callees.run_by(call.func)
+
+    def is_compiled_step(self, call: ast.Call) -> bool:
+        """Whether a call runs what ``torch_xla.compile`` made, which ends a step."""
+        return self._callees.is_compiled_for_xla(call.func)
+
+    def method_named(self, node: ast.Attribute) -> FunctionNode | None:
+        """The method of a class of this file that ``self.method`` or ``variable.method`` is."""
+        if isinstance(node.value, ast.Name):
+            owner, within = self._tree.class_of(node), self._tree.function_of(node)
+            arguments = within.args.args if within is not None else []
+            if owner is not None and arguments and arguments[0].arg == node.value.id:
+                return self.method(owner, node.attr)
+        if not isinstance(node.value, ast.Name | ast.Attribute):
             return None
-        if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name):
-            owner = self._tree.class_of(func)
-            within = self._tree.function_of(func)
-            if (
-                owner is not None
-                and within is not None
-                and within.args.args
-                and within.args.args[0].arg == func.value.id
-            ):
-                return self.method(owner, func.attr)
-            instance = self.class_of_variable(func.value)
-            if instance is not None:
-                return self.method(instance, func.attr)
-        return None
+        # A method that several classes have from one of them is the same for all.
+        found = {self.method(owner, node.attr) for owner in self.classes_of_variable(node.value)}
+        return found.pop() if len(found) == 1 else None
+
+    def methods_named(self, node: ast.Attribute) -> list[FunctionNode]:
+        """The methods that ``variable.method`` may be, where the variable is an instance of one of several classes."""
+        if not isinstance(node.value, ast.Name | ast.Attribute):
+            return []
+        found = (self.method(owner, node.attr) for owner in self.classes_of_variable(node.value))
+        return list(dict.fromkeys(function for function in found if function is not None))
 
     def class_called(self, call: ast.Call) -> ast.ClassDef | None:
         """The class of this file that a call makes an instance of."""
@@ -66,20 +94,77 @@ class Definitions:
                 return bindings[0].node
         return None
 
-    def class_of_variable(self, name: ast.Name) -> ast.ClassDef | None:
+    def class_of_variable(self, name: ast.Name | ast.Attribute) -> ast.ClassDef | None:
         """The class of this file a variable is an instance of, through ``.to(...)`` and the like."""
-        bindings = self._flow.reaching(name)
-        if len(bindings) == 1 and bindings[0].kind == "assign":
-            value = bindings[0].value
-            for at in bindings[0].path:
+        found = self.classes_of_variable(name)
+        return found[0] if len(found) == 1 else None
+
+    def classes_of_variable(self, name: ast.Name | ast.Attribute, depth: int = 0) -> tuple[ast.ClassDef, ...]:
+        """The classes of this file of which a variable is an instance of one; empty when it may be of another.
+
+        A parameter is what the calls in this file give for it.
+        """
+        found = self._classes.get(name)
+        if found is None:
+            if depth > _CLASS_DEPTH:
+                return ()
+            self._classes[name] = ()  # a variable that depends on itself adds nothing
+            found = self._classes[name] = self._find_classes(name, depth)
+        return found
+
+    def _find_classes(self, name: ast.Name | ast.Attribute, depth: int) -> tuple[ast.ClassDef, ...]:
+        if isinstance(name, ast.Name):
+            bindings = self._flow.reaching(name)
+        else:
+            bindings = self._flow.reaching_attribute(name) or self._bindings_of_part(name, depth)
+        values: list[ast.expr | None] = []
+        for binding in bindings:
+            if binding.kind == "parameter" and isinstance(binding.statement, FUNCTIONS):
+                given = self.arguments_for(binding.statement, binding.name)
+                values.extend(given or [None])
+                continue
+            value = binding.value if binding.kind == "assign" else None
+            for at in binding.path:
                 value = value.elts[at] if isinstance(value, ast.Tuple) and 0 <= at < len(value.elts) else None
-            while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
-                if value.func.attr not in facts.MODULE_SELF_METHODS:
-                    return None
-                value = value.func.value
-            if isinstance(value, ast.Call):
-                return self.class_called(value)
-        return None
+            if value is None or not (isinstance(value, ast.Constant) and value.value is None):
+                values.append(value)
+        found: dict[ast.ClassDef, None] = {}
+        for value in values:
+            made = () if value is None else self.classes_made(value, depth + 1)
+            if not made:
+                return ()
+            found.update(dict.fromkeys(made))
+        return tuple(found)
+
+    def _bindings_of_part(self, node: ast.Attribute, depth: int) -> tuple[Binding, ...]:
+        """What the classes of an object give an attribute of it: ``agent.network``."""
+        if not isinstance(node.value, ast.Name | ast.Attribute):
+            return ()
+        owners = self.classes_of_variable(node.value, depth + 1)
+        return tuple(binding for owner in owners for binding in self._names.attribute_bindings(owner, node.attr))
+
+    def classes_made(self, value: ast.expr, depth: int = 0) -> tuple[ast.ClassDef, ...]:
+        """Classes of this file of which an expression gives an instance."""
+        while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+            if value.func.attr not in facts.MODULE_SELF_METHODS:
+                return ()
+            value = value.func.value
+        if isinstance(value, ast.Call):
+            owner = self.class_called(value)
+            return () if owner is None else (owner,)
+        if isinstance(value, ast.IfExp):
+            sides = self.classes_made(value.body, depth), self.classes_made(value.orelse, depth)
+            return tuple(dict.fromkeys((*sides[0], *sides[1]))) if all(sides) else ()
+        return self.classes_of_variable(value, depth) if isinstance(value, ast.Name | ast.Attribute) else ()
+
+    def named(self, name: str) -> list[FunctionNode]:
+        """Functions at the top of the file, or ``Class.method``, by name; more than one where it is defined anew."""
+        last = name.rpartition(".")[2]
+        found = []
+        for function in self._tree.functions:
+            if function.name == last and qualified_in_file(self._tree, function) == name:
+                found.append(function)
+        return found
 
     def returned_by(self, function: FunctionNode) -> list[ast.expr]:
         """What a function returns; empty when some way through it returns nothing."""
@@ -107,12 +192,19 @@ class Definitions:
                 name in facts.MODULE_BASES or (name.startswith("torch.nn.") and name[9:10].isupper())
             ):
                 return True
-            if isinstance(base, ast.Name) and depth < 5:
+            if depth >= 5:
+                continue
+            if isinstance(base, ast.Name):
                 bindings = self._names.bindings(base)
-                if len(bindings) != 1 or not isinstance(bindings[0].node, ast.ClassDef) or bindings[0].node is owner:
+                if len(bindings) == 1 and isinstance(bindings[0].node, ast.ClassDef) and bindings[0].node is not owner:
+                    if self.is_module_class(bindings[0].node, depth + 1):
+                        return True
                     continue
-                if self.is_module_class(bindings[0].node, depth + 1):
-                    return True
+            other = self._imported.definition(base)
+            if other is None or not isinstance(other.node, ast.ClassDef):
+                continue
+            if other.file.definitions.is_module_class(other.node, depth + 1):
+                return True
         return False
 
     def arguments_for(self, function: FunctionNode, name: str) -> list[ast.expr]:
@@ -129,3 +221,9 @@ class Definitions:
                 if 0 <= at < len(call.args) and not any(isinstance(a, ast.Starred) for a in call.args[: at + 1]):
                     result.append(call.args[at])
         return result
+
+
+def qualified_in_file(tree: SyntaxTree, function: FunctionNode) -> str:
+    """Name of a function at the top of a file, ``Class.method`` for a method."""
+    owner = tree.class_of(function)
+    return function.name if owner is None else f"{owner.name}.{function.name}"

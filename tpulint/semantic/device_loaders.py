@@ -33,15 +33,38 @@ class DeviceLoaders:
                 return True
             if isinstance(node.func, ast.Attribute) and node.func.attr == "per_device_loader":
                 return True
-            return name in facts.ITERABLE_WRAPPERS and bool(node.args) and self.iterates(node.args[0], depth + 1)
+            if name in facts.ITERABLE_WRAPPERS:
+                return bool(node.args) and self.iterates(node.args[0], depth + 1)
+            return self._makes(node, (), depth)
         if isinstance(node, ast.Name):
             for binding in self._names.bindings(node):
-                if binding.kind == "assign" and binding.value is not None and self.iterates(binding.value, depth + 1):
-                    return True
+                if binding.kind == "assign" and binding.value is not None:
+                    if binding.path and isinstance(binding.value, ast.Call):
+                        found = self._makes(binding.value, binding.path, depth)
+                    else:
+                        found = self.iterates(binding.value, depth + 1)
+                    if found:
+                        return True
                 if binding.kind != "parameter" or not isinstance(binding.statement, FUNCTIONS):
                     continue
                 if any(self.iterates(item, depth + 1) for item in self._passed(binding.statement, binding.name)):
                     return True
+        return False
+
+    def _makes(self, call: ast.Call, path: tuple[int, ...], depth: int) -> bool:
+        """Whether a function of the file returns such a loader, at a place in the tuple that it returns."""
+        function = self._definitions.function_called(call)
+        if function is None:
+            return False
+        if function.returns is not None and not path and self._names.qualified(function.returns) in _BOUNDARY_LOADERS:
+            return True
+        for returned in self._definitions.returned_by(function):
+            value: ast.expr | None = returned
+            for at in path:
+                within = isinstance(value, ast.Tuple) and 0 <= at < len(value.elts)
+                value = value.elts[at] if within and isinstance(value, ast.Tuple) else None
+            if value is not None and self.iterates(value, depth + 1):
+                return True
         return False
 
     def _passed(self, function: FunctionNode, name: str) -> list[ast.expr]:

@@ -3,24 +3,36 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from tpulint.semantic import torch_facts as facts
+from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.events import EventMap
 from tpulint.semantic.kinds import Kind, Kinds
 from tpulint.semantic.names import Names
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, LoopNode, SyntaxTree
 
 _RUNNING_METHODS = ("generate", "forward", "encode", "decode")
+_KEEPING = ("register_", "load_", "add_", "set_", "update_", "__")
+"""Beginnings of methods of modules that only keep what they are given."""
+_LOADER = re.compile(r"loader\d*$", re.IGNORECASE)
+_WRAPPERS = frozenset({"builtins.enumerate", "builtins.iter", "tqdm.tqdm", "itertools.islice"})
+_DEPTH = 2
+"""Functions that a wish for no gradients is followed through."""
 
 
 class Evaluation:
     """What is known about code that records no gradient."""
 
-    def __init__(self, tree: SyntaxTree, names: Names, kinds: Kinds, events: EventMap) -> None:
+    def __init__(
+        self, tree: SyntaxTree, names: Names, kinds: Kinds, definitions: Definitions, events: EventMap
+    ) -> None:
         self._tree = tree
         self._names = names
         self._kinds = kinds
+        self._definitions = definitions
         self._events = events
+        self._runs: dict[FunctionNode, frozenset[bool]] = {}
         self._switches: dict[FunctionNode | None, list[ast.Call]] | None = None
 
     def loops(self, candidates: list[LoopNode], step_loops: frozenset[LoopNode]) -> list[LoopNode]:
@@ -28,8 +40,26 @@ class Evaluation:
         if not candidates or self._has_framework():
             return []
         found = [loop for loop in candidates if self._evaluates(loop, step_loops)]
-        holders = {outer for loop in found for outer in self._tree.ancestors(loop)}
-        return [loop for loop in found if loop not in holders]
+        within = {outer: loop for loop in found for outer in self._tree.ancestors(loop)}
+        return [loop for loop in found if loop not in within or self._is_beside(loop, within[loop])]
+
+    def _is_beside(self, loop: LoopNode, inner: LoopNode) -> bool:
+        """Whether a loop takes batches and runs a module itself too, around another that goes over something else."""
+        if not self.takes_batches(loop) or self.takes_batches(inner):
+            return False
+        inside = self._tree.inside(loop, functions=False)
+        runs = (node for node in inside if isinstance(node, ast.Call) and self.is_run(node))
+        return any(self._events.holder_of(node) is loop for node in runs)
+
+    def takes_batches(self, loop: LoopNode) -> bool:
+        """Whether a loop goes over a data loader, by its name if by nothing else."""
+        if not isinstance(loop, ast.For | ast.AsyncFor):
+            return False
+        source = loop.iter
+        while isinstance(source, ast.Call) and source.args and self._names.qualified(source.func) in _WRAPPERS:
+            source = source.args[0]
+        name = source.attr if isinstance(source, ast.Attribute) else source.id if isinstance(source, ast.Name) else ""
+        return _LOADER.search(name) is not None or self._kinds.value(loop.iter).kind is Kind.LOADER
 
     def _evaluates(self, loop: LoopNode, step_loops: frozenset[LoopNode]) -> bool:
         within_step = any(outer in step_loops for outer in self._tree.ancestors(loop))
@@ -42,15 +72,69 @@ class Evaluation:
 
     def runs_module(self, holder: ast.AST) -> bool:
         """Whether a module is run at or below a node."""
-        for node in (holder, *self._tree.inside(holder, functions=False)):
-            if isinstance(node, ast.Call) and not isinstance(node.func, ast.Call):
-                if self._kinds.value(node.func).kind is Kind.MODULE:
-                    return True
-                func = node.func
-                runs = isinstance(func, ast.Attribute) and func.attr in _RUNNING_METHODS
-                if runs and self._kinds.value(func.value).kind is Kind.MODULE:  # type: ignore[attr-defined]
-                    return True
-        return False
+        nodes = (holder, *self._tree.inside(holder, functions=False))
+        return any(isinstance(node, ast.Call) and self.is_run(node) for node in nodes)
+
+    def runs_once(self, function: FunctionNode, *, without_gradient: bool) -> bool:
+        """Whether a function runs a module, in no loop of its own, and no backward pass."""
+        if function not in self._runs:
+            self._runs[function] = self._find_runs(function)
+        return without_gradient in self._runs[function]
+
+    def _find_runs(self, function: FunctionNode) -> frozenset[bool]:
+        """Whether the first module that a function runs is run without gradients, and whether it runs one at all."""
+        found: set[bool] = set()
+        if self._has_framework() or self._events.of(function).backwards:
+            return frozenset()
+        for node in self._tree.inside(function, functions=False):
+            if isinstance(node, ast.Call) and (self.is_run(node) or self.computes(node)):
+                quiet = self.is_under_no_grad(node)
+                if self._events.holder_of(node) is function:
+                    found |= {False, quiet}
+                    if quiet:
+                        break
+        return frozenset(found)
+
+    def runs_for_batches(self, loop: LoopNode) -> bool:
+        """Whether a loop runs a module and has nothing to do with training: no backward pass, no optimizer."""
+        if self._has_framework() or self._goes_through_modules(loop):
+            return False
+        if not any(
+            isinstance(node, ast.Call) and (self.is_run(node) or self.computes(node))
+            for node in self._tree.inside(loop, functions=False)
+        ):
+            return False
+        events = self._events.of(loop)
+        if events.backwards or events.updates or events.candidates:
+            return False
+        inside = self._tree.inside(loop, functions=False)
+        return not any(
+            isinstance(node, ast.Name | ast.Attribute)
+            and isinstance(node.ctx, ast.Load)
+            and self._kinds.value(node).kind in (Kind.OPTIMIZER, Kind.SCALER)
+            for node in inside
+        )
+
+    def records_nothing(self, loop: LoopNode) -> bool:
+        """Whether no gradient is wanted of what a loop runs: under ``no_grad``, or behind ``eval()``."""
+        return self.is_under_no_grad(loop) or self._is_behind_eval(loop)
+
+    def is_run(self, call: ast.Call) -> bool:
+        """Whether a call runs a module: ``model(x)``, ``model.forward(x)``."""
+        func = call.func
+        if isinstance(func, ast.Call):
+            return False
+        if self._kinds.value(func).kind is Kind.MODULE:
+            return True
+        runs = isinstance(func, ast.Attribute) and func.attr in _RUNNING_METHODS
+        return runs and self._kinds.value(func.value).kind is Kind.MODULE  # type: ignore[attr-defined]
+
+    def computes(self, call: ast.Call) -> bool:
+        """Whether a call gives another method of a module tensors of the device, on which it computes."""
+        func = call.func
+        if not isinstance(func, ast.Attribute) or self._kinds.value(func.value).kind is not Kind.MODULE:
+            return False
+        return not func.attr.startswith(_KEEPING) and any(map(self._kinds.is_on_device, call.args))
 
     def is_under_no_grad(self, node: ast.AST) -> bool:
         """Whether ``torch.no_grad()`` or the like is in force at a node, in the node's function."""
@@ -65,10 +149,21 @@ class Evaluation:
         return False
 
     def _without_gradient(self, loop: LoopNode) -> bool:
-        if self.is_under_no_grad(loop):
+        if self.is_under_no_grad(loop) or self._is_called_so(loop):
             return True
         inside = self._tree.inside(loop, functions=False)
         return any(self._switches_off(node) and self.runs_module(node) for node in inside)
+
+    def _is_called_so(self, node: ast.AST, depth: int = 0) -> bool:
+        """Whether all calls of the function in which a node stands are made where no gradient is wanted."""
+        function = self._tree.function_of(node)
+        calls = [] if function is None else self._definitions.calls_of(function)
+        return bool(calls) and all(
+            self.is_under_no_grad(call)
+            or self._is_behind_eval(call)
+            or (depth < _DEPTH and self._is_called_so(call, depth + 1))
+            for call in calls
+        )
 
     def _switches_off(self, node: ast.AST) -> bool:
         items = node.items if isinstance(node, ast.With | ast.AsyncWith) else []
@@ -78,8 +173,12 @@ class Evaluation:
         target = node.func if isinstance(node, ast.Call) else node
         return self._names.qualified(target) in facts.NO_GRAD_CONTEXTS
 
-    def _is_behind_eval(self, loop: LoopNode) -> bool:
-        """Whether ``eval()``, not ``train()``, is the last switch of a module in front of a loop, in its function."""
+    def _is_behind_eval(self, node: LoopNode | ast.Call) -> bool:
+        """Whether ``eval()``, not ``train()``, is the last switch of a module in front of a node, in its function."""
+        return self.last_switch(node) == "eval"
+
+    def last_switch(self, node: LoopNode | ast.Call) -> str | None:
+        """The last switch of a module in front of a node, in its function: ``eval`` or ``train``."""
         if self._switches is None:
             self._switches = {}
             for call in self._tree.calls:
@@ -88,12 +187,12 @@ class Evaluation:
                     continue
                 if self._kinds.value(func.value).kind is Kind.MODULE:
                     self._switches.setdefault(self._tree.function_of(call), []).append(call)
-        begin, function = (loop.lineno, loop.col_offset), self._tree.function_of(loop)
+        begin, function = (node.lineno, node.col_offset), self._tree.function_of(node)
         last = None
         for call in self._switches.get(function, ()):
             if (call.lineno, call.col_offset) < begin:
                 last = call
-        return last is not None and isinstance(last.func, ast.Attribute) and last.func.attr == "eval"
+        return last.func.attr if last is not None and isinstance(last.func, ast.Attribute) else None
 
     def _goes_through_modules(self, loop: LoopNode) -> bool:
         """Whether each turn runs another module: ``for layer in layers: x = layer(x)``."""

@@ -85,8 +85,8 @@ class EventMap:
         return found
 
     def functions_of(self, call: ast.Call) -> list[FunctionNode]:
-        """Functions of this file that a call runs: the callee, a compiled step, a closure."""
-        found = (self._definitions.function_called(call), self.compiled_step(call), self._closure(call))
+        """Functions of this file that a call runs: the callee, a closure."""
+        found = (self._definitions.function_run(call), self._closure(call))
         return [function for function in found if function is not None]
 
     def events_in(self, statement: ast.stmt) -> Events:
@@ -180,11 +180,17 @@ class EventMap:
             self._loops_in.setdefault(self.holder_of(loop), []).append(loop)
             if loaders is not None and isinstance(loop, ast.For) and loaders.iterates(loop.iter):
                 self._direct.setdefault(loop, Events()).boundaries.append(loop.iter)
+        if loaders is None:
+            return
+        for name in self._tree.names_called("next"):
+            call = self._tree.parents[name]
+            if isinstance(call, ast.Call) and call.func is name and call.args and loaders.iterates(call.args[0]):
+                self._events(call).boundaries.append(call)
 
     def _is_boundary(self, call: ast.Call) -> bool:
         """Whether a call ends a step: a sync, a step context, a compiled step."""
         name = self._names.qualified(call.func)
-        return name in SYNCS or name in _OTHER_BOUNDARIES or self.compiled_step(call) is not None
+        return name in SYNCS or name in _OTHER_BOUNDARIES or self._definitions.is_compiled_step(call)
 
     def _collect_call(self, call: ast.Call) -> None:
         func = call.func
@@ -256,8 +262,11 @@ class EventMap:
 
     def _is_wrapped_update(self, call: ast.Call, func: ast.Attribute) -> bool:
         """``optimizer.step_and_update_lr()``: a method of a wrapper around an optimizer, which clears gradients too."""
+        kind = self._kinds.value(func.value).kind
+        if kind is Kind.OPTIMIZER:
+            return True  # `first_step`, `second_step` of one that looks around first
         cleared = (self._tree.function_of(call), ast.dump(func.value)) in self._cleared
-        return cleared and self._kinds.value(func.value).kind in (Kind.UNKNOWN, Kind.OPTIMIZER)
+        return cleared and kind is Kind.UNKNOWN
 
     def _manual_update(self, gradient: ast.Attribute) -> ast.stmt | None:
         """The statement that changes ``p`` in place by ``p.grad``, if this is the gradient in it."""
@@ -307,23 +316,4 @@ class EventMap:
             bindings = self._names.bindings(call.args[0])
             if len(bindings) == 1 and isinstance(bindings[0].node, FUNCTIONS):
                 return bindings[0].node
-        return None
-
-    def compiled_step(self, call: ast.Call) -> FunctionNode | None:
-        """``step = torch_xla.compile(fn)`` and then ``step(...)``: the function fn."""
-        if not isinstance(call.func, ast.Name):
-            return None
-        for binding in self._names.bindings(call.func):
-            if binding.kind == "assign" and isinstance(binding.value, ast.Call):
-                if self._names.qualified(binding.value.func) == "torch_xla.compile" and binding.value.args:
-                    target = binding.value.args[0]
-                    if isinstance(target, ast.Name):
-                        found = self._names.bindings(target)
-                        if len(found) == 1 and isinstance(found[0].node, FUNCTIONS):
-                            return found[0].node
-            elif isinstance(binding.node, FUNCTIONS):
-                for decorator in binding.node.decorator_list:
-                    target = decorator.func if isinstance(decorator, ast.Call) else decorator
-                    if self._names.qualified(target) == "torch_xla.compile":
-                        return binding.node
         return None

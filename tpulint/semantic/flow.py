@@ -11,6 +11,7 @@ from tpulint.semantic.tree import LOOPS, SyntaxTree
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
+_BRANCHING = (ast.If, ast.With, ast.AsyncWith, ast.Try, ast.ExceptHandler)
 _NEARBY = 48
 """How many bindings on either side of a use are looked at: a bound on work for generated code."""
 
@@ -53,6 +54,8 @@ class Flow:
             scope = scope.parent  # a comprehension runs where it stands
         if home.node is not scope.node:
             return [binding for binding in bindings if binding.kind != "delete"]
+        if isinstance(home.node, _COMPREHENSIONS):
+            return [binding for binding in bindings if binding.kind != "delete"]  # it stands behind what it is used in
         here = (use.lineno, use.col_offset)
         # Bindings stand in order of position; only those near the use are looked at.
         middle = bisect_left(bindings, here, key=_position)
@@ -69,16 +72,43 @@ class Flow:
             if binding.kind != "augment" and self.dominates(binding, use):
                 dominating = binding
                 break
+        above: ast.AST | None = None if dominating is None else dominating.node
+        if above is None and result:
+            branching = self._bound_on_every_way(result, use)
+            if branching is not None:
+                above, begin = branching, (branching.lineno, branching.col_offset)
+                result = [binding for binding in result if _position(binding) >= begin]
         if after:
             # What a loop binds below the use reaches it in the next iteration, unless bound anew above it.
             child: ast.AST = use
             for ancestor in self._tree.ancestors(use):
                 if isinstance(ancestor, LOOPS) and self._tree.in_body(ancestor, child):
-                    if dominating is not None and self._tree.encloses(ancestor, dominating.node):
+                    if above is not None and self._tree.encloses(ancestor, above):
                         break
                     result.extend(b for b in after if b not in result and self._tree.encloses(ancestor, b.node))
                 child = ancestor
         return result
+
+    def _bound_on_every_way(self, bindings: list[Binding], use: ast.Name) -> ast.stmt | None:
+        """The last statement in front of a use that binds its variable whatever branch it takes."""
+        made = {binding.statement for binding in bindings if binding.kind == "assign"}
+        seen: set[ast.AST] = set()
+        for binding in bindings:
+            top = binding.statement
+            holder = self._tree.parents.get(top)
+            while isinstance(holder, _BRANCHING) and not self._tree.encloses(holder, use):
+                top, holder = holder, self._tree.parents.get(holder)
+            if top not in seen and isinstance(top, _BRANCHING):
+                seen.add(top)
+                if isinstance(top, ast.stmt) and self._stands_before(top, use) and _binds_always(top, made):
+                    return top
+        return None
+
+    def _stands_before(self, statement: ast.stmt, use: ast.AST) -> bool:
+        """Whether a statement stands in a block around a use, in front of it."""
+        holder = self._tree.parents.get(statement)
+        child = None if holder is None else self._tree.child_towards(holder, use)
+        return isinstance(child, ast.stmt) and self._tree.suite_of(child) is self._tree.suite_of(statement)
 
     def _precedes(self, binding: Binding, use: ast.Name, here: tuple[int, int]) -> bool:
         statement = binding.statement
@@ -112,6 +142,20 @@ class Flow:
     def _in_body(self, statement: ast.AST, use: ast.AST) -> bool:
         child = self._tree.child_towards(statement, use)
         return child is not None and self._tree.in_body(statement, child)
+
+
+def _binds_always(statement: ast.stmt, made: set[ast.AST]) -> bool:
+    """Whether running a statement runs one of these bindings, or leaves the block, on every way."""
+    if statement in made or isinstance(statement, ast.Return | ast.Raise | ast.Continue | ast.Break):
+        return True
+    if isinstance(statement, ast.If):
+        return all(any(_binds_always(item, made) for item in branch) for branch in (statement.body, statement.orelse))
+    if isinstance(statement, ast.Try):
+        ways = [statement.body, *(handler.body for handler in statement.handlers)]
+        return all(any(_binds_always(item, made) for item in way) for way in ways)
+    if isinstance(statement, ast.With | ast.AsyncWith):
+        return any(_binds_always(item, made) for item in statement.body)
+    return False
 
 
 def _end(node: ast.AST) -> tuple[int, int]:

@@ -32,6 +32,7 @@ _ASKS_FOR_XLA = re.compile(
     r"(is_|has_|use_)?.*(xla|tpu)(_.*)?available.*|(is_|has_|use_|on_)(torch_)?(xla|tpu).*|(XLA|TPU)_AVAILABLE.*"
 )
 _GPU_KIND = re.compile(r"(?:MULTI_)?(?:GPU|CUDA)S?")
+_XLA = ("XLA", "TPU")
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
@@ -44,6 +45,7 @@ class Guards:
         self._knows_xla: bool | None = None
         self._open_to = open_to
         """Tests that ask for CUDA in words, but are open to other devices as well, or soon will be."""
+        self._answers: dict[str, bool] = {}
 
     def knows_xla(self) -> bool:
         """Whether the file takes an XLA device or asks for one: it has several backends, or is ported already."""
@@ -57,7 +59,7 @@ class Guards:
             return False
         attributes = self._tree.attributes
         words = {name.id for name in self._tree.names} | {attribute.attr for attribute in attributes}
-        if any(_ASKS_FOR_XLA.fullmatch(word) for word in words):
+        if any(_ASKS_FOR_XLA.fullmatch(word) for word in words) or any(node.attr in _XLA for node in attributes):
             return True
         if any(self._names.qualified(node) in _XLA_DEVICES for node in attributes if node.attr in _XLA_DEVICE_ENDS):
             return True
@@ -69,12 +71,15 @@ class Guards:
         if not ("cuda" in text or "gpu" in text or "nvidia" in text) or not self.knows_xla():
             return []
         spans: list[Span] = []
+        forks = {fork for node in self._tree.conditions if isinstance(node, ast.If) and (fork := _fork_of(node, _XLA))}
         for node in self._tree.conditions:
+            if isinstance(node, ast.If) and forks and _fork_of(node) in forks and not _fork_of(node, _XLA):
+                spans.extend(self._tree.span(statement) for statement in node.body)
             if isinstance(node, ast.IfExp):
                 self._add(spans, node.test, [node.body], [node.orelse])
             elif isinstance(node, ast.If):
                 rest = node.orelse
-                if not rest and self._asks_xla(node.test) and isinstance(node.body[-1], _LEAVES):
+                if not rest and self.asks_xla(node.test) and isinstance(node.body[-1], _LEAVES):
                     suite = self._tree.suite_of(node)
                     rest = suite[suite.index(node) + 1 :]
                 self._add(spans, node.test, node.body, rest)
@@ -100,10 +105,10 @@ class Guards:
         only: list[ast.AST] = []
         if self.asks_cuda(test):
             only.extend(body)
-        if self._asks_xla(test):
+        if self.asks_xla(test):
             only.extend(orelse)
         if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-            if self._asks_xla(test.operand):
+            if self.asks_xla(test.operand):
                 only.extend(body)
             if self.asks_cuda(test.operand):
                 only.extend(orelse)
@@ -149,12 +154,32 @@ class Guards:
                 and self.asks_cuda(b.value)
                 for b in bindings
             )
-        return isinstance(test, ast.Attribute) and test.attr in ("is_cuda", "is_gpu")
+        return isinstance(test, ast.Attribute) and (test.attr in ("is_cuda", "is_gpu") or self._is_answer(test))
 
-    def _asks_xla(self, test: ast.expr) -> bool:
+    def _is_answer(self, test: ast.Attribute) -> bool:
+        """Whether ``self.cuda`` holds the answer for CUDA, beside one for XLA: ``is_available() and not self.tpu``."""
+        answers = self._answers.get(test.attr)
+        if answers is None:
+            answers = False
+            for store in self._tree.attributes_called(test.attr):
+                statement = self._tree.parents[store]
+                if isinstance(store.ctx, ast.Store) and isinstance(store.value, ast.Name) and store.value.id == "self":
+                    answers = isinstance(statement, ast.Assign) and self._excludes_xla(statement.value)
+                    if not answers:
+                        break
+            self._answers[test.attr] = answers
+        return answers and isinstance(test.value, ast.Name) and test.value.id == "self"
+
+    def _excludes_xla(self, answer: ast.expr) -> bool:
+        if not isinstance(answer, ast.BoolOp) or not isinstance(answer.op, ast.And):
+            return False
+        refused = [v.operand for v in answer.values if isinstance(v, ast.UnaryOp) and isinstance(v.op, ast.Not)]
+        return any(map(self.asks_cuda, answer.values)) and any(map(self.asks_xla, refused))
+
+    def asks_xla(self, test: ast.expr) -> bool:
         """Whether the test holds wherever XLA is."""
         if isinstance(test, ast.BoolOp):
-            asked = [self._asks_xla(value) for value in test.values]
+            asked = [self.asks_xla(value) for value in test.values]
             return all(asked) if isinstance(test.op, ast.And) else any(asked)
         if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.Eq | ast.In):
             return any(
@@ -166,8 +191,21 @@ class Guards:
                 or (_last(side) or "").lower() in ("xla", "tpu")
                 for side in (test.left, *test.comparators)
             )
+        if isinstance(test, ast.Name | ast.Attribute) and (_last(test) or "").lower() in ("xla", "tpu"):
+            return True  # `cfg.tpu`, `options.xla`
         last = _last(test.func if isinstance(test, ast.Call) else test)
         return last is not None and _ASKS_FOR_XLA.fullmatch(last) is not None
+
+
+def _fork_of(node: ast.If, members: tuple[str, ...] = ()) -> tuple[str, str] | None:
+    """What a condition compares with a member of an enumeration, and which: ``self.kind == Kind.XLA``."""
+    test = node.test
+    if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], ast.Eq):
+        return None
+    member = test.comparators[0]
+    if not isinstance(member, ast.Attribute) or not member.attr.isupper() or not isinstance(member.value, ast.Name):
+        return None
+    return None if members and member.attr not in members else (ast.dump(test.left), member.value.id)
 
 
 def _is_cuda(node: ast.expr) -> bool:

@@ -4,22 +4,32 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 
+from tpulint.model import WORDS_OF_CALLERS, WORDS_OF_LOOPS
 from tpulint.semantic import torch_facts as facts
+from tpulint.semantic.circles import Circles
 from tpulint.semantic.contents import Contents, Key, key_of
 from tpulint.semantic.definitions import Definitions
+from tpulint.semantic.fed_parameters import arguments_given
 from tpulint.semantic.flow import Flow
+from tpulint.semantic.hooks import Hooks
 from tpulint.semantic.host_only import HostOnly
+from tpulint.semantic.imported import Definition, Imported, method
 from tpulint.semantic.names import Binding, Names
-from tpulint.semantic.roles import Roles
+from tpulint.semantic.outside import OutsideCall
+from tpulint.semantic.passing import Passing
+from tpulint.semantic.roles import ASKING, Roles
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 from tpulint.semantic.values import Kind as Kind
 from tpulint.semantic.values import Side as Side
 from tpulint.semantic.values import Value as Value
 
 _DEPTH = 48
+_PARTS = 4
+"""Names that a part of a batch is followed through."""
 _DEVICE_WORDS = re.compile(r"cuda|device|\bxla|torch_xla|accelerat|fabric|lightning|\.to\(")
+_MOVES = re.compile(r"\.cuda\(|cuda\.is_available|torch\.device\(|xla_device|torch_xla\.device")
 
 
 UNKNOWN = Value(Kind.UNKNOWN, certain=False)
@@ -40,18 +50,45 @@ _ANNOTATIONS = {
 class Kinds:
     """Lazy, memoised inference over one file. Work is bounded; past the bound the answer is UNKNOWN."""
 
-    def __init__(self, tree: SyntaxTree, names: Names, flow: Flow, definitions: Definitions) -> None:
+    def __init__(
+        self,
+        tree: SyntaxTree,
+        names: Names,
+        flow: Flow,
+        definitions: Definitions,
+        imported: Imported,
+        outside: Sequence[OutsideCall],
+    ) -> None:
         self._tree = tree
         self._names = names
         self._flow = flow
         self._definitions = definitions
+        self._imported = imported
+        self._outside = outside
         self._memo: dict[ast.AST, Value] = {}
         self._bindings: dict[Binding, Value] = {}
+        self._returns: dict[tuple[FunctionNode, tuple[int, ...]], Value] = {}
+        self._circles = Circles()
         self._roles: Roles | None = None
         self._contents: Contents | None = None
+        self._passing: Passing | None = None
+        self.hooks = Hooks(tree, names)
         self._host_only = HostOnly(tree, names, flow, definitions).is_certain
-        self.mentions_device = not self._host_only and _DEVICE_WORDS.search(tree.source.text) is not None
-        """Whether the file has to do with devices beside the CPU; if not, everything runs on the host."""
+        given = any(side == Side.DEVICE.name for call in outside for _, _, side in call.arguments)
+        words = given or _DEVICE_WORDS.search(tree.source.text) is not None or self._imports_device()
+        self.mentions_device = (not self._host_only and words) or bool(self.hooks.all)
+        """Whether the file has to do with devices beside the CPU; if not, everything runs on the host.
+
+        A training framework moves what its hooks are given."""
+        self._runs_itself = any(word in tree.source.text for word in WORDS_OF_CALLERS)
+        """Whether what the file makes may run here; modules of one with definitions alone go where others move them."""
+
+    def _imports_device(self) -> bool:
+        """Whether a file that trains, or evaluates, has its models from files that put them on a device."""
+        text = self._tree.source.text
+        if not any(word in text for word in WORDS_OF_LOOPS):
+            return False
+        return any(_MOVES.search(other.source.text) is not None for other in self._imported.files())
 
     # ---------------------------------------------------------------- expressions
 
@@ -59,20 +96,28 @@ class Kinds:
         """What is known about an expression."""
         found = self._memo.get(node)
         if found is not None:
+            if self._circles.are_open:
+                self._circles.use(node)
             return found
         if depth > _DEPTH:
             return UNKNOWN
         self._memo[node] = UNKNOWN  # a value that depends on itself adds nothing
+        outer = self._circles.enter(node)
         result = self._infer(node, depth + 1)
-        self._memo[node] = result
+        self._circles.leave(self._memo, node, result, outer)
         return result
+
+    def is_on_device(self, node: ast.expr) -> bool:
+        """Whether an expression is a tensor on the device, as far as is known."""
+        value = self.value(node)
+        return value.kind is Kind.TENSOR and value.side is Side.DEVICE
 
     def _infer(self, node: ast.expr, depth: int) -> Value:
         if isinstance(node, ast.Constant | ast.JoinedStr | ast.Dict | ast.List | ast.Set | ast.ListComp | ast.DictComp
                       | ast.SetComp | ast.GeneratorExp | ast.Lambda | ast.Tuple):  # fmt: skip
             return HOST
         if isinstance(node, ast.Name):
-            return self._join(self.binding_value(b, depth) for b in self._flow.reaching(node))
+            return self._held(self._flow.reaching(node), depth)
         if isinstance(node, ast.Call):
             return self._infer_call(node, depth)
         if isinstance(node, ast.Attribute):
@@ -99,6 +144,28 @@ class Kinds:
         if isinstance(node, ast.NamedExpr | ast.Starred | ast.Await):
             return self.value(node.value, depth)
         return UNKNOWN
+
+    def _held(self, bindings: tuple[Binding, ...], depth: int) -> Value:
+        """What a variable holds; one that an ``if args.cuda`` moves is where it is moved to."""
+        values = [self.binding_value(binding, depth) for binding in bindings]
+        sides = {value.side for value in values if value.kind is Kind.TENSOR}
+        if sides == {Side.DEVICE, Side.HOST} and any(
+            value.side is Side.DEVICE and self._is_moved_on_condition(binding)
+            for binding, value in zip(bindings, values, strict=True)
+        ):
+            values = [value for value in values if value.kind is not Kind.TENSOR or value.side is Side.DEVICE]
+            return self._join(values)._replace(certain=False)
+        return self._join(values)
+
+    def _is_moved_on_condition(self, binding: Binding) -> bool:
+        """``if args.cuda: x = x.cuda()``"""
+        value = binding.value
+        if isinstance(value, ast.Tuple) and binding.path and 0 <= binding.path[0] < len(value.elts):
+            value = value.elts[binding.path[0]]
+        moves = (
+            isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in ("to", "cuda")
+        )
+        return moves and isinstance(self._tree.parents.get(binding.statement), ast.If)
 
     def _combine(self, values: list[Value]) -> Value:
         """Result of an operator on these operands."""
@@ -146,19 +213,90 @@ class Kinds:
                 return known
         function = self._definitions.function_called(node)
         if function is not None:
-            return self._returned(function, (), depth)
+            return self.returned(function, (), depth)
         owner = self._definitions.class_called(node)
         if owner is not None:
-            return self._instance(owner)
+            return self.instance(owner)
+        elsewhere = self._by_import(node, (), depth)
+        if elsewhere.kind is not Kind.UNKNOWN:
+            return elsewhere
         if isinstance(node.func, ast.Attribute):
-            return self._method_call(node, node.func, depth)
+            result = self._method_call(node, node.func, depth)
+            return self._asked_for(node, depth) if result.kind is Kind.UNKNOWN else result
         callee = self.value(node.func, depth)
         if callee.kind is Kind.MODULE:
             return self._module_result(callee)
+        return self._asked_for(node, depth)
+
+    def _asked_for(self, node: ast.Call, depth: int) -> Value:
+        """A tensor, where a call of what is not seen is given tensors of the device, and its result asked as one."""
+        current: ast.AST = node
+        while True:
+            parent = self._tree.parents.get(current)
+            outer = None if parent is None else self._tree.parents.get(parent)
+            if isinstance(parent, ast.Attribute) and isinstance(outer, ast.Call) and outer.func is parent:
+                if parent.attr in ASKING:
+                    break
+                if parent.attr not in facts.TENSOR_METHODS:
+                    return UNKNOWN
+                current = outer
+            elif isinstance(parent, ast.Subscript) and parent.value is current:
+                current = parent
+            else:
+                return UNKNOWN
+        given = (*node.args, *(keyword.value for keyword in node.keywords))
+        if any(self._holds_device(item, depth) for item in given):
+            return Value(Kind.TENSOR, Side.DEVICE, certain=False)
         return UNKNOWN
 
+    def _by_import(self, node: ast.Call, path: tuple[int, ...], depth: int) -> Value:
+        """What a call of a definition in another file gives, or the part of it that a path says."""
+        found = self._imported.all_called(node)
+        if not found or depth > _DEPTH - 3:
+            return UNKNOWN
+        return self._join(self._given_by(called, node, path, depth) for called in found)
+
+    def _given_by(self, called: Definition, node: ast.Call, path: tuple[int, ...], depth: int) -> Value:
+        other = called.file.kinds
+        if isinstance(called.node, ast.ClassDef):
+            return UNKNOWN if path else other.instance(called.node)
+        if not isinstance(called.node, FUNCTIONS):
+            return UNKNOWN
+        value = other.returned(called.node, path, depth + 2)._replace(certain=False)
+        if value.kind is Kind.UNKNOWN and not path:
+            parameter = other.passing.parameter(called.node)
+            is_method = called.file.tree.class_of(called.node) is not None
+            for name, item in arguments_given(node, called.node, is_method) if parameter is not None else ():
+                if name == parameter:
+                    return self.value(item, depth + 2)._replace(certain=False)
+        return self._beside(value, node, called, depth)
+
+    def _beside(self, value: Value, node: ast.Call, called: Definition, depth: int) -> Value:
+        """What a function of another file gives, on the device where it is given something of that."""
+        if value.kind in (Kind.TENSOR, Kind.DISTRIBUTION) and value.side is not Side.DEVICE:
+            # The other file alone does not tell where its parameters live.
+            assert isinstance(called.node, FUNCTIONS)
+            given = (*node.args, *(keyword.value for keyword in node.keywords))
+            stays = value.side is Side.UNKNOWN or called.file.kinds.passing.stays(called.node)
+            if stays and (self._is_of_module(node.func, depth) or any(self._holds_device(i, depth) for i in given)):
+                return value._replace(side=Side.DEVICE)
+        return value
+
+    def _is_of_module(self, func: ast.expr, depth: int) -> bool:
+        """Whether a method belongs to a module, in a file that puts modules on a device."""
+        owner = func.value if isinstance(func, ast.Attribute) else None
+        return owner is not None and self.mentions_device and self.value(owner, depth).kind is Kind.MODULE
+
+    @property
+    def passing(self) -> Passing:
+        """Functions of the file that give back what they are given."""
+        if self._passing is None:
+            self._passing = Passing(self._tree, self._names, self._flow, self._definitions)
+        return self._passing
+
     def _module_result(self, module: Value) -> Value:
-        return Value(Kind.TENSOR, Side.DEVICE if self.mentions_device else Side.HOST, module.certain)
+        side = Side.DEVICE if self.mentions_device else Side.HOST if self._runs_itself else Side.UNKNOWN
+        return Value(Kind.TENSOR, side, module.certain)
 
     def _named_call(self, name: str, node: ast.Call, depth: int) -> Value | None:
         head, _, last = name.rpartition(".")
@@ -192,7 +330,7 @@ class Kinds:
             return self.value(node.args[0], depth)
         if name in ("torch.nn.Parameter", "torch.nn.parameter.Parameter", "torch.autograd.Variable"):
             return self.value(node.args[0], depth) if node.args else Value(Kind.TENSOR)
-        if name.startswith("torch.nn.functional."):
+        if name.startswith("torch.nn.functional.") or name in facts.TENSOR_FUNCTIONS:
             return self._torch_function(node, depth)
         if name == "torch.autograd.grad":
             # A tuple of tensors: what is said of it holds for its elements.
@@ -218,6 +356,8 @@ class Kinds:
             return NUMPY
         if name.split(".", 1)[0] in facts.HOST_MODULES:
             return HOST
+        if name.startswith("torch.distributions."):
+            return self._of_distributions(last, node, depth)
         if name.startswith("torch."):
             if name in facts.TORCH_HOST_CALLS:
                 return HOST
@@ -228,6 +368,17 @@ class Kinds:
             ):
                 return self._torch_function(node, depth)
         return None
+
+    def _of_distributions(self, last: str, node: ast.Call, depth: int) -> Value:
+        """A distribution, which lives where its parameters do, or a divergence of two."""
+        if last != "kl_divergence" and (not last[:1].isupper() or last.endswith("Transform")):
+            return UNKNOWN
+        given = [self.value(item, depth) for item in (*node.args, *(keyword.value for keyword in node.keywords))]
+        sides = [value.side for value in given if value.kind in (Kind.TENSOR, Kind.DISTRIBUTION)]
+        side = Side.DEVICE if Side.DEVICE in sides else Side.UNKNOWN if Side.UNKNOWN in sides else Side.HOST
+        if not sides and any(value.kind is Kind.UNKNOWN for value in given):
+            side = Side.UNKNOWN
+        return Value(Kind.TENSOR if last == "kl_divergence" else Kind.DISTRIBUTION, side, certain=False)
 
     def _torch_function(self, node: ast.Call, depth: int) -> Value:
         name = self._names.qualified(node.func) or ""
@@ -290,9 +441,16 @@ class Kinds:
                 return receiver
             if method in ("state_dict", "parameters", "named_parameters", "modules", "children", "buffers"):
                 return UNKNOWN
+            part = self._infer_attribute(func, depth)
+            if part.kind is Kind.MODULE:
+                return self._module_result(part)
             if method in ("forward", "encode", "decode", "generate", "sample"):
                 return self._module_result(receiver._replace(certain=False))
             return UNKNOWN
+        if receiver.kind is Kind.DISTRIBUTION:
+            if method == "expand":
+                return receiver
+            return receiver._replace(kind=Kind.TENSOR) if method in facts.DISTRIBUTION_METHODS else UNKNOWN
         if receiver.kind is Kind.NUMPY:
             return HOST if method in ("item", "tolist") else NUMPY
         if receiver.kind is Kind.SCALER and method == "scale" and node.args:
@@ -305,14 +463,61 @@ class Kinds:
             return HOST._replace(certain=False)
         if receiver.kind is Kind.UNKNOWN and method == "numpy" and not node.args:
             return NUMPY
+        if receiver.kind is Kind.UNKNOWN and method in ("to", "cuda") and self._is_made_by_class(func.value):
+            return Value(Kind.MODULE, certain=False)
+        if receiver.kind is Kind.UNKNOWN and method in ("to", "cuda") and self._is_of_batch(func.value):
+            return self._tensor_method(Value(Kind.TENSOR, certain=False), method, node, depth)
         if receiver.kind is Kind.UNKNOWN and method in ("cuda",) and not receiver.certain:
             return UNKNOWN
+        if receiver.kind is Kind.UNKNOWN and self._copies_to_host(method, node):
+            return Value(Kind.TENSOR, Side.HOST, certain=False)
+        if receiver.kind is Kind.UNKNOWN and method == "to" and any(k.arg == "non_blocking" for k in node.keywords):
+            return self._tensor_method(Value(Kind.TENSOR, certain=False), method, node, depth)
         callee = self._infer_attribute(func, depth)
         if callee.kind is Kind.MODULE:
             return self._module_result(callee)
         if receiver.kind is Kind.UNKNOWN and method in facts.TENSOR_ONLY_METHODS:
             return Value(Kind.TENSOR, certain=False)
         return UNKNOWN
+
+    def _is_of_batch(self, node: ast.expr, depth: int = 0) -> bool:
+        """Whether a variable is a part of what a loop deals out: ``for x, y in ...``, ``x = batch["x"]``."""
+        bindings = self._flow.reaching(node) if isinstance(node, ast.Name) and depth < _PARTS else ()
+        return bool(bindings) and all(self._is_batch_part(binding, depth) for binding in bindings)
+
+    def _is_batch_part(self, binding: Binding, depth: int) -> bool:
+        if binding.kind == "loop":
+            return len(binding.path) > self._counts(binding.value)
+        value, path = binding.value, binding.path
+        if binding.kind != "assign" or value is None:
+            return False
+        if path and isinstance(value, ast.Tuple):  # x, y = batch["x"], batch["y"]
+            value, path = (value.elts[path[0]] if path[0] < len(value.elts) else value), path[1:]
+        if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in ("to", "cuda"):
+            return self._is_of_batch(value.func.value, depth + 1)
+        if isinstance(value, ast.Subscript):
+            value, path = value.value, (0,)
+        dealt = self._flow.reaching(value) if path and isinstance(value, ast.Name) else ()
+        return bool(dealt) and all(item.kind == "loop" for item in dealt)
+
+    def _counts(self, source: ast.expr | None) -> int:
+        """How deep an element lies in what a loop is given: ``enumerate`` puts a number beside it."""
+        name = self._names.qualified(source.func) if isinstance(source, ast.Call) else None
+        return 1 if name in ("builtins.enumerate", "builtins.zip") else 0
+
+    def _is_made_by_class(self, node: ast.expr) -> bool:
+        """``models.Net(config)``: by its name, the call of a class that nobody sees."""
+        func = node.func if isinstance(node, ast.Call) else None
+        last = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
+        return last[:1].isupper() and not last.isupper() and not last.endswith("Tensor")
+
+    def _copies_to_host(self, method: str, node: ast.Call) -> bool:
+        """``x.cpu()`` or ``x.to("cpu")`` with a result that is used: of a module nobody takes it."""
+        if isinstance(self._tree.parents.get(node), ast.Expr):
+            return False
+        if method == "cpu":
+            return not node.args and not node.keywords
+        return method == "to" and len(node.args) == 1 and self._side_of_device(node.args[0]) is Side.HOST
 
     def _tensor_method(self, receiver: Value, method: str, node: ast.Call, depth: int) -> Value:
         if method in ("item", "tolist") or method in facts.TENSOR_HOST_METHODS:
@@ -351,6 +556,9 @@ class Kinds:
             return self._join(self.binding_value(binding, depth) for binding in bindings)
         if self._names.qualified(node) is not None:
             return UNKNOWN
+        used = self.roles.of_attribute(node)
+        if used is not None:
+            return used
         base = self.value(node.value, depth)
         if base.kind is Kind.TENSOR:
             if node.attr == "device":
@@ -362,6 +570,10 @@ class Kinds:
             if node.attr in ("weight", "bias"):
                 return self._parameter_tensor()
             return base._replace(certain=False) if node.attr == "module" else UNKNOWN
+        if node.attr == "grad" and base.kind is Kind.UNKNOWN and isinstance(node.ctx, ast.Load):
+            return self._parameter_tensor()
+        if base.kind is Kind.DISTRIBUTION:
+            return base._replace(kind=Kind.TENSOR) if node.attr in facts.DISTRIBUTION_ATTRIBUTES else UNKNOWN
         if base.kind is Kind.DEVICE:
             return HOST
         return UNKNOWN
@@ -372,14 +584,21 @@ class Kinds:
         """What a variable holds after this binding."""
         found = self._bindings.get(binding)
         if found is not None:
+            if self._circles.are_open:
+                self._circles.use(binding)
             return found
         if depth > _DEPTH:
             return UNKNOWN
         self._bindings[binding] = UNKNOWN
+        outer = self._circles.enter(binding)
         result = self._bound(binding, depth)
         if result.kind is Kind.UNKNOWN:
             result = self._by_use(binding, depth)
-        self._bindings[binding] = result
+        elif result.kind is Kind.TENSOR and result.side is Side.UNKNOWN:
+            used = self._by_use(binding, depth)  # a function of another file may return what it was given
+            if used.kind is Kind.TENSOR:
+                result = result._replace(side=used.side, certain=False)
+        self._circles.leave(self._bindings, binding, result, outer)
         return result
 
     def _bound(self, binding: Binding, depth: int) -> Value:
@@ -387,7 +606,7 @@ class Kinds:
             return self._parameter(binding, depth)
         if binding.kind == "annotate":
             return self._annotated(getattr(binding.statement, "annotation", None))
-        if binding.value is None or (isinstance(binding.value, ast.Constant) and binding.value.value is None):
+        if binding.value is None or _is_none(binding.value):
             return UNKNOWN  # `self.optimizer = None` only keeps the place for what comes
         if binding.kind in ("assign", "with"):
             if isinstance(binding.statement, ast.AnnAssign):
@@ -417,7 +636,10 @@ class Kinds:
         if isinstance(node, ast.Call):
             function = self._definitions.function_called(node)
             if function is not None:
-                return self._returned(function, path, depth)
+                return self.returned(function, path, depth)
+            elsewhere = self._by_import(node, path, depth)
+            if elsewhere.kind is not Kind.UNKNOWN:
+                return elsewhere
             moved = self._mapped(node, depth)
             if moved is not None:
                 return moved
@@ -426,11 +648,17 @@ class Kinds:
                 owner = self._module_class(node.func, depth)
                 forward = self._definitions.method(owner, "forward") if owner is not None else None
                 if forward is not None:
-                    part = self._returned(forward, path, depth)
+                    part = self.returned(forward, path, depth)
                     if part.kind is Kind.TENSOR and part.side is Side.UNKNOWN:
                         return part._replace(side=value.side)
                     if part.kind is not Kind.UNKNOWN:
                         return part
+                imported = self._imported.class_of(node.func)
+                run = None if imported is None else method(imported, "forward")
+                if run is not None:
+                    part = self._given_by(run, node, path, depth)
+                    if part.kind is not Kind.UNKNOWN:
+                        return part._replace(side=value.side) if part.kind is Kind.TENSOR else part
                 return value._replace(certain=False)
             return UNKNOWN
         value = self.value(node, depth)
@@ -471,15 +699,22 @@ class Kinds:
                 return self._parameter_tensor() if path == parts[node.func.attr] else UNKNOWN
             if isinstance(node.func, ast.Attribute) and node.func.attr == "log_every" and node.args:
                 return self._element(node.args[0], path, depth)  # the MetricLogger of torchvision's references
+            generator = self._generator_called(node)
+            if generator is not None:
+                owner, function = generator
+                return owner.yielded(function, path, depth + 2)
         if isinstance(node, ast.Name):
             for binding in self._flow.reaching(node):
                 if binding.kind in ("assign", "with") and not binding.path and isinstance(binding.value, ast.Call):
                     name = self._names.qualified(binding.value.func)
-                    if name in facts.ITERABLE_WRAPPERS:
+                    if name in facts.ITERABLE_WRAPPERS or self._generator_called(binding.value) is not None:
                         return self._element(binding.value, path, depth + 1) if depth < _DEPTH else UNKNOWN
         if isinstance(node, ast.List | ast.Tuple):
             return self._join(self.part(item, path, depth) for item in node.elts)
         value = self.value(node, depth)
+        if value.kind in (Kind.UNKNOWN, Kind.HOST) and not path:
+            given = self._given_element(node, depth)
+            value = value if given.kind is Kind.UNKNOWN else given
         if value.kind is Kind.LOADER:
             return BATCH
         if value.kind in (Kind.TENSOR, Kind.NUMPY):
@@ -487,6 +722,21 @@ class Kinds:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "items":
             return self._content(node.func.value, None, depth) if path == (1,) else UNKNOWN
         return self._content(node, None, depth) if not path else UNKNOWN
+
+    def _given_element(self, node: ast.expr, depth: int) -> Value:
+        """Value of an element of the list that a function of another file makes of what it is given."""
+        calls = [node] if isinstance(node, ast.Call) else []
+        if isinstance(node, ast.Name):
+            bound = (b.value for b in self._flow.reaching(node) if b.kind == "assign" and not b.path)
+            calls = [value for value in bound if isinstance(value, ast.Call)]
+        called = self._imported.called(calls[0]) if len(calls) == 1 and depth < _DEPTH - 3 else None
+        if called is None or not isinstance(called.node, FUNCTIONS):
+            return UNKNOWN
+        other = called.file.kinds
+        made = called.file.definitions.returned_by(called.node)
+        items = [item for value in made for item in other.contents.of(value)]
+        element = other._join(other.value(item, depth + 2) for item in items)
+        return self._beside(element, calls[0], called, depth) if element.kind is Kind.TENSOR else UNKNOWN
 
     def _parameter_tensor(self) -> Value:
         """A parameter of a module: on the device when the file has to do with one."""
@@ -512,20 +762,50 @@ class Kinds:
             return known
         function = binding.statement
         if isinstance(function, FUNCTIONS):
+            if binding.name in self.hooks.batch_parameters(function):
+                return Value(Kind.TENSOR, Side.DEVICE, certain=False)
+            if binding.name in self.hooks.model_parameters(function):
+                return Value(Kind.MODULE, certain=False)
             owner = self._tree.class_of(function)
-            if owner is not None and function.name == "forward" and self._definitions.is_module_class(owner):
+            of_module = owner is not None and self._definitions.is_module_class(owner)
+            if of_module and self._is_first(binding.node, function):
+                return Value(Kind.MODULE)
+            if of_module and function.name == "forward":
                 if isinstance(binding.value, ast.Constant) and isinstance(binding.value.value, int | float | str):
                     return HOST._replace(certain=False)  # `ratio=0.5`, `return_attention=False`
+                if self._is_given_numbers(function, binding.name):
+                    return HOST._replace(certain=False)  # `self.forward(x, drop=0.)`
                 if function.args.args and function.args.args[0].arg != binding.name:
                     return Value(Kind.TENSOR, Side.DEVICE if self.mentions_device else Side.UNKNOWN, certain=False)
                 return UNKNOWN
-            values = [
-                self.value(argument, depth + 2) for argument in self._definitions.arguments_for(function, binding.name)
-            ]
+            given = self._definitions.arguments_for(function, binding.name)
+            values = [self.value(argument, depth + 2) for argument in given if not _is_none(argument)]
+            values.extend(self._given_outside(function, binding.name, owner))
             joined = self._join(values)
             if joined.kind is not Kind.UNKNOWN:
                 return joined._replace(certain=False)
         return UNKNOWN
+
+    def _is_given_numbers(self, function: FunctionNode, name: str) -> bool:
+        """Whether calls in this file give nothing but constants for a parameter."""
+        given = [item for item in self._definitions.arguments_for(function, name) if not _is_none(item)]
+        return bool(given) and all(isinstance(item, ast.Constant) for item in given)
+
+    def _is_first(self, parameter: ast.arg, function: FunctionNode) -> bool:
+        """Whether a parameter is the object whose method a function is."""
+        first = [*function.args.posonlyargs, *function.args.args][:1]
+        return first == [parameter] and not any(isinstance(item, ast.Name) for item in function.decorator_list)
+
+    def _given_outside(self, function: FunctionNode, name: str, owner: ast.ClassDef | None) -> list[Value]:
+        """What calls in other files give for a parameter."""
+        called = function.name if owner is None else f"{owner.name}.{function.name}"
+        return [
+            Value(Kind[kind], Side[side], certain=False)
+            for call in self._outside
+            if call.function == called
+            for parameter, kind, side in call.arguments
+            if parameter == name
+        ]
 
     def _module_class(self, callee: ast.expr, depth: int) -> ast.ClassDef | None:
         if isinstance(callee, ast.Name):
@@ -539,7 +819,7 @@ class Kinds:
                             return self._module_class(argument, depth + 3)
         return None
 
-    def _instance(self, owner: ast.ClassDef) -> Value:
+    def instance(self, owner: ast.ClassDef) -> Value:
         if self._definitions.is_module_class(owner):
             return Value(Kind.MODULE)
         for base in owner.bases:
@@ -550,18 +830,36 @@ class Kinds:
                 return Value(Kind.OPTIMIZER)
             if name in facts.LOADER_CLASSES:
                 return Value(Kind.LOADER)
+            other = self._imported.definition(base)
+            if other is not None and isinstance(other.node, ast.ClassDef):
+                inherited = other.file.kinds.instance(other.node)
+                if inherited.kind is not Kind.UNKNOWN:
+                    return inherited
         return UNKNOWN
 
-    def _returned(self, function: FunctionNode, path: tuple[int, ...], depth: int) -> Value:
+    def returned(self, function: FunctionNode, path: tuple[int, ...], depth: int) -> Value:
         """Value (or unpacked part) that a function of this file returns."""
         if depth > _DEPTH - 3:
             return UNKNOWN
+        key = (function, path)
+        found = self._returns.get(key)
+        if found is not None:
+            if self._circles.are_open:
+                self._circles.use(key)
+            return found
+        self._returns[key] = UNKNOWN  # a function that returns what it returns itself adds nothing
+        outer = self._circles.enter(key)
+        result = self._find_returned(function, path, depth)
+        self._circles.leave(self._returns, key, result, outer)
+        return result
+
+    def _find_returned(self, function: FunctionNode, path: tuple[int, ...], depth: int) -> Value:
         values = [
             self.part(node.value, path, depth + 2)
             for node in self._tree.inside(function, functions=False)
             if isinstance(node, ast.Return) and node.value is not None
         ]
-        if any(isinstance(n, ast.Yield | ast.YieldFrom) for n in self._tree.inside(function, functions=False)):
+        if self.yields(function):
             return UNKNOWN
         joined = self._join(values)
         if (
@@ -572,6 +870,32 @@ class Kinds:
         ):
             return joined._replace(side=Side.DEVICE)
         return joined
+
+    def _generator_called(self, call: ast.Call) -> tuple[Kinds, FunctionNode] | None:
+        """The generator function that a call starts, with what is known of its file."""
+        function = self._definitions.function_called(call)
+        if function is not None:
+            return (self, function) if self.yields(function) else None
+        called = self._imported.called(call)
+        if called is None or not isinstance(called.node, FUNCTIONS) or not called.file.kinds.yields(called.node):
+            return None
+        return called.file.kinds, called.node
+
+    def yields(self, function: FunctionNode) -> bool:
+        """Whether a function is a generator."""
+        return any(isinstance(node, ast.Yield | ast.YieldFrom) for node in self._tree.inside(function, functions=False))
+
+    def yielded(self, function: FunctionNode, path: tuple[int, ...], depth: int) -> Value:
+        """Value (or unpacked part) of what a generator function of this file yields."""
+        if depth > _DEPTH - 3:
+            return UNKNOWN
+        values = []
+        for node in self._tree.inside(function, functions=False):
+            if isinstance(node, ast.Yield) and node.value is not None:
+                values.append(self.part(node.value, path, depth + 2))
+            elif isinstance(node, ast.YieldFrom):
+                values.append(self._element(node.value, path, depth + 2))
+        return self._join(values)._replace(certain=False)
 
     # ---------------------------------------------------------------- by use
 
@@ -588,11 +912,29 @@ class Kinds:
         if known is not None:
             return known
         # The result of a function that is not seen, given tensors of the device and asked for a number.
-        if binding in self.roles.asked and binding.kind == "assign" and isinstance(binding.value, ast.Call):
-            arguments = [*binding.value.args, *(keyword.value for keyword in binding.value.keywords)]
-            if any(self._holds_device(item, depth) for item in arguments):
-                return Value(Kind.TENSOR, Side.DEVICE, certain=False)
+        if binding in self.roles.asked and binding.kind == "assign" and binding.value is not None:
+            for call in self._made_by(binding.value):
+                arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
+                if any(self._holds_device(item, depth) for item in arguments):
+                    return Value(Kind.TENSOR, Side.DEVICE, certain=False)
         return UNKNOWN
+
+    def _made_by(self, node: ast.expr, through: bool = True) -> Iterator[ast.Call]:
+        """The calls of which a value is the result: ``made[0] if type(made) is tuple else made``, ``made = f(x)``."""
+        if isinstance(node, ast.Call):
+            yield node
+        elif isinstance(node, ast.IfExp):
+            yield from self._made_by(node.body, through)
+            yield from self._made_by(node.orelse, through)
+        elif isinstance(node, ast.Subscript | ast.UnaryOp):
+            yield from self._made_by(node.value if isinstance(node, ast.Subscript) else node.operand, through)
+        elif isinstance(node, ast.BinOp):
+            yield from self._made_by(node.left, through)
+            yield from self._made_by(node.right, through)
+        elif isinstance(node, ast.Name) and through:
+            for binding in self._flow.reaching(node):
+                if binding.kind == "assign" and binding.value is not None:
+                    yield from self._made_by(binding.value, through=False)
 
     def _holds_device(self, node: ast.expr, depth: int) -> bool:
         values = [self.value(node, depth), *(self.value(item, depth) for item in self.contents.of(node))]
@@ -612,3 +954,7 @@ class Kinds:
         if depth > _DEPTH - 2:
             return UNKNOWN
         return self._join(self.value(item, depth + 2) for item in self.contents.of(node, key))
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None

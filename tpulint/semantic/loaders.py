@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING
+
+from tpulint.semantic.fed_parameters import fed_elsewhere
+from tpulint.semantic.origins import origins
+from tpulint.semantic.outside import EVALUATION, STEP
 
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
-    from tpulint.semantic.names import Binding
+    from tpulint.semantic.regions import StepLoop
+    from tpulint.semantic.tree import LoopNode
 
 LOADER = "torch.utils.data.DataLoader"
 _PARAMETERS = (
@@ -37,7 +43,7 @@ _KNOWN_SIZES = {
 class Loader:
     """One ``DataLoader(...)``."""
 
-    __slots__ = ("arguments", "call", "feeds", "feeds_evaluation")
+    __slots__ = ("arguments", "call", "feeds", "feeds_evaluation", "loops")
 
     def __init__(self, call: ast.Call, arguments: dict[str, list[ast.expr]] | None) -> None:
         self.call = call
@@ -46,6 +52,8 @@ class Loader:
         self.feeds = False
         """Whether a step loop takes its batches from it."""
         self.feeds_evaluation = False
+        self.loops: list[LoopNode] = []
+        """The step loops that take their batches from it."""
 
 
 class Loaders:
@@ -53,35 +61,99 @@ class Loaders:
 
     def __init__(self, index: SemanticIndex) -> None:
         self._index = index
-        self._loaders = {call: Loader(call, self._arguments(call)) for call in index.calls_to(LOADER)}
+        self._loaders = {
+            call: Loader(call, index.call_arguments.of(call, _PARAMETERS)) for call in index.calls_to(LOADER)
+        }
         if not self._loaders:
             return
+        self._feed_elsewhere()
         for loop in index.step_loops:
-            sources = [loop.node.iter] if isinstance(loop.node, ast.For | ast.AsyncFor) else []
-            for place in (loop.node, *loop.functions):
-                sources.extend(self._drawn_in(place))
-            for loader in self._behind(sources):
-                loader.feeds = True
+            for call in self.makers_of(loop):
+                if call in self._loaders:
+                    self._loaders[call].feeds = True
+                    self._loaders[call].loops.append(loop.node)
         for node in index.regions.evaluation_loops:
             sources = [node.iter] if isinstance(node, ast.For | ast.AsyncFor) else []
-            for loader in self._behind([*sources, *self._drawn_in(node)]):
-                loader.feeds_evaluation = True
+            for call in self._behind([*sources, *self._drawn_in(node)]):
+                if call in self._loaders:
+                    self._loaders[call].feeds_evaluation = True
 
     @property
     def all(self) -> list[Loader]:
         """In order of position."""
         return list(self._loaders.values())
 
+    @cached_property
+    def sources_elsewhere(self) -> list[tuple[ast.Call, tuple[int, ...], str]]:
+        """Calls of functions in other files that give what loops run over, with the part and the turn of the loop."""
+        index = self._index
+        loops = [*((loop.node, STEP) for loop in index.step_loops),
+                 *((node, EVALUATION) for node in index.regions.evaluation_loops)]  # fmt: skip
+        items = [(node.iter, turn) for node, turn in loops if isinstance(node, ast.For | ast.AsyncFor)]
+        items.extend((item, turn) for item, turns in self._handed_over for turn in sorted(turns))
+        return [(*source, turn) for item, turn in items for source in self._sources_of(item, 0)]
+
+    def _sources_of(self, node: ast.expr, depth: int) -> Iterator[tuple[ast.Call, tuple[int, ...]]]:
+        for creation in self._index.moves.creations.of(node):
+            call = creation.node
+            if not isinstance(call, ast.Call) or depth > _DEPTH:
+                continue
+            if self._index.imported.called(call) is not None:
+                yield call, tuple(int(part) for part in creation.path if part.isdecimal())
+            elif not creation.path:
+                for item in call.args:
+                    yield from self._sources_of(item, depth + 1)
+
+    @cached_property
+    def _handed_over(self) -> list[tuple[ast.expr, set[str]]]:
+        """What calls hand to functions of other files whose loops take their batches from it."""
+        index = self._index
+        return [given for call in index.imported.calls for given in fed_elsewhere(index, call)]
+
+    def _feed_elsewhere(self) -> None:
+        """Note the loaders that loops of other files take their batches from."""
+        index = self._index
+        for item, turns in self._handed_over:
+            for creation in index.moves.creations.of(item):
+                if creation.node in self._loaders and isinstance(creation.node, ast.Call):
+                    self._loaders[creation.node].feeds |= STEP in turns
+                    self._loaders[creation.node].feeds_evaluation |= EVALUATION in turns
+        for outside in index.outside:
+            for function in index.definitions.named(outside.function) if outside.fed or outside.fed_evaluation else ():
+                for value in index.definitions.returned_by(function):
+                    for loader in (found for path in outside.fed for found in self._returned(value, path)):
+                        loader.feeds = True
+                    for loader in (found for path in outside.fed_evaluation for found in self._returned(value, path)):
+                        loader.feeds_evaluation = True
+
+    def _returned(self, value: ast.expr, path: tuple[int, ...]) -> Iterator[Loader]:
+        """The loaders in a part of what a function returns."""
+        for at in path:
+            if not isinstance(value, ast.Tuple | ast.List) or not -len(value.elts) <= at < len(value.elts):
+                return
+            value = value.elts[at]
+        for creation in self._index.moves.creations.of(value):
+            if creation.node in self._loaders and isinstance(creation.node, ast.Call) and not creation.path:
+                yield self._loaders[creation.node]
+
     # ---------------------------------------------------------------- what feeds a loop
 
     def _drawn_in(self, place: ast.AST) -> Iterator[ast.expr]:
         """Arguments of ``next(...)`` in a loop or function."""
         for call in self._index.calls_to("builtins.next"):
-            if call.args and self._index.tree.encloses(place, call):
+            # `next(iter(loader))` begins anew each time, and never comes to the last batch.
+            if call.args and not isinstance(call.args[0], ast.Call) and self._index.tree.encloses(place, call):
                 yield call.args[0]
 
-    def _behind(self, sources: list[ast.expr]) -> Iterator[Loader]:
-        """Loaders whose batches these expressions give, through enumerate(), tqdm(), iter() and the like."""
+    def makers_of(self, loop: StepLoop) -> Iterator[ast.Call]:
+        """Calls that make what a step loop takes its batches from: loaders, and what stands around them."""
+        sources = [loop.node.iter] if isinstance(loop.node, ast.For | ast.AsyncFor) else []
+        for place in (loop.node, *loop.functions):
+            sources.extend(self._drawn_in(place))
+        yield from self._behind(sources)
+
+    def _behind(self, sources: list[ast.expr]) -> Iterator[ast.Call]:
+        """What makes the objects that these expressions give, through enumerate(), tqdm(), iter() and the like."""
         creations = self._index.moves.creations
         seen: set[ast.AST] = set()
         waiting = [(source, 0) for source in sources]
@@ -94,109 +166,45 @@ class Loaders:
                 if node in seen or not isinstance(node, ast.Call):
                     continue
                 seen.add(node)
+                yield node
                 if node in self._loaders:
-                    yield self._loaders[node]
-                elif creation.path:
+                    continue
+                if creation.path:
                     waiting.extend((item, depth + 1) for item in _handed_back(node, creation.path))
                 else:
                     waiting.extend(
                         (item, depth + 1) for item in node.args if not isinstance(item, ast.Starred | ast.Constant)
                     )
 
-    # ---------------------------------------------------------------- arguments
-
-    def _arguments(self, call: ast.Call) -> dict[str, list[ast.expr]] | None:
-        if any(isinstance(item, ast.Starred) for item in call.args):
-            return None
-        found: dict[str, list[ast.expr]] = {name: [value] for name, value in zip(_PARAMETERS, call.args, strict=False)}
-        for keyword in call.keywords:
-            if keyword.arg is not None:
-                found.setdefault(keyword.arg, []).append(keyword.value)
-                continue
-            entries = self._entries(keyword.value, 0)
-            if entries is None:
-                return None
-            for name, value in entries:
-                found.setdefault(name, []).append(value)
-        return found
-
-    def _entries(self, node: ast.expr, depth: int) -> list[tuple[str, ast.expr]] | None:
-        """Keys and values a dictionary may hold; None when that is not known."""
-        if depth > _DEPTH:
-            return None
-        parts: list[list[tuple[str, ast.expr]] | None] = []
-        if isinstance(node, ast.Dict):
-            for key, value in zip(node.keys, node.values, strict=True):
-                if key is None:
-                    parts.append(self._entries(value, depth + 1))
-                elif isinstance(key, ast.Constant) and isinstance(key.value, str):
-                    parts.append([(key.value, value)])
-                else:
-                    return None
-        elif isinstance(node, ast.Call) and self._index.qualified_name(node.func) == "builtins.dict":
-            parts.extend(self._entries(item, depth + 1) for item in node.args)
-            for keyword in node.keywords:
-                parts.append([(keyword.arg, keyword.value)] if keyword.arg else self._entries(keyword.value, depth + 1))
-        elif isinstance(node, ast.IfExp):
-            parts.extend((self._entries(node.body, depth + 1), self._entries(node.orelse, depth + 1)))
-        elif isinstance(node, ast.Name):
-            bindings = self._index.flow.reaching(node)
-            if not bindings:
-                return None
-            for binding in bindings:
-                if binding.kind == "augment":
-                    continue  # among the changes below
-                whole = binding.kind == "assign" and not binding.path and binding.value is not None
-                parts.append(self._entries(binding.value, depth + 1) if whole and binding.value is not None else None)
-            parts.extend(self._changes(node, bindings, depth))
-        else:
-            return None
-        result: list[tuple[str, ast.expr]] = []
-        for part in parts:
-            if part is None:
-                return None
-            result.extend(part)
-        return result
-
-    def _changes(
-        self, name: ast.Name, bindings: tuple[Binding, ...], depth: int
-    ) -> Iterator[list[tuple[str, ast.expr]] | None]:
-        """What ``d.update(...)`` and ``d["key"] = ...`` add to a dictionary."""
-        index = self._index
-        scope = bindings[0].scope
-        for other in index.tree.names_called(name.id):
-            if other is name:
-                continue
-            found = index.names.find(other.id, index.names.scope_of(other))
-            if found is None or found[0] is not scope:
-                continue
-            parent = index.parent(other)
-            if isinstance(parent, ast.Subscript) and isinstance(parent.ctx, ast.Store):
-                statement = index.parent(parent)
-                is_plain = isinstance(statement, ast.Assign) and isinstance(parent.slice, ast.Constant)
-                yield [(str(parent.slice.value), statement.value)] if is_plain else None  # type: ignore[attr-defined, union-attr]
-            elif isinstance(parent, ast.Attribute) and parent.attr in ("update", "setdefault", "pop"):
-                call = index.parent(parent)
-                if not isinstance(call, ast.Call) or parent.attr != "update":
-                    yield None
-                    continue
-                for item in call.args:
-                    yield self._entries(item, depth + 1)
-                for keyword in call.keywords:
-                    yield [(keyword.arg, keyword.value)] if keyword.arg else None
-            elif isinstance(parent, ast.AugAssign) and parent.target is other:
-                yield self._entries(parent.value, depth + 1)
-
     # ---------------------------------------------------------------- sizes
 
-    def divides(self, loader: Loader) -> bool:
-        """Whether all batches are known to be of one size: full, or a single one that holds everything."""
+    def divides(self, loader: Loader, by_default: bool = False) -> bool:
+        """Whether all batches are known to be of one size: full, or a single one that holds everything.
+
+        With ``by_default`` also where the command line gives the size, and its default is such a one.
+        """
         arguments = loader.arguments or {}
-        sizes = [self.number(value) for value in arguments.get("batch_size", ())]
+        given = arguments.get("batch_size", ())
+        if given and all(self._counts_samples(value) or self.number(value) == 1 for value in given):
+            return True
         counts = [self._sample_count(value) for value in arguments.get("dataset", ())]
-        return bool(sizes and counts) and all(
-            size and count and (count % size == 0 or count < size) for size in sizes for count in counts
-        )
+        if not given or not counts or not all(counts):
+            return False
+        sizes = [self.number(value) or (self._default(value) if by_default else None) for value in given]
+        return all(size and count and (count % size == 0 or count < size) for size in sizes for count in counts)
+
+    def _counts_samples(self, node: ast.expr, depth: int = 0) -> bool:
+        """Whether a batch holds everything: ``batch_size=len(test_set)``."""
+        if isinstance(node, ast.Name) and depth < _DEPTH:
+            bindings = self._index.names.bindings(node)
+            value = bindings[0].value if len(bindings) == 1 and not bindings[0].path else None
+            return value is not None and self._counts_samples(value, depth + 1)
+        return isinstance(node, ast.Call) and self._index.qualified_name(node.func) == "builtins.len"
+
+    def _default(self, node: ast.expr) -> int | None:
+        """The number that an option of the command line has unless the user gives another."""
+        found = [self.number(origin.node) for origin in origins(self._index, node) if origin.by_user]
+        return found[0] if len(found) == 1 else None
 
     def number(self, node: ast.expr, depth: int = 0) -> int | None:
         """The whole number an expression always has; None when it is not known."""
@@ -233,6 +241,10 @@ class Loaders:
         name = self._index.qualified_name(node.func)
         if name == "torch.utils.data.TensorDataset" and node.args and not isinstance(node.args[0], ast.Starred):
             return self._sample_count(node.args[0])
+        if name == "torch.utils.data.Subset" and len(node.args) > 1 and isinstance(node.args[1], ast.Call):
+            places = node.args[1]  # Subset(samples, range(64))
+            is_range = self._index.qualified_name(places.func) == "builtins.range" and len(places.args) == 1
+            return self.number(places.args[0]) if is_range else None
         if name in _TENSOR_FACTORIES and node.args:
             first = node.args[0]
             if isinstance(first, ast.Tuple | ast.List):

@@ -20,6 +20,17 @@ _SETTINGS = (
 """Beginnings of the names a module may well call when it is imported."""
 
 
+def imports_torch(statement: ast.stmt) -> bool:
+    """Whether a statement imports torch or torch_xla, or something of them."""
+    if isinstance(statement, ast.Import):
+        return any(_is_torch(alias.name) for alias in statement.names)
+    return isinstance(statement, ast.ImportFrom) and _is_torch(statement.module or "")
+
+
+def _is_torch(module: str) -> bool:
+    return module.split(".", 1)[0] in ("torch", "torch_xla")
+
+
 class ModuleBody:
     """Answers about the module's own statements. Lazy, memoised."""
 
@@ -29,6 +40,8 @@ class ModuleBody:
     @cached_property
     def is_script(self) -> bool:
         """Whether the file is run, not imported: a module must not start the runtime when it is imported."""
+        if self._index.source.cell_starts:
+            return True  # nobody imports a notebook
         return self._index.mentions(r"__main__") or any(map(self._does_work, self._index.tree.module.body))
 
     def _does_work(self, statement: ast.stmt) -> bool:
@@ -44,7 +57,12 @@ class ModuleBody:
     def last_import(self) -> ast.stmt | None:
         """The last import in front of all definitions and loops, and of what may want the device already."""
         found: ast.stmt | None = None
+        source, lower = self._index.source, 0
         for statement in self._index.tree.module.body:
+            if lower and statement.lineno > lower:
+                break  # another cell of a notebook than the one that imports torch
+            if source.cell_starts and not lower and imports_torch(statement):
+                lower = source.cell_rows(statement.lineno)[1]
             if isinstance(statement, ast.Import | ast.ImportFrom):
                 found = statement
                 continue

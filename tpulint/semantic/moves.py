@@ -171,6 +171,36 @@ class Moves:
             return one.name == "__init__"
         return None
 
+    def is_on_device(self, module: ast.expr, at: ast.AST) -> bool:
+        """Whether a module has surely moved to the device before a node runs, and has not left it since."""
+        before = [move for move in self._moves_of(module) if move.certain and self.precedes(move.call, at)]
+        if not before:
+            return False
+        last = max(self._tree.start(move.call) for move in before)
+        for call in self._tree.calls:
+            if (
+                isinstance(call.func, ast.Attribute)
+                and call.func.attr in ("cpu", "to")
+                and self.to_device(call) is None
+            ):
+                back = call.func.attr == "cpu" or any(_beginning(item) == "cpu" for item in call.args)
+                if back and self._is_same(call.func.value, module) and last < self._tree.start(call):
+                    return False
+        return True
+
+    def is_moved_behind(self, module: ast.expr, at: ast.AST) -> bool:
+        """Whether a module moves to the device, perhaps once more, behind a node."""
+        return any(self.precedes(at, move.call) for move in self._moves_of(module) if move.call is not at)
+
+    def _moves_of(self, module: ast.expr) -> list[Move]:
+        made = {creation.node for creation in self.creations.of(module)}
+        return [move for move in self.moves if any(creation.node in made for creation in move.creations)]
+
+    def _is_same(self, one: ast.expr, two: ast.expr) -> bool:
+        """Whether two expressions may be one module."""
+        made = {creation.node for creation in self.creations.of(one)}
+        return any(creation.node in made for creation in self.creations.of(two))
+
     def places(self, node: ast.AST) -> Iterator[tuple[FunctionNode | None, ast.AST]]:
         """The node in its function, then the calls that bring it about in theirs, the nearest first."""
         current: list[ast.AST] = [node]

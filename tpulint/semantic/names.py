@@ -247,6 +247,12 @@ class Names:
         binding = Binding(node.attr, kind, node, statement, value, path, self._scope_at(function))
         self._attributes.setdefault(owner, {}).setdefault(node.attr, []).append(binding)
 
+    def release(self) -> None:
+        """Let go of the bindings, which know their scopes as the scopes know them."""
+        for scope in self._scopes.values():
+            scope.bindings.clear()
+        self._attributes.clear()
+
     # ---------------------------------------------------------------- queries
 
     def bindings_in(self, scope: Scope, name: str) -> list[Binding]:

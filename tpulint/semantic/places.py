@@ -13,6 +13,13 @@ if TYPE_CHECKING:
 
 _PRECISION_CALLS = ("autocast", "GradScaler", "custom_fwd", "custom_bwd", "is_autocast_enabled")
 _DEVICE_FIRST = frozenset({"torch.device", "torch.set_default_device", "torch.Generator"})
+_LIBRARIES_WITHOUT_XLA = frozenset({
+    "spacy", "thinc", "onnxruntime", "onnx", "faiss", "vllm", "xgboost", "lightgbm", "catboost", "cupy", "cuml", "cudf",
+    "cuvs", "tensorrt", "jax", "jaxlib", "flax", "tensorflow", "keras", "paddle", "mxnet", "numba", "warp", "taichi",
+    "ctranslate2", "faster_whisper", "llama_cpp", "pycuda", "sglang",
+    "isaacgym", "isaacgymenvs", "isaaclab", "omni", "genesis",
+})  # fmt: skip
+"""Libraries with devices of their own: what they call CUDA is no device of torch."""
 _DEVICE_KEYWORDS = frozenset({"device", "dev", "device_type", "device_name", "devices"})
 _LOOKUPS = {"get": 1, "pop": 1, "setdefault": 1, "getenv": 1}
 """Methods that answer with a default, and where it stands."""
@@ -81,6 +88,10 @@ class Places:
             at = next((i for i, value in enumerate(parent.values) if value is node), None)
             key = parent.keys[at] if at is not None else None
             if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                if key.value == "device_type" and _has_key(parent, "enabled"):
+                    return NOWHERE  # what an autocast is given: nothing moves there
+                if self._is_given_to_others(parent):
+                    return NOWHERE
                 return Place("variable", parent, (("item", None, key.value),))
             return NOWHERE
         if isinstance(parent, ast.keyword):
@@ -120,6 +131,20 @@ class Places:
                 keys = self._variables.keys_of(targets[sequence.elts.index(node)])
                 return Place("variable", parent, keys) if keys else NOWHERE
         return Place("device") if self._is_list_of_devices(sequence) else NOWHERE
+
+    def _is_given_to_others(self, options: ast.Dict) -> bool:
+        """``params = {"device": "cuda"}``, then ``xgboost.train(params)``"""
+        parent = self._tree.parents[options]
+        if not isinstance(parent, ast.Assign) or len(parent.targets) != 1:
+            return False
+        for load in (load for key in self._variables.keys_of(parent.targets[0]) for load in self._variables.loads(key)):
+            user = self._tree.parents[load]
+            if isinstance(user, ast.keyword):
+                user = self._tree.parents[user]
+            name = self._names.qualified(user.func) if isinstance(user, ast.Call) and user.func is not load else None
+            if (name or "").partition(".")[0] in _LIBRARIES_WITHOUT_XLA:
+                return True
+        return False
 
     def _is_list_of_devices(self, sequence: ast.expr) -> bool:
         """Whether an element of a list that has a name says where something lives: ``x.to(DEVICES[0])``."""
@@ -166,6 +191,8 @@ class Places:
             return Place("variable", call, (("name", owner, name),))
         takes_device = name in _DEVICE_KEYWORDS or name.endswith("_device")
         named = self._names.qualified(call.func) or ""
+        if named.partition(".")[0] in _LIBRARIES_WITHOUT_XLA:
+            return NOWHERE
         if named.startswith("torch.") and name != "device":
             takes_device = False  # `device_type=` and the like ask for a kind of device that torch itself knows
         return Place("device", call) if takes_device and says_device(name) else NOWHERE
@@ -174,7 +201,7 @@ class Places:
         func = call.func
         name = self._names.qualified(func)
         at = call.args.index(node)
-        if self._sets_precision(call):
+        if self._sets_precision(call) or (name or "").partition(".")[0] in _LIBRARIES_WITHOUT_XLA:
             return NOWHERE
         if name in _DEVICE_FIRST:
             return Place("device", call) if at == 0 else NOWHERE
@@ -223,3 +250,7 @@ class Places:
             owner = definitions.class_called(call)
             function = definitions.method(owner, "__init__") if owner is not None else None
         return function
+
+
+def _has_key(node: ast.Dict, name: str) -> bool:
+    return any(isinstance(key, ast.Constant) and key.value == name for key in node.keys)

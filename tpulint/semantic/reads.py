@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import NamedTuple
 
-from tpulint.semantic.kinds import Kind, Kinds, Side
+from tpulint.semantic.kinds import Kind, Kinds
 from tpulint.semantic.names import Names
 from tpulint.semantic.tree import SyntaxTree
 
@@ -80,8 +80,7 @@ class Reads:
 
     def is_on_device(self, node: ast.expr) -> bool:
         """Whether an expression is a tensor on the device, as far as is known."""
-        value = self._kinds.value(node)
-        return value.kind is Kind.TENSOR and value.side is Side.DEVICE
+        return self._kinds.is_on_device(node)
 
     def is_bar(self, statement: ast.stmt) -> bool:
         """Whether a statement only changes the text beside a progress bar."""
@@ -162,6 +161,8 @@ class Reads:
         func = call.func
         name = self._names.qualified(func)
         if isinstance(func, ast.Attribute) and name is None:
+            if func.attr == "numpy" and not call.keywords:
+                return  # what is on the device has none: it is on the host, or this raises
             if func.attr in COPIES or (func.attr == "to" and self._moves_to_host(call)):
                 if self.is_on_device(func.value):
                     yield self._read(self._whole(call), func.value, How.COPY)

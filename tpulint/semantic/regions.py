@@ -3,47 +3,62 @@
 from __future__ import annotations
 
 import ast
-from enum import Enum
+from collections.abc import Container, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
 
+from tpulint.model import Pace as Pace
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.evaluation import Evaluation
 from tpulint.semantic.events import EventMap
 from tpulint.semantic.kinds import Kinds
 from tpulint.semantic.names import Names
+from tpulint.semantic.outside import STEP, OutsideCall, merge
+from tpulint.semantic.steps import CalledStep as CalledStep
 from tpulint.semantic.steps import Step as Step
 from tpulint.semantic.steps import StepFunction as StepFunction
 from tpulint.semantic.steps import StepFunctions
 from tpulint.semantic.steps import StepLoop as StepLoop
 from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, LoopNode, SyntaxTree
 
-
-class Pace(Enum):
-    """How often a line runs."""
-
-    STEP = "per step"
-    LOG_INTERVAL = "per log interval"
-    EVALUATION = "per evaluation batch"
-    EPOCH = "per epoch"
-    ONCE = "once"
-
+if TYPE_CHECKING:
+    from tpulint.semantic.drivers import Drivers
+    from tpulint.semantic.imported import Imported
 
 _TRAINS = ("backward", "scaler")
 _EVALUATES = ("no_grad", "inference_mode", "eval(", "set_grad_enabled")
 
 
+def may_have_turns(text: str, outside: Sequence[OutsideCall]) -> bool:
+    """Whether a file has any of the words without which it neither trains nor evaluates: a cheap first question."""
+    return bool(outside) or any(word in text for word in (*_TRAINS, *_EVALUATES))
+
+
 class Regions:
     """The loops of one file and what each line's pace is."""
 
-    def __init__(self, tree: SyntaxTree, names: Names, kinds: Kinds, definitions: Definitions) -> None:
+    def __init__(
+        self,
+        tree: SyntaxTree,
+        names: Names,
+        kinds: Kinds,
+        definitions: Definitions,
+        imported: Imported,
+        outside: Sequence[OutsideCall] = (),
+    ) -> None:
         self._tree = tree
+        self._imported = imported
         self._names = names
         self._kinds = kinds
         self._definitions = definitions
+        self.are_called = bool(outside)
+        """Whether other files call functions of this one."""
+        self._asked: set[str] = set()
         # Without any of these words there is no loop to find: most files of a library.
         text = tree.source.text
         trains = any(word in text for word in _TRAINS)
         self.events = EventMap(tree, names, kinds, definitions, only_boundaries=not trains)
-        self.evaluation = Evaluation(tree, names, kinds, self.events)
+        self.evaluation = Evaluation(tree, names, kinds, definitions, self.events)
         self.step_loops = self._find_step_loops() if trains else []
         self._by_loop = {loop.node: loop for loop in self.step_loops}
         self._per_step: dict[FunctionNode, Step] = {}
@@ -60,12 +75,16 @@ class Regions:
         self._gated = self._find_gated()
         """Functions that a step runs only at a log interval."""
         candidates = tree.loops if any(word in text for word in _EVALUATES) else []
-        self.evaluation_loops = self.evaluation.loops(candidates, frozenset(self._by_loop))
+        self.evaluation_loops = dict.fromkeys(self.evaluation.loops(candidates, frozenset(self._by_loop)))
+        """In order of position; a dictionary, since they are looked up for every line that is asked about."""
         self.turn_loops = frozenset((*self._by_loop, *self.evaluation_loops))
         self._per_evaluation: dict[FunctionNode, LoopNode] = {}
         for node in self.evaluation_loops:
             for function in self.functions_in(node):
                 self._per_evaluation.setdefault(function, node)
+        self._per_call: dict[FunctionNode, CalledStep] = {}
+        self.called_steps = self._find_called(outside)
+        """Functions that loops of other files run in every turn."""
 
     # ---------------------------------------------------------------- loops
 
@@ -120,7 +139,7 @@ class Regions:
                 continue
             seen.add(holder)
             for node in self._tree.inside(holder, functions=False):
-                if not isinstance(node, ast.Call) or self.gate_of(node) is not None:
+                if not isinstance(node, ast.Call) or self._gate_within(node, self.turn_loops) is not None:
                     continue
                 for function in self.events.functions_of(node):
                     if function in self._per_step:
@@ -128,7 +147,60 @@ class Regions:
                         todo.append(function)
         return {function for function in self._per_step if function not in always}
 
+    def _find_called(self, outside: Sequence[OutsideCall]) -> list[CalledStep]:
+        """Functions of this file that others call in their turns, those left out that are known from here."""
+        calls: dict[FunctionNode, list[OutsideCall]] = {}
+        for call in outside:
+            for function in self._definitions.named(call.function) if call.turn else ():
+                if function not in self._per_step and function not in self._per_evaluation:
+                    calls.setdefault(function, []).append(call)
+        found = [CalledStep(function, merge(made)) for function, made in calls.items()]
+        # What a step and an evaluation both call is the step's.
+        for called in sorted(found, key=lambda item: (item.call.turn != STEP, self._tree.start(item.node))):
+            called.functions = [
+                function
+                for function in self.events.of(called.node).functions
+                if function not in calls and function not in self._per_step and function not in self._per_evaluation
+            ]
+            for function in (called.node, *called.functions):
+                self._per_call.setdefault(function, called)
+        return found
+
+    @cached_property
+    def drivers(self) -> Drivers:
+        """Loops whose turns run a step in a function that they call. Found late: the other files ask this one too."""
+        from tpulint.semantic.drivers import Drivers
+
+        return Drivers(self._tree, self._definitions, self._imported, self)
+
     # ---------------------------------------------------------------- queries
+
+    @property
+    def have_turns(self) -> bool:
+        """Whether any code of the file runs step by step or batch by batch."""
+        return bool(self.turn_loops or self.step_functions or self.called_steps or self.drivers.loops)
+
+    @cached_property
+    def all_turn_loops(self) -> frozenset[LoopNode]:
+        """Loops whose turns run step by step or batch by batch, those included that do it by what they call."""
+        return frozenset((*self.turn_loops, *self.drivers.loops))
+
+    @property
+    def steps_across_files(self) -> list[CalledStep]:
+        """Functions that loops of other files run in every turn, and loops whose turns run functions of other files."""
+        return [*self.called_steps, *self.drivers.loops.values()]
+
+    def has_turn(self, function: FunctionNode | None) -> bool:
+        """Whether it is known from this file, or from calls of others, in what turns a function runs."""
+        return function in self._per_step or function in self._per_evaluation or function in self._per_call
+
+    def trains_once(self, function: FunctionNode) -> bool:
+        """Whether a function runs a backward pass and an update, and no step loop: calling it trains one step."""
+        events = self.events.of(function)
+        if not events.backwards or not (events.updates or events.manual_updates):
+            return False
+        holders = {function, *events.functions}
+        return not any(self._tree.function_of(loop.node) in holders for loop in self.step_loops)
 
     def updates_in(self, statement: ast.stmt) -> list[ast.AST]:
         """Updates that running a statement does, through the functions it calls as well."""
@@ -162,6 +234,17 @@ class Regions:
             child = ancestor
         return None
 
+    def called_step_of(self, node: ast.AST) -> CalledStep | None:
+        """The step that crosses files in whose turns the node runs: one that another file runs, or a driver."""
+        child = node
+        for ancestor in self._tree.ancestors(node):
+            if isinstance(ancestor, LOOPS) and self._tree.in_body(ancestor, child) and ancestor in self.drivers.loops:
+                return self.drivers.loops[ancestor]
+            if isinstance(ancestor, FUNCTIONS):
+                return self._per_call.get(ancestor) or self.drivers.functions.get(ancestor)
+            child = ancestor
+        return None
+
     def evaluation_loop_of(self, node: ast.AST) -> LoopNode | None:
         """The evaluation loop in whose turns the node runs."""
         child = node
@@ -182,9 +265,16 @@ class Regions:
 
         Loops that a turn runs to their end are no obstacle: what stands around them holds for all of their turns.
         """
+        return self._gate_within(node, self.all_turn_loops)
+
+    def gate_in(self, node: ast.AST, loop: LoopNode) -> ast.AST | None:
+        """The same between a node and this loop, whatever its turns are."""
+        return self._gate_within(node, (loop,))
+
+    def _gate_within(self, node: ast.AST, loops: Container[ast.AST]) -> ast.AST | None:
         child = node
         for ancestor in self._tree.ancestors(node):
-            if isinstance(ancestor, FUNCTIONS) or ancestor in self.turn_loops:
+            if isinstance(ancestor, FUNCTIONS) or ancestor in loops:
                 return None
             if (
                 isinstance(ancestor, ast.If)
@@ -204,7 +294,9 @@ class Regions:
         if isinstance(test, ast.BoolOp):
             if isinstance(test.op, ast.And):
                 return any(self._is_interval(value) for value in test.values)
-            return all(self._is_interval(value) for value in test.values)
+            intervals = [self._is_interval(value) for value in test.values]
+            # `step % n == 0 or step < 8`
+            return any(intervals) and all(map(self._is_rare, test.values))
         if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
             return isinstance(test.operand, ast.BinOp) and isinstance(test.operand.op, ast.Mod)
         if isinstance(test, ast.Compare) and len(test.ops) == 1:
@@ -215,14 +307,40 @@ class Regions:
                 return True
             # `if i == 0`, `if step == last`: one turn of many, when a counter is compared.
             return any(isinstance(side, ast.Name) and self._is_counter(side) for side in sides)
-        return isinstance(test, ast.Name) and any(
+        return isinstance(test, ast.Name) and (self._is_raised_at_interval(test) or self._is_answer(test))
+
+    def _is_answer(self, name: ast.Name) -> bool:
+        """``show = step % n == 0``, in front of the ``if``."""
+        if name.id in self._asked:
+            return False  # show = show or ...
+        self._asked.add(name.id)
+        found = any(
             binding.kind == "assign"
             and binding.value is not None
             and not binding.path
             and not isinstance(binding.value, ast.Name)
             and self._is_interval(binding.value)
-            for binding in self._names.bindings(test)
+            for binding in self._names.bindings(name)
         )
+        self._asked.discard(name.id)
+        return found
+
+    def _is_rare(self, test: ast.expr) -> bool:
+        """Whether a condition holds every n-th turn, or only in the first or last turns."""
+        if isinstance(test, ast.Compare) and len(test.ops) == 1 and not isinstance(test.ops[0], ast.Eq):
+            sides = (test.left, test.comparators[0])
+            return any(isinstance(side, ast.Name) and self._is_counter(side) for side in sides)
+        return self._is_interval(test)
+
+    def _is_raised_at_interval(self, flag: ast.Name) -> bool:
+        """``show = False``, then ``if step % n == 0: show = True``"""
+        raised = []
+        for binding in self._names.bindings(flag):
+            if binding.kind != "assign" or not isinstance(binding.value, ast.Constant) or binding.path:
+                return False
+            if binding.value.value:
+                raised.append(self._tree.parents[binding.statement])
+        return bool(raised) and all(isinstance(item, ast.If) and self._is_interval(item.test) for item in raised)
 
     def _is_counter(self, name: ast.Name) -> bool:
         """Whether a name counts turns: bound by ``enumerate`` or ``range``, or stepped by ``+= 1``."""
@@ -239,8 +357,8 @@ class Regions:
         """Whether a step runs a function only at a log interval."""
         return function in self._gated
 
-    def pace_of(self, node: ast.AST) -> Pace:
-        """How often the node runs: the nearest loop around it decides, then the caller of its function."""
+    def pace_of(self, node: ast.AST) -> Pace | None:
+        """How often a turn runs the node: the nearest loop decides, then the caller; None outside of all turns."""
         child = node
         for ancestor in self._tree.ancestors(node):
             if isinstance(ancestor, LOOPS) and self._tree.in_body(ancestor, child):
@@ -248,6 +366,8 @@ class Regions:
                     return Pace.EVALUATION
                 if ancestor in self._by_loop:
                     return Pace.LOG_INTERVAL if self.gate_of(node) is not None else Pace.STEP
+                if ancestor in self.drivers.loops:
+                    return self._pace_of_call(node, self.drivers.loops[ancestor].call)
             if isinstance(ancestor, FUNCTIONS):
                 if ancestor in self._per_step and ancestor not in self._gated:
                     return Pace.LOG_INTERVAL if self.gate_of(node) is not None else Pace.STEP
@@ -255,6 +375,12 @@ class Regions:
                     return Pace.EVALUATION
                 if ancestor in self._per_step:
                     return Pace.LOG_INTERVAL
-                break
+                called = self._per_call.get(ancestor) or self.drivers.functions.get(ancestor)
+                return None if called is None else self._pace_of_call(node, called.call)
             child = ancestor
-        return Pace.EPOCH if self._tree.loop_of(node) is not None else Pace.ONCE
+        return None
+
+    def _pace_of_call(self, node: ast.AST, call: OutsideCall) -> Pace:
+        if self.gate_of(node) is not None:
+            return Pace.LOG_INTERVAL
+        return Pace.STEP if call.turn == STEP else Pace.EVALUATION

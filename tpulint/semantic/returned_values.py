@@ -36,7 +36,8 @@ class ReturnedValues:
         calls = index.definitions.calls_of(function)
         if len(returns) != 1 or returns[0].value is None or not calls:
             return None
-        if len(index.names.mentions_of(function)) > len(calls):
+        called = {call.func for call in calls}
+        if any(mention not in called for mention in index.names.mentions_of(function)):
             return None  # handed on somewhere: not all calls are seen
         used = [call for call in calls if not isinstance(index.parent(call), ast.Expr)]
         whole = returns[0].value

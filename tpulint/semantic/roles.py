@@ -10,7 +10,8 @@ from tpulint.semantic.names import Binding
 from tpulint.semantic.tree import SyntaxTree
 from tpulint.semantic.values import Kind, Side, Value
 
-_ASKING = frozenset({"item", "detach", "cpu"})
+Inherited = tuple[ast.ClassDef, str]
+ASKING = frozenset({"item", "detach", "cpu"})
 """Methods that tell of a tensor."""
 
 
@@ -18,12 +19,15 @@ class Roles:
     """Collected in one go over the calls of a file. Nothing is inferred here: what is found is a hint."""
 
     def __init__(self, tree: SyntaxTree, flow: Flow, side: Side) -> None:
+        self._tree = tree
         self._flow = flow
         self._side = side
         self.values: dict[Binding, Value] = {}
+        self.attributes: dict[Inherited, Value] = {}
+        """Of attributes that a class of this file has from a base class of another."""
         self.asked: set[Binding] = set()
         """Variables asked for a number, as tensors are: ``accuracy.item()``, ``parts["mask"].mean().item()``."""
-        steppers: dict[Binding, set[str]] = {}
+        steppers: dict[Binding | Inherited, set[str]] = {}
         for call in tree.calls:
             func = call.func
             if not isinstance(func, ast.Attribute):
@@ -33,35 +37,58 @@ class Roles:
             elif func.attr in ("zero_grad", "step", "load_state_dict", "state_dict", "parameters", "train", "eval"):
                 for binding in self._receivers(func.value):
                     steppers.setdefault(binding, set()).add(func.attr)
-            elif func.attr in _ASKING:
+            elif func.attr in ASKING:
                 root = _root(func.value)
                 if root is not None:
                     self.asked.update(flow.reaching(root))
         for binding, methods in steppers.items():
             if {"step", "zero_grad"} <= methods:
-                self.values.setdefault(binding, Value(Kind.OPTIMIZER, certain=False))
+                self._note(binding, Value(Kind.OPTIMIZER, certain=False))
             elif methods & {"parameters", "train", "eval"} and "step" not in methods:
-                self.values.setdefault(binding, Value(Kind.MODULE, certain=False))
+                self._note(binding, Value(Kind.MODULE, certain=False))
+
+    def of_attribute(self, node: ast.Attribute) -> Value | None:
+        """What an attribute of ``self`` must be that no statement of this file sets."""
+        inherited = self._inherited(node)
+        return None if inherited is None else self.attributes.get(inherited)
+
+    def _note(self, variable: Binding | Inherited, value: Value) -> None:
+        if isinstance(variable, Binding):
+            self.values.setdefault(variable, value)
+        else:
+            self.attributes.setdefault(variable, value)
 
     def _backpropagated(self, call: ast.Call, func: ast.Attribute) -> None:
         target = call.args[0] if call.args and not isinstance(call.args[0], ast.Starred) else func.value
+        if not call.args:
+            target = _scaled(target)
         if call.args and (len(call.args) > 1 or not isinstance(target, ast.Name | ast.Attribute)):
             return
         for binding in self._receivers(target):
-            self.values.setdefault(binding, Value(Kind.TENSOR, self._side, certain=False))
+            self._note(binding, Value(Kind.TENSOR, self._side, certain=False))
+            if not isinstance(binding, Binding):
+                continue
             made = None if binding.path or binding.kind != "assign" else _only_call(binding.value)
             if made is not None and made.args:
                 # What computes a loss is a loss function, such as an object of a class that is not seen.
                 for callee in self._receivers(made.func):
-                    if callee.kind in ("assign", "parameter"):
-                        self.values.setdefault(callee, Value(Kind.MODULE, certain=False))
+                    if not isinstance(callee, Binding) or callee.kind in ("assign", "parameter"):
+                        self._note(callee, Value(Kind.MODULE, certain=False))
 
-    def _receivers(self, node: ast.expr) -> tuple[Binding, ...]:
+    def _receivers(self, node: ast.expr) -> tuple[Binding | Inherited, ...]:
         if isinstance(node, ast.Name):
             return self._flow.reaching(node)
         if isinstance(node, ast.Attribute):
-            return self._flow.reaching_attribute(node)
+            inherited = self._inherited(node)
+            return self._flow.reaching_attribute(node) or (() if inherited is None else (inherited,))
         return ()
+
+    def _inherited(self, node: ast.Attribute) -> Inherited | None:
+        """The class and the name, for ``self.name`` in a class with a base."""
+        if not isinstance(node.value, ast.Name) or node.value.id != "self":
+            return None
+        owner = self._tree.class_of(node)
+        return (owner, node.attr) if owner is not None and owner.bases else None
 
 
 def _only_call(node: ast.expr | None) -> ast.Call | None:
@@ -76,11 +103,24 @@ def _only_call(node: ast.expr | None) -> ast.Call | None:
     return node if isinstance(node, ast.Call) else None
 
 
+def _scaled(node: ast.expr) -> ast.expr:
+    """The variable in ``(loss / 4).backward()`` and ``loss.mean().backward()``."""
+    while True:
+        if isinstance(node, ast.BinOp):
+            node = node.right if isinstance(node.left, ast.Constant) else node.left
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if node.func.attr not in facts.TENSOR_METHODS:
+                return node
+            node = node.func.value
+        else:
+            return node
+
+
 def _root(node: ast.expr) -> ast.Name | None:
     """The variable that a chain of tensor methods and elements begins with."""
     while True:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            if node.func.attr not in facts.TENSOR_METHODS and node.func.attr not in _ASKING:
+            if node.func.attr not in facts.TENSOR_METHODS and node.func.attr not in ASKING:
                 return None
             node = node.func.value
         elif isinstance(node, ast.Subscript) or (isinstance(node, ast.Attribute) and node.attr == "data"):

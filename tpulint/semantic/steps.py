@@ -8,6 +8,7 @@ from collections.abc import Container
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.events import EventMap
 from tpulint.semantic.names import Names
+from tpulint.semantic.outside import OutsideCall
 from tpulint.semantic.tree import FunctionNode, LoopNode, SyntaxTree
 
 
@@ -48,6 +49,17 @@ class StepFunction(Step):
     node: FunctionNode
 
 
+class CalledStep(Step):
+    """A function that a loop of another file runs in every turn, without being the step itself."""
+
+    __slots__ = ("call",)
+    node: FunctionNode
+
+    def __init__(self, node: FunctionNode, call: OutsideCall) -> None:
+        super().__init__(node)
+        self.call = call
+
+
 class StepFunctions:
     """Finds them."""
 
@@ -60,6 +72,11 @@ class StepFunctions:
     def find(self, loops: list[StepLoop], per_step: Container[FunctionNode]) -> list[StepFunction]:
         """Functions with a step of their own, beside those of these loops, in order of position."""
         found = []
+        backwards = {item for loop in loops for item in loop.backwards}
+        updates = {item for loop in loops for item in loop.updates}
+        manual_updates = {item for loop in loops for item in loop.manual_updates}
+        boundaries = {item for loop in loops for item in loop.boundaries}
+        functions = {item for loop in loops for item in loop.functions}
         for function in self._tree.functions:
             if function in per_step or function.name.startswith(("test", "__")):
                 continue
@@ -67,13 +84,11 @@ class StepFunctions:
             if not events.backwards or not (events.updates or events.manual_updates):
                 continue
             step = StepFunction(function)
-            step.backwards = [item for item in events.backwards if not any(item in loop.backwards for loop in loops)]
-            step.updates = [item for item in events.updates if not any(item in loop.updates for loop in loops)]
-            step.manual_updates = [
-                item for item in events.manual_updates if not any(item in loop.manual_updates for loop in loops)
-            ]
-            step.boundaries = [item for item in events.boundaries if not any(item in loop.boundaries for loop in loops)]
-            step.functions = [item for item in events.functions if not any(item in loop.functions for loop in loops)]
+            step.backwards = [item for item in events.backwards if item not in backwards]
+            step.updates = [item for item in events.updates if item not in updates]
+            step.manual_updates = [item for item in events.manual_updates if item not in manual_updates]
+            step.boundaries = [item for item in events.boundaries if item not in boundaries]
+            step.functions = [item for item in events.functions if item not in functions]
             trains = step.backwards and (step.updates or step.manual_updates)
             if trains and not any(map(self._is_given, step.backwards)) and self._is_called_elsewhere(function):
                 found.append(step)

@@ -167,12 +167,27 @@ TENSOR_HOST_ATTRIBUTES = frozenset({
     "is_sparse", "is_quantized", "is_meta", "output_nr", "is_mps", "is_xla",
 })  # fmt: skip
 
+TENSOR_FUNCTIONS = frozenset({"timm.utils.accuracy", "timm.utils.reduce_tensor", "timm.utils.metrics.accuracy"})
+"""Functions of other libraries that compute tensors of those they are given."""
+
+DISTRIBUTION_METHODS = frozenset({
+    "sample", "rsample", "sample_n", "log_prob", "entropy", "cdf", "icdf", "perplexity", "enumerate_support",
+})  # fmt: skip
+"""Methods of distributions that give a tensor."""
+
+DISTRIBUTION_ATTRIBUTES = frozenset({"mean", "mode", "variance", "stddev", "probs", "logits", "loc", "scale", "rate"})
+
 MODULE_SELF_METHODS = frozenset({
     "to", "cuda", "cpu", "train", "eval", "float", "half", "double", "bfloat16", "type", "apply", "requires_grad_",
     "to_empty",
     "share_memory", "xla", "compile_",
 })  # fmt: skip
 """nn.Module methods that return the module itself."""
+
+MODULE_WRAPPERS = frozenset({
+    "torch.nn.parallel.DistributedDataParallel", "torch.nn.DataParallel", "torch.compile", "torch.jit.script",
+})  # fmt: skip
+"""Calls that give a module around their first argument, which does what that does."""
 
 MODULE_PREFIXES = ("torchvision.models.", "timm.create_model", "torchvision.ops.", "segmentation_models_pytorch.",
                    "torch.hub.load")  # fmt: skip

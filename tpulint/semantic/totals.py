@@ -67,7 +67,7 @@ class Totals:
                     self._loops[loop] = "evaluation batch"
                 elif loop in regions.turn_loops:
                     self._loops[loop] = "step"
-                elif name := names.get(regions.pace_of(loop)):
+                elif (pace := regions.pace_of(loop)) is not None and (name := names.get(pace)):
                     self._loops[loop] = name
         return self._loops
 

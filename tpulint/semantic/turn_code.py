@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import ast
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
+from tpulint.semantic.kinds import Kind
+from tpulint.semantic.outside import EVALUATION as EVALUATION
+from tpulint.semantic.outside import STEP as STEP
+from tpulint.semantic.reads import Read
 from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, LoopNode
 
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 
 Node = TypeVar("Node", bound=ast.AST)
-
-STEP = "step"
-EVALUATION = "evaluation batch"
 
 
 class TurnCode:
@@ -26,21 +28,59 @@ class TurnCode:
         self._loops.update((loop.node, STEP) for loop in regions.step_loops)
         self._functions: dict[FunctionNode, str] = {}
         self._nodes: dict[type[ast.AST], list[ast.AST]] | None = None
+        self._sorted: set[type[ast.AST]] = set()
         for loop in regions.step_loops:
             self._follow([f for f in loop.functions if not regions.is_gated(f)], STEP)
         for node in regions.evaluation_loops:
             self._follow(regions.functions_in(node), EVALUATION)
+        for called in regions.called_steps:
+            self._follow([called.node], called.call.turn)
+        for driver in regions.drivers.loops.values():
+            if driver.call.turn == STEP:
+                self._loops[driver.node] = STEP
+                self._follow(driver.functions, STEP)
         if self._loops:
             self._follow(list(self._forwards()), STEP if regions.step_loops else EVALUATION)
+
+    @property
+    def exists(self) -> bool:
+        """Whether any code of the file runs in the turns of a loop, be it a loop of another file."""
+        return bool(self._loops or self._functions)
 
     @property
     def loops(self) -> dict[LoopNode, str]:
         """Step loops and evaluation loops, with what a turn of theirs is called."""
         return self._loops
 
+    @cached_property
+    def reads(self) -> list[tuple[Read, str]]:
+        """Host reads in functions that every turn runs and that no step calls itself, with what the turn is called.
+
+        These are the forward passes, what they call, and what evaluation loops call.
+        """
+        index = self._index
+        steps = (*index.steps, *index.regions.steps_across_files)
+        per_step = {function for step in steps for function in (step.node, *step.functions)}
+        found = []
+        for function, turn in self._functions.items():
+            if function in per_step:
+                continue
+            for read in index.reads.inside(function):
+                if self.turn_of(read.node) == turn and (read.certain or not self._is_given(read.tensor)):
+                    found.append((read, turn))
+        return found
+
+    def _is_given(self, tensor: ast.expr) -> bool:
+        """Whether a tensor is made of nothing but what the function was given: that may be on the host all the time."""
+        names = [node for node in ast.walk(tensor) if isinstance(node, ast.Name) and node.id != "self"]
+        tensors = [name for name in names if self._index.kind(name) is Kind.TENSOR]
+        return bool(tensors) and all(
+            any(binding.kind == "parameter" for binding in self._index.flow.reaching(name)) for name in tensors
+        )
+
     def turn_of(self, node: ast.AST) -> str | None:
         """What the turn is called in which the node runs every time: ``step``, ``evaluation batch``; else None."""
-        if not self._loops or self._index.regions.gate_of(node) is not None:
+        if not self.exists or self._index.regions.gate_of(node) is not None:
             return None
         child = node
         for ancestor in self._index.tree.ancestors(node):
@@ -61,7 +101,10 @@ class TurnCode:
                     if node not in seen:
                         seen.add(node)
                         self._nodes.setdefault(node.__class__, []).append(node)
-        return sorted((n for n in self._nodes.get(kind, ()) if isinstance(n, kind)), key=self._index.span)
+        if kind not in self._sorted:
+            self._sorted.add(kind)
+            self._nodes.get(kind, []).sort(key=self._index.span)
+        return [node for node in self._nodes.get(kind, ()) if isinstance(node, kind)]
 
     def loop_within(self, node: ast.AST) -> LoopNode | None:
         """The innermost loop around a node that a single turn runs to its end; None when the turn's own is nearer."""
@@ -88,6 +131,19 @@ class TurnCode:
             if function in self._functions:
                 continue
             self._functions[function] = turn
+            if function.name == "forward":
+                waiting.extend(self._parts_run_by(function))
             for node in self._index.tree.inside(function, functions=False):
                 if isinstance(node, ast.Call):
                     waiting.extend(self._index.regions.events.functions_of(node))
+
+    def _parts_run_by(self, forward: FunctionNode) -> list[FunctionNode]:
+        """Forward passes of the modules that a module is made of: of classes of this file that its class uses."""
+        index = self._index
+        owner = index.tree.class_of(forward)
+        if owner is None or not index.definitions.is_module_class(owner):
+            return []
+        made = (index.definitions.class_called(node) for node in index.tree.inside(owner) if isinstance(node, ast.Call))
+        parts = {part: None for part in made if part is not None and index.definitions.is_module_class(part)}
+        found = (index.definitions.method(part, "forward") for part in parts)
+        return [function for function in found if function is not None]

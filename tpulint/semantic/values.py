@@ -11,6 +11,7 @@ class Kind(Enum):
 
     TENSOR = "tensor"
     MODULE = "module"
+    DISTRIBUTION = "distribution"
     OPTIMIZER = "optimizer"
     SCHEDULER = "scheduler"
     SCALER = "scaler"

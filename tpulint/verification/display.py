@@ -6,7 +6,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from tpulint.verification.causes import count
+from tpulint.verification.numbers import count
 from tpulint.verification.records import Tally
 
 if TYPE_CHECKING:

@@ -40,6 +40,8 @@ class Task(NamedTuple):
     drop_last: bool = False
     """Whether incomplete last batches are left out, as some ports do."""
     causes: bool = True
+    coverage: bool = False
+    """Whether every line that runs is written down."""
     pjrt_device: str = "CPU"
 
 
@@ -105,6 +107,7 @@ def _environment(task: Task) -> dict[str, str]:
         "compare": task.compare,
         "reference": task.reference,
         "causes": task.causes,
+        "coverage": task.coverage,
         "drop_last": task.drop_last,
         "hang_at": time.time() + max(task.timeout - _STACK_SECONDS, task.timeout * 0.8),
     }

@@ -37,12 +37,33 @@ class Work(NamedTuple):
     """Numbers of the graphs that were compiled, where their texts are known."""
     is_in_step: bool = False
     """Whether a backward of the step has begun that has not ended."""
+    chain: int = -1
+    """Number of the calls that led to the line; -1 where they are not known."""
 
     @property
     def in_step(self) -> int:
         """The step during which it happened, 1 for the first; what comes between two steps belongs to the one before,
         and 0 is what came before the first backward."""
         return self.step + self.is_in_step
+
+
+class Cause(NamedTuple):
+    """What made a graph a new one."""
+
+    kind: str
+    """``input``, ``constant``, ``setting``, ``shape``: something changed. ``added``: there are more inputs; ``state``:
+    these are what the optimizer made in its first step. ``inputs``, ``operations``, ``outputs``: there are others."""
+    text: str
+    """In words."""
+
+
+class Graph(NamedTuple):
+    """A graph that was compiled, beside those before it that the same line launched."""
+
+    cause: Cause | None
+    """None for the first."""
+    lines: tuple[Line, ...]
+    """Lines of the user's code that made what changed; more than one where a library was called from several."""
 
 
 class CudaCall(NamedTuple):
@@ -95,14 +116,37 @@ class ProcessRecords(NamedTuple):
     losses: tuple[float | None, ...] | None = None
     """None where they were not read."""
     optimizers: tuple[Optimizer, ...] = ()
-    callers: tuple[tuple[int, dict[str, list[Line]]], ...] = ()
-    """Number of a graph, and the user's lines that led to places of libraries in it (``path:row``)."""
+    graphs: tuple[tuple[int, Graph], ...] = ()
+    """Graphs that were compiled, by their numbers."""
     notes: tuple[str, ...] = ()
     started: tuple[str, ...] = ()
     """Commands of other Python processes that it started, and that were not followed."""
     uses_bfloat16: bool = False
     dropping_loaders: int = 0
     """Data loaders that leave out an incomplete last batch."""
+    chains: tuple[tuple[tuple[str, int], ...], ...] = ()
+    """Calls by which lines were reached, by their numbers. Empty, as what follows, unless coverage was wished for."""
+    ran: tuple[Ran, ...] = ()
+    happenings: tuple[Happening, ...] = ()
+
+
+class Ran(NamedTuple):
+    """A line that ran, reached by certain calls."""
+
+    path: str
+    row: int
+    chain: int
+    steps: dict[int, int]
+    """Number of a step, and how often the line ran in it."""
+
+
+class Happening(NamedTuple):
+    """Where something of training happened."""
+
+    kind: str
+    """``update``, ``backward``, ``training-forward``, ``evaluating-forward``, ``loader``, ``uneven-loader``."""
+    places: tuple[tuple[str, int], ...]
+    """Path and row of the innermost line of the user's code, and of those that called it."""
 
 
 class Recording(NamedTuple):
@@ -205,15 +249,26 @@ def _records(pid: int, events: list[dict[str, Any]]) -> ProcessRecords:
             for event in of.get("optimizers", [])
             for one in event["optimizers"]
         ),
-        callers=tuple(
-            (one["number"], {place: [Line(*line) for line in lines] for place, lines in one["callers"].items()})
-            for one in of.get("graph", [])
-        ),
+        graphs=tuple((one["number"], _graph(one)) for one in of.get("graph", [])),
         notes=tuple(one["text"] for one in of.get("note", [])),
         started=tuple(one["command"] for one in of.get("process", [])),
         uses_bfloat16="bfloat16" in of,
         dropping_loaders=len(of.get("dropping", [])),
+        chains=tuple(_places(one["places"]) for one in of.get("chain", [])),
+        ran=tuple(
+            Ran(path, row, chain, dict(steps)) for one in of.get("ran", []) for path, row, chain, steps in one["rows"]
+        ),
+        happenings=tuple(Happening(one["kind"], _places(one["places"])) for one in of.get("happened", [])),
     )
+
+
+def _places(places: list[list[Any]]) -> tuple[tuple[str, int], ...]:
+    return tuple((path, row) for path, row in places)
+
+
+def _graph(event: dict[str, Any]) -> Graph:
+    cause = Cause(*event["cause"]) if event["cause"] else None
+    return Graph(cause, tuple(Line(*line) for line in event["lines"]))
 
 
 def _work(pid: int, event: dict[str, Any], begun: list[int]) -> Work:
@@ -224,7 +279,7 @@ def _work(pid: int, event: dict[str, Any], begun: list[int]) -> Work:
     return Work(
         pid, line, event["boundary"], event["step"], event["backward"], event["launches"], event["boundaries"],
         event["compiles"], event["reads"], event["scalars"], tuple(event["fallbacks"].items()),
-        tuple(event["graphs"]), is_in_step,
+        tuple(event["graphs"]), is_in_step, event.get("chain", -1),
     )  # fmt: skip
 
 

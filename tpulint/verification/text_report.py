@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from tpulint.report.style import Style, printable
-from tpulint.verification.causes import count
 from tpulint.verification.compiles import WARM_UP
 from tpulint.verification.costs import Cost
 from tpulint.verification.losses import Comparison
+from tpulint.verification.numbers import count
 from tpulint.verification.predictions import Prediction, Predictions
 from tpulint.verification.records import Line, Optimizer
 from tpulint.verification.verification import Numbers, Verification

@@ -1,0 +1,1 @@
+"""tpulint for editors: a language server."""

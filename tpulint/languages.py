@@ -1,0 +1,69 @@
+"""The languages of the files that are linted, told by a file's name."""
+
+from __future__ import annotations
+
+import re
+
+PYTHON, SHELL, DOCKERFILE = "python", "shell", "dockerfile"
+REQUIREMENTS, CONDA, COMPOSE = "requirements", "conda", "compose"
+LANGUAGES = (PYTHON, SHELL, DOCKERFILE, REQUIREMENTS, CONDA, COMPOSE)
+
+# fmt: off
+INCLUDE = (
+    "*.py", "*.ipynb",
+    "*.sh", "*.bash", "*.slurm", "*.sbatch",
+    "Dockerfile", "Dockerfile[._-]*", "*.dockerfile", "*.Dockerfile", "Containerfile",
+    "*requirements*.txt", "*requirements*.in", "constraints*.txt", "**/requirements/*.txt",
+    "environment*.yml", "environment*.yaml", "conda*.yml", "conda*.yaml",
+    "docker-compose*.yml", "docker-compose*.yaml", "compose.yml", "compose.yaml", "compose.*.yml", "compose.*.yaml",
+)
+# fmt: on
+"""Names of the files that are looked for in folders."""
+
+EXAMPLE_NAMES = {
+    PYTHON: "example.py",
+    SHELL: "example.sh",
+    DOCKERFILE: "Dockerfile",
+    REQUIREMENTS: "requirements.txt",
+    CONDA: "environment.yml",
+    COMPOSE: "compose.yaml",
+}
+"""A name that a file of the language may have."""
+
+MARKDOWN_NAMES = {REQUIREMENTS: "text", CONDA: "yaml", COMPOSE: "yaml"}
+"""What a language is called in Markdown, where not by its own name."""
+
+_SHELL_SUFFIXES = (".sh", ".bash", ".slurm", ".sbatch", ".zsh", ".ksh")
+_SHEBANG = re.compile(r"#![^\r\n]*\b(?:ba|da|z|k)?sh\b")
+_YAML = (".yml", ".yaml")
+
+
+def is_notebook(path: str) -> bool:
+    """Whether a file is a Jupyter notebook: Python in cells of a JSON text."""
+    return path.endswith(".ipynb")
+
+
+def language_of(path: str, text: str = "") -> str:
+    """The language of a file. One whose name says nothing is shell when its first line says so, else Python."""
+    folder, _, name = path.replace("\\", "/").rpartition("/")
+    if name.endswith(".py"):
+        return PYTHON
+    name = name.lower()
+    if name.endswith(_SHELL_SUFFIXES):
+        return SHELL
+    if name.endswith((".txt", ".in")) and (
+        "requirements" in name or name.startswith("constraints") or folder.endswith("requirements")
+    ):
+        return REQUIREMENTS
+    if name.endswith(_YAML):
+        if name.startswith(("docker-compose", "compose.")):
+            return COMPOSE
+        if name.startswith(("environment", "conda")):
+            return CONDA
+    if name in ("dockerfile", "containerfile") or (
+        name.startswith(("dockerfile.", "dockerfile-", "dockerfile_")) or name.endswith(".dockerfile")
+    ):
+        return DOCKERFILE
+    if "." not in name and text.startswith("#!") and _SHEBANG.match(text):
+        return SHELL
+    return PYTHON

@@ -1,0 +1,142 @@
+"""The other files of a project, found by the imports that name them, read and indexed once a process."""
+
+from __future__ import annotations
+
+import ast
+import os
+import warnings
+from typing import TYPE_CHECKING
+
+from tpulint.module_paths import ModulePaths
+from tpulint.source import SourceFile, UnreadableSource
+
+if TYPE_CHECKING:
+    from tpulint.semantic import SemanticIndex
+
+_LONGEST = 200_000
+"""Bytes of a file that is still read for the sake of another."""
+_KEPT = 80
+_KEPT_BYTES = 800_000
+"""Indexed files that a process remembers, and their text."""
+
+Stamp = tuple[int, int] | None
+"""Time of change in nanoseconds and size of a file; None where there is none."""
+
+
+class Library:
+    """Serves one file after another."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, tuple[Stamp, SemanticIndex | None]] = {}
+        self._bytes = 0
+        self._paths = ModulePaths()
+        self._stamps: dict[str, Stamp] = {}
+        self._found: dict[tuple[str, int, str], str | None] = {}
+        """Files by the imports that name them, as the stamps tell."""
+        self._asked: dict[str, set[str]] = {}
+        """Files looked for by the imports of a file, those that are not there included."""
+
+    def open(self, *, changed: bool) -> None:
+        """Begin with another file. What is on the disk may have ``changed`` since the last one."""
+        if changed:
+            self._stamps, self._found = {}, {}
+        if len(self._files) > _KEPT or self._bytes > _KEPT_BYTES:
+            self._close()
+
+    def _close(self) -> None:
+        """Let go of all files at once: each may refer to any other."""
+        for _, index in self._files.values():
+            if index is not None:
+                index.is_shared = False
+                index.release()
+        self._files.clear()
+        self._bytes = 0
+
+    def dependencies(self, path: str) -> dict[str, Stamp]:
+        """Files that what is known of a file depends on, through those it imports, with what they are now."""
+        found: dict[str, Stamp] = {}
+        waiting = [os.path.abspath(path)]
+        while waiting:
+            for asked in self._asked.get(waiting.pop(), ()):
+                if asked not in found:
+                    found[asked] = self._stamp(asked)
+                    waiting.append(asked)
+        return found
+
+    def module(self, importer: str, level: int, name: str) -> SemanticIndex | None:
+        """The file that an import reads, when it is one of the project and can be read. Never raises."""
+        path = self._find(importer, level, name)
+        return None if path is None else self._read(path)
+
+    def has(self, importer: str, level: int, name: str) -> bool:
+        """Whether an import reads a file of the project; that file itself is not read for it."""
+        return self._find(importer, level, name) is not None
+
+    def known(self, source: SourceFile) -> SemanticIndex | None:
+        """The index of this very text, when another file asked for it before."""
+        found = self._files.get(os.path.abspath(source.path), (None, None))[1]
+        return None if found is None or found.source.text != source.text else found
+
+    def _find(self, importer: str, level: int, name: str) -> str | None:
+        key = importer, level, name
+        if key not in self._found:
+            self._found[key] = self._first(os.path.abspath(importer), level, name)
+        return self._found[key]
+
+    def _first(self, importer: str, level: int, name: str) -> str | None:
+        asked = self._asked.setdefault(importer, set())
+
+        def has_folder(path: str) -> bool:
+            if self._stamp(path) is None:
+                asked.add(path)
+                return False
+            return True
+
+        for path in self._paths.of(importer, level, name, has_folder):
+            asked.add(path)
+            if self._stamp(path) is not None:
+                return path
+        return None
+
+    def _stamp(self, path: str) -> Stamp:
+        if path not in self._stamps:
+            self._stamps[path] = stamp_of_file(path)
+        return self._stamps[path]
+
+    def _read(self, path: str) -> SemanticIndex | None:
+        stamp = self._stamps[path]
+        if stamp is None or stamp[1] > _LONGEST:
+            return None
+        known = self._files.get(path)
+        if known is not None and known[0] != stamp:
+            # The others remember what it was. The file that is looked at now may be among them: nothing is let go of.
+            self._files, self._bytes, known = {}, 0, None
+        if known is None:
+            known = self._files[path] = (stamp, self._indexed(path))
+            self._bytes += stamp[1]
+        return known[1]
+
+    def _indexed(self, path: str) -> SemanticIndex | None:
+        from tpulint.disk import read
+        from tpulint.semantic import SemanticIndex
+
+        try:
+            source = SourceFile.from_bytes(read(path).data, path)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                index = SemanticIndex(source, ast.parse(source.text), self)
+        except (OSError, UnreadableSource, SyntaxError, ValueError, RecursionError, MemoryError):
+            return None  # that file has its own finding when it is linted
+        index.is_shared = True
+        return index
+
+
+def stamp_of_file(path: str) -> Stamp:
+    """What a file is now; None where there is none."""
+    from tpulint.disk import changed_ns
+
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return changed_ns(status), status.st_size

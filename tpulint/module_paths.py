@@ -1,0 +1,73 @@
+"""Where the file may lie that an import of a project reads."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+
+_FOLDERS_ABOVE = 4
+"""How far above a file the folder may be that absolute imports start from."""
+_PROJECT_MARKS = (".git", "pyproject.toml", "setup.py")
+_NOT_OURS = sys.stdlib_module_names | {
+    "torch", "torchvision", "torchaudio", "torchtext", "torch_xla", "numpy", "scipy", "pandas", "tqdm", "matplotlib",
+    "transformers", "accelerate", "datasets", "PIL", "cv2", "wandb", "sklearn", "yaml", "timm", "tensorboardX",
+    "einops", "lightning", "pytorch_lightning", "tensorflow", "jax", "gym", "gymnasium", "requests", "click", "rich",
+    "tpulint_runtime",
+}  # fmt: skip
+"""First names of imports that no look at the disk is spent on."""
+
+
+class ModulePaths:
+    """Where to look for modules. The folders that a file's imports start from are looked for once."""
+
+    def __init__(self) -> None:
+        self._roots: dict[str, tuple[str, ...]] = {}
+
+    def of(self, importer: str, level: int, name: str, has_folder: Callable[[str], bool]) -> Iterator[str]:
+        """Files that ``from {level dots}{name} import ...`` in a file, by absolute path, may read, the first first.
+
+        ``has_folder`` tells of folders that packages may lie in: without one it is not looked for what lies in it.
+        """
+        parts = [part for part in name.split(".") if part]
+        if not level and (not parts or parts[0] in _NOT_OURS):
+            return
+        folder = os.path.dirname(importer)
+        for _ in range(level - 1):
+            folder = os.path.dirname(folder)
+        below = os.sep.join(parts)
+        for root in (os.path.join(folder, ""),) if level else self._roots_above(folder):
+            if len(parts) > 1 and not has_folder(root + parts[0]):
+                continue
+            if below:
+                yield f"{root}{below}.py"
+            yield f"{root}{below}{os.sep}__init__.py" if below else f"{root}__init__.py"
+
+    def _roots_above(self, folder: str) -> tuple[str, ...]:
+        """Folders that absolute imports of a file may start from: its own, those above it, and ``src`` in them.
+
+        They end in a separator.
+        """
+        found = self._roots.get(folder)
+        if found is None:
+            found = self._roots[folder] = tuple(os.path.join(above, "") for above in _folders_above(folder))
+        return found
+
+
+def project_top(folder: str) -> str:
+    """The folder of the project that a folder lies in; the folder itself where no mark of a project is near."""
+    above = list(_folders_above(folder))
+    return above[-2] if len(above) > 1 and above[-1] == os.path.join(above[-2], "src") else folder
+
+
+def _folders_above(folder: str) -> Iterator[str]:
+    """A folder and those above it, up to the top of the project and its ``src``, if that is near."""
+    current = folder
+    for _ in range(_FOLDERS_ABOVE + 1):
+        yield current
+        if any(os.path.exists(os.path.join(current, mark)) for mark in _PROJECT_MARKS):
+            yield os.path.join(current, "src")
+            return
+        if os.path.dirname(current) == current:
+            return
+        current = os.path.dirname(current)

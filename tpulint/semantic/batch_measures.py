@@ -1,0 +1,119 @@
+"""Numbers taken from a batch: the longest length in it, how many elements a mask has, a value that is read."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from tpulint.semantic.kinds import Kind
+from tpulint.semantic.tree import FUNCTIONS
+
+if TYPE_CHECKING:
+    from tpulint.semantic import SemanticIndex
+    from tpulint.semantic.names import Binding
+
+_DEPTH = 16
+_KEEPING = frozenset({"builtins.int", "builtins.float", "builtins.round", "math.ceil", "math.floor"})
+_REDUCTIONS = frozenset({"max", "min", "sum", "amax", "amin", "item"})
+
+
+class BatchMeasures:
+    """Tells where such a number is taken. Each batch has its own."""
+
+    def __init__(self, index: SemanticIndex) -> None:
+        self._index = index
+
+    def of(self, node: ast.expr, depth: int = 0) -> ast.expr | None:
+        """The expression that takes the number, for one that is made of it by arithmetic; None if unknown."""
+        if depth > _DEPTH:
+            return None
+        if isinstance(node, ast.Name):
+            bindings = self._index.flow.reaching(node)
+            if len(bindings) != 1 or bindings[0].kind != "assign" or bindings[0].path or bindings[0].value is None:
+                return None
+            in_turn = self._index.turn_code.turn_of(bindings[0].statement) is not None
+            return self.of(bindings[0].value, depth + 1) if in_turn else None
+        if isinstance(node, ast.BinOp):
+            if isinstance(node.op, ast.FloorDiv | ast.Mod):
+                return None  # rounded to a few sizes
+            return self.of(node.left, depth + 1) or self.of(node.right, depth + 1)
+        if isinstance(node, ast.UnaryOp):
+            return self.of(node.operand, depth + 1)
+        return self._of_call(node, depth) if isinstance(node, ast.Call) else None
+
+    def _of_call(self, call: ast.Call, depth: int) -> ast.expr | None:
+        index = self._index
+        name = index.qualified_name(call.func)
+        if name in _KEEPING and len(call.args) == 1:
+            if self._is_number_of_batch(call.args[0]):
+                return call
+            return self.of(call.args[0], depth + 1)
+        if name == "builtins.max" and len(call.args) == 1 and not call.keywords:
+            return call if self._is_of_batch(call.args[0]) else None
+        return call if self._is_number_of_batch(call) else None
+
+    def _is_number_of_batch(self, node: ast.expr) -> bool:
+        """``lengths.max()``, ``lengths.max().item()``, ``mask.sum().cpu()``."""
+        reduced = False
+        while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if self._index.qualified_name(node.func) in ("torch.max", "torch.sum") and len(node.args) == 1:
+                return not node.keywords and self._is_tensor_of_batch(node.args[0])
+            if node.args or node.keywords:
+                if node.func.attr not in ("sum", "to"):
+                    return False
+            elif node.func.attr in _REDUCTIONS:
+                reduced = True
+            node = node.func.value
+        return reduced and self._is_tensor_of_batch(node)
+
+    def _is_tensor_of_batch(self, node: ast.expr) -> bool:
+        return self._index.kind(node) is Kind.TENSOR and self._is_of_batch(node)
+
+    def _is_of_batch(self, node: ast.expr) -> bool:
+        """Whether a value is another one for each batch: the loop gives it, or the turn computes it from such."""
+        root: ast.expr = node
+        while isinstance(root, ast.Attribute | ast.Subscript | ast.Call):
+            if isinstance(root, ast.Call):
+                if not isinstance(root.func, ast.Attribute):
+                    return any(self._is_of_batch(item) for item in root.args[:1])
+                root = root.func
+            root = root.value
+        if isinstance(root, ast.Compare):
+            return self._is_of_batch(root.left)
+        if not isinstance(root, ast.Name):
+            return False
+        return any(self._is_bound_in_turn(binding) for binding in self._index.flow.reaching(root))
+
+    def _is_bound_in_turn(self, binding: Binding) -> bool:
+        index = self._index
+        if binding.kind == "loop":
+            return binding.statement in index.turn_code.loops
+        if binding.kind == "parameter":
+            function = binding.statement
+            if not isinstance(function, FUNCTIONS) or binding.name in ("self", "cls"):
+                return False
+            owner = index.tree.class_of(function)
+            if owner is not None and function.name == "forward" and index.definitions.is_module_class(owner):
+                # Nobody calls it by its name; what it is given may be options, but not under such a name.
+                return "len" in binding.name and index.turn_code.turn_of(function.body[0]) is not None
+            passed = index.definitions.arguments_for(function, binding.name)
+            return any(self._is_of_batch(item) for item in passed[:2])
+        if binding.kind != "assign" or binding.value is None or index.turn_code.turn_of(binding.statement) is None:
+            return False
+        return self._is_of_batch_value(binding.value)
+
+    def _is_of_batch_value(self, value: ast.expr) -> bool:
+        names = [part for part in (value, *self._index.tree.inside(value)) if isinstance(part, ast.Name)]
+        seen: set[ast.AST] = set()
+        while names:
+            name = names.pop()
+            for binding in self._index.flow.reaching(name):
+                if binding.node in seen or len(seen) > _DEPTH:
+                    continue
+                seen.add(binding.node)
+                if binding.kind == "loop" and binding.statement in self._index.turn_code.loops:
+                    return True
+                if binding.kind == "assign" and binding.value is not None:
+                    within = (binding.value, *self._index.tree.inside(binding.value))
+                    names.extend(part for part in within if isinstance(part, ast.Name))
+        return False

@@ -1,0 +1,106 @@
+"""The arguments a call is given, those of ``**`` dictionaries included where these can be seen."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tpulint.semantic import SemanticIndex
+    from tpulint.semantic.names import Binding
+
+_DEPTH = 6
+_Entries = list[tuple[str, ast.expr]]
+
+
+class CallArguments:
+    """Answers about the calls of one file."""
+
+    def __init__(self, index: SemanticIndex) -> None:
+        self._index = index
+
+    def of(self, call: ast.Call, parameters: Sequence[str] = ()) -> dict[str, list[ast.expr]] | None:
+        """Values each argument may have, by name; None when some are hidden.
+
+        ``parameters`` names those that may be passed by position.
+        """
+        if any(isinstance(item, ast.Starred) for item in call.args):
+            return None
+        found: dict[str, list[ast.expr]] = {name: [value] for name, value in zip(parameters, call.args, strict=False)}
+        for keyword in call.keywords:
+            if keyword.arg is not None:
+                found.setdefault(keyword.arg, []).append(keyword.value)
+                continue
+            entries = self._entries(keyword.value, 0)
+            if entries is None:
+                return None
+            for name, value in entries:
+                found.setdefault(name, []).append(value)
+        return found
+
+    def _entries(self, node: ast.expr, depth: int) -> _Entries | None:
+        """Keys and values a dictionary may hold; None when that is not known."""
+        if depth > _DEPTH:
+            return None
+        parts: list[_Entries | None] = []
+        if isinstance(node, ast.Dict):
+            for key, value in zip(node.keys, node.values, strict=True):
+                if key is None:
+                    parts.append(self._entries(value, depth + 1))
+                elif isinstance(key, ast.Constant) and isinstance(key.value, str):
+                    parts.append([(key.value, value)])
+                else:
+                    return None
+        elif isinstance(node, ast.Call) and self._index.qualified_name(node.func) == "builtins.dict":
+            parts.extend(self._entries(item, depth + 1) for item in node.args)
+            for keyword in node.keywords:
+                parts.append([(keyword.arg, keyword.value)] if keyword.arg else self._entries(keyword.value, depth + 1))
+        elif isinstance(node, ast.IfExp):
+            parts.extend((self._entries(node.body, depth + 1), self._entries(node.orelse, depth + 1)))
+        elif isinstance(node, ast.Name):
+            bindings = self._index.flow.reaching(node)
+            if not bindings:
+                return None
+            for binding in bindings:
+                if binding.kind == "augment":
+                    continue  # among the changes below
+                whole = binding.kind == "assign" and not binding.path and binding.value is not None
+                parts.append(self._entries(binding.value, depth + 1) if whole and binding.value is not None else None)
+            parts.extend(self._changes(node, bindings, depth))
+        else:
+            return None
+        result: _Entries = []
+        for part in parts:
+            if part is None:
+                return None
+            result.extend(part)
+        return result
+
+    def _changes(self, name: ast.Name, bindings: tuple[Binding, ...], depth: int) -> Iterator[_Entries | None]:
+        """What ``d.update(...)`` and ``d["key"] = ...`` add to a dictionary."""
+        index = self._index
+        scope = bindings[0].scope
+        for other in index.tree.names_called(name.id):
+            if other is name:
+                continue
+            found = index.names.find(other.id, index.names.scope_of(other))
+            if found is None or found[0] is not scope:
+                continue
+            parent = index.parent(other)
+            if isinstance(parent, ast.Subscript) and isinstance(parent.ctx, ast.Store):
+                statement = index.parent(parent)
+                key = parent.slice
+                is_plain = isinstance(statement, ast.Assign) and isinstance(key, ast.Constant)
+                yield [(str(key.value), statement.value)] if is_plain else None  # type: ignore[attr-defined, union-attr]
+            elif isinstance(parent, ast.Attribute) and parent.attr in ("update", "setdefault", "pop"):
+                call = index.parent(parent)
+                if not isinstance(call, ast.Call) or parent.attr != "update":
+                    yield None
+                    continue
+                for item in call.args:
+                    yield self._entries(item, depth + 1)
+                for keyword in call.keywords:
+                    yield [(keyword.arg, keyword.value)] if keyword.arg else None
+            elif isinstance(parent, ast.AugAssign) and parent.target is other:
+                yield self._entries(parent.value, depth + 1)

@@ -1,0 +1,172 @@
+"""Which function of the file an expression stands for: its own name, a compiled one, a parameter."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from tpulint.semantic.names import Binding, Names
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
+
+if TYPE_CHECKING:
+    from tpulint.semantic.definitions import Definitions
+
+XLA_COMPILE = "torch_xla.compile"
+_COMPILERS = ("torch.compile", XLA_COMPILE)
+_PARTIAL = "functools.partial"
+_DEPTH = 5
+
+
+class Callees:
+    """Follows names to functions, where all that a name may stand for comes down to one function."""
+
+    def __init__(self, tree: SyntaxTree, names: Names, definitions: Definitions) -> None:
+        self._tree = tree
+        self._names = names
+        self._definitions = definitions
+        text = tree.source.text
+        self._has_compiled = "compile" in text
+        """Whether anything may be compiled: most files are spared the search."""
+        self._has_compiled_for_xla = self._has_compiled and "torch_xla" in text
+        self._aliases: dict[str, set[str]] | None = None
+
+    def compiled(self, node: ast.expr) -> FunctionNode | None:
+        """The function that a name or attribute stands for, plain or compiled: it is called with its own arguments."""
+        return self._follow(node, (), loosely=False) if self._may_name(node) and self._has_compiled else None
+
+    def run_by(self, node: ast.expr) -> FunctionNode | None:
+        """The function that a call of the expression runs, through partials, lambdas and parameters as well."""
+        return self._follow(node, (), loosely=True) if self._may_name(node) else None
+
+    def is_compiled_for_xla(self, node: ast.expr) -> bool:
+        """Whether an expression is what ``torch_xla.compile`` makes of something, or ``torch.compile`` of a step.
+
+        Each call of it ends a step.
+        """
+        if not self._has_compiled_for_xla:
+            return False
+        if isinstance(node, ast.Call):
+            return self._compiler(node) == XLA_COMPILE
+        for binding in self._bindings(node):
+            if isinstance(binding.node, FUNCTIONS):
+                for decorator in binding.node.decorator_list:
+                    target = decorator.func if isinstance(decorator, ast.Call) else decorator
+                    if self._names.qualified(target) == XLA_COMPILE:
+                        return True
+            elif binding.kind == "assign" and not binding.path and isinstance(binding.value, ast.Call):
+                found = self._compiler(binding.value)
+                if found == XLA_COMPILE or (found is not None and self._is_step_for_xla(binding.value)):
+                    return True
+        return False
+
+    def _is_step_for_xla(self, compiled: ast.Call) -> bool:
+        """Whether ``torch.compile(fn, backend="openxla")`` makes a whole step, whose parts run as graphs of their own.
+
+        A model alone, compiled so, leaves the update to the next step.
+        """
+        backend = next((item.value for item in compiled.keywords if item.arg == "backend"), None)
+        if backend is None or (isinstance(backend, ast.Constant) and backend.value != "openxla"):
+            return False
+        given = self._given(compiled)
+        function = None if given is None else self._follow(given, (), loosely=False)
+        return function is not None and any(
+            isinstance(node, ast.Attribute) and node.attr == "backward" for node in self._tree.inside(function)
+        )
+
+    def names_of(self, function: FunctionNode) -> set[str]:
+        """Last parts of the names under which a function is called, compiled ones included."""
+        if not self._has_compiled:
+            return {function.name}
+        if self._aliases is None:
+            self._aliases = {}
+            for call in self._tree.calls:
+                given = self._given(call) if self._compiler(call) is not None else None
+                parent = self._tree.parents.get(call)
+                if given is None or not isinstance(parent, ast.Assign):
+                    continue
+                for target in parent.targets:
+                    if _last(given) and _last(target):
+                        self._aliases.setdefault(_last(given), set()).add(_last(target))
+        return {function.name, *self._aliases.get(function.name, ())}
+
+    # ---------------------------------------------------------------- following
+
+    def _may_name(self, node: ast.expr) -> bool:
+        """Whether there is anything to follow: of attributes, those of ``self`` can be given a function."""
+        return not isinstance(node, ast.Attribute) or (isinstance(node.value, ast.Name) and node.value.id == "self")
+
+    def _follow(self, node: ast.expr, seen: tuple[ast.AST, ...], *, loosely: bool) -> FunctionNode | None:
+        if len(seen) > _DEPTH:
+            return None
+        if isinstance(node, ast.Name | ast.Attribute):
+            method = self._definitions.method_named(node) if isinstance(node, ast.Attribute) else None
+            return method or self._bound(self._bindings(node), seen, loosely)
+        if isinstance(node, ast.Call):
+            wraps = self._compiler(node) is not None or (loosely and self._names.qualified(node.func) == _PARTIAL)
+            given = self._given(node) if wraps else None
+            if given is None:
+                return self._made(node, (*seen, node)) if loosely and not wraps else None
+            return self._follow(given, (*seen, node), loosely=loosely)
+        if loosely and isinstance(node, ast.Lambda) and isinstance(node.body, ast.Call):
+            return self._follow(node.body.func, (*seen, node), loosely=True)
+        return None
+
+    def _made(self, call: ast.Call, seen: tuple[ast.AST, ...]) -> FunctionNode | None:
+        """The function that a call of a function of this file makes: ``step = make_step(model)``."""
+        maker = self._definitions.function_called(call)
+        if maker is None:
+            return None
+        found = {self._follow(value, seen, loosely=True) for value in self._definitions.returned_by(maker)}
+        return found.pop() if len(found) == 1 else None
+
+    def _bound(self, bindings: list[Binding], seen: tuple[ast.AST, ...], loosely: bool) -> FunctionNode | None:
+        """The one function that all of these bindings give."""
+        found: FunctionNode | None = None
+        for binding in bindings:
+            if binding.node in seen:
+                continue  # step = torch.compile(step)
+            function: FunctionNode | None = None
+            within = (*seen, binding.node)
+            if isinstance(binding.node, FUNCTIONS):
+                function = binding.node
+            elif binding.kind == "assign" and binding.value is not None and not binding.path:
+                function = self._follow(binding.value, within, loosely=loosely)
+            elif binding.kind == "parameter" and loosely:
+                function = self._passed(binding, within)
+            if function is None or found not in (None, function):
+                return None
+            found = function
+        return found
+
+    def _passed(self, binding: Binding, seen: tuple[ast.AST, ...]) -> FunctionNode | None:
+        """The one function that every call in the file passes for a parameter."""
+        owner = self._tree.function_of(binding.node)
+        if owner is None:
+            return None
+        calls, passed = self._definitions.calls_of(owner), self._definitions.arguments_for(owner, binding.name)
+        found = {self._follow(value, seen, loosely=True) for value in passed}
+        return found.pop() if len(found) == 1 and len(passed) == len(calls) else None
+
+    def _bindings(self, node: ast.expr) -> list[Binding]:
+        if isinstance(node, ast.Name):
+            return self._names.bindings(node)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
+            owner = self._tree.class_of(node)
+            return [] if owner is None else self._names.attribute_bindings(owner, node.attr)
+        return []
+
+    def _compiler(self, call: ast.Call) -> str | None:
+        """``torch.compile(f)``, ``torch.compile(backend="openxla")(f)``: the compiler's name."""
+        func = call.func.func if isinstance(call.func, ast.Call) and not call.func.args else call.func
+        name = self._names.qualified(func)
+        return name if name in _COMPILERS else None
+
+    def _given(self, call: ast.Call) -> ast.expr | None:
+        """What a call wraps."""
+        if call.args:
+            return None if isinstance(call.args[0], ast.Starred) else call.args[0]
+        return next((keyword.value for keyword in call.keywords if keyword.arg in ("model", "f", "func")), None)
+
+
+def _last(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""

@@ -1,0 +1,167 @@
+"""Loops whose turns run a training step, or a model without gradients, in a function that they call.
+
+The method ``train`` of an agent is a step that a loop of another file runs, and ``select_action`` is run beside it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tpulint.model import WORDS_OF_CALLERS
+from tpulint.semantic.imported import Definition, Imported
+from tpulint.semantic.outside import EVALUATION, STEP, OutsideCall
+from tpulint.semantic.steps import CalledStep
+from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, LoopNode
+
+if TYPE_CHECKING:
+    from tpulint.semantic.definitions import Definitions
+    from tpulint.semantic.regions import Regions
+    from tpulint.semantic.tree import SyntaxTree
+
+_WORDS = (*WORDS_OF_CALLERS, "loader")
+_DEPTH = 3
+"""Functions between a loop and the call that makes it one."""
+
+
+class Driver(CalledStep):
+    """A loop that runs code of another function in every turn: a step, or a batch of an evaluation."""
+
+    __slots__ = ("calls",)
+    node: LoopNode  # type: ignore[assignment]
+
+    def __init__(self, node: LoopNode, call: OutsideCall) -> None:
+        super().__init__(node, call)  # type: ignore[arg-type]
+        self.calls: list[ast.Call] = []
+        """What the loop, or a function that it runs, calls of other files."""
+
+
+class Drivers:
+    """Finds them in one file, those left out that are step or evaluation loops by what stands in the file itself."""
+
+    def __init__(self, tree: SyntaxTree, definitions: Definitions, imported: Imported, regions: Regions) -> None:
+        self._tree = tree
+        self._definitions = definitions
+        self._imported = imported
+        self._regions = regions
+        self.loops: dict[LoopNode, Driver] = {}
+        self.functions: dict[FunctionNode, Driver] = {}
+        """Functions that these loops run."""
+        self._find()
+        for driver in self.loops.values():
+            driver.functions = [
+                function
+                for function in regions.functions_in(driver.node)
+                if not regions.has_turn(function) and function not in self.functions
+            ]
+            self.functions.update(dict.fromkeys(driver.functions, driver))
+
+    def _find(self) -> None:
+        text = self._tree.source.text
+        if not self._tree.loops or not (self._regions.are_called or any(word in text for word in _WORDS)):
+            return  # most files of a library
+        loops = [loop for loop in self._tree.loops if not self._is_of_forward_pass(loop)]
+        in_loops = dict.fromkeys(
+            node for loop in loops for node in self._tree.inside(loop, functions=False) if isinstance(node, ast.Call)
+        )
+        helpers = {function for loop in loops for function in self._regions.functions_in(loop)}
+        evaluating: list[tuple[LoopNode, ast.Call]] = []
+        for call in sorted(in_loops, key=self._tree.span):
+            self._note(call, evaluating)
+        for function in sorted(helpers, key=self._tree.span):
+            for node in self._tree.inside(function, functions=False):
+                if isinstance(node, ast.Call) and node not in in_loops:
+                    self._note(node, evaluating)
+        for loop, call in evaluating:  # a loop that trains does that first of all
+            self._add(loop, call, EVALUATION, has_boundary=False)
+        for loop in self._tree.loops:
+            self._look_for_batches(loop)
+
+    def _is_of_forward_pass(self, loop: LoopNode) -> bool:
+        """Whether a loop belongs to what a module computes."""
+        function, owner = self._tree.function_of(loop), self._tree.class_of(loop)
+        return function is not None and owner is not None and function.name in ("forward", "__init__")
+
+    def _note(self, call: ast.Call, evaluating: list[tuple[LoopNode, ast.Call]]) -> None:
+        """Take in what one call makes of the loops around it."""
+        for found in self._imported.all_called(call):
+            regions = _regions_of(found)
+            if regions is None or not isinstance(found.node, FUNCTIONS):
+                continue
+            if regions.trains_once(found.node):
+                for loop in self._loops_of(call):
+                    self._add(loop, call, STEP, has_boundary=bool(regions.boundaries_in(found.node)))
+            else:
+                evaluating.extend((loop, call) for loop in self._evaluating(call, regions, found.node))
+        here = self._definitions.function_run(call)
+        if here is not None:
+            evaluating.extend((loop, call) for loop in self._evaluating(call, self._regions, here))
+        elif self._regions.evaluation.computes(call) and self._regions.evaluation.is_under_no_grad(call):
+            evaluating.extend((loop, call) for loop in self._loops_of(call))
+
+    def _evaluating(self, call: ast.Call, regions: Regions, function: FunctionNode) -> Iterator[LoopNode]:
+        """Loops that evaluate by calling a function, of which these regions tell."""
+        if regions.evaluation.runs_once(function, without_gradient=True):
+            yield from self._loops_of(call)
+        elif regions.evaluation.runs_once(function, without_gradient=False):
+            yield from (loop for loop in self._loops_of(call) if self._regions.evaluation.records_nothing(loop))
+
+    def _look_for_batches(self, loop: LoopNode) -> None:
+        """Take in a loop that runs a model on the batches of a data loader, and trains nothing."""
+        evaluation = self._regions.evaluation
+        if not evaluation.takes_batches(loop) or evaluation.last_switch(loop) == "train":
+            return
+        if evaluation.runs_for_batches(loop) and not self._regions.step_loop_of(loop):
+            self._add(loop, None, EVALUATION, has_boundary=False)
+
+    def _loops_of(self, call: ast.Call, depth: int = 0) -> Iterator[LoopNode]:
+        """The innermost loops that run a call, in its function or around the calls of that."""
+        holder = self._regions.events.holder_of(call)
+        if isinstance(holder, LOOPS):
+            yield holder
+        elif isinstance(holder, FUNCTIONS) and depth < _DEPTH:
+            for outer in self._definitions.calls_of(holder):
+                yield from self._loops_of(outer, depth + 1)
+
+    def _add(self, loop: LoopNode, call: ast.Call | None, turn: str, has_boundary: bool) -> None:
+        regions = self._regions
+        if loop in regions.turn_loops or regions.has_turn(self._tree.function_of(loop)):
+            return
+        if turn == EVALUATION and self._is_in_turn(loop):
+            return
+        driver = self.loops.get(loop)
+        if driver is None:
+            called = OutsideCall("", turn, False, has_boundary, (), "")
+            driver = self.loops[loop] = Driver(loop, called)
+        if driver.call.turn == turn and call is not None:
+            driver.calls.append(call)
+
+    def _is_in_turn(self, loop: LoopNode) -> bool:
+        """Whether a loop runs within the turn of another, or once per epoch: around loops that train or evaluate."""
+        if any(outer in self._regions.turn_loops or outer in self.loops for outer in self._tree.ancestors(loop)):
+            return True
+        if not isinstance(loop, ast.For):
+            return False
+        inside = [node for node in self._tree.inside(loop, functions=False) if self._runs_turns(node)]
+        return any(self._regions.gate_in(node, loop) is None for node in inside)
+
+    def _runs_turns(self, node: ast.AST) -> bool:
+        """Whether a node is a loop with turns, or calls a function with one."""
+        turns = {*self._regions.turn_loops, *self.loops}
+        if not isinstance(node, ast.Call):
+            return node in turns
+        ran = [
+            function
+            for called in self._regions.events.functions_of(node)
+            for function in (called, *self._below(called))
+        ]
+        return any(self._tree.function_of(loop) in ran for loop in turns)
+
+    def _below(self, function: FunctionNode) -> list[FunctionNode]:
+        return self._regions.functions_in(function)
+
+
+def _regions_of(found: Definition) -> Regions | None:
+    """What is known of the loops of the file of a definition, where it has to do with tensors."""
+    return found.file.regions if "torch" in found.file.source.text else None

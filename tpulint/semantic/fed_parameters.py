@@ -1,0 +1,88 @@
+"""Parameters of functions that a loop takes its batches from, and loaders that are handed to such functions."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from tpulint.semantic.definitions import qualified_in_file
+from tpulint.semantic.imported import Definition, method
+from tpulint.semantic.outside import EVALUATION, STEP
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode
+
+if TYPE_CHECKING:
+    from tpulint.semantic import SemanticIndex
+
+_DEPTH = 6
+
+
+class FedParameters:
+    """Answers about one file, asked for by the files that call its functions."""
+
+    def __init__(self, index: SemanticIndex) -> None:
+        self._index = index
+        self._fed: dict[tuple[str, str], set[str]] = {}
+        for loop in index.step_loops:
+            if isinstance(loop.node, ast.For | ast.AsyncFor):
+                self._note(loop.node.iter, STEP, 0)
+        for node in index.regions.evaluation_loops:
+            if isinstance(node, ast.For | ast.AsyncFor):
+                self._note(node.iter, EVALUATION, 0)
+
+    def loops_of(self, function: str, parameter: str) -> set[str]:
+        """What the turns of the loops are called that take their batches from a parameter of a function."""
+        return self._fed.get((function, parameter), set())
+
+    def _note(self, node: ast.expr, turn: str, depth: int) -> None:
+        """Follow what a loop runs over to parameters, through variables, attributes and calls around it."""
+        if depth > _DEPTH:
+            return
+        if isinstance(node, ast.Call):
+            for item in node.args:
+                self._note(item, turn, depth + 1)
+            return
+        flow = self._index.flow
+        bindings = flow.reaching(node) if isinstance(node, ast.Name) else ()
+        if isinstance(node, ast.Attribute):
+            bindings = flow.reaching_attribute(node)
+        for binding in bindings:
+            function = binding.statement
+            if binding.kind == "parameter" and isinstance(function, FUNCTIONS):
+                name = qualified_in_file(self._index.tree, function)
+                if turn in self._fed.setdefault((name, binding.name), set()):
+                    continue
+                self._fed[name, binding.name].add(turn)
+                for item in self._index.definitions.arguments_for(function, binding.name):
+                    self._note(item, turn, depth + 1)
+            elif binding.kind == "assign" and binding.value is not None and not binding.path:
+                self._note(binding.value, turn, depth + 1)
+
+
+def function_run(call: Definition) -> Definition | None:
+    """The function that a call of a definition runs: of a class, what makes an instance."""
+    return method(call, "__init__") if call.is_class else call
+
+
+def arguments_given(call: ast.Call, function: FunctionNode, is_method: bool) -> list[tuple[str, ast.expr]]:
+    """Parameters of a function with what a call gives for them, as far as that can be told."""
+    names = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)][int(is_method) :]
+    given: list[tuple[str, ast.expr]] = []
+    for name, item in zip(names, call.args, strict=False):
+        if isinstance(item, ast.Starred):
+            break
+        given.append((name, item))
+    given.extend((keyword.arg, keyword.value) for keyword in call.keywords if keyword.arg is not None)
+    return given
+
+
+def fed_elsewhere(index: SemanticIndex, call: ast.Call) -> list[tuple[ast.expr, set[str]]]:
+    """Arguments of a call that loops of another file take their batches from, with what their turns are called."""
+    called = index.imported.called(call) if call.args or call.keywords else None
+    run = None if called is None else function_run(called)
+    if run is None or not isinstance(run.node, FUNCTIONS) or not run.file.has_turn_loops:
+        return []
+    name = qualified_in_file(run.file.tree, run.node)
+    is_method = run.file.tree.class_of(run.node) is not None
+    found = ((item, run.file.fed_parameters.loops_of(name, parameter))
+             for parameter, item in arguments_given(call, run.node, is_method))  # fmt: skip
+    return [(item, turns) for item, turns in found if turns]

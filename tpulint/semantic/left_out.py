@@ -1,0 +1,51 @@
+"""Code of tests that a TPU machine leaves out, or where it is right to fail."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from tpulint.model import Span
+from tpulint.semantic.tree import SyntaxTree
+
+_TEST = re.compile(r"pytest|unittest|absltest|TestCase|assertRaises|require_\w")
+_NEEDS_GPU = re.compile(
+    r"@?\w*requires?_(?:\w*_)?(?:cuda|gpus?|multi_gpu|bnb|bitsandbytes|triton|nccl|fp8|apex|deepspeed|non_cpu"
+    r"|multi_device|megatron_lm|transformer_engine|flash_attn)(?:_\w+)?"
+    r"|(?:\w+\.)*mark\.(?:gpu|cuda|nccl)\w*",
+    re.IGNORECASE,
+)
+"""Decorators of tests that are skipped on a machine without what they name."""
+_SKIPS = re.compile(r"(?:\w+\.)*skip(?:If|Unless|if)?(?:OnTpu)?(?:\(|\Z)", re.IGNORECASE)
+_FOR_LACK = re.compile(r"cuda|gpu|\btpu\b|xla", re.IGNORECASE)
+_RAISES = frozenset({"raises", "assertRaises", "assertRaisesRegex", "raises_regex"})
+
+
+def left_out(tree: SyntaxTree) -> list[Span]:
+    """Tests that need a GPU by their decorators, and blocks that are expected to raise."""
+    if not _TEST.search(tree.source.text):
+        return []
+    spans = [tree.span(owner) for owner in (*tree.functions, *tree.classes) if _is_skipped(tree, owner)]
+    for call in tree.calls:
+        name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+        item = tree.parents[call]
+        block = tree.parents[item] if isinstance(item, ast.withitem) else None
+        if name in _RAISES and isinstance(block, ast.With):
+            spans.extend(tree.span(statement) for statement in block.body)
+    return spans
+
+
+def _is_skipped(tree: SyntaxTree, owner: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> bool:
+    for decorator in owner.decorator_list:
+        text = tree.text(decorator)
+        if _NEEDS_GPU.match(text):
+            return True
+        skips = _SKIPS.match(text)
+        if skips and (not isinstance(decorator, ast.Call) or _is_always(text) or _FOR_LACK.search(text)):
+            return True
+    return False
+
+
+def _is_always(text: str) -> bool:
+    """``@skip("broken")``, whatever machine it is."""
+    return re.match(r"(?:\w+\.)*skip\(", text) is not None

@@ -1,0 +1,105 @@
+"""Calls of functions in other files of the project: those of every turn, and those that hand things to loops."""
+
+from __future__ import annotations
+
+import ast
+import os
+from typing import TYPE_CHECKING
+
+from tpulint.model import WORDS_OF_LOOPS
+from tpulint.semantic.definitions import qualified_in_file
+from tpulint.semantic.fed_parameters import arguments_given, function_run
+from tpulint.semantic.imported import Definition, methods
+from tpulint.semantic.outside import NOW_AND_THEN, STEP, OutgoingCall, OutsideCall
+from tpulint.semantic.tree import FUNCTIONS
+from tpulint.semantic.values import Kind, Side, Value
+
+if TYPE_CHECKING:
+    from tpulint.semantic import SemanticIndex
+
+_MOST_CALLS = 400
+"""Of a file, those to others or not: a bound on work for generated code."""
+
+
+def outgoing_calls(index: SemanticIndex) -> tuple[OutgoingCall, ...]:
+    """The calls, each once, in order of position."""
+    calls = index.imported.calls
+    if len(index.calls) > _MOST_CALLS:
+        first = set(index.calls[:_MOST_CALLS])
+        calls = [call for call in calls if call in first]
+    found: dict[OutgoingCall, None] = {}
+    for call in calls:
+        turn = _turn_of(index, call)
+        if turn is None and not call.args and not call.keywords:
+            continue  # it tells nothing
+        for definition in _run_by(index, call) if turn is not None else _handed_to(index, call):
+            described = _described(index, call, definition, turn or NOW_AND_THEN)
+            if turn is not None or described.call.arguments:  # else it tells nothing, and the file is looked at again
+                found[described] = None
+    for call, path, turn in index.loaders.sources_elsewhere if index.imported.knows_others else ():
+        source = index.imported.called(call)
+        if source is not None and isinstance(source.node, FUNCTIONS):
+            name = qualified_in_file(source.file.tree, source.node)
+            parts = ((path,), ()) if turn == STEP else ((), (path,))
+            fed = OutsideCall(name, NOW_AND_THEN, False, False, (), os.path.basename(index.source.path), *parts)
+            found[OutgoingCall(source.file.source.path, fed)] = None
+    return tuple(found)
+
+
+def _turn_of(index: SemanticIndex, call: ast.Call) -> str | None:
+    """What the turn is called in which a call is made every time, be it a turn by what else is called in it."""
+    turn = index.turn_code.turn_of(call)
+    if turn is None and index.regions.gate_of(call) is None:
+        step = index.regions.called_step_of(call)
+        turn = None if step is None else step.call.turn
+    return turn
+
+
+def _run_by(index: SemanticIndex, call: ast.Call) -> list[Definition]:
+    """The functions of other files that a call may run: of an instance of a module class, the forward pass."""
+    found = index.imported.all_called(call)
+    if not found:
+        owners = index.imported.classes_of(call.func)
+        found = methods(owners, "forward") or methods(owners, "__call__")
+    return [definition for definition in found if not definition.is_class]
+
+
+def _handed_to(index: SemanticIndex, call: ast.Call) -> list[Definition]:
+    """The functions that a call now and then runs, in files with loops that may use what they are given."""
+    found = index.imported.all_called(call)
+    given = [*call.args, *(item.value for item in call.keywords)] if found else []
+    runs = (
+        function_run(item)
+        for item in found
+        if any(word in item.file.source.text for word in WORDS_OF_LOOPS)
+        or any(index.kind(value) is Kind.LOADER for value in given)
+    )
+    return [run for run in runs if run is not None]
+
+
+def _described(index: SemanticIndex, call: ast.Call, definition: Definition, turn: str) -> OutgoingCall:
+    assert isinstance(definition.node, FUNCTIONS)
+    step = index.step_loop_of(call) if turn == STEP else None
+    is_method = definition.file.tree.class_of(definition.node) is not None
+    given = arguments_given(call, definition.node, is_method)
+    values = [(name, index.value(item)) for name, item in given]
+    first = [*definition.node.args.posonlyargs, *definition.node.args.args][:1]
+    if is_method and first and isinstance(call.func, ast.Attribute) and index.kind(call.func.value) is Kind.MODULE:
+        values.append((first[0].arg, index.value(call.func.value)))
+    changing = (name for name, item in given if turn and index.changing_numbers.cause(item) is not None)
+    outside = OutsideCall(
+        qualified_in_file(definition.file.tree, definition.node),
+        turn,
+        step is not None and index.deferrals.is_behind_boundary(call, step),
+        step is not None and bool(step.boundaries),
+        tuple((name, *_described_value(index, value)) for name, value in values if value.kind is not Kind.UNKNOWN),
+        os.path.basename(index.source.path),
+        changing=tuple(changing),
+    )
+    return OutgoingCall(definition.file.source.path, outside)
+
+
+def _described_value(index: SemanticIndex, value: Value) -> tuple[str, str]:
+    """Kind and side of a value; a module of a file that has to do with a device is taken to be there."""
+    on_device = value.kind is Kind.MODULE and index.kinds.mentions_device
+    return value.kind.name, Side.DEVICE.name if on_device else value.side.name

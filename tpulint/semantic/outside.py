@@ -1,0 +1,23 @@
+"""Calls that other files of the project make: what the file of a function cannot see itself."""
+
+from __future__ import annotations
+
+from tpulint.model import OutgoingCall as OutgoingCall
+from tpulint.model import OutsideCall as OutsideCall
+
+STEP = "step"
+EVALUATION = "evaluation batch"
+"""What the turns of a loop are called."""
+NOW_AND_THEN = ""
+"""In no turn: the call tells what its function is given."""
+
+
+def merge(calls: list[OutsideCall]) -> OutsideCall:
+    """One call that stands for all calls of a function: the costliest, with what is known of the arguments of all."""
+    first = min(calls, key=lambda call: (call.turn != STEP, call.is_behind, call.caller))
+    known: dict[str, set[tuple[str, str]]] = {}
+    for call in calls:
+        for name, kind, side in call.arguments:
+            known.setdefault(name, set()).add((kind, side))
+    arguments = tuple((name, *values.pop()) for name, values in sorted(known.items()) if len(values) == 1)
+    return first._replace(arguments=arguments)

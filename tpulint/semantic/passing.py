@@ -1,0 +1,69 @@
+"""Functions that give back what they are given, changed: ``def mean_over_ranks(x): return x.clone() / n``."""
+
+from __future__ import annotations
+
+import ast
+
+from tpulint.semantic import torch_facts as facts
+from tpulint.semantic.definitions import Definitions
+from tpulint.semantic.flow import Flow
+from tpulint.semantic.names import Names
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
+
+_DEPTH = 8
+_HOST = frozenset({"cpu", "numpy", "item", "tolist"})
+
+
+class Passing:
+    """Answers about the functions of one file."""
+
+    def __init__(self, tree: SyntaxTree, names: Names, flow: Flow, definitions: Definitions) -> None:
+        self._tree = tree
+        self._names = names
+        self._flow = flow
+        self._definitions = definitions
+
+    def parameter(self, function: FunctionNode) -> str | None:
+        """The parameter that what a function returns is made of by methods of tensors; None for anything else."""
+        found = {self._root(value, 0) for value in self._definitions.returned_by(function)}
+        return found.pop() if len(found) == 1 else None
+
+    def stays(self, function: FunctionNode) -> bool:
+        """Whether a function neither moves tensors to the host nor makes any there."""
+        for node in self._tree.inside(function, functions=False):
+            if isinstance(node, ast.Attribute) and node.attr in _HOST:
+                return False
+            if isinstance(node, ast.Constant) and node.value == "cpu":
+                return False
+            if isinstance(node, ast.Call):
+                head, _, last = (self._names.qualified(node.func) or "").rpartition(".")
+                if (head == "torch" and last in facts.TORCH_FACTORIES) or head.startswith("numpy"):
+                    return False
+        return True
+
+    def _root(self, node: ast.expr, depth: int) -> str | None:
+        if depth > _DEPTH:
+            return None
+        if isinstance(node, ast.Name):
+            return self._bound(node, depth)
+        if isinstance(node, ast.BinOp):
+            return self._root(node.left, depth + 1) or self._root(node.right, depth + 1)
+        if isinstance(node, ast.UnaryOp):
+            return self._root(node.operand, depth + 1)
+        if isinstance(node, ast.Subscript) or (isinstance(node, ast.Attribute) and node.attr == "data"):
+            return self._root(node.value, depth + 1)
+        func = node.func if isinstance(node, ast.Call) else None
+        if not isinstance(func, ast.Attribute) or func.attr not in facts.TENSOR_METHODS:
+            return None
+        return self._root(func.value, depth + 1) if self._names.qualified(func) is None else None
+
+    def _bound(self, name: ast.Name, depth: int) -> str | None:
+        found: set[str | None] = set()
+        for binding in self._flow.reaching(name):
+            if binding.kind == "parameter" and isinstance(binding.statement, FUNCTIONS):
+                found.add(binding.name)
+            elif binding.kind == "assign" and binding.value is not None and not binding.path:
+                found.add(self._root(binding.value, depth + 1))
+            elif binding.kind != "augment":  # `x /= n` changes what is there
+                found.add(None)
+        return found.pop() if len(found) == 1 else None

@@ -1,0 +1,208 @@
+"""Tensors of the device that are recorded and not yet run, and the variables that keep them."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, NamedTuple
+
+from tpulint.semantic.kinds import Kind
+from tpulint.semantic.tree import FunctionNode
+
+if TYPE_CHECKING:
+    from tpulint.semantic import SemanticIndex
+
+_SAME = frozenset({"detach", "to", "cuda", "xla", "requires_grad_", "contiguous", "data"})
+"""Methods that record nothing when the tensor already lies where, and as what, it is wanted."""
+_CASTS = frozenset({"float", "double", "half", "bfloat16", "int", "long", "type"})
+_SETTLING = frozenset({"cpu", "tolist", "numpy"})
+"""Methods that run what a tensor needs and keep the result; ``item`` runs it and keeps nothing."""
+_UPLOADS = frozenset({"torch.tensor", "torch.as_tensor", "torch.from_numpy"})
+_WRAPPERS = frozenset({"torch.autograd.Variable", "torch.autograd.variable.Variable"})
+"""Calls that give the tensor they are given."""
+_COPIES = frozenset({"copy.deepcopy", "copy.copy"})
+
+
+class Key(NamedTuple):
+    """Something that keeps a tensor alive."""
+
+    scope: ast.AST
+    name: str
+    is_holder: bool = False
+    """Whether the variable is not the tensor but holds it: a list, an object with attributes."""
+
+
+class Entry(NamedTuple):
+    """A tensor that waits to be run."""
+
+    source: ast.stmt
+    """The statement that recorded it."""
+    name: str
+    """What it is called there."""
+    chain: tuple[ast.stmt, ...]
+    """Where every function that was running then stood, the outermost first."""
+
+
+class State:
+    """What waits, by what keeps it, in the order in which it was recorded."""
+
+    def __init__(self, index: SemanticIndex) -> None:
+        self._index = index
+        self.waiting: dict[Key, Entry] = {}
+        self.chain: list[ast.stmt] = []
+
+    def entry(self, statement: ast.stmt, name: str) -> Entry:
+        """Something that a statement records now."""
+        return Entry(statement, name, tuple(self.chain))
+
+    # ---------------------------------------------------------------- variables
+
+    def key(self, name: ast.Name, is_holder: bool = False) -> Key:
+        """What a name stands for."""
+        names = self._index.names
+        scope = names.scope_of(name)
+        found = names.find(name.id, scope)
+        return Key(scope.node if found is None else found[0].node, name.id, is_holder)
+
+    def bind(self, target: ast.expr, entry: Entry | None) -> None:
+        """Give a variable a tensor that waits, or anything else."""
+        if isinstance(target, ast.Starred):
+            target = target.value
+        if isinstance(target, ast.Name):
+            self.drop(target)
+            if entry is not None:
+                self.waiting[self.key(target)] = entry
+        elif isinstance(target, ast.Tuple | ast.List):
+            for item in target.elts:
+                self.bind(item, entry)
+        elif entry is not None and self._may_hold(target):
+            self.hold(target, entry)
+
+    def _may_hold(self, target: ast.expr) -> bool:
+        """Whether a place keeps the tensor itself: an array of NumPy, or a tensor on the host, takes its value."""
+        if not isinstance(target, ast.Subscript):
+            return True
+        value = self._index.value(target.value)
+        return value.kind is not Kind.NUMPY and (value.kind is not Kind.TENSOR or self._is_on_device(target.value))
+
+    def hold(self, holder: ast.expr, entry: Entry) -> None:
+        """Let a list or object keep a tensor that waits."""
+        root = root_of(holder)
+        if root is not None:
+            key = self.key(root, is_holder=True)
+            self.waiting.pop(key, None)
+            self.waiting[key] = entry
+
+    def drop(self, name: ast.Name) -> None:
+        """A variable that gets another value, or goes, keeps nothing alive."""
+        self.waiting.pop(self.key(name), None)
+        self.waiting.pop(self.key(name, is_holder=True), None)
+
+    def leave(self, function: FunctionNode) -> None:
+        """Forget the variables of a function that has ended."""
+        for key in [key for key in self.waiting if key.scope is function]:
+            del self.waiting[key]
+
+    # ---------------------------------------------------------------- expressions
+
+    def _is_on_device(self, node: ast.expr) -> bool:
+        value = self._index.value(node)
+        return value.kind is Kind.TENSOR and self._index.reads.is_on_device(node)
+
+    def of(self, node: ast.expr, statement: ast.stmt) -> Entry | None:
+        """What waits to be run before an expression has a value; functions of this file are followed elsewhere."""
+        if isinstance(node, ast.Name):
+            return self.waiting.get(self.key(node)) or self.waiting.get(self.key(node, is_holder=True))
+        if isinstance(node, ast.Tuple | ast.List | ast.Set):
+            return self._first(node.elts, statement)
+        if isinstance(node, ast.Dict):
+            return self._first(node.values, statement)
+        if isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp):
+            return self.of(node.elt, statement)
+        if isinstance(node, ast.DictComp):
+            return self.of(node.value, statement)
+        if isinstance(node, ast.IfExp):
+            return self._first([node.body, node.orelse], statement)
+        if isinstance(node, ast.NamedExpr | ast.Starred):
+            return self.of(node.value, statement)
+        if isinstance(node, ast.Call):
+            return self._of_call(node, statement)
+        if not self._is_on_device(node):
+            return None
+        if isinstance(node, ast.Attribute) and node.attr not in ("T", "mT", "H"):
+            return self._of_attribute(node, statement)
+        if isinstance(node, ast.Subscript) and not self._is_on_device(node.value):
+            return self._first([node.value], statement)  # an element of a list
+        if isinstance(node, ast.BinOp | ast.UnaryOp | ast.Compare | ast.Subscript | ast.Attribute):
+            return self.entry(statement, self._index.text(node))
+        return None
+
+    def _of_attribute(self, node: ast.Attribute, statement: ast.stmt) -> Entry | None:
+        if node.attr == "data":
+            return self.of(node.value, statement)
+        root = root_of(node)
+        return None if root is None else self.waiting.get(self.key(root, is_holder=True))
+
+    def _of_call(self, node: ast.Call, statement: ast.stmt) -> Entry | None:
+        func = node.func
+        name = self._index.qualified_name(func)
+        if name in _COPIES and node.args:
+            return self._of_copy(node.args[0], statement)
+        if name in _WRAPPERS and node.args:
+            return self.of(node.args[0], statement)
+        if name in _UPLOADS or not self._is_on_device(node):
+            return None
+        if isinstance(func, ast.Attribute) and name is None:
+            if func.attr in _SAME or func.attr in _CASTS:
+                return self.of(func.value, statement)
+            if self._index.kind(func.value) is not Kind.TENSOR and self._index.kind(func) is not Kind.MODULE:
+                return None  # of an object that nobody knows
+        elif name is None and self._index.kind(func) is not Kind.MODULE:
+            return None
+        return self.entry(statement, self._index.text(node))
+
+    def _of_copy(self, what: ast.expr, statement: ast.stmt) -> Entry | None:
+        """A copy of tensors on the device is work like any other: ``copy.deepcopy(model.state_dict())``."""
+        index = self._index
+        if isinstance(what, ast.Call) and isinstance(what.func, ast.Attribute) and what.func.attr == "state_dict":
+            what = what.func.value
+        if index.kind(what) is Kind.MODULE and index.moves.is_on_device(what, statement):
+            return self.entry(statement, index.text(what))
+        return self.entry(statement, index.text(what)) if self._is_on_device(what) else self.of(what, statement)
+
+    def _first(self, nodes: list[ast.expr], statement: ast.stmt) -> Entry | None:
+        return next((found for node in nodes if (found := self.of(node, statement)) is not None), None)
+
+    # ---------------------------------------------------------------- what is settled
+
+    def settle(self, statement: ast.stmt) -> None:
+        """Take out what a statement runs for good: a copy to the host keeps what was computed for it."""
+        for node in self._index.tree.inside(statement, functions=False):
+            if not isinstance(node, ast.Call):
+                continue
+            func = node.func
+            if isinstance(func, ast.Attribute) and func.attr in _SETTLING:
+                self._settle(func.value)
+            elif isinstance(func, ast.Attribute) and func.attr == "to":
+                if any(isinstance(item, ast.Constant) and item.value == "cpu" for item in node.args):
+                    self._settle(func.value)
+            elif self._index.qualified_name(func) in ("builtins.print", "builtins.str", "builtins.repr"):
+                for item in node.args:
+                    self._settle(item)
+
+    def _settle(self, node: ast.expr) -> None:
+        while True:  # x.detach().data
+            part = node.func if isinstance(node, ast.Call) else node
+            if not isinstance(part, ast.Attribute) or part.attr not in _SAME:
+                break
+            node = part.value
+        if isinstance(node, ast.Name):
+            self.drop(node)
+        elif (root := root_of(node)) is not None and isinstance(node, ast.Attribute | ast.Subscript):
+            self.waiting.pop(self.key(root, is_holder=True), None)
+
+
+def root_of(node: ast.expr) -> ast.Name | None:
+    """The variable that an attribute or item begins with."""
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+    return node if isinstance(node, ast.Name) else None

@@ -1,0 +1,61 @@
+"""``--watch``: lint again whenever a file, or the configuration, changes."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+
+from tpulint.check_output import say
+from tpulint.config import ConfigError, Configuration
+from tpulint.discovery import discover
+
+_PAUSE = 0.3
+"""Seconds between two looks at the files. A look at 1,000 files takes some milliseconds."""
+
+Snapshot = dict[str, tuple[int, int]]
+"""Time of the last change, in nanoseconds, and size, by path."""
+
+
+def watch(configured: Callable[[], Configuration], lint: Callable[[], int], paths: Sequence[str]) -> int:
+    """Lint, wait for a change, and so on until interrupted; the exit status is then 0.
+
+    Wrong configuration is told of and waited upon, as everything else is; at the start it raises ``ConfigError``.
+    """
+    if "-" in paths:
+        raise ConfigError("command line: --watch needs files, not standard input")
+    configuration = configured()
+    try:
+        while True:
+            before = _snapshot(configuration)
+            _clear()
+            try:
+                configuration = configured()
+                lint()
+            except ConfigError as error:
+                say(f"error: {error}")
+            say(f"[{time.strftime('%H:%M:%S')}] waiting for changes; Ctrl-C ends")
+            while _snapshot(configuration) == before:
+                time.sleep(_PAUSE)
+    except KeyboardInterrupt:
+        return 0
+
+
+def _snapshot(configuration: Configuration) -> Snapshot:
+    found: Snapshot = {}
+    wishes = configuration.run
+    for path in (*discover(wishes).files, wishes.config_file or os.path.join(wishes.root, "pyproject.toml")):
+        try:
+            status = os.stat(path)
+        except OSError:
+            continue
+        found[path] = (status.st_mtime_ns, status.st_size)
+    return found
+
+
+def _clear() -> None:
+    """A terminal shows one report at a time."""
+    if sys.stdout.isatty():
+        sys.stdout.write("\x1b[2J\x1b[H")
+        sys.stdout.flush()
