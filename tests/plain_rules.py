@@ -27,6 +27,7 @@ class PlainRule(NamedTuple):
     check: Callable[[FileContext], Iterator[Finding]]
     severity: Severity = Severity.WARNING
     anchors: tuple[str, ...] = ("torch", "step")
+    files: tuple[str, ...] = ("python",)
     default: bool = True
     moves: bool = False
     category: str = ""

@@ -182,6 +182,18 @@ def test_fixing_thousands_of_places_takes_seconds() -> None:
     assert len(result.fixed) > 1_000 and not result.error
 
 
+def test_functions_that_return_themselves_are_followed_once() -> None:
+    """Two calls of itself in each of many returns: followed one by one they are as many as 2 to the power of all."""
+    returns = "".join(f"    if bins == {at}:\n        return histogram(values, {at}, 'a')\n" for at in range(8))
+    text = (
+        f"import torch\n\ndef histogram(values, bins, kind):\n{returns}    return torch.histc(values), values\n\n"
+        "def run(values, device):\n    counts, edges = histogram(values, 8, 'a')\n    return counts.to(device)\n"
+    )
+    began = time.process_time()
+    lint(SourceFile.from_text(text, "example.py"), Settings(select=("ALL",), preview=True), CATALOGUE)
+    assert time.process_time() - began < 10
+
+
 # ---------------------------------------------------------------- the command line
 
 

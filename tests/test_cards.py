@@ -16,8 +16,10 @@ import tpulint_rules
 from tpulint.card import CATEGORIES, Example
 from tpulint.catalog import Rule, load
 from tpulint.config import Settings
+from tpulint.languages import EXAMPLE_NAMES, PYTHON, language_of
 from tpulint.linter import lint
 from tpulint.model import FileResult, Finding
+from tpulint.rule_examples import framed
 from tpulint.source import SourceFile
 
 CATALOGUE = load()
@@ -34,20 +36,12 @@ class Case(NamedTuple):
     """Rows of the example in that text."""
 
     @property
+    def file(self) -> str:
+        return self.example.file or EXAMPLE_NAMES[self.rule.files[0]]
+
+    @property
     def prelude(self) -> str:
         return self.example.prelude or self.rule.prelude
-
-
-def framed(code: str, prelude: str) -> tuple[str, range]:
-    """The code in a prelude, and the rows it stands on."""
-    if not prelude:
-        return code, range(1, code.count("\n") + 2)
-    with open(os.path.join(ROOT, "preludes", f"{prelude.replace('-', '_')}.py"), encoding="utf-8") as file:
-        lines = file.read().splitlines(keepends=True)
-    at = next(number for number, line in enumerate(lines) if line.strip() == "# example")
-    indent = lines[at][: lines[at].index("#")]
-    body = [indent + line if line.strip() else line for line in code.splitlines(keepends=True)]
-    return "".join([*lines[:at], *body, *lines[at + 1 :]]), range(at + 1, at + 1 + len(body))
 
 
 def _cases(kind: str) -> Iterator[object]:
@@ -64,7 +58,7 @@ def _cases(kind: str) -> Iterator[object]:
 
 def run(case: Case, text: str, *, fix: bool = False, unsafe: bool = False, portable: bool = False) -> FileResult:
     settings = Settings(select=(case.rule.code,), preview=True, fix=fix, unsafe_fixes=unsafe, portable=portable)
-    result = lint(SourceFile.from_text(text, "example.py"), settings, CATALOGUE)
+    result = lint(SourceFile.from_text(text, case.file), settings, CATALOGUE)
     assert result.error == ""
     assert not [finding for finding in result.findings if finding.code == "invalid-syntax"]
     return result
@@ -76,7 +70,7 @@ def own(result: FileResult, case: Case) -> list[Finding]:
 
 @pytest.mark.parametrize("case", list(_cases("bad")))
 def test_bad_is_found(case: Case) -> None:
-    source = SourceFile.from_text(case.text)
+    source = SourceFile.from_text(case.text, case.file)
     rows = [source.row(finding.span.start) for finding in own(run(case, case.text), case)]
     assert rows, "no finding"
     assert set(rows) <= set(case.rows), "a finding in the prelude"
@@ -123,12 +117,13 @@ def test_bad_becomes_portable(case: Case) -> None:
 @pytest.mark.parametrize("case", list(_cases("bad")))
 def test_portable_fix_brings_in_nothing_of_xla(case: Case) -> None:
     result = run(case, case.text, fix=True, unsafe=True, portable=True)
-    ast.parse(result.text)
+    if language_of(case.file) == PYTHON:
+        ast.parse(result.text)
     if case.rule.portable == "silent":
         assert not own(result, case)
     if case.rule.portable != "fix":
         assert result.text == case.text
-    if not re.search(r"^(import|from) torch_xla", case.text, re.MULTILINE):
+    if language_of(case.file) == PYTHON and not re.search(r"^(import|from) torch_xla", case.text, re.MULTILINE):
         assert not of_xla(result.text) - of_xla(case.text), result.text
     again = run(case, result.text, fix=True, unsafe=True, portable=True)
     assert again.text == result.text
@@ -184,10 +179,13 @@ def test_anchors_are_in_every_bad_example(rule: Rule) -> None:
 @pytest.mark.parametrize("rule", LIVE, ids=lambda rule: rule.code)
 def test_every_row_can_be_reached(rule: Rule) -> None:
     """A row whose name or version nobody can meet is a mistake in the table."""
-    names = [(row.old, row.argument, row.assigned, row.given) for row in rule.mapping]
-    assert len(names) == len(set(names)), "a name has two rows"
+    rows = [(row.old, row.argument, row.assigned, row.given) for row in rule.mapping]
+    assert len(rows) == len(set(rows)), "a name has two rows"
     for row in rule.mapping:
-        assert any(anchor in row.old for anchor in rule.anchors), f"no anchor lets {row.old} be seen"
+        # An argument that has to be written is as good a sign as the name of the call.
+        is_written = row.position is None and (row.given or row.action in ("drop-argument", "rename-argument"))
+        names = (row.old, row.argument if is_written else "")
+        assert any(anchor in name for anchor in rule.anchors for name in names), f"no anchor lets {row.old} be seen"
 
 
 @pytest.mark.parametrize("category", CATEGORIES)
@@ -202,7 +200,14 @@ def test_python_files_have_a_card(category: str) -> None:
 
 @pytest.mark.parametrize("rule", LIVE, ids=lambda rule: rule.code)
 def test_check_can_be_imported(rule: Rule) -> None:
-    assert callable(rule.check)
+    assert PYTHON not in rule.files or callable(rule.check)
+    assert rule.files == (PYTHON,) or callable(rule.check_text)
+
+
+@pytest.mark.parametrize("rule", LIVE, ids=lambda rule: rule.code)
+def test_what_is_found_in_python_is_shown(rule: Rule) -> None:
+    shown = {language_of(example.file or EXAMPLE_NAMES[rule.files[0]]) for example in rule.examples if example.bad}
+    assert rule.files[0] in shown and (PYTHON in shown) == (PYTHON in rule.files)
 
 
 def resolve(name: str) -> bool:

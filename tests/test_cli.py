@@ -99,14 +99,30 @@ def test_reports_for_programs_hold_nothing_else(project: Path, output_format: st
         assert [item["ruleId"] for item in run["results"]] == ["ACM001", "ACM002", "ACM003"]
         assert all(rule["help"]["text"] and rule["fullDescription"]["text"] for rule in run["tool"]["driver"]["rules"])
     else:
-        assert [line.split(" ")[0] for line in answer.out.splitlines()] == ["::warning", "::error", "::notice"]
+        assert [line.split(" ")[0] for line in answer.out.splitlines()] == ["::error", "::warning", "::notice"]
 
 
 def test_output_format_from_the_environment_and_its_order(project: Path) -> None:
     write(project / "tpulint.toml", CONFIG + 'output-format = "json"\n')
     assert tpulint(cwd=project).out.startswith("[\n")
-    assert tpulint(cwd=project, TPULINT_OUTPUT_FORMAT="github").out.startswith("::warning")
+    assert tpulint(cwd=project, TPULINT_OUTPUT_FORMAT="github").out.startswith("::error")
     assert concise(tpulint("--output-format=concise", cwd=project, TPULINT_OUTPUT_FORMAT="github").out)
+
+
+def test_order_of_findings(project: Path) -> None:
+    def severities(*args: str) -> list[str]:
+        return [item["severity"] for item in json.loads(tpulint("--output-format=json", *args, cwd=project).out)]
+
+    by_position, by_cost = ["warning", "error", "info"], ["error", "warning", "info"]
+    assert severities() == severities("--order=position") == by_position
+    assert severities("--order=cost") == by_cost
+    write(project / "tpulint.toml", CONFIG + 'order = "cost"\n')
+    assert severities() == by_cost
+    assert severities("--order=position") == by_position
+    position = tpulint("--output-format=github", "--order=position", cwd=project).out
+    assert [line.split(" ")[0] for line in position.splitlines()] == ["::warning", "::error", "::notice"]
+    wrong = tpulint("--order=severity", cwd=project)
+    assert wrong.status == 2 and "position" in wrong.err
 
 
 def test_clean_project(clean: Path) -> None:
@@ -488,27 +504,94 @@ def test_no_cache(project: Path) -> None:
 
 def test_version(tmp_path: Path) -> None:
     for args in (["--version"], ["-V"], ["version"]):
-        assert tpulint(*args, cwd=tmp_path).out == f"tpulint {__version__}\n"
+        assert tpulint(*args, cwd=tmp_path).out == f"tpulint {__version__} (for torch_xla 2.0 to 2.9)\n"
 
 
 def test_version_is_the_one_of_the_package() -> None:
     assert f'version = "{__version__}"' in (REPOSITORY / "pyproject.toml").read_text()
 
 
+@pytest.mark.parametrize(
+    ("typed", "wanted", "unwanted"),
+    [
+        ("tpulint ver", ["plain,verify", "plain,version"], ["plain,check"]),
+        ("tpulint --fi", ["plain,--fix", "plain,--fix-only"], ["plain,--no-fix"]),
+        ("tpulint tra", ["file,tra"], []),
+        ("tpulint --fix tra", ["file,tra"], []),
+        ("tpulint check --output-format s", ["plain,sarif"], ["plain,json"]),
+        ("tpulint verify --no", ["plain,--no-causes"], []),
+    ],
+)
+def test_completion(tmp_path: Path, typed: str, wanted: list[str], unwanted: list[str]) -> None:
+    words = {"COMP_WORDS": typed, "COMP_CWORD": str(typed.count(" ")), "_TPULINT_COMPLETE": "bash_complete"}
+    found = tpulint(cwd=tmp_path, **words).out.splitlines()
+    assert set(wanted) <= set(found) and not set(unwanted) & set(found), found
+
+
+def test_completion_in_a_real_shell(tmp_path: Path) -> None:
+    script = tpulint("completion", "bash", cwd=tmp_path).out
+    (tmp_path / "bin").mkdir()
+    command = tmp_path / "bin" / "tpulint"
+    command.write_text(f'#!/bin/sh\nexec {sys.executable} -P -m tpulint "$@"\n')
+    command.chmod(0o755)
+    # Outside of a completion bash has no `compopt`.
+    typed = "COMP_WORDS=(tpulint rul); COMP_CWORD=1; _tpulint_completion tpulint"
+    asked = f'{script}\ncompopt() {{ :; }}\n{typed}; echo "${{COMPREPLY[*]}}"\n'
+    env = environment(tmp_path / "cache", PATH=f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    done = subprocess.run(["bash", "--norc", "-c", asked], capture_output=True, text=True, env=env, check=True)
+    assert done.stdout.split() == ["rule", "rules"], done.stderr
+    for shell in ("zsh", "fish"):
+        assert "_TPULINT_COMPLETE" in tpulint("completion", shell, cwd=tmp_path).out
+
+
+def test_watch(project: Path) -> None:
+    write(project / "train.py", SCRIPT)
+    command = [sys.executable, "-P", "-m", "tpulint", "check", "--watch", "--output-format", "concise"]
+    env = environment(project.parent / "user-cache", PYTHONUNBUFFERED="1")
+    with subprocess.Popen(
+        command, cwd=project, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
+        assert process.stdout is not None
+
+        def heard() -> list[str]:
+            lines = []
+            for line in process.stdout or ():
+                if "waiting for changes" in line:
+                    return lines
+                lines.append(line)
+            raise AssertionError(lines)
+
+        try:
+            assert sum("train.py" in line for line in heard()) == 3
+            write(project / "train.py", FIXED)
+            assert sum("train.py" in line for line in heard()) == 2
+            write(project / "tpulint.toml", "select = [")
+            assert any("error: " in line and "tpulint.toml" in line for line in heard())
+            write(project / "tpulint.toml", CONFIG + 'ignore = ["ACM002"]\n')
+            assert sum("train.py" in line for line in heard()) == 1
+            process.send_signal(signal.SIGINT)
+            assert process.wait(30) == 0
+        finally:
+            process.kill()
+
+
 def test_help(tmp_path: Path) -> None:
     top, check = tpulint("--help", cwd=tmp_path).out, tpulint("check", "-h", cwd=tmp_path).out
-    for command in ("check", "clean", "explain", "new-rule", "rule", "rules", "version"):
+    for command in ("check", "clean", "completion", "explain", "new-rule", "rule", "rules", "version"):
         assert re.search(rf"^  {command} +\w", top, re.MULTILINE), command
     headings = re.findall(r"^(\w.*):$", check, re.MULTILINE)
-    assert headings == ["Fixing", "Rule selection", "Target", "File selection", "Output", "Miscellaneous"]
+    assert headings == [
+        "Fixing", "Rule selection", "Target", "File selection", "Old code bases", "Output", "Miscellaneous"
+    ]  # fmt: skip
     for option in (
         "--fix", "--no-fix", "--unsafe-fixes", "--fix-only", "--diff", "--show-fixes", "--select", "--ignore",
         "--extend-select", "--per-file-ignores", "--fixable", "--unfixable", "--extend-safe-fixes",
         "--extend-unsafe-fixes", "--exclude", "--extend-exclude", "--force-exclude", "--respect-gitignore",
-        "--no-respect-gitignore", "--output-format", "-o,", "--exit-zero", "-e,", "--exit-non-zero-on-fix", "--config",
-        "--isolated", "--ignore-noqa", "--no-cache", "-n,", "--cache-dir", "--statistics", "--show-settings",
-        "--show-files", "--preview", "--target ", "--target-version", "--portable", "--jobs", "-q,", "-s,", "-v,",
-        "--color", "--stdin-filename",
+        "--no-respect-gitignore", "--output-format", "--order", "-o,", "--exit-zero", "-e,",
+        "--exit-non-zero-on-fix", "--config", "--isolated", "--ignore-noqa", "--no-cache", "-n,", "--cache-dir",
+        "--statistics", "--show-settings", "--show-files", "--preview", "--target ", "--target-version", "--portable",
+        "--jobs", "-q,", "-s,", "-v,",
+        "--color", "--stdin-filename", "--watch", "-w,", "--baseline", "--write-baseline", "--diff-base", "--add-noqa",
     ):  # fmt: skip
         assert option in check, option
 
@@ -620,6 +703,8 @@ def test_interrupt(project: Path, count: int) -> None:
         [sys.executable, "-P", "-m", "tpulint", "-n", "--jobs", "2"],
         cwd=project, env=environment(project.parent / "user-cache"), start_new_session=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        # Tests that run in the background of a shell inherit that interrupts are ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )  # fmt: skip
     time.sleep(2)
     os.killpg(process.pid, signal.SIGINT)

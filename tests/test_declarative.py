@@ -454,3 +454,48 @@ def test_name_kept_for_older_versions_is_no_finding() -> None:
     assert messages(table, text.format(""))
     assert not messages(table, text.format("    if _XLA_GREATER_EQUAL_2_1:\n        return 0\n"))
     assert messages(table, text.format("    if _XLA_IN_USE:\n        return 0\n"))
+
+
+# ------------------------------------------------------------------------ arguments given by `**`
+
+GIVEN = "- {old: torch.make, action: set-argument, argument: half, new: 'False', given: [true], effect: fails}"
+ABSENT = "- {old: torch.make, action: set-argument, argument: half, new: 'False', given: [], effect: fails}"
+UNLESS = (
+    "- {old: torch.make, action: drop-argument, argument: half, given: [true], unless: {mode: ['off']}, effect: fails}"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("options = {'half': True}\ntorch.make(**options)\n", 1),
+        ("options = dict(half=True)\ntorch.make(1, **options)\n", 1),
+        ("options = {}\noptions['half'] = True\ntorch.make(**options)\n", 1),
+        ("base = {'half': True}\noptions = {**base, 'other': 1}\ntorch.make(**options)\n", 1),
+        ("options = {'half': True}\nif fast:\n    options['half'] = False\ntorch.make(**options)\n", 0),
+        ("options = {'half': True}\nif fast:\n    options.update(read())\ntorch.make(**options)\n", 0),
+        ("options = {'half': True}\noptions.pop('half')\ntorch.make(**options)\n", 0),
+        ("options = {key: True}\ntorch.make(**options)\n", 0),
+        ("def build(options):\n    return torch.make(**options)\n", 0),
+        ("options = {'half': True, 'other': 1}\ntorch.make(*items, **options)\n", 0),
+    ],
+)
+def test_argument_in_a_visible_dictionary(text: str, found: int) -> None:
+    text = "import torch\n" + text
+    assert len(messages(GIVEN, text)) == found
+    assert fixed(GIVEN, text) == text
+
+
+def test_dictionary_without_the_argument_lacks_it() -> None:
+    text = "import torch\noptions = {'other': 1}\ntorch.make(**options)\n"
+    assert fixed(ABSENT, text) == text.replace("**options", "**options, half=False")
+    assert not messages(ABSENT, text.replace("'other'", "key"))
+    assert not messages(ABSENT, text.replace("'other'", "'half'"))
+
+
+@pytest.mark.parametrize(
+    ("others", "found"),
+    [("", 1), (", mode='on'", 1), (", mode='off'", 0), (", mode=mode", 0), (", **rest", 0), (", **{'mode': 'off'}", 0)],
+)
+def test_row_does_not_matter_beside_other_values(others: str, found: int) -> None:
+    assert len(messages(UNLESS, f"import torch\ntorch.make(half=True{others})\n")) == found

@@ -45,7 +45,7 @@ def problems(*paths: str) -> list[tuple[str, str]]:
 
 def test_folders_are_searched_for_python_files(project: Path) -> None:
     tree(project, "b.py", "a.py", "a.pyi", "nb.ipynb", "README", "pkg/c.py", "pkg/deep/d.py", "x.py/inside.py")
-    assert files() == ["a.py", "b.py", "pkg/c.py", "pkg/deep/d.py", "x.py/inside.py"]
+    assert files() == ["a.py", "b.py", "nb.ipynb", "pkg/c.py", "pkg/deep/d.py", "x.py/inside.py"]
     assert files("pkg") == ["pkg/c.py", "pkg/deep/d.py"]
 
 
@@ -194,10 +194,9 @@ def test_missing_files_are_problems(project: Path) -> None:
     assert problems(".") == [("dangling.py", "symbolic link to nowhere")]
 
 
-def test_named_notebook_is_a_problem(project: Path) -> None:
-    tree(project, "nb.ipynb")
-    assert problems("nb.ipynb") == [("nb.ipynb", "notebooks are not supported")]
-    assert problems(".") == []
+def test_notebooks_are_found_but_not_their_checkpoints(project: Path) -> None:
+    tree(project, "nb.ipynb", ".ipynb_checkpoints/nb-checkpoint.ipynb", "deep/.ipynb_checkpoints/x-checkpoint.ipynb")
+    assert files() == ["nb.ipynb"]
 
 
 def test_pipes_and_sockets_are_left_alone(project: Path) -> None:

@@ -81,7 +81,7 @@ def test_contributing_names_what_there_is() -> None:
     cards, checks = text.split("## What a card may hold")[1].split("## What a check may use")
     keys = {"portable", "moves", "advice", "when_to_ignore", "prelude", "targets", "options", "mapping", "references"}
     keys |= {"code", "name", "summary", "status", "since", "severity", "certainty", "fix", "why", "anchors", "examples"}
-    for key in sorted(keys | {"fix_safety"} | set(ACTIONS)):
+    for key in sorted(keys | {"fix_safety", "files"} | set(ACTIONS)):
         assert f"`{key}`" in cards, key
     for call in re.findall(r"`(?:emit\.)?(\w+)\(", checks.split("| method of a fix")[1].split("## Words")[0]):
         assert hasattr(FixBuilder, call) or hasattr(Emitter, call), call

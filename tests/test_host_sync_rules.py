@@ -14,7 +14,7 @@ from tpulint.catalog import load
 from tpulint.config import Settings
 from tpulint.fixer import apply
 from tpulint.linter import lint
-from tpulint.model import FileResult
+from tpulint.model import FileResult, Pace
 from tpulint.semantic import SemanticIndex
 from tpulint.source import SourceFile
 
@@ -60,6 +60,276 @@ def becomes(before: str, after: str, *, left: Sequence[str] = ()) -> None:
 
 def stays(text: str, *, left: Sequence[str] = ()) -> None:
     becomes(text, text, left=left)
+
+
+# -------------------------------------------------------------------- the same read at other paces
+
+PACES = """
+def report(loss):
+    {report}
+
+
+def validate():
+    total = torch.zeros((), device=device)
+    with torch.no_grad():
+        for x, _ in loader:
+            loss = model(x.to(device)).mean()
+            {evaluation}
+            total += loss
+            torch_xla.sync()
+    {validated}
+
+
+def main():
+    loss = model(torch.ones(1, 4).to(device)).mean()
+    {before}
+    for size in (1, 2):
+        loss = model(torch.ones(size, 4).to(device)).mean()
+        {other}
+    for epoch in range(3):
+        for step, (x, _) in enumerate(loader):
+            loss = model(x.to(device)).mean()
+            {step}
+            loss.backward()
+            {behind_backward}
+            if step % 100 == 0:
+                {interval_in_front}
+            optimizer.step()
+            torch_xla.sync()
+            if step % 100 == 0:
+                {interval}
+        {epoch}
+        report(loss)
+        validate()
+    {end}
+    validate_at_the_end()
+
+
+def validate_at_the_end():
+    with torch.no_grad():
+        loss = model(torch.ones(1, 4).to(device)).mean()
+        {function_at_the_end}
+
+
+main()
+"""
+COSTS = {
+    "step": ("TPU101", "error", "per step"),
+    "behind_backward": ("TPU101", "error", "per step"),
+    "interval_in_front": ("TPU101", "warning", "per log interval"),
+    "interval": None,
+    "evaluation": ("TPU101", "warning", "per evaluation batch"),
+    "epoch": ("TPU109", "info", "per epoch"),
+    "report": ("TPU109", "info", "per epoch"),
+    "validated": ("TPU109", "info", "per epoch"),
+    "before": None,
+    "other": None,
+    "end": None,
+    "function_at_the_end": None,
+}
+
+
+@pytest.mark.parametrize(("place", "cost"), COSTS.items(), ids=COSTS)
+def test_the_same_read_costs_what_its_pace_says(place: str, cost: tuple[str, str, str] | None) -> None:
+    fields = dict.fromkeys(COSTS, "pass") | {place: "values = total.item()" if place == "validated" else "loss.item()"}
+    text = SETUP + PACES.format(**fields)
+    settings = Settings(select=("TPU101", "TPU109"), preview=True)
+    found = lint(SourceFile.from_text(text), settings, CATALOGUE).findings
+    assert [(one.code, one.severity.label, one.pace) for one in found] == ([] if cost is None else [cost])
+
+
+def test_paces_of_what_stands_outside_of_turns() -> None:
+    """A loop stands for its turns, a function for its body; what nobody is known to call tells nothing."""
+    text = SETUP + dedent("""
+        def unused():
+            mark_unused()
+
+
+        def called(epoch):
+            mark_called()
+
+
+        class Net(torch.nn.Module):
+            def forward(self, x):
+                mark_forward()
+                return x
+
+
+        net = Net().to(device)
+        mark_module()
+        for name in names:
+            mark_loop()
+        for epoch in range(3):
+            mark_epoch()
+            for name in names:
+                mark_loop_of_epoch()
+            called(epoch)
+            later = lambda: mark_lambda()
+            for x, _ in mark_loader(loader):
+                loss = net(model(x.to(device))).mean()
+                loss.backward()
+                optimizer.step()
+    """)
+    source = SourceFile.from_text(text)
+    index = SemanticIndex(source, ast.parse(text))
+    paces = {
+        call.func.id.removeprefix("mark_"): pace.value if (pace := index.paces.of(call)) is not None else ""
+        for call in index.calls
+        if isinstance(call.func, ast.Name) and call.func.id.startswith("mark_")
+    }
+    assert paces == {
+        "unused": "", "called": "per epoch", "forward": "per step", "module": "once", "loop": "", "epoch": "per epoch",
+        "loop_of_epoch": "per epoch", "lambda": "", "loader": "per epoch",
+    }  # fmt: skip
+    assert index.paces.of(index.step_loops[0].node) is Pace.STEP
+    called = next(function for function in index.tree.functions if function.name == "called")
+    assert index.paces.of(called) is Pace.EPOCH
+
+
+def test_files_that_train_nothing_tell_no_pace() -> None:
+    text = "import torch\nx = torch.zeros(3).cuda()\n"
+    index = SemanticIndex(SourceFile.from_text(text), ast.parse(text))
+    assert index.paces.of(index.calls[0]) is None
+    assert "regions" not in index.__dict__, "loops were looked for"
+
+
+# -------------------------------------------------------------------- functions that a step runs by other names
+
+STEP_OF = """
+def train_step(x):
+    optimizer.zero_grad()
+    loss = model(x.to(device)).mean()
+    loss.backward()
+    print(loss.item())
+    optimizer.step()
+"""
+EPOCHS = """
+for epoch in range(3):
+    for x, _ in loader:
+        {call}
+"""
+
+
+def step_called(setup: str, call: str) -> str:
+    return STEP_OF + dedent(setup) + EPOCHS.format(call=call)
+
+
+PASSED = """
+def run(step_function):
+    for x, _ in loader:
+        step_function(x)
+
+
+"""
+TRAINER = """
+class Trainer:
+    def __init__(self, model, optimizer):
+        self.model = model.to(device)
+        self.optimizer = optimizer
+        {init}
+
+    def fit(self):
+        {fit}
+        for epoch in range(3):
+            self.train_epoch()
+
+    def train_epoch(self):
+        {train_epoch}
+        for x, _ in loader:
+            {call}
+
+    def training_step(self, x):
+        self.optimizer.zero_grad()
+        loss = self.model(x.to(device)).mean()
+        self.update(loss)
+        print(loss.item())
+
+    def update(self, loss):
+        loss.backward()
+        self.optimizer.step()
+
+
+Trainer(model, optimizer).fit()
+"""
+
+
+def trainer(call: str, **fields: str) -> str:
+    return TRAINER.format(call=call, **(dict.fromkeys(("init", "fit", "train_epoch"), "pass") | fields))
+
+
+def indented(text: str) -> str:
+    return "".join(f"    {line}\n" for line in text.splitlines())
+
+
+CALLED_PER_STEP = {
+    "compiled": step_called("step = torch.compile(train_step)", "step(x)"),
+    "compiled for XLA": step_called("step = torch_xla.compile(train_step, full_graph=True)", "step(x)"),
+    "compiled under its own name": step_called("train_step = torch.compile(train_step)", "train_step(x)"),
+    "compiled now and then": step_called("if fast:\n    train_step = torch.compile(train_step)", "train_step(x)"),
+    "one of two names": step_called("step = train_step\nif fast:\n    step = torch.compile(train_step)", "step(x)"),
+    "compiled in place": step_called("", "torch.compile(backend='openxla')(train_step)(x)"),
+    "decorated": "@torch.compile" + step_called("", "train_step(x)"),
+    "decorated for XLA": "@torch_xla.compile(full_graph=True)" + step_called("", "train_step(x)"),
+    "partial": step_called("step = functools.partial(train_step)", "step(x)"),
+    "partial of compiled": step_called("step = functools.partial(torch.compile(train_step))", "step(x)"),
+    "lambda": step_called("step = lambda x: train_step(x)", "step(x)"),
+    "alias": step_called("step = train_step", "step(x)"),
+    "closure": "def main():\n" + indented(step_called("", "train_step(x)")) + "\n\nmain()\n",
+    "passed": STEP_OF + PASSED + "run(train_step)\n",
+    "passed by name": STEP_OF + PASSED + "run(step_function=torch.compile(train_step))\n",
+    "passed twice": STEP_OF + PASSED + "run(train_step)\nrun(train_step)\n",
+    "methods": trainer("self.training_step(x)"),
+    "compiled method": trainer("self.step(x)", init="self.step = torch.compile(self.training_step)"),
+    "compiled method of its own name": trainer(
+        "self.training_step(x)", init="self.training_step = torch_xla.compile(self.training_step)"
+    ),
+    "compiled method in a variable": trainer("step(x)", train_epoch="step = torch.compile(self.training_step)"),
+}
+
+
+@pytest.mark.parametrize("text", CALLED_PER_STEP.values(), ids=CALLED_PER_STEP)
+def test_reads_of_functions_that_a_step_runs_by_other_names(text: str) -> None:
+    settings = Settings(select=("TPU101",), preview=True)
+    found = lint(SourceFile.from_text("import functools\n" + SETUP + text), settings, CATALOGUE).findings
+    assert [(one.severity.label, one.pace) for one in found] == [("error", "per step")]
+
+
+def test_functions_are_not_guessed() -> None:
+    """What a name may stand for besides is not known: neither function counts as run in every step."""
+    other = "def look(x):\n    print(model(x.to(device)).mean().item())\n"
+    train = "loss = model(x.to(device)).mean()\nloss.backward()\noptimizer.step()\n"
+    loop = "for x, _ in loader:\n    {}\n" + indented(train)
+    for setup, call in (
+        ("step = look\nif fast:\n    step = unknown\n", "step(x)"),
+        ("def see(x):\n    pass\nstep = look\nif fast:\n    step = see\n", "step(x)"),
+        ("step = torch.jit.trace(look, example)\n", "step(x)"),
+        ("step = lambda x: hooks.append(look)\n", "step(x)"),
+        ("model_2 = torch.compile(model)\n", "model_2(x.to(device))"),
+    ):
+        assert check(other + setup + loop.format(call), ("TPU101",)) == [], setup
+    run = "def run(step):\n" + indented(loop.format("step(x)"))
+    assert check(other + run + "run(look)\n", ("TPU101",)) == [("TPU101", "error")]
+    assert check(other + run + "run(look)\nrun(unknown)\n", ("TPU101",)) == []
+
+
+def test_a_compiled_function_goes_on_returning_the_number() -> None:
+    """What is handed on may be called where nobody looks: only one whose calls are all seen gives the tensor."""
+    stays(
+        """
+        def train_step(x):
+            loss = model(x.to(device)).mean()
+            loss.backward()
+            optimizer.step()
+            torch_xla.sync()
+            return loss.item()
+
+        step = torch.compile(train_step)
+        for i, (x, _) in enumerate(loader):
+            value = step(x)
+            if i % 100 == 0:
+                print(value)
+        """,
+    )
 
 
 # -------------------------------------------------------------------- whole loops
@@ -2147,3 +2417,54 @@ def test_meter_is_given_what_is_computed_with_the_tensor() -> None:
     text = TWO_METERS.replace("losses.update(loss.item(), len(x))", "losses.update(loss.item() * 4, len(x))")
     settings = Settings(fix=True, unsafe_fixes=True, select=("TPU101",))
     assert "losses.update(loss.detach() * 4, len(x))" in lint(SourceFile.from_text(text), settings, CATALOGUE).text
+
+
+def test_a_model_that_a_base_class_of_another_file_holds() -> None:
+    found = check(
+        """\
+        from base import BaseTrainer
+
+
+        class Trainer(BaseTrainer):
+            def train_epoch(self):
+                self.model.train()
+                for data, target in self.loader:
+                    data, target = data.to(self.device), target.to(self.device)
+                    self.optimizer.zero_grad()
+                    loss = self.criterion(self.model(data), target)
+                    loss.backward()
+                    self.optimizer.step()
+                    torch_xla.sync()
+
+            def validate(self):
+                self.model.eval()
+                with torch.no_grad():
+                    for data, target in self.valid_loader:
+                        output = self.model(data.to(self.device))
+                        loss = self.criterion(output, target.to(self.device))
+                        self.metrics.update(loss.item())
+                        torch_xla.sync()
+        """
+    )
+    assert found == [("TPU101", "warning")]
+
+
+def test_the_loss_of_a_function_that_returns_a_tuple_or_a_tensor() -> None:
+    found = check(
+        """\
+        def test_epoch(loader, net, loss_fn):
+            net.eval()
+            total = 0
+            with torch.no_grad():
+                for data, target in loader:
+                    output = net(data.to(device))
+                    made = loss_fn(output, target.to(device))
+                    loss = made[0] if type(made) in (tuple, list) else made
+                    print(loss.item())
+                    size = sizes(target)
+                    count = size[0] if type(size) is tuple else size
+                    print(count.item())
+                    torch_xla.sync()
+        """
+    )
+    assert found == [("TPU101", "warning")], "what is computed of values of the host alone stays there"

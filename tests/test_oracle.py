@@ -55,6 +55,7 @@ class TableRule:
     severity = Severity.WARNING
     applicability = Applicability.SAFE
     anchors = ("torch",)
+    files = ("python",)
     default = True
     moves = False
     category = ""

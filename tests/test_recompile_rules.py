@@ -44,7 +44,7 @@ def in_loop(body: str) -> str:
 
 
 def codes(text: str) -> list[str]:
-    settings = Settings(select=("TPU20", "TPU135", "TPU320"), preview=True)
+    settings = Settings(select=("TPU20", "TPU212", "TPU135", "TPU320"), preview=True)
     result = lint(SourceFile.from_text(text), settings, CATALOGUE)
     assert result.error == ""
     return [finding.code for finding in result.findings]
@@ -72,6 +72,11 @@ def index_of(text: str) -> SemanticIndex:
         "row = data[random.randint(0, 60) // 4]",
         "row = data[min(step, step + 1)]",
         "for k in range(3):\n    row = data[step + k]",
+        "at, size = random.randint(0, 3), 4\nrow = data[at]",
+        "at = int(torch.randint(4, (1,)))\nrow = data[at]",
+        "at = int(np.clip(np.random.randint(64) - 2, 0, 60))\nrow = data[at]",
+        "number = max(number - 1, -60)\nrow = data[number]",
+        "number -= 1\nnumber -= 1\nrow = data[number]",
     ],
 )
 def test_number_changes(body: str) -> None:
@@ -97,6 +102,9 @@ def test_number_changes(body: str) -> None:
         "row = loader.dataset[step]",
         "if step % 100 == 0:\n    row = data[step]",
         "places = np.random.randint(0, 4, size=2)\nrow = data[places]",
+        "at, size = 3, random.randint(0, 3)\nrow = data[at]",
+        "number -= 1\nnumber = 5\nrow = data[number]",
+        "number = min(number, 4)\nrow = data[number]",
     ],
 )
 def test_number_is_not_said_to_change(body: str) -> None:
@@ -136,6 +144,68 @@ def test_number_changes_through_calls_and_attributes() -> None:
     """)
     assert codes(SETUP + text) == ["TPU201"]
 
+
+CUT_MIX = """
+def box(size, kept):
+    width, height = size[2], size[3]
+    ratio = np.sqrt(1.0 - kept)
+    at = np.random.randint(width), np.random.randint(height)
+    column = np.random.randint(width)
+    left = np.clip(column - int(width * ratio) // 2, 0, width)
+    right = np.clip(column + int(width * ratio) // 2, 0, width)
+    return left, right, 0, height
+
+
+for step, (x, y) in enumerate(loader):
+    x = x.to(device)
+    left, right, top, bottom = box(x.size(), np.random.beta(1.0, 1.0))
+    {cut}
+    loss = model(x).mean()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+def test_number_changes_through_what_a_function_returns() -> None:
+    assert codes(SETUP + CUT_MIX.format(cut="x[:, :, left:right] = x.flip(0)[:, :, left:right]")) == ["TPU201"] * 2
+    assert codes(SETUP + CUT_MIX.format(cut="x[:, :, top:] = 0")) == []
+
+
+# -------------------------------------------------------------------- numbers taken from a batch
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "part = device_x[:, : lengths.max()]",
+        "part = device_x[:, : int(lengths.max())]",
+        "part = device_x[:, : lengths.max().item() + 1]",
+        "longest = torch.max(lengths).item()\npart = device_x[:, :longest]",
+        "count = int((device_x > 0).sum().item())\npart = torch.zeros(count, device=device)",
+        "part = device_x.repeat(lengths.sum().item(), 1)",
+        "longest = max(lengths)\npart = device_x.narrow(1, 0, longest)",
+    ],
+)
+def test_size_is_taken_from_the_batch(body: str) -> None:
+    assert codes(in_loop(f"device_x, lengths = x.to(device), y.long()\n{body}")) == ["TPU212"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "part = x[:, : lengths.max()]",
+        "longest = -(-int(lengths.max()) // 64) * 64\npart = device_x[:, :longest]",
+        "part = device_x[:, : int(data.max())]",
+        "part = device_x[:, : device_x.size(1) - 1]",
+        "longest = min(int(lengths.max()), 4)\npart = device_x[:, :longest]",
+        "part = device_x.clamp(max=lengths.max().item())",
+    ],
+)
+def test_size_is_not_said_to_be_taken_from_the_batch(body: str) -> None:
+    assert codes(in_loop(f"device_x, lengths = x.to(device), y.long()\n{body}")) == []
+
+
+# -------------------------------------------------------------------- evaluation
 
 GENERALISED_ADVANTAGE = """
 with torch.no_grad():
@@ -313,3 +383,34 @@ def test_masks_that_do_not_stay(old: str, new: str, left: int) -> None:
     assert len(codes_left) == left
     assert "labels = labels.to(self.options.device)" in after
     assert (after == text) is (left == 4)
+
+
+# -------------------------------------------------------------------- numbers that are 0 or 1
+
+
+@pytest.mark.parametrize(
+    "weight, expected",
+    [
+        ("0.0 if step < 100 else 0.5", True),
+        ("0.5 if step < 100 else 1", True),
+        ("-1.0 if step % 2 else 2.0", True),
+        ("min(1.0, step / 100)", True),
+        ("max((100 - step) / 100, 0)", True),
+        ("3.0 * (0.0 if step < 100 else 0.5)", True),
+        ("3.0 * (1.0 if step < 100 else 0.5)", False),  # 3.0 and 1.5
+        ("0.0 if number else 0.5", False),  # the same in all steps
+        ("0.0 if step < 100 else 1.0", True),  # another constant
+        ("0.0 if step < 100 else 0", False),
+        ("0.1 if step < 100 else 0.5", False),
+        ("True if step < 100 else 0.5", False),
+        ("min(0.9, step / 100)", False),
+        ("min(1.0, number / 100)", False),
+        ("min(1.0, step)", False),
+        ("step / 100", False),
+    ],
+)
+@pytest.mark.parametrize("form", ["loss = model(x.to(device)).mean() * ({})", "w = {}\nloss = w * model(x.to(device))"])
+def test_factors_that_are_special_in_some_steps(weight: str, expected: bool, form: str) -> None:
+    settings = Settings(select=("TPU222",), preview=True)
+    result = lint(SourceFile.from_text(in_loop(form.format(weight))), settings, CATALOGUE)
+    assert [finding.code for finding in result.findings] == ["TPU222"] * expected

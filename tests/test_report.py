@@ -14,9 +14,10 @@ import pytest
 from command import write
 
 from tpulint.catalog import Catalogue
+from tpulint.config import Settings
 from tpulint.discovery import Problem
 from tpulint.model import Applicability, Certainty, Edit, FileResult, Finding, Fix, Severity, Span
-from tpulint.report import concise, full, github, gitlab, junit, machine, sarif, summary
+from tpulint.report import concise, full, github, gitlab, junit, machine, order, render, sarif, summary
 from tpulint.report.diff import coloured, unified
 from tpulint.report.entry import FileReport, describe
 from tpulint.report.style import Style, printable, wants_colour, width
@@ -244,6 +245,105 @@ def test_first_sentence() -> None:
     assert full.first_sentence("No end\n\nNext") == "No end"
 
 
+@pytest.mark.parametrize(
+    ("pace", "shown"), [("per step", " (per step)"), ("per epoch", " (per epoch)"), ("once", ""), ("", "")]
+)
+def test_how_often_it_runs_stands_behind_the_place(pace: str, shown: str) -> None:
+    text = "a = 1\n"
+    assert f"--> train.py:1:1{shown}\n" in in_full(report_of(text, finding(text, "a", pace=pace)))
+
+
+# -------------------------------------------------------------------- order
+
+
+def rated(path: str, *rates: tuple[str, str, Severity, Certainty]) -> FileReport:
+    """A report with a finding on each line: its word, its pace, severity and certainty."""
+    text = "".join(f"{word}()\n" for word, *_ in rates)
+    found = [
+        finding(text, word, message=word, pace=pace, severity=severity, certainty=certainty)
+        for word, pace, severity, certainty in rates
+    ]
+    return report_of(text, *found, path=path)
+
+
+ERROR, WARNING, INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
+LIKELY, CERTAIN = Certainty.LIKELY, Certainty.CERTAIN
+RATED = [
+    rated(
+        "a.py",
+        ("last", "once", ERROR, CERTAIN),
+        ("eighth", "", INFO, CERTAIN),
+        ("fifth", "per log interval", ERROR, CERTAIN),
+    ),
+    rated("b.py", ("third", "per step", WARNING, CERTAIN), ("second", "per step", ERROR, LIKELY)),
+    rated("c.py", ("seventh", "", ERROR, CERTAIN), ("first", "per step", ERROR, CERTAIN)),
+    rated("d.py", ("fourth", "per evaluation batch", INFO, CERTAIN), ("sixth", "per epoch", INFO, CERTAIN)),
+]
+COSTLIEST_FIRST = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "last"]
+
+
+def test_costliest_first_across_files() -> None:
+    parts = order.by_cost(RATED)
+    assert [entry.message for part in parts for entry in part.entries] == COSTLIEST_FIRST
+    # Neighbours of one file stay together, and every part knows the fixes of its whole file.
+    assert [part.path for part in parts] == ["c.py", "b.py", "d.py", "a.py", "d.py", "c.py", "a.py"]
+    assert all(part.fixes == whole.fixes for part in parts for whole in RATED if whole.path == part.path)
+
+
+def test_what_costs_the_same_stays_in_order_of_position() -> None:
+    same = ("per step", ERROR, CERTAIN)
+    reports = [rated("a.py", ("a", *same), ("b", *same)), rated("b.py", ("c", *same))]
+    assert [entry.message for part in order.by_cost(reports) for entry in part.entries] == ["a", "b", "c"]
+
+
+def test_files_of_junit_stay_whole() -> None:
+    assert [report.path for report in order.files_by_cost(RATED)] == ["c.py", "b.py", "d.py", "a.py"]
+    text = "".join(render("junit", RATED, [], NO_RULES, Settings(), PLAIN, "cost"))
+    suites = ElementTree.fromstring(text)
+    assert [suite.get("name") for suite in suites] == ["c.py", "b.py", "d.py", "a.py"]
+    assert [failure.get("message") for failure in suites[0].iter("failure")] == ["first", "seventh"]
+
+
+@pytest.mark.parametrize("output_format", ["full", "concise", "json", "json-lines", "github", "gitlab", "sarif"])
+def test_every_format_keeps_the_order(output_format: str) -> None:
+    def words(wish: str) -> list[str]:
+        text = "".join(render(output_format, RATED, [], NO_RULES, Settings(), PLAIN, wish))
+        # The word of each finding where the format tells its message; excerpts hold other words as well.
+        pattern = {"full": r"\] (\w+)$", "concise": r"TPU101 (\w+)$", "github": r"TPU101 (\w+)$"}.get(
+            output_format, r'"(?:message|text|description)": ?"(?:TPU101: )?(\w+)"'
+        )
+        return [word for word in re.findall(pattern, text, re.MULTILINE) if word in COSTLIEST_FIRST]
+
+    by_position = [entry.message for report in RATED for entry in report.entries]
+    assert words("cost") == COSTLIEST_FIRST
+    assert words("position") == by_position
+    assert words("") == (COSTLIEST_FIRST if output_format == "github" else by_position)
+
+
+def test_fingerprints_do_not_depend_on_the_order() -> None:
+    """Equal lines are told apart by position, whatever is told first."""
+    text = "bad()\nbad()\n"
+    found = [Finding("TPU1", "n", Span(at, at + 3), "m", ERROR, pace=pace) for at, pace in ((0, ""), (6, "per step"))]
+    whole = report_of(text, *found)
+
+    def marks(reports: list[FileReport]) -> dict[object, object]:
+        items = machine.findings(reports, NO_RULES, Target())
+        return {str(item["location"]): item["fingerprint"] for item in items}
+
+    assert len(set(marks([whole]).values())) == 2
+    assert marks(order.by_cost([whole])) == marks([whole])
+
+
+def test_shared_fix_is_shown_once_in_any_order() -> None:
+    text = "a()\nb()\n"
+    fix = replacement(text, ("a()", "c()"), ("b()", "d()"))
+    mine = report_of(text, finding(text, "a()", fix=fix), finding(text, "b()", fix=fix, pace="per step"))
+    other = rated("x.py", ("other", "per step", INFO, CERTAIN))
+    shown = "".join(full.render(order.by_cost([mine, other]), NO_RULES, PLAIN, SAFE))
+    assert shown.count("1 | - a()") == 1
+    assert "the fix is shown at 2:1" in shown
+
+
 # -------------------------------------------------------------------- for programs
 
 
@@ -251,6 +351,7 @@ def test_json() -> None:
     text = "a = 1\nb = bad(\n    2)\n"
     fix = replacement(text, ("bad", "good"), applicability=Applicability.UNSAFE)
     one = finding(text, "bad(\n    2)", fix=fix, certainty=Certainty.LIKELY, related=((Span(0, 1), "here"),))
+    one = one._replace(pace="per step")
     (item,) = json.loads("".join(machine.render_list([report_of(text, one)], NO_RULES, Target())))
     assert item.pop("filename").endswith("/train.py")
     assert len(item.pop("fingerprint")) == 32
@@ -262,7 +363,7 @@ def test_json() -> None:
             "edits": [edit],
         },
         "group": None, "help": None, "location": {"row": 2, "column": 5}, "message": "is bad", "name": "bad-thing",
-        "noqa_row": None, "severity": "warning", "target": "torch_xla", "url": None,
+        "noqa_row": None, "pace": "per step", "severity": "warning", "target": "torch_xla", "url": None,
         "related": [{"message": "here", "location": {"row": 1, "column": 1}, "end_location": {"row": 1, "column": 2}}],
     }  # fmt: skip
 

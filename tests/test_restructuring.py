@@ -360,3 +360,43 @@ def test_impossible(name: str) -> None:
     assert unwrapped(f"if yes:\n    {IMPOSSIBLE[name]}") is None
     if name != "other blanks":
         assert put_under(IMPOSSIBLE[name], 0, 0, 0) is None
+
+
+# Statements that a backslash joins to others of their row.
+CONTINUED = [
+    "for i in x:\n    gone()\\\n; e = 3\n",
+    "for i in x:\n    e = 3 \\\n   ; gone()\n",
+    "for i in x:\n    e = 3; \\\n   gone()\n    for j in i: f()\n",
+    "for i in x:\n    e = 3; \\\n   gone() # why\n    f()\n",
+    "for i in x:\n    # a comment \\\n    gone()\n    f()\n",
+    "if x: \\\n    gone()\nf()\n",
+    "if x: gone();\\\n    gone()  # why\nf()\n",
+    "if x: f(); \\\n    gone();\\\n   gone()\nf()\n",
+    "gone();\\\n  gone();\\\n  e = 3\n",
+    "gone();\\\n  gone()\n",
+    "if x: f() \\\n  ; \\\n  gone() ; \\\n  g()\nf()\n",
+]
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.parametrize("text", CONTINUED)
+def test_deleted_from_a_continued_row(text: str, newline: str) -> None:
+    """One after another they go; a block that loses all of its statements gets ``pass``."""
+    text = text.replace("\n", newline)
+    while True:
+        index = index_of(text)
+        calls = [node for node in ast.walk(index.tree.module) if isinstance(node, ast.Expr)]
+        gone = next((call for call in calls if index.text(call) == "gone()"), None)
+        if gone is None:
+            break
+        fix = builder_of(index)
+        fix.delete(gone)
+        built = fix.build()
+        assert built is not None
+        suite = index.tree.suite_of(gone)
+        if len(suite) > 1 or isinstance(index.tree.parents[gone], ast.Module):
+            suite.remove(gone)
+        else:
+            suite[:] = [ast.Pass()]
+        text = apply(index, [built])
+        assert ast.unparse(ast.parse(text)) == ast.unparse(index.tree.module)

@@ -237,10 +237,10 @@ def test_unused_suppression_can_be_silenced_by_name() -> None:
 
 
 def test_file_without_the_words_is_not_tokenized(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(text: str) -> list[Span]:
+    def fail(source: SourceFile) -> list[Span]:
         raise AssertionError("tokenized")
 
-    monkeypatch.setattr("tpulint.suppressions.comment_spans", fail)
+    monkeypatch.setattr("tpulint.suppressions.comments_of", fail)
     assert kept("x = 1  # a comment\n", ("TPU101", 1)) == [("TPU101", 1)]
     with pytest.raises(AssertionError, match=re.escape("tokenized")):
         kept("x = 1  # noqa\n", ("TPU101", 1))

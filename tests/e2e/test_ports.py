@@ -69,6 +69,11 @@ CASES = (
         because="prints one number, at the end; all slices have one length",
     ),
     Case(
+        SCRIPTS / "rising_focus.py",
+        transfers_per_step=0.0,
+        because="prints one number, at the end; all batches have one size",
+    ),
+    Case(
         SCRIPTS / "numpy_gan.py",
         transfers_per_step=1.1,
         because="prints two losses and an accuracy in every step, fetched together; the counter lags behind by a step",

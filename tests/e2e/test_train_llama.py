@@ -1,0 +1,52 @@
+"""The example of the training loop, on XLA:CPU: as many programs as it says, and no read that is not meant."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).parent.parent.parent
+ELSEWHERE = os.environ.get("TPULINT_XLA_PYTHON", sys.executable)
+
+RUN = """
+import json, train_llama
+history, sizes, work = train_llama.main(40)
+print(json.dumps({
+    "compiles": work.compiles, "reads": work.reads, "extra": work.extra_launches, "shapes": len(sizes),
+    "records": len(history.records), "evaluations": len(history.evaluations), "loss": history.column("loss"),
+    "fallbacks": dict(work.fallbacks), "rates": history.column("lr"),
+}))
+"""
+
+
+def has(*packages: str) -> bool:
+    if sys.executable == ELSEWHERE:
+        return all(importlib.util.find_spec(package) is not None for package in packages)
+    imports = f"import importlib.util as u; assert all(u.find_spec(p) for p in {packages!r})"
+    return subprocess.run([ELSEWHERE, "-c", imports], capture_output=True, check=False).returncode == 0
+
+
+@pytest.mark.xla
+@pytest.mark.slow
+def test_llama_of_transformers_compiles_each_shape_once_and_learns() -> None:
+    if not has("torch_xla"):
+        pytest.skip("torch_xla is not installed (extra xla)")
+    if not has("transformers"):
+        pytest.skip("transformers is not installed")
+    folders = [str(REPOSITORY / "runtime"), str(REPOSITORY / "examples")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(folders), "PJRT_DEVICE": "CPU"}
+    done = subprocess.run(
+        [ELSEWHERE, "-c", RUN], env=environment, capture_output=True, text=True, check=False, cwd=REPOSITORY
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert found["compiles"] == 2 * found["shapes"], "training and evaluation, each shape once"
+    assert found["reads"] == found["records"] + found["evaluations"]
+    assert found["extra"] == 0 and not found["fallbacks"]
+    assert found["loss"][-1] < 0.8 * found["loss"][0]

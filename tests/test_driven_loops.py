@@ -1,0 +1,678 @@
+"""Reads in loops whose steps stand in functions, of the same file or another: agents, closures, evaluations, phases.
+
+Lines that wait for the device are marked with the code of the rule that must speak of them; no other line may be named.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+from command import tpulint
+
+HEAD = """\
+import numpy as np
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+device = torch.device("cuda")
+"""
+AGENT = """\
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 2)
+
+    def forward(self, x):
+        return self.layer(x)
+
+class Agent:
+    def __init__(self, options):
+        self.net = Net().to(options.device)
+        self.optimizer = torch.optim.Adam(self.net.parameters())
+
+    def select_action(self, state):
+        with torch.no_grad():
+            state = torch.FloatTensor(state).to("cuda")
+            return self.net(state).argmax().item()  # TPU101
+
+    def train(self, batch):
+        loss = self.net(batch.to("cuda")).pow(2).mean()
+        self.optimizer.zero_grad()
+        loss.backward()
+        self.optimizer.step()
+        return loss
+
+    def report(self):
+        return self.net.layer.weight.norm().item()
+"""
+
+
+def named(folder: Path, files: dict[str, str]) -> None:
+    """Check a project: what is said of reads must be the marked lines, by file, and nothing else."""
+    expected = set()
+    (folder / "pyproject.toml").write_text("")
+    for name, text in files.items():
+        (folder / name).write_text(text)
+        for row, line in enumerate(text.splitlines(), 1):
+            expected |= {(name, row, code) for code in re.findall(r"TPU\d+", line.partition("#")[2])}
+    found = tpulint("check", "--no-cache", "--select", "TPU101,TPU102,TPU103,TPU104,TPU105,TPU108", "--output-format",
+                    "json", ".", cwd=folder)  # fmt: skip
+    said = {(Path(item["filename"]).name, item["location"]["row"], item["code"]) for item in json.loads(found.out)}
+    assert said == expected
+
+
+def alone(folder: Path, text: str) -> None:
+    """The same for one file with the usual beginning."""
+    named(folder, {"train.py": HEAD + dedent(text)})
+
+
+# ---------------------------------------------------------------- loops that run the step of another file
+
+
+MAIN = """\
+import torch
+from agents import Agent
+
+def play(env, options):
+    agent = Agent(options)
+    state, total, seen = env.reset(), 0, []
+    for turn in range(options.turns):
+        action = agent.select_action(state)
+        state, reward, done = env.step(action)
+        STEP
+        if turn % 1000 == 0:
+            print(agent.report())
+
+if __name__ == "__main__":
+    play(make_env(), parse())
+"""
+
+
+def test_what_an_agent_reads_beside_its_step(tmp_path: Path) -> None:
+    main = MAIN.replace("STEP", "agent.train(env.batch())")
+    named(tmp_path, {"agents.py": AGENT, "main.py": main})
+
+
+def test_what_the_loop_reads_of_the_step(tmp_path: Path) -> None:
+    main = MAIN.replace("STEP", "loss = agent.train(env.batch()); total += loss.item()  # TPU101")
+    named(tmp_path, {"agents.py": AGENT, "main.py": main})
+
+
+def test_a_value_behind_the_boundary_of_that_step_is_fetched_only(tmp_path: Path) -> None:
+    agent = AGENT.replace("import torch\n", "import torch\nimport torch_xla\n", 1)
+    agent = agent.replace("self.optimizer.step()\n", "self.optimizer.step()\n        torch_xla.sync()\n")
+    main = MAIN.replace("STEP", "loss = agent.train(env.batch()); total += loss.item()")
+    named(tmp_path, {"agents.py": agent, "main.py": main})
+
+
+def test_an_agent_that_is_one_of_several(tmp_path: Path) -> None:
+    other = AGENT.replace("class Agent", "class Second")
+    main = MAIN.replace("STEP", "agent.train(env.batch())").replace(
+        "from agents import Agent\n", "from agents import Agent\nfrom others import Second\n"
+    )
+    main = main.replace(
+        "    agent = Agent(options)\n",
+        "    if options.name == 'first':\n        agent = Agent(options)\n    elif options.name == 'second':\n"
+        "        agent = Second(options)\n",
+    )
+    named(tmp_path, {"agents.py": AGENT, "others.py": other, "main.py": main})
+
+
+def test_an_agent_that_may_be_anything_is_not_followed(tmp_path: Path) -> None:
+    main = MAIN.replace("STEP", "agent.train(env.batch())").replace("agent = Agent(options)", "agent = options.make()")
+    named(tmp_path, {"agents.py": AGENT.replace("# TPU101", ""), "main.py": main})
+
+
+def test_without_a_step_beside_it_an_agent_evaluates(tmp_path: Path) -> None:
+    named(tmp_path, {"agents.py": AGENT, "main.py": MAIN.replace("STEP", "pass")})
+
+
+def test_training_of_whole_epochs_makes_no_step_of_the_loop(tmp_path: Path) -> None:
+    agent = AGENT.replace("# TPU101", "").replace(
+        '        loss = self.net(batch.to("cuda")).pow(2).mean()\n',
+        "        for part in batch:\n            self.one(part)\n\n    def one(self, part):\n"
+        '        loss = self.net(part.to("cuda")).pow(2).mean()\n',
+    )
+    main = """\
+from agents import Agent
+
+def main(options, loader):
+    agent = Agent(options)
+    for epoch in range(9):
+        agent.train(loader)
+        print(agent.report())
+
+if __name__ == "__main__":
+    main()
+"""
+    named(tmp_path, {"agents.py": agent, "main.py": main})
+
+
+def test_a_test_of_a_module_of_another_file(tmp_path: Path) -> None:
+    model = """\
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+class Base(nn.Module):
+    def one_batch(self, x, y):
+        out = self(x)
+        right = out.argmax(1).eq(y).cpu().sum()  # TPU101
+        return right, F.nll_loss(out, y)
+
+class Small(Base):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 2)
+
+    def forward(self, x):
+        return self.layer(x)
+
+class Large(Small):
+    pass
+"""
+    main = """\
+import torch
+from models import Large, Small
+
+model = Large() if big else Small()
+model.cuda()
+
+def test(xs, ys):
+    model.eval()
+    losses, rights = [], []
+    for at in range(len(xs)):
+        right, loss = model.one_batch(xs[at].cuda(), ys[at].cuda())
+        rights.append(right.item())
+        losses.append(loss.item())  # TPU101
+    return losses
+"""
+    named(tmp_path, {"models.py": model, "main.py": main})
+
+
+def test_an_evaluation_that_is_handed_a_loader(tmp_path: Path) -> None:
+    metrics = """\
+import torch
+
+def hits(model, batches):
+    found = []
+    for users, items in batches:
+        users, items = users.cuda(), items.cuda()
+        scores = model(users, items)
+        found.append(scores.topk(3)[1].cpu().tolist())  # TPU105
+    return found
+"""
+    main = """\
+import torch
+from metrics import hits
+from torch.utils.data import DataLoader
+
+model = torch.nn.Bilinear(3, 3, 1).cuda()
+batches = DataLoader(data, batch_size=9)
+
+if __name__ == "__main__":
+    model.eval()
+    print(hits(model, batches))
+"""
+    named(tmp_path, {"metrics.py": metrics.replace("TPU105", "TPU101"), "main.py": main})
+
+
+@pytest.mark.parametrize("moves", [True, False])
+def test_a_model_that_another_file_puts_on_the_device(tmp_path: Path, moves: bool) -> None:
+    models = """\
+import torch.nn as nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 2)
+        MOVE
+
+    def forward(self, x):
+        return self.layer(x).pow(2).mean()
+"""
+    train = """\
+import torch
+from models import Net
+
+net = Net()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+total = 0
+for x in batches:
+    loss = net(x)
+    loss.backward()
+    optimizer.step()
+    total += loss.item()  # TPU104
+"""
+    named(tmp_path, {
+        "models.py": models.replace("MOVE", "self.cuda()" if moves else ""),
+        "train.py": train if moves else train.replace("  # TPU104", ""),
+    })  # fmt: skip
+
+
+def test_what_a_function_of_another_file_gives_back(tmp_path: Path) -> None:
+    ranks = """\
+import torch.distributed as dist
+
+def mean(value, ranks):
+    value = value.clone()
+    dist.all_reduce(value)
+    value /= ranks
+    return value
+
+def rows(found, least):
+    kept = [None] * len(found)
+    for at in range(len(found)):
+        kept[at] = found[at][found[at][:, 0] > least].contiguous()
+    return kept
+"""
+    train = (
+        HEAD
+        + """\
+from ranks import mean, rows
+net = nn.Linear(4, 2).to(device)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for x in batches:
+    out = net(x.to(device))
+    loss = out.pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    print(mean(loss, 8))  # TPU102
+    kept = rows(out, 0.5)
+    for part in kept:
+        store(part.tolist())  # TPU101
+"""
+    )
+    named(tmp_path, {"ranks.py": ranks, "train.py": train})
+
+
+# ---------------------------------------------------------------- steps within one file
+
+
+def test_a_step_that_a_function_makes(tmp_path: Path) -> None:
+    alone(tmp_path, """
+        def make_step(net, optimizer):
+            def run(phase, x, y):
+                net.train() if phase == "train" else net.eval()
+                loss = F.cross_entropy(net(x), y)
+                if phase == "train":
+                    optimizer.zero_grad()
+                    loss.backward()
+                    optimizer.step()
+                return loss.item()  # TPU101
+            return run
+
+        def main(x, y):
+            net = nn.Linear(4, 2).to(device)
+            step = make_step(net, torch.optim.SGD(net.parameters(), lr=0.1))
+            for epoch in range(99):
+                step("train", x, y)
+                with torch.no_grad():
+                    step("test", x, y)
+    """)  # fmt: skip
+
+
+def test_methods_of_an_object_that_a_function_is_given(tmp_path: Path) -> None:
+    alone(tmp_path, """
+        class Agent:
+            def __init__(self):
+                self.net = nn.Linear(4, 2).to(device)
+                self.optimizer = torch.optim.Adam(self.net.parameters())
+
+            def act(self, x):
+                return self.net(torch.tensor(x, device=device)).argmax().item()  # TPU101
+
+            def learn(self, x):
+                loss = self.net(x.to(device)).pow(2).mean()
+                self.optimizer.zero_grad()
+                loss.backward()
+                self.optimizer.step()
+                return loss.item()  # TPU101
+
+        def play(env, agent):
+            for turn in range(1000):
+                state = env.step(agent.act(env.state))
+                agent.learn(state)
+
+        agent = Agent()
+        play(make(), agent)
+    """)  # fmt: skip
+
+
+def test_optimizers_that_step_in_parts_and_those_given_as_none(tmp_path: Path) -> None:
+    alone(tmp_path, """
+        from lookahead import Lookahead
+
+        def run(net, batches, optimizer=None):
+            for x in batches:
+                loss = net(x.to(device)).mean()
+                print(loss.item())  # TPU101
+                if optimizer is not None:
+                    optimizer.zero_grad()
+                    loss.backward()
+                    optimizer.step()
+
+        class Around(torch.optim.Optimizer):
+            def first_step(self, zero_grad=False): ...
+            def second_step(self, zero_grad=False): ...
+
+        net = nn.Linear(4, 1).to(device)
+        run(net, batches, optimizer=choose(net))
+        run(net, batches, optimizer=None)
+        around = Around(net.parameters(), {})
+        for x in batches:
+            out = net(x.to(device))
+            out.mean().backward()
+            around.first_step(zero_grad=True)
+            net(x.to(device)).mean().backward()
+            around.second_step(zero_grad=True)
+            report(out.cpu())  # TPU101
+    """)  # fmt: skip
+
+
+def test_evaluations(tmp_path: Path) -> None:
+    alone(tmp_path, """
+        net = nn.Linear(4, 2).to(device)
+
+        def accuracy(batches):  # without a word of gradients: all of its calls are made under no_grad
+            right = 0
+            for x, y in batches:
+                right += net(x.to(device)).argmax(1).eq(y.to(device)).sum().item()  # TPU104
+            return right
+
+        def recur(test_loader):
+            net.eval()
+            for x, y in test_loader:
+                state, parts = x.to(device), []
+                for t in range(9):
+                    state = net(state)
+                    parts.append(state)
+                out = net(state)
+                print(out.mean().item())  # TPU101
+
+        def features(train_loader):
+            found = []
+            for x, y in train_loader:
+                found.append(net(x.to(device)).cpu().numpy())  # TPU101
+                labels(y.numpy())
+            return found
+
+        def likelihood(flow, loader):
+            flow.eval()
+            total = 0
+            for x, y in loader:
+                total += flow.log_prob(x.to(device)).sum().item()  # TPU104
+
+        with torch.no_grad():
+            accuracy(batches)
+        likelihood(load_flow().to(device), loader)
+    """.replace("TPU104\n\n        with", "TPU101\n\n        with"))  # fmt: skip
+
+
+def test_rare_reads_stay_unnamed(tmp_path: Path) -> None:
+    alone(tmp_path, """
+        net = nn.Linear(4, 2).to(device)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for i, x in enumerate(batches):
+            show = False
+            if i % 100 == 0:
+                show = True
+            out = net(x.to(device))
+            loss = out.mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            if show:
+                draw(out.cpu())
+            if i % 20 == 0 or i < 8:
+                keep(out.cpu())
+            if i % 20 == 0 or x.mean() < 8:
+                keep(out.cpu())  # TPU101
+            x = x.numpy()
+    """)  # fmt: skip
+
+
+# ---------------------------------------------------------------- what is a tensor
+
+
+def test_what_is_asked_of_an_unknown_result(tmp_path: Path) -> None:
+    alone(tmp_path, """
+        from elsewhere import criteria, measure, head
+        net = nn.Linear(4, 2).to(device)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for i, (x, y) in enumerate(batches):
+            x, y = x.to(device), y.to(device)
+            out = net(x)
+            distance = (criteria["kd"](out, y) + criteria["ce"](out, y)) / 2.0
+            distance.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            print(distance.item())  # TPU101
+            print(measure(out, y).mean().item())  # TPU101
+            print(measure(i).mean().item())
+            keep(y.cpu())  # TPU101
+            keep(measure(out, y))
+    """)  # fmt: skip
+
+
+def test_variables_that_a_loop_binds_anew(tmp_path: Path) -> None:
+    alone(tmp_path, """
+        net = nn.Linear(4, 2).to(device)
+        net.eval()
+        with torch.no_grad():
+            for x in loader:
+                x = x.to(device)
+                with torch.autocast("cuda"):
+                    if wide:
+                        out = net(x)[0]
+                    else:
+                        out = net(x)
+                out = out.detach().cpu().numpy()  # TPU101
+                try:
+                    kept = net(x)
+                except RuntimeError:
+                    raise ValueError
+                kept = kept.pow(2).sum(1)
+                if wide:
+                    kept = kept.cpu()  # TPU101
+                store(out, kept)
+    """)  # fmt: skip
+
+
+def test_what_an_option_moves(tmp_path: Path) -> None:
+    alone(tmp_path, """
+        net = nn.Linear(4, 2).cuda()
+        net.eval()
+        for x, y in torch.utils.data.DataLoader(data):
+            if options.cuda:
+                x, y = x.cuda(), y.cuda()
+            net(x)
+            keep(y.cpu())  # TPU101
+            z = net(x)
+            if options.slim:
+                z = z.cpu()  # TPU101
+            keep(z.cpu())
+    """)  # fmt: skip
+
+
+def test_distributions(tmp_path: Path) -> None:
+    alone(tmp_path, """
+        from torch.distributions import Categorical, Normal, kl_divergence
+        net = nn.Linear(4, 2).to(device)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        prior = Normal(torch.zeros(2), torch.ones(2))
+        for x in batches:
+            chosen = Categorical(logits=net(x.to(device)), validate_args=False)
+            action = chosen.sample()
+            env.step(action.item())  # TPU101
+            print(kl_divergence(chosen, chosen).mean().item())  # TPU101
+            print(prior.sample()[0].item())
+            print(chosen.probs.max().item())  # TPU101
+            loss = -chosen.log_prob(action).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+    """)  # fmt: skip
+
+
+def test_numbers_given_to_a_forward_pass(tmp_path: Path) -> None:
+    alone(tmp_path, """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layer = nn.Linear(4, 2)
+
+            def forward(self, x, drop=None):
+                if drop > 0:
+                    x = x * 2
+                if x.mean() > 0:  # TPU103
+                    x = x / 2
+                return self.layer(x)
+
+            def both(self, x):
+                return self.forward(x, drop=0.5), self.forward(x, drop=0.0)
+
+        net = Net().to(device)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for x in batches:
+            loss = net.both(x.to(device))[0].mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+    """)  # fmt: skip
+
+
+def test_gradients_elements_and_scaled_losses(tmp_path: Path) -> None:
+    alone(tmp_path, """
+        from elsewhere import losses
+        from timm.utils import accuracy
+
+        class Trainer:
+            def __init__(self, net):
+                self.net = nn.Linear(4, 2).to(device)
+                self.optimizer = torch.optim.SGD(self.net.parameters(), lr=0.1)
+
+            def norm(self, parameters):
+                total = 0.0
+                for p in parameters:
+                    total += p.grad.data.norm(2).item()  # TPU104
+                return total
+
+            def run(self, batches):
+                for x, y in batches:
+                    out = self.net(x.to(device))
+                    loss = losses.of(self).mean()
+                    self.optimizer.zero_grad()
+                    loss.div(4).backward()
+                    self.optimizer.step()
+                    self.norm(self.net.parameters())
+                    keep(loss.item())  # TPU101
+                    first, fifth = accuracy(out, y.to(device), topk=(1, 5))
+                    keep(first.item())  # TPU101
+                    keep([part.item() for part in out.mean(1)])  # TPU101
+                    keep([count.item() for count in range(3)])
+
+        Trainer(1).run(batches)
+    """)  # fmt: skip
+
+
+def test_parts_of_objects(tmp_path: Path) -> None:
+    agents = """\
+import torch
+import torch.nn as nn
+
+class Actor(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 2)
+
+    def forward(self, x):
+        return self.layer(x)
+
+    def choose(self, x):
+        return self.forward(torch.tensor(x, device="cuda")).detach().cpu().numpy()  # TPU101
+
+class Agent:
+    def __init__(self):
+        self.actor = Actor().to("cuda")
+        self.optimizer = torch.optim.Adam(self.actor.parameters())
+
+    def update(self, x):
+        loss = self.actor(x.cuda()).mean()
+        self.optimizer.zero_grad()
+        loss.backward()
+        self.optimizer.step()
+"""
+    main = """\
+import torch
+from agents import Agent
+
+if __name__ == "__main__":
+    agent = Agent()
+    while True:
+        agent.update(env.step(agent.actor.choose(env.state)))
+"""
+    named(tmp_path, {"agents.py": agents, "main.py": main})
+
+
+def test_operations_on_the_host(tmp_path: Path) -> None:
+    text = HEAD + dedent("""
+        from torch.distributions import Beta, Categorical, Normal
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.first = nn.utils.weight_norm(nn.Linear(4, 4))  # TPU135
+                self.second = nn.utils.spectral_norm(nn.Linear(4, 4))
+                self.gate = nn.GLU()
+                self.bags, self.sizes = self.make()
+
+            def make(self):
+                bags = nn.ModuleList()
+                for size in (3, 4):
+                    bags.append(nn.EmbeddingBag(size, 4))
+                return bags, (3, 4)
+
+            def look(self, bags, rows):
+                parts = []
+                for at, row in enumerate(rows):
+                    bag = bags[at]
+                    parts.append(bag(row))  # TPU135
+                return sum(parts)
+
+            def forward(self, x, rows):
+                x = self.second(self.first(x)) + self.look(self.bags, rows)
+                with torch.no_grad():
+                    torch.cdist(x, x)
+                return self.gate(x)  # TPU135
+
+        net = Net().to(device)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for x, rows in batches:
+            x = x.to(device)
+            out = net(x, rows)
+            bounded = Beta(out.exp(), out.exp(), validate_args=False)
+            free = Normal(out, 1.0, validate_args=False)
+            either = bounded if options.bounded else free
+            drawn = bounded.rsample() + free.rsample()  # TPU135
+            loss = either.log_prob(drawn).mean() - free.entropy().mean() - bounded.mean.mean()
+            loss = loss + torch.cdist(out, x).mean()  # TPU135
+            loss = loss + torch.special.entr(out.exp()).sum()  # TPU135
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+    """)
+    (tmp_path / "train.py").write_text(text)
+    expected = {row for row, line in enumerate(text.splitlines(), 1) if "TPU135" in line}
+    found = tpulint("check", "--no-cache", "--select", "TPU135", "--output-format", "json", ".", cwd=tmp_path)
+    assert {item["location"]["row"] for item in json.loads(found.out)} == expected

@@ -1,0 +1,316 @@
+"""Rules about the files around a training script, and everything the engine does with such files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+from command import tpulint, write
+
+from tpulint.catalog import load
+from tpulint.config import Settings
+from tpulint.languages import EXAMPLE_NAMES
+from tpulint.linter import lint
+from tpulint.model import FileResult
+from tpulint.source import SourceFile, UnreadableSource
+
+CATALOGUE = load()
+ENVIRONMENT = tuple(rule.code for rule in CATALOGUE.rules if rule.category == "environment")
+OTHER_FILES = [path for language, path in EXAMPLE_NAMES.items() if language != "python"]
+
+
+def look(text: str, path: str = "train.sh", **settings: object) -> FileResult:
+    wanted = Settings(select=("ALL",), preview=True)._replace(**settings)  # type: ignore[arg-type]
+    result = lint(SourceFile.from_text(dedent(text).lstrip("\n"), path), wanted, CATALOGUE)
+    assert result.error == ""
+    return result
+
+
+def codes(text: str, path: str = "train.sh", **settings: object) -> list[str]:
+    return [finding.code for finding in look(text, path, **settings).findings]
+
+
+def fixed(text: str, path: str = "train.sh") -> str:
+    result = look(text, path, fix=True, unsafe_fixes=True)
+    again = look(result.text, path, fix=True, unsafe_fixes=True)
+    assert again.text == result.text, "a second run changes the text"
+    return result.text
+
+
+# ------------------------------------------------------------------------ what is told, and where silence is kept
+
+
+@pytest.mark.parametrize("path", OTHER_FILES)
+def test_no_rule_for_python_looks_at_other_files(path: str) -> None:
+    text = "import torch\ntorch.cuda.synchronize()\nx = model.cuda()\n"
+    assert codes(text, path) == []
+    assert "TPU" in "".join(codes(text, "train.py"))
+
+
+def test_no_rule_for_other_files_looks_at_python() -> None:
+    text = "import torch\n# pip install torch==2.1.0+cu118\ntorchrun = nvidia_smi = 1\n"
+    assert not set(codes(text, "train.py")) & set(ENVIRONMENT)
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("service/Dockerfile", "FROM nvidia/cuda:12.0-base\nENV NVIDIA_VISIBLE_DEVICES=all\nCMD ./ffmpeg -gpu 0\n"),
+        ("build.sh", "export CUDA_VISIBLE_DEVICES=0 NCCL_DEBUG=INFO\ncmake . && make\nnvidia-smi\nnvcc x.cu\n"),
+        ("train.sh", "export CUDA_VISIBLE_DEVICES=0\npython train.py --framework tensorflow\n"),
+        ("compose.yaml", "services:\n  x:\n    image: nvidia/cuda:12\n    runtime: nvidia\n"),
+        ("requirements.txt", "cupy-cuda12x\nnumpy\n"),
+        ("environment.yml", "dependencies:\n  - cudatoolkit-dev-notes=1\n  - numpy\n"),
+        ("run.sh", "docker run --gpus all transcoder\n"),
+    ],
+)
+def test_what_shows_no_torch_is_left_alone(path: str, text: str) -> None:
+    assert codes(text, path) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "PJRT_DEVICE=TPU python train.py\nCUDA_VISIBLE_DEVICES=0 NCCL_DEBUG=INFO torchrun train.py\nnvidia-smi\n",
+        "pip install torch_xla==2.9.0 torch==2.9.0\nexport CUDA_VISIBLE_DEVICES=0\npython train.py\n",
+        "gcloud compute tpus tpu-vm ssh x\nCUDA_VISIBLE_DEVICES=0 python train.py\n",
+        "if [ $GPU ]; then\n  CUDA_VISIBLE_DEVICES=0 torchrun train.py\n  pip install torch==2.1+cu118\nfi\n",
+    ],
+)
+def test_scripts_that_serve_tpus_too_are_left_alone(text: str) -> None:
+    assert codes(text) == []
+
+
+def test_packages_for_torch_alone_need_no_other_sign_of_it() -> None:
+    assert codes("pip install flash-attn --no-build-isolation\n") == ["TPU924"]
+    assert codes("pip install cupy-cuda12x\n") == []
+
+
+@pytest.mark.parametrize("path", ["requirements-gpu.txt", "gpu/requirements.txt", "requirements_cuda.txt"])
+def test_file_whose_name_says_gpu_is_left_alone(path: str) -> None:
+    assert codes("torch==2.1.0+cu118\nxformers\n", path) == []
+    assert codes("torch==2.1.0+cu118\nxformers\n", "requirements.txt") == ["TPU918", "TPU924"]
+
+
+def test_a_comment_that_speaks_of_tpus_does_not_silence_the_file() -> None:
+    assert codes("# TODO: port to TPU\nCUDA_VISIBLE_DEVICES=0 python train.py\n") == ["TPU910"]
+
+
+def test_launchers_are_told_once_for_each_file() -> None:
+    text = "torchrun a.py\ntorchrun b.py\npython -m torch.distributed.launch c.py\n"
+    assert codes(text) == ["TPU915"]
+
+
+@pytest.mark.parametrize(
+    ("torch", "xla", "found"),
+    [
+        ("torch==2.9.0", "torch_xla==2.9.0", []),
+        ("torch==2.9.1", "torch-xla[tpu]~=2.9.0", []),
+        ("torch==2.10.0", "torch_xla==2.9.0", ["TPU919"]),
+        ("torch==2.1", "torch_xla==2.10", ["TPU919"]),
+        ("torch>=2.0", "torch_xla==2.9.0", ["TPU920"]),
+        ("torch", "torch_xla", ["TPU920"]),
+        ("torch==2.9.0", "torch_xla", ["TPU920"]),
+        ("numpy", "torch_xla==2.9.0", []),
+    ],
+)
+def test_releases_of_torch_and_torch_xla_are_compared(torch: str, xla: str, found: list[str]) -> None:
+    assert codes(f"{torch}\n{xla}\n", "requirements.txt") == found
+    assert codes(f"pip install '{torch}' '{xla}'\n") == found
+
+
+# ------------------------------------------------------------------------ fixes
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("export NCCL_DEBUG=INFO NCCL_IB_DISABLE=1\npython train.py\n", "python train.py\n"),
+        ("export NCCL_DEBUG=INFO A=1\npython a.py\n", "export NCCL_DEBUG=INFO A=1\npython a.py\n"),
+        ("export OMP_NUM_THREADS=1 NCCL_DEBUG=INFO\npython a.py\n", "export OMP_NUM_THREADS=1\npython a.py\n"),
+        ('CMD="NCCL_DEBUG=INFO torchrun a.py"\npython b.py\n', 'CMD="torchrun a.py"\npython b.py\n'),
+        ("A=1 NCCL_DEBUG=INFO CUDA_VISIBLE_DEVICES=0 python a.py\n", "A=1 python a.py\n"),
+        ("NCCL_DEBUG=INFO \\\n  CUDA_VISIBLE_DEVICES=0 \\\n  python a.py\n", "python a.py\n"),
+        ("export NCCL_DEBUG=INFO  # loud\npython a.py\n", "export NCCL_DEBUG=INFO  # loud\npython a.py\n"),
+        ("f() {\n  export NCCL_DEBUG=INFO\n}\npython a.py\n", "f() {\n  export NCCL_DEBUG=INFO\n}\npython a.py\n"),
+        ("cd x && export NCCL_DEBUG=INFO\npython a.py\n", "cd x && export NCCL_DEBUG=INFO\npython a.py\n"),
+        ("export NCCL_DEBUG=1\nx ${NCCL_DEBUG}\npython a.py\n", "export NCCL_DEBUG=1\nx ${NCCL_DEBUG}\npython a.py\n"),
+        ("export NCCL_DEBUG=INFO\r\npython a.py\r\n", "python a.py\r\n"),
+        ("python a.py\nexport NCCL_DEBUG=INFO", "python a.py\n"),
+    ],
+)  # fmt: skip
+def test_settings_are_taken_out_whole_or_not_at_all(before: str, after: str) -> None:
+    assert fixed(before) == after
+
+
+def test_last_setting_of_an_instruction_goes_with_it() -> None:
+    text = "FROM python:3.11\nENV A=1 \\\n    NCCL_DEBUG=INFO\nENV NCCL_IB_DISABLE=1\nRUN pip install torch\n"
+    assert fixed(text, "Dockerfile") == "FROM python:3.11\nENV A=1\nRUN pip install torch\n"
+
+
+def test_comment_between_the_lines_of_an_instruction_survives() -> None:
+    text = "FROM python:3.11\nENV A=1 \\\n    # why\n    NCCL_DEBUG=INFO\nRUN pip install torch\n"
+    assert fixed(text, "Dockerfile") == text
+
+
+def test_build_for_cuda_goes_with_its_address() -> None:
+    text = "-f https://download.pytorch.org/whl/torch_stable.html\ntorch==1.13.1+cu117  # pinned\nnumpy\n"
+    assert fixed(text, "requirements.txt") == "torch==1.13.1  # pinned\nnumpy\n"
+
+
+def test_portable_code_keeps_what_gpus_need() -> None:
+    text = "export CUDA_VISIBLE_DEVICES=0\nexport XRT_TPU_CONFIG=x\npython train.py\n"
+    assert codes("CUDA_VISIBLE_DEVICES=0 python train.py\n", portable=True) == []
+    assert codes(text, portable=True) == ["TPU913"]
+
+
+# ------------------------------------------------------------------------ suppressions
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("a.sh", "CUDA_VISIBLE_DEVICES=0 python train.py  # noqa: TPU910\n"),
+        ("a.sh", "# tpulint: ignore[cuda-visible-devices] two runs\nCUDA_VISIBLE_DEVICES=0 \\\n  python train.py\n"),
+        (
+            "a.sh",
+            "# tpulint: ignore-file[TPU91]\nCUDA_VISIBLE_DEVICES=0 python train.py\nNCCL_DEBUG=1 python train.py\n",
+        ),
+        ("Dockerfile", "FROM python\n# noqa: TPU918\nRUN apt update && \\\n  pip install torch==2.1+cu118\n"),
+        (
+            "Dockerfile",
+            "FROM python\nRUN apt update && \\\n  # tpulint: ignore[TPU918]\n  pip install torch==2.1+cu118\n",
+        ),
+        ("requirements.txt", "torch==2.1.0+cu118  # noqa: TPU918\n"),
+        ("environment.yml", "dependencies:\n  - pytorch\n  - pytorch-cuda=11.8 # tpulint: ignore[TPU918]\n"),
+    ],
+)
+def test_comments_suppress(path: str, text: str) -> None:
+    assert codes(text, path) == []
+    assert codes(text, path, ignore_noqa=True) != []
+
+
+def test_suppression_in_text_or_for_nothing_is_no_suppression() -> None:
+    assert codes("CUDA_VISIBLE_DEVICES=0 python train.py --note '# noqa: TPU910'\n") == ["TPU910"]
+    text = "python train.py  # noqa: TPU910\n"
+    assert codes(text) == ["unused-suppression"]
+    assert fixed(text) == "python train.py\n"
+
+
+# ------------------------------------------------------------------------ bytes
+
+
+def test_8_bit_text_is_read_and_written_as_it_is() -> None:
+    data = "# gr\xfc\xdfe\nNCCL_DEBUG=1 python train.py\n".encode("latin-1")
+    source = SourceFile.from_bytes(data, "train.sh")
+    result = lint(source, Settings(fix=True, unsafe_fixes=True), CATALOGUE)
+    assert source.render(result.text) == data.replace(b"NCCL_DEBUG=1 ", b"")
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-8-sig"])
+def test_requirements_of_powershell_are_read(encoding: str) -> None:
+    mark = "\ufeff" if encoding.endswith("e") else ""
+    text = f"{mark}torch==2.1.0+cu118\r\nnumpy\r\n"
+    source = SourceFile.from_bytes(text.encode(encoding), "requirements.txt")
+    assert source.render(source.text) == text.encode(encoding)
+    result = lint(source, Settings(fix=True, unsafe_fixes=True), CATALOGUE)
+    assert [finding.code for finding in result.fixed] == ["TPU918"]
+    assert source.render(result.text) == text.replace("+cu118", "").encode(encoding)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"#!/bin/sh\ntail -n +3 $0 | tar x\n\x00\x01", "file contains NUL bytes: not a text file"),
+        (b"\xff\xfea", "not utf-16-le text, though its byte order mark says so"),
+    ],
+)
+def test_what_is_no_text_is_told(data: bytes, message: str) -> None:
+    with pytest.raises(UnreadableSource) as error:
+        SourceFile.from_bytes(data, "install.sh")
+    assert error.value.message == message
+
+
+def test_coding_comment_means_nothing_outside_of_python() -> None:
+    assert SourceFile.from_bytes("# coding: klingon\né\n".encode(), "a.sh").encoding == "utf-8"
+
+
+# ------------------------------------------------------------------------ the command
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    write(folder / "train.sh", "CUDA_VISIBLE_DEVICES=0 python train.py\n")
+    write(folder / "jobs" / "run", "#!/usr/bin/env bash\nCUDA_VISIBLE_DEVICES=0 python train.py\n")
+    write(folder / "requirements.txt", "torch==2.1.0+cu118\n")
+    write(folder / "Dockerfile", "FROM python:3.11\nRUN pip install torch && pip install xformers\n")
+    write(folder / "notes.txt", "torch==2.1.0+cu118\n")
+    write(folder / "values.yaml", "runtime: nvidia\n")
+    write(folder / "build" / "old.sh", "CUDA_VISIBLE_DEVICES=0 python train.py\n")
+    return folder
+
+
+def found(out: str) -> list[tuple[str, str]]:
+    return [(line.split(":")[0], line.split()[1]) for line in out.splitlines() if line.count(":") > 2]
+
+
+ALL_OF_IT = [("Dockerfile", "TPU924"), ("requirements.txt", "TPU918"), ("train.sh", "TPU910")]
+
+
+def test_folder_is_searched_for_them(project: Path) -> None:
+    answer = tpulint("--isolated", "--output-format=concise", cwd=project)
+    assert found(answer.out) == ALL_OF_IT
+    again = tpulint("--isolated", "--output-format=concise", "--verbose", cwd=project)
+    assert found(again.out) == ALL_OF_IT
+    assert "of these 3 known from an earlier run" in again.err
+    answer = tpulint("--isolated", "--output-format=concise", "--extend-exclude", "*.sh", cwd=project)
+    assert found(answer.out) == ALL_OF_IT[:2]
+
+
+def test_named_script_without_a_suffix_is_shell(project: Path) -> None:
+    answer = tpulint("--isolated", "--output-format=concise", "jobs/run", cwd=project)
+    assert found(answer.out) == [("jobs/run", "TPU910")]
+
+
+def test_settings_for_some_files_hold(project: Path) -> None:
+    write(project / "tpulint.toml", 'include = ["*.sh"]\n[per-file-ignores]\n"train.sh" = ["TPU910"]\n')
+    assert tpulint(cwd=project).status == 0
+
+
+def test_fix_and_diff(project: Path) -> None:
+    shown = tpulint("--isolated", "--diff", "--unsafe-fixes", cwd=project)
+    assert "-CUDA_VISIBLE_DEVICES=0 python train.py\n+python train.py\n" in shown.out
+    tpulint("--isolated", "--fix", "--unsafe-fixes", cwd=project)
+    assert (project / "train.sh").read_text() == "python train.py\n"
+    assert (project / "requirements.txt").read_text() == "torch==2.1.0\n"
+    again = tpulint("--isolated", "--fix", "--unsafe-fixes", "--output-format=concise", cwd=project)
+    assert found(again.out) == ALL_OF_IT[:1]
+
+
+def test_text_from_standard_input_has_the_language_of_its_name(project: Path) -> None:
+    data = b"CUDA_VISIBLE_DEVICES=0 python train.py\n"
+    named = ("-", "--isolated", "--output-format=json", "--stdin-filename")
+    answer = tpulint(*named, "run.sh", cwd=project, stdin=data)
+    assert [finding["code"] for finding in json.loads(answer.out)] == ["TPU910"]
+    assert "invalid-syntax" in tpulint(*named, "run.txt", cwd=project, stdin=data).out
+    fixed = tpulint("-", "--isolated", "--fix", "--unsafe-fixes", "--stdin-filename", "run.sh", cwd=project, stdin=data)
+    assert fixed.raw == b"python train.py\n"
+
+
+@pytest.mark.parametrize("form", ["full", "concise", "json", "json-lines", "github", "gitlab", "junit", "sarif"])
+def test_every_output_format_tells_them(form: str, project: Path) -> None:
+    answer = tpulint("--isolated", f"--output-format={form}", cwd=project)
+    assert answer.status == 1
+    for path, code in ALL_OF_IT:
+        assert path in answer.out and code in answer.out
+
+
+def test_comments_between_patterns_decide_nothing(tmp_path: Path) -> None:
+    script = "python train.py --torch\ncase $x in\n  # {}\n  a) NCCL_DEBUG=1 torchrun t.py ;;\nesac\n"
+    for words in ("noqa: TPU911", "the TPU comes later"):
+        (tmp_path / "run.sh").write_text(script.format(words))
+        out = tpulint("--isolated", "--output-format", "concise", "run.sh", cwd=tmp_path).out
+        assert "TPU915" in out, out

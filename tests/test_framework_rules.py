@@ -1,0 +1,129 @@
+"""Settings and hooks of training frameworks."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from tpulint.catalog import load
+from tpulint.config import Settings
+from tpulint.linter import lint
+from tpulint.model import Finding, Severity
+from tpulint.source import SourceFile
+
+CATALOGUE = load()
+
+
+def found(text: str, *codes: str) -> tuple[Finding, ...]:
+    result = lint(SourceFile.from_text(dedent(text).lstrip("\n")), Settings(select=codes, preview=True), CATALOGUE)
+    assert result.error == ""
+    return result.findings
+
+
+def test_hook_of_a_class_whose_base_stands_in_the_file() -> None:
+    findings = found(
+        """
+        import lightning.pytorch as pl
+        import torch.nn.functional as F
+
+        class Base(pl.LightningModule):
+            pass
+
+        class Net(Base):
+            def training_step(self, batch, batch_idx):
+                return self._shared(batch)
+
+            def _shared(self, batch):
+                loss = F.cross_entropy(self(batch["x"]), batch["y"])
+                self.history.append(loss.item())
+                return loss
+
+            def other(self, batch):
+                return F.cross_entropy(self(batch["x"]), batch["y"]).item()
+        """,
+        "TPU826",
+    )
+    assert [(finding.severity, "_shared" in finding.message) for finding in findings] == [(Severity.ERROR, True)]
+
+
+@pytest.mark.parametrize(
+    ("hook", "severities"),
+    [
+        ("on_step_end", [Severity.ERROR]),
+        ("on_pre_optimizer_step", [Severity.ERROR]),
+        ("on_log", []),
+        ("on_epoch_end", []),
+    ],
+)
+def test_callbacks_of_transformers(hook: str, severities: list[Severity]) -> None:
+    findings = found(
+        f"""
+        from transformers import TrainerCallback
+
+        class Watch(TrainerCallback):
+            def {hook}(self, args, state, control, model=None, **kwargs):
+                self.norms.append(next(model.parameters()).norm().item())
+        """,
+        "TPU826",
+    )
+    assert [finding.severity for finding in findings] == severities
+
+
+def test_read_at_an_interval_is_a_warning() -> None:
+    findings = found(
+        """
+        from trl import SFTTrainer
+
+        class Weighted(SFTTrainer):
+            def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+                loss = model(**inputs).loss
+                if self.state.global_step % 100 == 0:
+                    self.log({"ce": loss.item()})
+                return loss
+        """,
+        "TPU826",
+    )
+    assert [finding.severity for finding in findings] == [Severity.WARNING]
+
+
+def test_loop_of_its_own_is_not_told_twice() -> None:
+    text = """
+        import lightning as L
+        import torch
+
+        class Net(L.LightningModule):
+            def training_step(self, batch, batch_idx):
+                optimizer = torch.optim.SGD(self.parameters(), lr=0.1)
+                for x, y in batch:
+                    loss = torch.nn.functional.cross_entropy(self(x), y)
+                    optimizer.zero_grad()
+                    self.manual_backward(loss)
+                    optimizer.step()
+                    print(loss.item())
+        """
+    assert not found(text, "TPU826")
+
+
+def test_settings_in_a_dictionary_reach_checks_in_python() -> None:
+    text = """
+        from transformers import TrainingArguments
+
+        options = dict(per_device_train_batch_size=8)
+        args = TrainingArguments("out", **options)
+        """
+    assert len(found(text, "TPU815")) == 1
+    assert not found(text.replace("=8)", "=1)"), "TPU815")
+    assert not found(text.replace("dict(", "read("), "TPU815")
+
+
+@pytest.mark.parametrize("model", ["AutoModelForCausalLM.from_pretrained(name)", "build(name)", "vllm.LLM(name)"])
+def test_only_models_of_transformers_generate_with_its_cache(model: str) -> None:
+    text = f"""
+        import vllm
+        from transformers import AutoModelForCausalLM
+
+        model = {model}
+        print(model.generate(tokens, max_new_tokens=10))
+        """
+    assert bool(found(text, "TPU813")) == model.startswith("Auto")

@@ -1,0 +1,224 @@
+"""What waits when the next loop begins: which statements leave work, which do not, and where a boundary runs it."""
+
+from __future__ import annotations
+
+import ast
+from textwrap import dedent, indent
+
+import pytest
+
+from tpulint.catalog import load
+from tpulint.config import Settings
+from tpulint.linter import lint
+from tpulint.model import Applicability
+from tpulint.semantic import SemanticIndex
+from tpulint.source import SourceFile
+
+CATALOGUE = load()
+SETUP = """\
+import copy
+import torch
+device = torch.device("cuda")
+model = torch.nn.Linear(4, 3).to(device)
+average_model = torch.nn.Linear(4, 3).to(device)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+loader = torch.utils.data.DataLoader(dataset, batch_size=4)
+history, best = [], None
+
+
+def evaluate():
+    model.eval()
+    correct, total = 0, 0
+    with torch.no_grad():
+        for x, y in loader:
+            correct += (model(x.to(device)).argmax(1) == y.to(device)).sum()
+            total += len(y)
+    return correct, total
+
+
+"""
+EPOCHS = """\
+for epoch in range(3):
+    for x, y in loader:
+        optimizer.zero_grad()
+        loss = model(x.to(device)).mean()
+        loss.backward()
+        optimizer.step()
+    correct, total = evaluate()
+"""
+
+
+def script(rest: str, setup: str = SETUP) -> str:
+    """A script for GPUs, without any boundary, with more statements at the end of each epoch."""
+    return setup + EPOCHS + indent(dedent(rest).strip(), "    ") + "\n"
+
+
+def leftovers(text: str) -> list[tuple[list[str], str, str]]:
+    """What is left, the loop that takes it, and the statement behind which a boundary belongs."""
+    index = SemanticIndex(SourceFile.from_text(text), ast.parse(text))
+    return [
+        (
+            [entry.name for entry in found.entries],
+            "evaluation" if found.sink in index.regions.evaluation_loops else "step",
+            "" if found.place is None else index.text(found.place),
+        )
+        for found in index.leftovers.all
+    ]
+
+
+@pytest.mark.parametrize(
+    "rest, name",
+    [
+        ("rate = 100.0 * correct / total", "100.0 * correct / total"),
+        ("rate = correct / total\nprint('%.2f' % rate.item(), float(rate), f'{rate:.2f}')", "correct / total"),
+        ("history.append(correct / total)", "correct / total"),
+        ("best = copy.deepcopy(model.state_dict())", "model"),
+        ("kept = loss.detach().view(1)", "loss.detach().view(1)"),
+        ("noise = torch.randn(4, device=device)", "torch.randn(4, device=device)"),
+        ("stacked = torch.stack([correct, correct])", "torch.stack([correct, correct])"),
+        ("alias = (correct / total).detach()", "correct / total"),
+        ("rate: object = correct / total", "correct / total"),
+        ("rate = -correct if epoch else correct", "-correct"),
+    ],
+)
+def test_a_tensor_that_a_variable_keeps_is_left(rest: str, name: str) -> None:
+    assert [(names, sink) for names, sink, _ in leftovers(script(rest))] == [([name], "step")]
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "rate = (correct / total).item()",
+        "rate = correct / total\nrate = rate.item()",
+        "rate = correct / total\ndel rate",
+        "rate = correct / total\nprint(rate)",
+        "rate = correct / total\nshown = rate.detach().cpu().numpy()",
+        "rate = correct / total\nshown = rate.data.cpu()",
+        "rate = correct / total\nshown = rate.tolist()",
+        "print(float(correct / total))",
+        "rate = total / 3",
+        "alias = correct.detach()",
+        "sent = torch.tensor(3.0).to(device)",
+        "history.append(float(correct) / total)",
+        "def rate():\n    share = correct / total\n    return share.item()\nshare = rate()",
+        "rate = correct / total\nfrom others import validate\nvalidate(model)",
+        "import torch_xla\nrate = correct / total\ntorch_xla.sync()",
+    ],
+)
+def test_numbers_and_what_is_gone_leave_nothing(rest: str) -> None:
+    assert leftovers(script(rest)) == []
+
+
+def test_an_alias_of_what_waits_keeps_it() -> None:
+    assert leftovers(script("rate = correct / total\nbest = rate\nrate = 0")) == [
+        (["correct / total"], "step", "rate = correct / total")
+    ]
+
+
+def test_a_name_that_gets_another_value_in_the_next_step_keeps_nothing() -> None:
+    assert leftovers(script("loss = correct / total")) == []
+
+
+def test_an_average_of_weights_is_left() -> None:
+    rest = """
+    with torch.no_grad():
+        for kept, new in zip(average_model.parameters(), model.parameters()):
+            kept.mul_(0.9)
+    """
+    [(names, sink, place)] = leftovers(script(rest))
+    assert (names, sink) == (["kept"], "step")
+    assert place.startswith("for kept, new in")  # behind the loop, not once for each parameter
+
+
+@pytest.mark.parametrize("library, found", [("schedulefree", 1), ("others", 0)])
+def test_switching_an_optimizer_without_a_schedule_writes_the_weights(library: str, found: int) -> None:
+    text = script("optimizer.train()", SETUP.replace("import copy", f"import copy, {library}"))
+    assert [sink for _, sink, _ in leftovers(text)] == ["step"] * found
+
+
+def test_an_object_keeps_what_it_is_given() -> None:
+    meter = """
+    class Meter:
+        def __init__(self):
+            self.sum = 0
+
+        def update(self, value):
+            self.sum = self.sum + value
+
+    meter = Meter()
+    """
+    kept = "meter.update(correct / total)"
+    local = "def count(share):\n    own = Meter()\n    own.update(share / 2)\ncount(total)"
+    setup = SETUP + dedent(meter)
+    assert [sink for _, sink, _ in leftovers(script(kept, setup))] == ["step"]
+    assert leftovers(script(local, setup)) == []
+
+
+def test_an_evaluation_takes_what_is_left_in_front_of_it() -> None:
+    text = script("rate = correct / total\ncorrect, total = evaluate()")
+    assert leftovers(text) == [(["correct / total"], "evaluation", "rate = correct / total")]
+
+
+def test_what_an_evaluation_records_behind_its_reads_is_left() -> None:
+    rest = """
+    with torch.no_grad():
+        for x, y in loader:
+            output = model(x.to(device))
+            print(output.mean().item())
+            rows = output * 2
+    """
+    [(names, sink, place)] = leftovers(script(rest))
+    assert (names, sink) == (["output * 2"], "step")
+    assert place.startswith("for x, y in loader:\n            output")
+
+
+def test_one_boundary_is_for_all_that_is_left_between_two_loops() -> None:
+    rest = """
+    rate = correct / total
+    if epoch > 1:
+        best = copy.deepcopy(model.state_dict())
+    """
+    [(names, _, place)] = leftovers(script(rest))
+    assert names == ["correct / total", "model"]
+    assert place.startswith("if epoch > 1:")  # not within: there the rate would wait on in other epochs
+
+
+def test_what_is_left_once_is_part_of_a_first_step_anyhow() -> None:
+    text = SETUP + "weight = torch.zeros(3, device=device)\n" + EPOCHS
+    assert leftovers(text) == []
+
+
+def test_a_function_that_calls_itself_ends() -> None:
+    assert leftovers(script("def walk(n):\n    return walk(n - 1)\nrate = walk(3)")) == []
+
+
+@pytest.mark.parametrize(
+    "copies, has_fix",
+    [
+        ("average_model.load_state_dict(model.state_dict())", False),
+        ("average_model.weight.data.copy_(model.weight.data)", False),
+        ("average_model.load_state_dict(torch.load('model.pt'))", True),
+        ("saved = torch.load('model.pt')\naverage_model.load_state_dict(saved['model'])", True),
+    ],
+)
+def test_no_boundary_is_written_behind_copies_of_tensors(copies: str, has_fix: bool) -> None:
+    text = SETUP + copies + "\n" + EPOCHS + "    rate = correct / total\n"
+    result = lint(SourceFile.from_text(text), Settings(select=("TPU221",), preview=True), CATALOGUE)
+    [finding] = result.findings
+    assert (finding.fix is not None) is has_fix
+    assert finding.fix is None or finding.fix.applicability is Applicability.UNSAFE
+
+
+def test_a_copy_behind_the_last_epoch_is_no_obstacle() -> None:
+    text = script("best = copy.deepcopy(model.state_dict())") + "model.load_state_dict(best)\n"
+    result = lint(SourceFile.from_text(text), Settings(select=("TPU221",), preview=True), CATALOGUE)
+    assert [finding.fix is not None for finding in result.findings] == [True]
+
+
+def test_original_and_port_are_told_the_same() -> None:
+    text = script("rate = correct / total\nprint(rate.item())")
+    settings = Settings(select=("TPU0", "TPU3", "TPU221"), preview=True, fix=True, unsafe_fixes=True)
+    result = lint(SourceFile.from_text(text), settings, CATALOGUE)
+    assert result.error == ""
+    assert "rate = correct / total\n    torch_xla.sync()\n    print(rate.item())" in result.text
+    assert leftovers(result.text) == []

@@ -1,0 +1,402 @@
+"""What the files of a project know of each other: kinds through imports, how often functions run through calls."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from pathlib import Path
+
+import pytest
+from command import Answer, tpulint
+
+from tpulint.library import Library
+from tpulint.semantic import Kind, SemanticIndex, Side
+from tpulint.source import SourceFile
+
+TRAIN = """\
+import torch
+import torch_xla
+from lib.metrics import Meter, accuracy
+from lib import models
+from lib.data import loaders
+
+device = torch_xla.device()
+model = models.build(10).to(device)
+criterion = torch.nn.CrossEntropyLoss()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+train_loader, test_loader = loaders()
+meter = Meter()
+for x, y in train_loader:
+    x, y = x.to(device), y.to(device)
+    out = model(x)
+    loss = criterion(out, y)
+    BEFORE
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    torch_xla.sync()
+    AFTER
+"""
+FILES = {
+    "pyproject.toml": "",
+    "lib/__init__.py": "",
+    "lib/metrics.py": """\
+def accuracy(output, target):
+    correct = output.argmax(1).eq(target).float().sum()
+    return correct.item() / target.size(0)
+
+
+class Meter:
+    def __init__(self):
+        self.total = 0.0
+
+    def update(self, value, n=1):
+        self.total += value.item() * n
+
+
+def never_called(output):
+    return output.sum().item()
+""",
+    "lib/models.py": """\
+from torch import nn
+
+from .blocks import Block
+
+
+class Net(nn.Module):
+    def __init__(self, n):
+        super().__init__()
+        self.block = Block()
+        self.head = nn.Linear(8, n)
+
+    def forward(self, x):
+        return self.head(self.block(x))
+
+
+def build(n):
+    model = Net(n)
+    return model
+""",
+    "lib/blocks.py": """\
+from torch import nn
+
+
+class Block(nn.Module):
+    def forward(self, x):
+        if x.sum() > 0:
+            x = x * 2
+        return x
+""",
+    "lib/data.py": """\
+from torch.utils.data import DataLoader
+
+
+def loaders():
+    return DataLoader([1], batch_size=2, drop_last=True), DataLoader([2], batch_size=2, drop_last=True)
+""",
+}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    return write(tmp_path, before="accuracy(out, y)", after="pass")
+
+
+def write(folder: Path, before: str, after: str) -> Path:
+    train = TRAIN.replace("BEFORE", before).replace("AFTER", after)
+    for name, text in {**FILES, "train.py": train}.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text)
+    return folder
+
+
+def found(answer: Answer) -> set[str]:
+    """``file:row code`` of every finding."""
+    return {
+        f"{Path(entry['filename']).name}:{entry['location']['row']} {entry['code']}" for entry in json.loads(answer.out)
+    }
+
+
+def lint(folder: Path, *args: str) -> set[str]:
+    return found(tpulint("--output-format=json", "--select", "TPU101,TPU103", *args, cwd=folder))
+
+
+def indexed(folder: Path, name: str) -> SemanticIndex:
+    path = folder / name
+    return SemanticIndex(SourceFile.from_text(path.read_text(), str(path)), ast.parse(path.read_text()), Library())
+
+
+def value_of(index: SemanticIndex, name: str) -> tuple[Kind, Side]:
+    node = next(node for node in index.tree.names if node.id == name and isinstance(node.ctx, ast.Load))
+    value = index.value(node)
+    return value.kind, value.side
+
+
+# ------------------------------------------------------------------------ kinds through imports
+
+
+def test_kinds_come_through_imports(project: Path) -> None:
+    index = indexed(project, "train.py")
+    assert value_of(index, "model")[0] is Kind.MODULE
+    assert value_of(index, "train_loader")[0] is Kind.LOADER
+    assert value_of(index, "out") == (Kind.TENSOR, Side.DEVICE)
+
+
+def test_a_number_that_an_imported_function_returns_is_no_tensor(project: Path) -> None:
+    (project / "use.py").write_text("from lib.metrics import never_called\nvalue = never_called(1)\nprint(value)\n")
+    assert value_of(indexed(project, "use.py"), "value")[0] is Kind.HOST
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from lib.models import build",
+        "from lib.models import build as build",
+        "from lib import models; build = models.build",
+        "import lib.models; build = lib.models.build",
+        "from lib.models import *",
+        "from shortcut import build",
+    ],
+)
+def test_ways_to_import(project: Path, line: str) -> None:
+    (project / "shortcut.py").write_text("from lib.models import build\n")
+    (project / "use.py").write_text(f"{line}\nmodel = build(3)\nprint(model)\n")
+    assert value_of(indexed(project, "use.py"), "model")[0] is Kind.MODULE
+
+
+def test_a_name_bound_in_two_ways_is_unknown(project: Path) -> None:
+    imported = "try:\n    from lib.models import build\nexcept ImportError:\n    build = None\n"
+    (project / "use.py").write_text(f"{imported}model = build(3)\nprint(model)\n")
+    assert value_of(indexed(project, "use.py"), "model")[0] is Kind.UNKNOWN
+
+
+def test_imports_in_a_circle_end(project: Path) -> None:
+    (project / "one.py").write_text("from two import make\ndef other():\n    return make()\n")
+    (project / "two.py").write_text("from one import other\ndef make():\n    return other()\n")
+    (project / "use.py").write_text("from one import other\nvalue = other()\nprint(value)\n")
+    assert value_of(indexed(project, "use.py"), "value")[0] is Kind.UNKNOWN
+
+
+@pytest.mark.parametrize("content", [b"def build(:\n", b"\x00", b"\xff\xfe", b""])
+def test_an_imported_file_that_cannot_be_read_says_nothing(project: Path, content: bytes) -> None:
+    (project / "lib" / "models.py").write_bytes(content)
+    assert value_of(indexed(project, "train.py"), "model")[0] is not Kind.LOADER
+    # and its own finding stays its own
+    answer = tpulint("--output-format=json", "train.py", cwd=project)
+    assert {entry["filename"].rpartition("/")[2] for entry in json.loads(answer.out)} <= {"train.py"}
+
+
+# ------------------------------------------------------------------------ how often functions run
+
+
+def test_reads_in_functions_called_from_another_file(project: Path) -> None:
+    # In front of the boundary, and through two files: the forward pass of a block of the model.
+    assert lint(project, ".") == {"metrics.py:3 TPU101", "blocks.py:6 TPU103"}
+
+
+def test_who_calls_is_said(project: Path) -> None:
+    answer = tpulint("--output-format=json", "--select", "TPU101", cwd=project)
+    (entry,) = json.loads(answer.out)
+    assert "in every step of train.py" in entry["message"]
+    assert entry["fix"] is None  # what becomes of the number is decided elsewhere
+
+
+def test_behind_the_boundary_it_is_no_matter(project: Path) -> None:
+    write(project, before="pass", after="accuracy(out, y)")
+    assert lint(project, ".") == {"blocks.py:6 TPU103"}
+
+
+@pytest.mark.parametrize("before", ["if epoch % 10 == 0: accuracy(out, y)", "pass"])
+def test_now_and_then_is_not_every_step(project: Path, before: str) -> None:
+    write(project, before=before, after="pass")
+    assert "metrics.py:3 TPU101" not in lint(project, ".")
+
+
+def test_methods_of_imported_classes(project: Path) -> None:
+    write(project, before="meter.update(loss)", after="pass")
+    assert lint(project, ".") == {"metrics.py:11 TPU101", "blocks.py:6 TPU103"}
+
+
+def test_numbers_of_the_host_are_no_reads(project: Path) -> None:
+    write(project, before="meter.update(numpy_value.mean())", after="pass")
+    text = (project / "train.py").read_text()
+    (project / "train.py").write_text(f"import numpy as np\nnumpy_value = np.ones(3)\n{text}")
+    assert lint(project, ".") == {"blocks.py:6 TPU103"}
+
+
+def test_an_evaluation_in_another_file(project: Path) -> None:
+    text = re.sub(r"    optimizer.*\n|    loss.backward.*\n", "", (project / "train.py").read_text())
+    (project / "train.py").write_text(text.replace("for x, y in train_loader:", "for x, y in test_loader:").replace(
+        "    out = model(x)", "    with torch.no_grad():\n        out = model(x)"))  # fmt: skip
+    answer = tpulint("--output-format=json", "--select", "TPU101", cwd=project)
+    assert [entry["message"].partition(" of train.py")[1] for entry in json.loads(answer.out)] == [" of train.py"]
+    assert "in every evaluation batch" in answer.out
+
+
+# ------------------------------------------------------------------------ runs
+
+
+def test_one_file_alone_is_told_the_same(project: Path) -> None:
+    """A hook is given only what changed."""
+    assert lint(project, "lib/metrics.py", "--no-cache") == {"metrics.py:3 TPU101"}
+
+
+def test_the_cache_knows_what_a_report_depends_on(project: Path) -> None:
+    expected = {"metrics.py:3 TPU101", "blocks.py:6 TPU103"}
+    assert lint(project, ".") == lint(project, ".") == expected
+    assert lint(project, "lib/metrics.py") == {"metrics.py:3 TPU101"}
+    write(project, before="pass", after="pass")  # the caller changes, the file called does not
+    assert lint(project, ".") == {"blocks.py:6 TPU103"}
+    write(project, before="accuracy(out, y)", after="pass")
+    assert lint(project, ".") == expected
+    models = project / "lib" / "models.py"
+    models.write_text(models.read_text().replace("self.head(self.block(x))", "self.head(x)"))
+    assert lint(project, ".") == {"metrics.py:3 TPU101"}
+
+
+def test_an_imported_file_that_appears_later_counts(project: Path) -> None:
+    blocks = project / "lib" / "blocks.py"
+    kept = blocks.read_text()
+    blocks.unlink()
+    assert lint(project, ".") == {"metrics.py:3 TPU101"}
+    blocks.write_text(kept)
+    assert lint(project, ".") == {"metrics.py:3 TPU101", "blocks.py:6 TPU103"}
+
+
+def test_an_imported_folder_that_appears_later_counts(project: Path) -> None:
+    """Where there is no folder nothing is looked for in it, and that is remembered with the report."""
+    train, lib, away = project / "train.py", project / "lib", project / ".away"
+    text = train.read_text().replace("from lib import models\n", "").replace("models.build", "torch.nn.Linear")
+    train.write_text(text)
+    (lib / "__init__.py").unlink()
+    lib.rename(away)
+    assert lint(project, ".") == set()
+    away.rename(lib)
+    assert lint(project, ".") == {"metrics.py:3 TPU101"}
+
+
+def test_a_suppression_in_the_file_called_is_used(project: Path) -> None:
+    metrics = project / "lib" / "metrics.py"
+    metrics.write_text(metrics.read_text().replace("target.size(0)", "target.size(0)  # noqa: TPU101"))
+    for paths in ([], ["lib/metrics.py"]):
+        answer = tpulint("--output-format=json", "--extend-select", "TPU101", *paths, cwd=project)
+        assert not [entry for entry in json.loads(answer.out) if "metrics" in entry["filename"]]
+
+
+def test_fixing_in_waves_comes_to_rest(project: Path) -> None:
+    first = tpulint("--fix", "--unsafe-fixes", cwd=project)
+    texts = {path: path.read_bytes() for path in project.rglob("*.py")}
+    second = tpulint("--fix", "--unsafe-fixes", cwd=project)
+    assert texts == {path: path.read_bytes() for path in project.rglob("*.py")}
+    assert first.status == second.status == 1
+
+
+def test_processes_tell_each_other(project: Path) -> None:
+    for number in range(230):
+        (project / f"other_{number}.py").write_text("import torch\nprint(torch.ones(3).cuda())\n")
+    assert lint(project, ".", "--jobs=2", "--no-cache") == lint(project, ".", "--jobs=1", "--no-cache")
+
+
+def test_a_loss_that_a_function_of_another_file_makes_of_what_it_is_given(tmp_path: Path) -> None:
+    (tmp_path / "parts.py").write_text(
+        "import torch.nn.functional as F\nimport torch_xla\n\n\n"
+        "def loss_of(net, x, y):\n    return F.mse_loss(net(x), y)\n"
+    )
+    (tmp_path / "train.py").write_text(
+        "import torch\nimport torch_xla\nfrom parts import loss_of, model, batches\n\nnet = model(4)\n"
+        "optimizer = torch.optim.SGD(net.parameters(), lr=0.1)\ntotal = 0.0\nfor x, y in batches(4):\n"
+        "    optimizer.zero_grad()\n    loss = loss_of(net, x, y)\n    loss.backward()\n    total += loss.item()\n"
+        "    optimizer.step()\n    torch_xla.sync()\n"
+    )
+    answer = tpulint("--output-format=json", "--select", "TPU104", cwd=tmp_path)
+    assert found(answer) == {"train.py:12 TPU104"}
+
+
+LOADERS = """\
+from torch.utils.data import DataLoader
+
+def make_loaders(train_set, valid_set, test_set, size):
+    train_loader = DataLoader(train_set, batch_size=size, shuffle=True)
+    valid_loader = DataLoader(valid_set, batch_size=size)
+    test_loader = DataLoader(test_set, batch_size=size)
+    return train_loader, valid_loader, test_loader
+"""
+EVALUATOR = """\
+import torch
+
+class Evaluator:
+    def __init__(self, model: torch.nn.Module):
+        self.model = model
+
+    def evaluate(self, batches):
+        self.model.eval()
+        hits = 0
+        with torch.no_grad():
+            for x, y in batches:
+                hits += (self.model(x).argmax(1) == y).sum()
+        return hits
+"""
+MAIN = """\
+import torch
+import torch_xla
+from loaders import make_loaders
+from evaluator import Evaluator
+
+device = torch_xla.device()
+model = torch.nn.Linear(8, 2).to(device)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+train_loader, valid_loader, test_loader = make_loaders(a, b, c, 16)
+evaluator = Evaluator(model)
+for epoch in range(3):
+    for x, y in train_loader:
+        optimizer.zero_grad()
+        torch.nn.functional.cross_entropy(model(x.to(device)), y.to(device)).backward()
+        optimizer.step()
+        torch_xla.sync()
+    print(evaluator.evaluate(valid_loader))
+print(len(test_loader))
+"""
+
+
+def test_loaders_of_one_file_that_the_loops_of_others_go_through(tmp_path: Path) -> None:
+    for name, text in {"loaders.py": LOADERS, "evaluator.py": EVALUATOR, "main.py": MAIN}.items():
+        (tmp_path / name).write_text(text)
+    expected = {"loaders.py:4 TPU501", "loaders.py:5 TPU516"}
+    for _ in range(2):  # the second time what the files tell each other comes from the cache
+        assert found(tpulint("--output-format=json", "--select", "TPU5", cwd=tmp_path)) == expected
+    (tmp_path / "main.py").write_text(MAIN.replace("evaluate(valid_loader)", "evaluate(test_loader)"))
+    expected = {"loaders.py:4 TPU501", "loaders.py:6 TPU516"}
+    assert found(tpulint("--output-format=json", "--select", "TPU5", cwd=tmp_path)) == expected
+
+
+WINDOWS = """\
+import torch
+import torch_xla
+from batches import get_batch
+
+device = torch_xla.device()
+model = torch.nn.Linear(8, 8).to(device)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+series = torch.randn(400, 8).to(device)
+at = 0
+while at < series.size(0) - 1:
+    x, y = get_batch(series, PLACE, 16)
+    (model(x) - y).pow(2).mean().backward()
+    optimizer.step()
+    torch_xla.sync()
+    at += 16
+"""
+BATCHES = """\
+def get_batch(source, at, length):
+    length = min(length, len(source) - 1 - at)
+    return source[at : at + length], source[at + 1 : at + 1 + length]
+"""
+
+
+@pytest.mark.parametrize(("place", "expected"), [("at", {"batches.py:3 TPU201"}), ("0", set())])
+def test_a_number_that_changes_in_the_loop_of_another_file(tmp_path: Path, place: str, expected: set[str]) -> None:
+    (tmp_path / "batches.py").write_text(BATCHES)
+    (tmp_path / "train.py").write_text(WINDOWS.replace("PLACE", place))
+    assert found(tpulint("--output-format=json", "--select", "TPU201", cwd=tmp_path)) == expected
+    assert found(tpulint("--output-format=json", "--select", "TPU201", cwd=tmp_path)) == expected, "from the cache"

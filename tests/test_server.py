@@ -1,0 +1,197 @@
+"""The language server, asked by a real client over standard input and output."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command import CONFIG, SCRIPT, environment, write
+from lsprotocol import types
+from pytest_lsp import LanguageClient, client_capabilities, make_test_lsp_client
+
+from tpulint.fixer import apply_edits
+from tpulint.model import Edit, Span
+from tpulint.source import SourceFile
+
+Asking = Callable[[LanguageClient], Coroutine[Any, Any, None]]
+ENCODING: dict[LanguageClient, str] = {}
+"""What client and server agreed to count columns in."""
+ENCODINGS = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32-le", 4)}
+"""What Python calls them, and the bytes of a unit."""
+WAIT = 60
+"""Seconds until an answer is given up."""
+
+
+def converse(folder: Path, ask: Asking, editor: str = "visual_studio_code") -> str:
+    """Start a server in a folder, ask it, shut it down; what it wrote to standard error."""
+
+    async def run() -> str:
+        client: LanguageClient = make_test_lsp_client()
+        env = environment(folder.parent / "user-cache")
+        await client.start_io(sys.executable, "-P", "-m", "tpulint", "server", cwd=str(folder), env=env)
+        params = types.InitializeParams(
+            capabilities=client_capabilities(editor), root_uri=folder.as_uri(), process_id=os.getpid(),
+            workspace_folders=[types.WorkspaceFolder(uri=folder.as_uri(), name="project")],
+        )  # fmt: skip
+        answer = await asyncio.wait_for(client.initialize_session(params), WAIT)
+        ENCODING[client] = str(answer.capabilities.position_encoding or "utf-16")
+        try:
+            await asyncio.wait_for(ask(client), WAIT)
+        finally:
+            await asyncio.wait_for(client.shutdown_session(), WAIT)
+            await client.stop()
+        return ""
+
+    return asyncio.run(run())
+
+
+async def opened(client: LanguageClient, path: Path, text: str) -> list[types.Diagnostic]:
+    """Open a document, saved or not, and wait for its diagnostics."""
+    document = types.TextDocumentItem(uri=path.as_uri(), language_id="python", version=1, text=text)
+    client.text_document_did_open(types.DidOpenTextDocumentParams(text_document=document))
+    return await diagnosed(client, path)
+
+
+async def diagnosed(client: LanguageClient, path: Path) -> list[types.Diagnostic]:
+    await client.wait_for_notification(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+    return list(client.diagnostics[path.as_uri()])
+
+
+async def actions(
+    client: LanguageClient, path: Path, where: types.Range, only: list[types.CodeActionKind | str] | None = None
+) -> dict[str, types.CodeAction]:
+    """Code actions by title."""
+    context = types.CodeActionContext(diagnostics=[], only=only)
+    document = types.TextDocumentIdentifier(uri=path.as_uri())
+    found = await client.text_document_code_action_async(types.CodeActionParams(document, where, context))
+    return {one.title: one for one in found or [] if isinstance(one, types.CodeAction)}
+
+
+def applied(client: LanguageClient, text: str, action: types.CodeAction) -> str:
+    """The text after the edits of an action, as the editor applies them."""
+    assert action.edit is not None
+    if action.edit.document_changes:
+        (change,) = action.edit.document_changes
+        assert isinstance(change, types.TextDocumentEdit)
+        edits = list(change.edits)
+    else:
+        (edits,) = map(list, (action.edit.changes or {}).values())
+    source = SourceFile.from_text(text)
+
+    def offset(position: types.Position) -> int:
+        start = source.line_starts[position.line]
+        encoding, size = ENCODINGS[ENCODING[client]]
+        units = text[start:].encode(encoding)[: position.character * size]
+        return start + len(units.decode(encoding))
+
+    return apply_edits(
+        text, [Edit(Span(offset(one.range.start), offset(one.range.end)), one.new_text)  # type: ignore[union-attr]
+               for one in edits]
+    )  # fmt: skip
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    write(folder / "tpulint.toml", CONFIG)
+    write(folder / "train.py", SCRIPT)
+    return folder
+
+
+def test_diagnostics_follow_what_is_typed(project: Path) -> None:
+    path = project / "train.py"
+
+    async def ask(client: LanguageClient) -> None:
+        found = await opened(client, path, SCRIPT)
+        assert [one.code for one in found] == ["ACM001", "ACM002", "ACM003"]
+        assert {one.source for one in found} == {"tpulint"}
+        assert found[0].range == types.Range(types.Position(3, 4), types.Position(3, 13))
+        client.text_document_did_change(
+            types.DidChangeTextDocumentParams(
+                types.VersionedTextDocumentIdentifier(version=2, uri=path.as_uri()),
+                [types.TextDocumentContentChangePartial(
+                    range=types.Range(types.Position(3, 0), types.Position(4, 0)), text="")],
+            )
+        )  # fmt: skip
+        assert [one.code for one in await diagnosed(client, path)] == ["ACM002", "ACM003"]
+        client.text_document_did_close(
+            types.DidCloseTextDocumentParams(types.TextDocumentIdentifier(uri=path.as_uri()))
+        )
+        assert await diagnosed(client, path) == []
+
+    converse(project, ask)
+    assert path.read_text() == SCRIPT
+
+
+@pytest.mark.parametrize("editor", ["visual_studio_code", "neovim", "emacs"])
+def test_quick_fixes_say_whether_they_are_safe(project: Path, editor: str) -> None:
+    path = project / "träin 1.py"
+    text = "# \U0001f9e0 ü\n" + SCRIPT.replace("    acme.old(x)", "    '\U0001f9e0'; acme.old(x)  # \U0001f9e0")
+
+    async def ask(client: LanguageClient) -> None:
+        found = await opened(client, path, text)
+        assert len(found) == 3
+        safe, unsafe, none = [await actions(client, path, one.range) for one in found]
+        titles = [title for title in (*safe, *unsafe, *none) if "silence" not in title and "apply all" not in title]
+        assert len(titles) == 2 and titles[0].endswith("(safe)") and "(unsafe: " in titles[1]
+        assert safe[titles[0]].is_preferred and not unsafe[titles[1]].is_preferred
+        assert applied(client, text, safe[titles[0]]) == text.replace("    acme.drop()\n", "")
+        assert applied(client, text, unsafe[titles[1]]) == text.replace("acme.old", "acme.new")
+        silenced = applied(client, text, none["tpulint: silence ACM003 on this line"])
+        assert silenced == text.replace("print(acme.keep())", "print(acme.keep())  # noqa: ACM003")
+        everything = await actions(client, path, types.Range(types.Position(0, 0), types.Position(0, 0)),
+                                   [types.CodeActionKind.SourceFixAll])  # fmt: skip
+        (fix_all,) = everything.values()
+        assert applied(client, text, fix_all) == text.replace("    acme.drop()\n", "")
+
+    converse(project, ask, editor)
+
+
+def test_hover_explains_the_rule(project: Path) -> None:
+    path = project / "train.py"
+
+    async def ask(client: LanguageClient) -> None:
+        await opened(client, path, SCRIPT)
+        document = types.TextDocumentIdentifier(uri=path.as_uri())
+        hover = await client.text_document_hover_async(types.HoverParams(document, types.Position(3, 6)))
+        assert hover is not None and isinstance(hover.contents, types.MarkupContent)
+        assert "### ACM001 acme-leftover" in hover.contents.value and "Fix safety" in hover.contents.value
+        assert await client.text_document_hover_async(types.HoverParams(document, types.Position(0, 0))) is None
+
+    converse(project, ask)
+
+
+def test_what_cannot_be_linted_is_told_once_and_can_be_mended(project: Path) -> None:
+    path, config = project / "train.py", project / "tpulint.toml"
+    write(config, "select = [")
+
+    async def ask(client: LanguageClient) -> None:
+        assert await opened(client, path, SCRIPT) == []
+        (message,) = client.messages
+        assert message.type == types.MessageType.Error and "tpulint.toml" in message.message
+        write(config, CONFIG)
+        client.workspace_did_change_watched_files(
+            types.DidChangeWatchedFilesParams([types.FileEvent(config.as_uri(), types.FileChangeType.Changed)])
+        )
+        assert len(await diagnosed(client, path)) == 3
+        broken = await opened(client, project / "broken.py", "import acme\ndef f(:\n")
+        assert [one.code for one in broken] == ["invalid-syntax"]
+        excluded = await opened(client, project / ".venv" / "x.py", SCRIPT)
+        assert excluded == []
+
+    converse(project, ask)
+
+
+def test_without_the_extra_it_says_what_to_install(project: Path) -> None:
+    hidden = (
+        "import sys; sys.modules['pygls'] = None; sys.modules['lsprotocol'] = None; sys.argv = ['tpulint', 'server']"
+    )
+    command = [sys.executable, "-P", "-c", f"{hidden}; import tpulint.cli; tpulint.cli.main()"]
+    done = subprocess.run(command, cwd=project, env=environment(project.parent / "c"), capture_output=True, text=True)
+    assert done.returncode == 2 and "tpulint[server]" in done.stderr and done.stderr.count("\n") == 1
