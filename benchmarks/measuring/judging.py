@@ -1,0 +1,268 @@
+"""Findings held against what was seen: which were right, which were wrong, and what was missed.
+
+Three questions are judged apart: reads in step loops, reads in evaluation loops, recompilations. Of the lines that
+recompile, those are counted once more that do it again and again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from measuring.layout import Layouts
+from measuring.scripts import REPOSITORY
+from measuring.truth import Cost, Ran, Truth
+
+QUESTIONS = (
+    "host syncs in step loops", "host syncs in evaluation loops", "recompilations", "recompilations that come back",
+)  # fmt: skip
+STEP, EVALUATION, RECOMPILE, COMES_BACK = QUESTIONS
+_AGAIN = 3
+"""Steps in which a line must have changed a graph to be one that does it again and again; a last batch, or what is left
+over from an evaluation, does it once or twice in a run of two epochs, and never again."""
+OUTCOMES = ("right", "wrong", "not seen")
+_OFTEN = 0.5
+"""A line counts as missed if it waits in a larger share of the turns of its loop, and nothing is said of it."""
+_LATE = 3
+"""Steps after which a graph that changes is one that should not."""
+_READS = ("sync", "transfer", "fallback")
+_BY_SETTING = frozenset({"anomaly-detection", "torch-compile", "pinned-loader"})
+"""Rules that speak of a setting, not of a line that runs in a loop: not judged."""
+_OF_LOADER = {
+    "partial-last-batch": ("step",), "partial-evaluation-batch": ("evaluation",),
+    "padded-to-longest": ("step", "evaluation"),
+}  # fmt: skip
+"""Rules that speak of where a data loader is built, and the loops that its batches go to: right if they made graphs
+change there. The last batch of an evaluation is another event than that of the training, with a loader of its own."""
+_CHANGED_BATCH = frozenset({"input", "shape"})
+"""Causes of a compilation by a batch of another size: the batch itself, or what is made in its size on the device."""
+_WHEREVER = {"optimizer-reads-device": ".step("}
+"""Rules that speak of another statement than the one that reads, and what that one has in it."""
+
+Place = tuple[str, int]
+
+
+class Said(NamedTuple):
+    """A finding."""
+
+    code: str
+    name: str
+    category: str
+    path: str
+    row: int
+    rows: frozenset[int]
+    """Rows of all statements that it speaks of."""
+    message: str
+
+
+class Judgement(NamedTuple):
+    """What became of one finding."""
+
+    said: Said
+    question: str
+    outcome: str
+    """One of ``OUTCOMES``. Not seen: it ran in no turn of a loop, or another cost hid what it speaks of, so
+    that nothing can be said."""
+
+
+class Miss(NamedTuple):
+    """A line that waited or recompiled, of which nothing was said."""
+
+    question: str
+    cost: Cost
+    is_elsewhere: bool
+    """Whether it stands in another file than the loop in whose turns it ran."""
+
+
+class Verdict(NamedTuple):
+    """Everything about one script."""
+
+    name: str
+    judgements: tuple[Judgement, ...]
+    hits: tuple[Miss, ...]
+    """Lines that waited or recompiled, of which something was said."""
+    misses: tuple[Miss, ...]
+
+
+def findings(root: Path, paths: Sequence[str], layouts: Layouts) -> Iterator[Said]:
+    """What the linter says of these files, which it is given together as a user would give them."""
+    command = [sys.executable, "-m", "tpulint", "check", "--isolated", "--no-cache", "--output-format", "json", *paths]
+    folders = (REPOSITORY, REPOSITORY / "rules", REPOSITORY / "runtime")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, folders))}
+    done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True)
+    if done.returncode not in (0, 1):
+        raise RuntimeError(f"the linter failed: {done.stderr[-500:]}")
+    for found in json.loads(done.stdout):
+        path = Path(found["filename"]).resolve().relative_to(root.resolve()).as_posix()
+        layout = layouts.of(path)
+        row = found["location"]["row"]
+        rows = {row, *(place["location"]["row"] for place in found["related"])}
+        rows |= {layout.statement(one) for one in rows}
+        yield Said(
+            found["code"], found["name"], found["group"], path, row, frozenset(rows), found["message"]
+        )  # fmt: skip
+
+
+def judge(truth: Truth, said: Iterable[Said], layouts: Layouts) -> Verdict:
+    """Hold findings against what was seen."""
+    return _Judge(truth, tuple(said), layouts).verdict()
+
+
+class _Judge:
+    def __init__(self, truth: Truth, said: tuple[Said, ...], layouts: Layouts) -> None:
+        self._truth = truth
+        self._said = [one for one in said if one.category not in ("device", "precision")]
+        self._layouts = layouts
+        self._ran: dict[Place, set[str]] = {}
+        self._late: set[Place] = set()
+        """Statements that ran in a loop after warm-up."""
+        self._runs: dict[Place, list[Ran]] = {}
+        for one in truth.ran:
+            place = self._statement(one.path, one.row)
+            self._runs.setdefault(place, []).append(one)
+            if one.loop >= 0:
+                self._ran.setdefault(place, set()).add(truth.loops[one.loop].kind)
+                if one.steps and one.steps[-1] > _LATE:
+                    self._late.add(place)
+
+    def verdict(self) -> Verdict:
+        judgements = [found for one in self._said for found in self._judgement(one)]
+        lines = {(question, self._statement(cost.path, cost.row)): cost
+                 for question in QUESTIONS for cost in self._costs_of(question)}  # fmt: skip
+        hits, misses = [], []
+        for (question, _), cost in lines.items():
+            elsewhere = cost.loop >= 0 and self._truth.loops[cost.loop].path != cost.path
+            (hits if self._is_said(question, cost) else misses).append(Miss(question, cost, elsewhere))
+        return Verdict(self._truth.name, tuple(judgements), tuple(hits), tuple(misses))
+
+    # ---------------------------------------------------------------- findings
+
+    def _judgement(self, said: Said) -> Iterator[Judgement]:
+        if said.name in _BY_SETTING or said.category not in ("host_sync", "host-sync", "recompile", "data"):
+            return
+        if said.name in _OF_LOADER:
+            yield self._judge_loader(said)
+            return
+        costs = [cost for cost in self._truth.costs if self._speaks_of(said, cost)]
+        if said.category == "recompile":
+            changes = [cost for cost in self._truth.costs if self._is_about(said, cost)]
+            run = any((said.path, row) in self._late for row in said.rows) and not self._hides_changes()
+            yield Judgement(said, RECOMPILE, "right" if costs or changes else "wrong" if run else "not seen")
+            return
+        reads = [cost for cost in costs if cost.kind in _READS]
+        kinds = {self._truth.loops[cost.loop].kind for cost in reads if cost.loop >= 0}
+        ran = {kind for row in said.rows for kind in self._ran.get((said.path, row), ())}
+        question = EVALUATION if (kinds or ran) == {"evaluation"} else STEP
+        yield Judgement(said, question, "right" if reads else "wrong" if ran else "not seen")
+
+    def _judge_loader(self, said: Said) -> Judgement:
+        changed = any(self._is_of_batches(said, cost) for cost in self._truth.costs)
+        if said.name != "padded-to-longest":
+            uneven = self._is_among(said, self._truth.uneven_loaders)
+            if not uneven and self._is_among(said, self._truth.even_loaders):
+                return Judgement(said, RECOMPILE, "not seen")  # what changed came from another loader
+        else:
+            uneven = True
+        return Judgement(said, RECOMPILE, "right" if changed else "wrong" if uneven and self._is_long() else "not seen")
+
+    def _is_among(self, said: Said, places: Iterable[Place]) -> bool:
+        return any(path == said.path and self._layouts.of(path).statement(row) in said.rows for path, row in places)
+
+    def _is_of_batches(self, said: Said, cost: Cost) -> bool:
+        """Whether a graph changed with the batches of the loops that the loader of a finding feeds."""
+        if cost.kind != "compile" or not _CHANGED_BATCH.intersection(cost.causes):
+            return False
+        kind = self._kind_of_loop(cost)
+        return kind is None or kind in _OF_LOADER[said.name]
+
+    def _kind_of_loop(self, cost: Cost) -> str | None:
+        """What the loop does that a graph changed in; None where that cannot be told.
+
+        A line of a model runs in several loops: only one that ran in the step of the change can be meant, and of
+        several the one that launched the graph.
+        """
+        loops = [loop for loop in self._truth.loops if not set(loop.steps).isdisjoint(cost.steps)]
+        launched = {(path, around) for path, row in cost.callers for around in self._layouts.of(path).loops(row)}
+        kinds = {loop.kind for loop in loops if (loop.path, loop.row) in launched}
+        if len(kinds) != 1 and cost.loop >= 0 and self._truth.loops[cost.loop] in loops:
+            return self._truth.loops[cost.loop].kind
+        kinds = kinds or {loop.kind for loop in loops}
+        return kinds.pop() if len(kinds) == 1 else None
+
+    def _hides_changes(self) -> bool:
+        """Whether graphs change in most steps: of several changes only the first in the order of tracing is known."""
+        return any(cost.kind == "compile" and cost.loop >= 0 and self._is_often(cost) for cost in self._truth.costs)
+
+    def _is_about(self, said: Said, cost: Cost) -> bool:
+        """Whether a finding speaks of what changed, at another statement than the one that pays for it."""
+        from tpulint.verification.predictions import ELSEWHERE
+
+        if said.name in _OF_LOADER:
+            return self._is_of_batches(said, cost)
+        if not any(said.name in ELSEWHERE.get(cause, ()) for cause in cost.causes):
+            return False
+        # A mask in the training step does not change the batches of the evaluation.
+        return "input" not in cost.causes or cost.loop < 0 or any(
+            one.loop == cost.loop for row in said.rows for one in self._runs.get((said.path, row), ())
+        )  # fmt: skip
+
+    def _is_long(self) -> bool:
+        """Whether some loop over batches came to its end, so that a last batch was seen."""
+        return self._truth.ending == "finished"
+
+    def _speaks_of(self, said: Said, cost: Cost) -> bool:
+        places = [(cost.path, cost.row), *cost.callers]
+        return any(path == said.path and self._layouts.of(path).statement(row) in said.rows for path, row in places)
+
+    # ---------------------------------------------------------------- costs
+
+    def _costs_of(self, question: str) -> Iterator[Cost]:
+        """Lines that a linter ought to speak of."""
+        for cost in self._truth.costs:
+            if question in (RECOMPILE, COMES_BACK):
+                if cost.kind == "compile" and (question == RECOMPILE or len(cost.steps) >= _AGAIN):
+                    yield cost
+            elif cost.loop >= 0 and cost.kind in ("sync", "fallback"):
+                kind = self._truth.loops[cost.loop].kind
+                if cost.kind == "fallback" and ".backward(" in self._layouts.of(cost.path).line(cost.row):
+                    continue  # the gradient of an operation that stands elsewhere
+                if kind == ("step" if question == STEP else "evaluation") and self._is_often(cost):
+                    yield cost
+
+    def _is_often(self, cost: Cost) -> bool:
+        loop = self._truth.loops[cost.loop]
+        steps = [step for step in loop.steps if step > 0]
+        if loop.kind == "step" and 2 * len(steps) >= loop.turns:
+            return len([step for step in cost.steps if step > 0]) > _OFTEN * len(steps)
+        return cost.times > _OFTEN * loop.turns  # it acts more often than it trains
+
+    def _is_said(self, question: str, cost: Cost) -> bool:
+        text = self._layouts.of(cost.path).line(cost.row)
+        said = self._said
+        if question in (RECOMPILE, COMES_BACK):  # who is told of a read is not told of a graph
+            said = [one for one in said if one.category not in ("host_sync", "host-sync")]
+        return any(
+            self._speaks_of(one, cost) or self._is_about(one, cost) or _WHEREVER.get(one.name, "\n") in text
+            for one in said
+        )
+
+    def _statement(self, path: str, row: int) -> Place:
+        return path, self._layouts.of(path).statement(row)
+
+
+def score(verdicts: Iterable[Verdict], question: str) -> dict[str, Any]:
+    """Counts of one question."""
+    kept = list(verdicts)
+    outcomes = [one.outcome for verdict in kept for one in verdict.judgements if one.question == question]
+    hits = sum(one.question == question for verdict in kept for one in verdict.hits)
+    missed = [one for verdict in kept for one in verdict.misses if one.question == question]
+    misses, elsewhere = len(missed), sum(one.is_elsewhere for one in missed)
+    return {
+        "findings": len(outcomes), **{outcome: outcomes.count(outcome) for outcome in OUTCOMES},
+        "lines": hits + misses, "hits": hits, "misses": misses, "elsewhere": elsewhere,
+    }  # fmt: skip
