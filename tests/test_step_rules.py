@@ -1009,3 +1009,51 @@ def test_boundary_stays_at_the_update_where_a_read_comes_before_the_clock() -> N
     ported = port(text, select=("TPU301", "TPU010")).text
     assert "        optimizer.step()\n        torch_xla.sync()\n        print(loss.item())\n" in ported
     assert "        torch_xla.sync(wait=True)\n        t = time.time()\n" in ported
+
+
+# -------------------------------------------------------------------- weights that are loaded again
+
+FOLDS = """
+import copy
+
+import torch
+from torch import nn
+
+device = torch.device("xla")
+model = nn.Linear(4, 2).to(device)
+initial = {snapshot}
+for fold in range(3):
+    model.load_state_dict(initial)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for x, y in loader:
+        optimizer.zero_grad()
+        nn.functional.mse_loss(model(x.to(device)), y.to(device)).backward()
+        optimizer.step()
+    with torch.no_grad():
+        for x, y in held_out:
+            losses.append(nn.functional.mse_loss(model(x.to(device)), y.to(device)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("snapshot", "is_safe"),
+    [
+        ("copy.deepcopy(model.state_dict())", False),
+        ("{name: value.clone() for name, value in model.state_dict().items()}", False),
+        ("{name: value.cpu() for name, value in model.state_dict().items()}", True),
+        ('torch.load("start.pt")', True),
+    ],
+)
+def test_a_boundary_is_no_safe_fix_where_it_could_let_kept_weights_be_deleted(snapshot: str, is_safe: bool) -> None:
+    found = check(FOLDS.replace("{snapshot}", snapshot)).findings
+    assert {finding.code for finding in found} == {"TPU301", "TPU302"}
+    degrees = {finding.fix.applicability for finding in found if finding.fix is not None}
+    assert degrees == {Applicability.SAFE if is_safe else Applicability.UNSAFE}
+
+
+def test_with_the_copy_on_the_host_boundaries_are_safe_again() -> None:
+    text = FOLDS.replace("{snapshot}", "copy.deepcopy(model.state_dict())")
+    result = port(dedent(text).lstrip("\n"), select=("TPU301", "TPU302", "TPU322"))
+    assert "initial = {name: value.cpu().clone() for name, value in model.state_dict().items()}" in result.text
+    assert result.text.count("torch_xla.sync()") == 2
+    assert result.findings == ()

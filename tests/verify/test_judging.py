@@ -118,6 +118,21 @@ def test_a_script_that_fails_early_is_told_once() -> None:
     assert kinds(ProcessRecords(1), status=-11) == ["script"]
 
 
+@pytest.mark.parametrize(
+    "error",
+    [
+        "RuntimeError: Check failed: !buffer->IsDeleted(): buffer with shape f32[4] on device CPU:0 is deleted",
+        "RuntimeError: ToLiteral() called on deleted or donated buffer: INVALID_ARGUMENT: Buffer has been deleted",
+        "RuntimeError: Check failed: handle->HasValue(): Trying to access XLA data for tensor with ID 2 while an async",
+    ],
+)
+def test_a_deleted_buffer_is_explained(error: str) -> None:
+    failing = ProcessRecords(1, ending=Ending("exception", 1, error, READ, False))
+    (failure,) = failures(run_of(failing, status=1), [], "/p")
+    assert failure.text.startswith(f"the script failed: {error}. ")
+    assert "`tpulint rule TPU322`" in failure.text
+
+
 def test_parent_of_a_process_that_was_stopped_may_fail() -> None:
     stopped = recorded(boundary(1), ending=Ending("max-steps", 0, "", None, True))._replace(pid=2)
     parent = ProcessRecords(1, ending=Ending("exception", 1, "BrokenProcessPool", READ, True))

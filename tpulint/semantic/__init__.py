@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from tpulint.semantic.graph_numbers import GraphNumbers
     from tpulint.semantic.held_values import HeldValues
     from tpulint.semantic.host_arrays import HostArithmetic
+    from tpulint.semantic.kept_states import KeptStates
     from tpulint.semantic.launches import Launches
     from tpulint.semantic.leftovers import Leftovers
     from tpulint.semantic.loaders import Loaders
@@ -350,6 +351,13 @@ class SemanticIndex:
         from tpulint.semantic.fed_parameters import FedParameters
 
         return FedParameters(self)
+
+    @cached_property
+    def kept_states(self) -> KeptStates:
+        """Weights kept on the device, and loaded again and again."""
+        from tpulint.semantic.kept_states import KeptStates
+
+        return KeptStates(self)
 
     @cached_property
     def guards(self) -> Guards:

@@ -54,12 +54,24 @@ def how_it_ended(run: Run, root: str) -> Iterator[Failure]:
     if ending is None:
         yield Failure("script", f"the process {_died(run.status)}")
     elif ending.how == "exception":
-        yield Failure("script", f"the script failed: {ending.error}", ending.line)
+        yield Failure("script", f"the script failed: {ending.error}{_explained(ending.error)}", ending.line)
     elif ending.status:
         says = f": {ending.error}" if ending.error else ""
         yield Failure("script", f"the script left with exit status {ending.status}{says}", ending.line)
     elif run.status < 0:
         yield Failure("script", f"after the end of the script, the process {_died(run.status)}")
+
+
+def _explained(error: str) -> str:
+    """What a message of torch_xla means that does not say it."""
+    return f". {_SHARED_BUFFER}" if any(text in error for text in _DELETED) else ""
+
+
+_DELETED = ("buffer->IsDeleted()", "deleted or donated buffer", "Trying to access XLA data for tensor")
+_SHARED_BUFFER = (
+    "Such a tensor was copied into another one (`a.copy_(b)`, `load_state_dict`), which shares its buffer and was then "
+    "updated in place: keep the copy on the host, see `tpulint rule TPU322`"
+)
 
 
 def _died(status: int) -> str:

@@ -11,6 +11,7 @@ from tpulint.semantic import LoopNode
 
 _ONE_GRAPH = "all of its batches become one graph"
 _READ = "only its reads run the batches, and what no read needs is left to the next one"
+KEPT = "Weights kept on the device are loaded again: with a boundary behind the load, an update can delete them."
 SAFE = "A step boundary changes when the recorded work runs, not what it computes."
 
 
@@ -23,6 +24,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         if index.regions.boundaries_in(loop):
             continue
         fix = ctx.fix("Run each batch on its own", Applicability.SAFE, SAFE, Scope.STATEMENT)
+        if index.kept_states.loaded_again:
+            fix.lower(Applicability.UNSAFE, KEPT)
         place = index.turns.evaluation_place(loop)
         fix.insert_after(place, fix.emit.boundary(place))
         last = loop.test if isinstance(loop, ast.While) else loop.iter

@@ -11,6 +11,7 @@ from tpulint.semantic import FunctionNode, LoopNode, StepFunction
 
 SAFE = "A step boundary changes when the recorded work runs, not what it computes."
 LIKELY = "That this loop updates parameters is likely, not certain."
+KEPT = "Weights kept on the device are loaded again: with a boundary behind the load, an update can delete them."
 ELSEWHERE = "The loop stands in another file, and may have a step boundary of its own."
 
 
@@ -30,6 +31,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             SAFE if certain else ELSEWHERE if is_function else LIKELY,
             Scope.STATEMENT,
         )
+        if index.kept_states.loaded_again:
+            fix.lower(Applicability.UNSAFE, KEPT)
         for place in index.turns.boundary_places(step):
             fix.insert_after(place, fix.emit.boundary(place))
         yield ctx.finding(

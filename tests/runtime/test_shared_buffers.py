@@ -1,0 +1,131 @@
+"""What TPU322 says of torch_xla: after ``a.copy_(b)`` both share a buffer, and an update of ``a`` deletes ``b``."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+from tpulint_runtime.backend import XlaBackend
+from tpulint_runtime.loop import Loop
+
+pytestmark = pytest.mark.xla
+
+XLA = XlaBackend()
+DELETED = r"deleted|Trying to access XLA data for tensor"
+State = dict[str, Any]
+
+
+def computed(*values: float) -> list[torch.Tensor]:
+    """Tensors on the device that nothing is pending for."""
+    tensors = [torch.full((4,), value).to(XLA.device()) for value in values]
+    XLA.sync()
+    return tensors
+
+
+def test_an_update_of_the_copy_behind_a_boundary_deletes_what_was_copied() -> None:
+    a, b = computed(1, 2)
+    a.copy_(b)
+    XLA.sync()
+    a.add_(1)
+    XLA.sync()
+    with pytest.raises(RuntimeError, match=DELETED):
+        b.cpu()
+
+
+def test_it_does_not_without_a_boundary_between_copy_and_update() -> None:
+    a, b = computed(1, 2)
+    a.copy_(b)
+    a.add_(1)
+    XLA.sync()
+    assert (a.cpu().tolist(), b.cpu().tolist()) == ([3.0] * 4, [2.0] * 4)
+
+
+def test_it_does_not_where_only_the_source_is_updated() -> None:
+    a, b = computed(1, 2)
+    for _ in range(3):
+        a.copy_(b)
+        XLA.sync()
+        b.add_(1)
+        XLA.sync()
+    assert (a.cpu().tolist(), b.cpu().tolist()) == ([4.0] * 4, [5.0] * 4)
+
+
+def test_a_product_with_one_gives_the_copy_a_buffer_of_its_own() -> None:
+    a, b = computed(1, 2)
+    a.copy_(b * 1)
+    XLA.sync()
+    a.add_(1)
+    XLA.sync()
+    assert (a.cpu().tolist(), b.cpu().tolist()) == ([3.0] * 4, [2.0] * 4)
+
+
+def on_device(model: torch.nn.Module) -> State:
+    return copy.deepcopy(model.state_dict())
+
+
+def on_host(model: torch.nn.Module) -> State:
+    return {name: value.cpu().clone() for name, value in model.state_dict().items()}
+
+
+def train_folds(keep: Callable[[torch.nn.Module], State], device: torch.device, evaluates_first: bool) -> list[float]:
+    """The loss of the last step of each of three folds that begin with the same weights."""
+    torch.manual_seed(0)
+    x, y = torch.randn(8, 6).to(device), torch.randn(8, 2).to(device)
+    model = torch.nn.Linear(6, 2).to(device)
+    initial = keep(model)
+    losses = []
+    for _ in range(3):
+        model.load_state_dict(initial)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        if evaluates_first:
+            with torch.no_grad():
+                F.mse_loss(model(x), y)
+            XLA.sync()
+        for _ in range(2):
+            optimizer.zero_grad()
+            loss = F.mse_loss(model(x), y)
+            loss.backward()
+            optimizer.step()
+            XLA.sync()
+        losses.append(loss.item())
+    return losses
+
+
+def test_training_again_from_weights_on_the_device_fails_behind_an_evaluation() -> None:
+    with pytest.raises(RuntimeError, match=DELETED):
+        train_folds(on_device, XLA.device(), evaluates_first=True)
+
+
+@pytest.mark.parametrize(("keep", "evaluates_first"), [(on_host, True), (on_host, False), (on_device, False)])
+def test_the_other_ways_train_each_fold_alike(keep: Callable[[Any], State], evaluates_first: bool) -> None:
+    XLA.device()
+    expected = train_folds(on_host, torch.device("cpu"), evaluates_first)
+    assert len(set(expected)) == 1
+    assert train_folds(keep, XLA.device(), evaluates_first) == pytest.approx(expected, rel=1e-5)
+
+
+def train_folds_in_loops(keep: Callable[[torch.nn.Module], State]) -> list[list[float]]:
+    """The losses of three folds that begin with the same weights, each a loop of its own."""
+    torch.manual_seed(1)
+    batches = [(torch.randn(8, 5), torch.randn(8, 2)) for _ in range(3)]
+    model = torch.nn.Linear(5, 2).to(XLA.device())
+    initial = keep(model)
+    losses = []
+    for _ in range(3):
+        model.load_state_dict(initial)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        loop = Loop(model, optimizer, lambda model, batch: F.mse_loss(model(batch[0]), batch[1]), log_every=1)
+        losses.append([record.values["loss"] for record in loop.train(batches, epochs=2).records])
+    return losses
+
+
+def test_loops_train_again_from_weights_on_the_host_not_on_the_device() -> None:
+    first, second, third = train_folds_in_loops(on_host)
+    assert first == second == third
+    assert first[-1] < first[0]
+    with pytest.raises(RuntimeError, match=DELETED):  # a loop has a boundary before its first step
+        train_folds_in_loops(on_device)
