@@ -15,6 +15,7 @@ from tpulint_runtime import backend
 from tpulint_runtime.backend.partition import Spec, batch_spec
 from tpulint_runtime.nested import is_leaf, items, leaves, rebuild
 from tpulint_runtime.norms import divide_norms
+from tpulint_runtime.settings import kind_of
 
 
 class Mesh:
@@ -85,7 +86,17 @@ class Mesh:
 
     def shard_optimizer(self, optimizer: torch.optim.Optimizer) -> None:
         """Divides the state of ``optimizer`` as its parameters are: what it has now, what its steps make, and what is
-        loaded. Parameters have to be those of :meth:`shard_model`; the state of others is left alone."""
+        loaded. Parameters have to be those of :meth:`shard_model`; the state of others is left alone.
+
+        Raises TypeError for what is no optimizer, and ValueError for one without any parameter of :meth:`shard_model`:
+        made before the model moved to the device, it has others, and trains nothing."""
+        if not isinstance(optimizer, torch.optim.Optimizer):
+            raise TypeError(f"optimizer is {kind_of(optimizer)}: give a torch.optim.Optimizer")
+        if not any(id(parameter) in self._specs for group in optimizer.param_groups for parameter in group["params"]):
+            raise ValueError(
+                "the optimizer has no parameter of a model that was divided: make it of model.parameters(), behind "
+                "model.to(device) and shard_model(model)"
+            )
         seen: dict[int, int] = {}
 
         def mark(optimizer: torch.optim.Optimizer, *_: object) -> None:

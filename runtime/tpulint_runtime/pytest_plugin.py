@@ -25,9 +25,13 @@ def pytest_configure(config: pytest.Config) -> None:
 def recompile_guard(request: pytest.FixtureRequest) -> Iterator[RecompileGuard]:
     """A guard that is entered: call ``step(batch)`` first in every step. The test fails beyond the budget.
 
-    ``mode="raise"`` and ``lines=True``, unless ``@pytest.mark.recompile_guard(...)`` says otherwise.
+    ``mode="raise"`` and ``lines=True``, unless ``@pytest.mark.recompile_guard(...)`` says otherwise. Raises
+    TypeError for settings without a name, which would say nothing.
     """
     marker = request.node.get_closest_marker(_NAME)
+    if marker is not None and marker.args:
+        given = ", ".join(map(repr, marker.args))
+        raise TypeError(f"{_NAME}({given}): name the settings, as in {_NAME}(budget=1)")
     settings: dict[str, Any] = {"mode": "raise", "lines": True, **(marker.kwargs if marker else {})}
     guard = RecompileGuard(**settings)
     guard.on_train_begin()

@@ -31,6 +31,7 @@ from tpulint_runtime.inputs import Inputs
 from tpulint_runtime.nested import leaves
 from tpulint_runtime.ownership import Ownership
 from tpulint_runtime.report import HostSync, Recompilation, Report
+from tpulint_runtime.settings import check_count
 
 Mode = Literal["record", "warn", "raise"]
 _KEPT = 100
@@ -73,7 +74,7 @@ class RecompileGuard:
     block may be entered again, for the next epoch: counting goes on, and what happened in between is left out.
     Counters are of the process. The guard runs nothing on the device and reads nothing from it.
 
-    Raises ValueError for a negative number or an unknown mode.
+    Raises ValueError for a negative number or an unknown mode, TypeError for what is no whole number.
     """
 
     def __init__(
@@ -89,8 +90,8 @@ class RecompileGuard:
         if mode not in get_args(Mode):
             raise ValueError(f"mode is {mode!r}, not one of {', '.join(get_args(Mode))}")
         for name, number in (("budget", budget), ("sync_budget", sync_budget), ("warmup", warmup)):
-            if number is not None and number < 0:
-                raise ValueError(f"{name} is {number}, less than 0")
+            if number is not None or name == "warmup":
+                check_count(name, number, 0)
         self.budget = budget
         self.sync_budget = sync_budget
         self.warmup = warmup

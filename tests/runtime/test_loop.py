@@ -530,7 +530,7 @@ def test_the_end_is_told_to_all_and_hides_no_error() -> None:
         (1.5, "loss_of gave float"),
         ((torch.ones(()), torch.ones(())), "loss_of gave Tensor beside the loss"),
         ((torch.ones(()), {"loss": 1.0}), "loss is logged anyway"),
-        ((torch.ones(()), {"text": "x"}), "text is 'x'"),
+        ((torch.ones((), requires_grad=True), {"text": "x"}), "text is 'x'"),
     ],
 )
 def test_what_is_no_loss_is_told_by_name(given: Any, error: str) -> None:

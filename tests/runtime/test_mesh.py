@@ -85,6 +85,20 @@ def test_nothing_is_divided_on_the_cpu() -> None:
         Mesh(fsdp=2)
 
 
+@pytest.mark.usefixtures("on_cpu")
+def test_an_optimizer_that_has_nothing_of_the_model_is_refused() -> None:
+    mesh, model = Mesh(), torch.nn.Linear(4, 4)
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    with pytest.raises(ValueError, match="the optimizer has no parameter of a model that was divided: make it of"):
+        mesh.shard_optimizer(optimizer)
+    mesh.shard_model(model)
+    mesh.shard_optimizer(optimizer)
+    with pytest.raises(ValueError, match="the optimizer has no parameter of a model that was divided"):
+        mesh.shard_optimizer(torch.optim.SGD(torch.nn.Linear(4, 4).parameters(), 0.1))
+    with pytest.raises(TypeError, match=r"optimizer is a Linear: give a torch\.optim\.Optimizer"):
+        mesh.shard_optimizer(model)  # type: ignore[arg-type]
+
+
 # ---------------------------------------------------------------- four devices of XLA:CPU
 
 

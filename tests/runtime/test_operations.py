@@ -5,6 +5,7 @@ And that they stay on the device, where torch's do not.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -73,10 +74,17 @@ def test_samples_of_a_grid(data: Any) -> None:
     torch.manual_seed(data.draw(st.integers(0, 99)))
     image = torch.randn(data.draw(st.integers(1, 3)), data.draw(size), data.draw(size), data.draw(size), dtype=dtype)
     grid = torch.rand(image.size(0), data.draw(size), data.draw(size), 2, dtype=dtype) * 3 - 1.5
-    if mode == "nearest":  # has no slope along the grid, and torch gives zeros for none
-        compare(lambda x: grid_sample(x, grid, **options), lambda x: F.grid_sample(x, grid, **options), image)
-    else:
-        compare(lambda x, g: grid_sample(x, g, **options), lambda x, g: F.grid_sample(x, g, **options), image, grid)
+    compare(lambda x, g: grid_sample(x, g, **options), lambda x, g: F.grid_sample(x, g, **options), image, grid)
+
+
+def test_the_nearest_pixel_has_no_slope_and_the_grid_a_gradient_of_zeros() -> None:
+    image = torch.randn(1, 2, 3, 3)
+    for function in (F.grid_sample, grid_sample):
+        grid = torch.tensor([[[[0.1, 0.2], [math.inf, 5.0]]]], requires_grad=True)
+        samples = function(image, grid, mode="nearest", align_corners=False)
+        samples.sum().backward()
+        assert torch.equal(grid.grad, torch.zeros_like(grid))
+        assert torch.equal(samples[..., 0], image[:, :, 1:2, 1]) and not samples[..., 1].any()
 
 
 @pytest.mark.parametrize("padding", ["zeros", "border"])

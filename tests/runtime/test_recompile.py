@@ -427,6 +427,10 @@ def test_fails_itself(recompile_guard):
 
 def test_without():
     pass
+
+@pytest.mark.recompile_guard(1, 2)
+def test_settings_without_names(recompile_guard):
+    pass
 """
 
 
@@ -448,8 +452,9 @@ def test_fixture_fails_the_test_and_not_its_end(tmp_path: Path) -> None:
         check=False,
         cwd=tmp_path,
     )
-    assert "2 failed, 2 passed" in done.stdout, done.stdout + done.stderr
+    assert "2 failed, 2 passed, 1 error" in done.stdout, done.stdout + done.stderr
     assert "FAILED test_training.py::test_beyond - tpulint_runtime" in done.stdout
     assert "BudgetExceeded: step 1: 1 compilation" in done.stdout
+    assert "recompile_guard(1, 2): name the settings, as in recompile_guard(budget=1)" in done.stdout
     assert "FAILED test_training.py::test_fails_itself - AssertionError: its own" in done.stdout
     assert "compilations: 1 after warm-up (budget 0)" in done.stdout, "the report of the guard is shown"

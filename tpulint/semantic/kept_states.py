@@ -74,7 +74,7 @@ class KeptStates:
         while isinstance(item, ast.Call) and isinstance(item.func, ast.Attribute) and item.func.attr in _COPIES:
             copies.add(item.func.attr)
             item = item.func.value
-        return _stateful(items.func.value) if isinstance(item, ast.Name) and "clone" in copies else None
+        return _stateful(source.func.value) if isinstance(item, ast.Name) and "clone" in copies else None
 
     def _trains(self, loop: LoopNode, load: ast.Call) -> bool:
         """Whether a step loop runs in the turns of a loop, here or in a function that it calls."""

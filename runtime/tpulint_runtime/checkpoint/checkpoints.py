@@ -22,6 +22,7 @@ from tpulint_runtime.checkpoint.preemption import Notice, Preempted
 from tpulint_runtime.checkpoint.search import Found, Search
 from tpulint_runtime.checkpoint.storage import storage_of
 from tpulint_runtime.checkpoint.writer import Writer
+from tpulint_runtime.settings import check_count
 
 
 class Checkpoints:
@@ -58,8 +59,8 @@ class Checkpoints:
         notice_every: int = 10,
     ) -> None:
         for name, number in (("keep", keep), ("every", every), ("notice_every", notice_every)):
-            if number is not None and number < 1:
-                raise ValueError(f"{name} is {number}: give at least 1")
+            if number is not None or name != "every":
+                check_count(name, number, 1)
         if damaged not in ("raise", "start"):
             raise ValueError(f"damaged is {damaged!r}, not raise or start")
         self.keep = keep

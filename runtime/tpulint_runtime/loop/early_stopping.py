@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from tpulint_runtime.loop.callbacks import Callback
+from tpulint_runtime.settings import check_count
 
 if TYPE_CHECKING:
     from tpulint_runtime.loop.history import Record
@@ -39,8 +40,9 @@ class EarlyStopping(Callback):
     ) -> None:
         if better not in ("lower", "higher"):
             raise ValueError(f"better is {better!r}, not lower or higher")
-        if patience < 1 or least < 0:
-            raise ValueError(f"patience is {patience}, least {least}: give at least 1, and at least 0")
+        check_count("patience", patience, 1)
+        if not least >= 0:  # NaN is not either
+            raise ValueError(f"least is {least}: give at least 0")
         self.value = value
         self.better = better
         self.patience = patience

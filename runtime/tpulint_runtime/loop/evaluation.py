@@ -14,6 +14,7 @@ from tpulint_runtime.backend import Backend, current
 from tpulint_runtime.loop.device_batches import device_batches
 from tpulint_runtime.loop.precision import autocast
 from tpulint_runtime.masked import RunningMean, Tally
+from tpulint_runtime.settings import check_count, check_loader, kind_of
 
 TalliesOf = Callable[[Any, Any], Mapping[str, Tally]]
 """What to evaluate: from the model and a batch on the device, sums with their counts, by name."""
@@ -27,7 +28,15 @@ class Evaluation:
     """Batches to evaluate: all of a data set, in few shapes. :class:`PadLastBatch` fills up the last one."""
     tallies_of: TalliesOf
     every: int | None = None
-    """Updates between two evaluations; None: one at the end of each epoch."""
+    """Updates between two evaluations, at least 1; None: one at the end of each epoch."""
+
+    def __post_init__(self) -> None:
+        """Raises TypeError and ValueError for what cannot be."""
+        check_loader("loader", self.loader)
+        if not callable(self.tallies_of):
+            raise TypeError(f"tallies_of is {kind_of(self.tallies_of)}: give a function of the model and a batch")
+        if self.every is not None:
+            check_count("every", self.every, 1)
 
 
 def evaluate(

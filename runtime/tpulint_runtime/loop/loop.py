@@ -16,16 +16,26 @@ from tpulint_runtime.loop.evaluation import Evaluation, TalliesOf, evaluate
 from tpulint_runtime.loop.gradients import Gradients
 from tpulint_runtime.loop.history import History, Loggable, Record, Values
 from tpulint_runtime.loop.optimizer_state import make_state
+from tpulint_runtime.loop.parts import (
+    Loss,
+    check_kernels,
+    check_parts,
+    check_training,
+    checked_callbacks,
+    checked_clip_norm,
+    devices_of,
+    parameters_of,
+    parts_of,
+)
 from tpulint_runtime.loop.position import begin_epoch, usable_sampler
 from tpulint_runtime.loop.precision import autocast
 from tpulint_runtime.loop.varying import varying
 from tpulint_runtime.masked import Tally
+from tpulint_runtime.settings import check_count, check_loader
 
 if TYPE_CHECKING:
     from tpulint_runtime.checkpoint import Checkpoints
 
-Loss: TypeAlias = torch.Tensor | Tally
-"""A mean without dimensions; or a sum with its count, which is weighted right when batches are not equal."""
 LossOf: TypeAlias = Callable[[Any, Any], Loss | tuple[Loss, Mapping[str, Loggable]]]
 
 
@@ -66,7 +76,9 @@ class Loop:
     backend
         By default that of the model.
 
-    Raises ValueError for numbers that cannot be, and for an optimizer whose parameters are not on the model's device.
+    Raises TypeError for what is something else, ValueError for numbers that cannot be, for an optimizer whose parameters
+    are not on the model's device, and for a scheduler of another optimizer. What ``loss_of`` returns is looked at in each
+    step, without reading it: one number with a gradient, on the device of the model.
 
     With several processes each trains on batches of its own, and gradients are averaged over all of them; start with
     the same weights everywhere, and the same number of batches. Models that average them by themselves, as
@@ -88,20 +100,20 @@ class Loop:
         ahead: int = 2,
         backend: Backend | None = None,
     ) -> None:
+        check_parts(model, optimizer, loss_of, scheduler)
         for name, number, least in (("accumulate", accumulate, 1), ("log_every", log_every, 1), ("ahead", ahead, 0)):
-            if number < least:
-                raise ValueError(f"{name} is {number}: give at least {least}")
-        if clip_norm is not None and clip_norm <= 0:
-            raise ValueError(f"clip_norm is {clip_norm}: give more than 0, or None")
+            check_count(name, number, least)
+        if not isinstance(bf16, bool):
+            raise TypeError(f"bf16 is {bf16!r}: give True or False")
         self.model = model
         self.optimizer = optimizer
         self.loss_of = loss_of
         self.scheduler = scheduler
         self.bf16 = bf16
         self.accumulate = accumulate
-        self.clip_norm = clip_norm
+        self.clip_norm = checked_clip_norm(clip_norm)
         self.log_every = log_every
-        self.callbacks = [*callbacks]
+        self.callbacks = checked_callbacks(callbacks)
         self.ahead = ahead
         self.backend = backend or current(model)
         self.steps = 0
@@ -122,8 +134,8 @@ class Loop:
         self._logged_at = 0.0
         self._last = (float(optimizer.param_groups[0]["lr"]), 0)
         """Learning rate and epoch of the last step."""
-        _check_devices(model, optimizer)
-        _check_kernels(optimizer, self.backend)
+        self._devices = devices_of(model)
+        check_kernels(optimizer, self.backend)
 
     # ---------------------------------------------------------------- a step
 
@@ -146,7 +158,7 @@ class Loop:
     def _update(self, batches: Sequence[Any]) -> None:
         for batch in batches:
             with autocast(self.bf16, self.backend):
-                loss, others = _parts(self.loss_of(self.model, batch))
+                loss, others = parts_of(self.loss_of(self.model, batch), self._devices)
             for name, value in {"loss": loss, **others}.items():
                 self._values.keep(name, value)
             total: Any  # of which backward has types with some versions of torch, and none with others
@@ -187,7 +199,7 @@ class Loop:
         make_state(self.optimizer, self.backend)
         averages = isinstance(self.model, torch.nn.parallel.DistributedDataParallel)
         if self.accumulate > 1 or (self.backend.place().processes > 1 and not averages):
-            self._gradients = Gradients(_parameters(self.optimizer), self.backend)
+            self._gradients = Gradients(parameters_of(self.optimizer), self.backend)
         self.backend.sync()
 
     # ---------------------------------------------------------------- the loop
@@ -219,6 +231,11 @@ class Loop:
         """
         if epochs is None and steps is None:
             raise ValueError("how long to train is not said: give epochs or steps")
+        for name, number in (("epochs", epochs), ("steps", steps)):
+            if number is not None:
+                check_count(name, number, 0)
+        check_loader("loader", loader)
+        check_training(evaluation, checkpoints)
         self._begin(loader, epochs, steps, checkpoints)
         try:
             self._tell("on_train_begin", self)
@@ -360,31 +377,13 @@ class Loop:
             yield
 
 
-def _parts(result: Any) -> tuple[Loss, Mapping[str, Loggable]]:
-    """What ``loss_of`` gave: the loss, and other values."""
-    loss, others = result if isinstance(result, tuple) and not isinstance(result, Tally) else (result, {})
-    if not isinstance(loss, torch.Tensor | Tally):
-        raise TypeError(f"loss_of gave {type(loss).__name__} for the loss: return a tensor, or a Tally")
-    if not isinstance(others, Mapping):
-        raise TypeError(f"loss_of gave {type(others).__name__} beside the loss: return values to log by name")
-    if taken := [name for name in ("loss", "lr", "grad_norm") if name in others]:
-        raise ValueError(f"{taken[0]} is logged anyway: give the value another name")
-    if isinstance(loss, torch.Tensor) and loss.dim():
-        raise ValueError(f"the loss has shape {tuple(loss.shape)}: give its mean, or a Tally")
-    return loss, others
-
-
 def _clip(optimizer: torch.optim.Optimizer, largest: float) -> torch.Tensor:
     """Scales gradients down to a norm, in all together, and returns what it was. Not ``clip_grad_norm_``: torch_xla
     replaces that one by a function whose result an all-reduce would not reach."""
-    given = [parameter for parameter in _parameters(optimizer) if parameter.grad is not None]
+    given = [parameter for parameter in parameters_of(optimizer) if parameter.grad is not None]
     norm = torch.nn.utils.get_total_norm([parameter.grad for parameter in given if parameter.grad is not None])
     torch.nn.utils.clip_grads_with_norm_(given, largest, norm)
     return norm
-
-
-def _parameters(optimizer: torch.optim.Optimizer) -> list[torch.nn.Parameter]:
-    return [parameter for group in optimizer.param_groups for parameter in group["params"]]
 
 
 def _groups(batches: Iterable[Any], size: int) -> Iterator[list[Any]]:
@@ -397,19 +396,3 @@ def _groups(batches: Iterable[Any], size: int) -> Iterator[list[Any]]:
             group = []
     if group:
         yield group
-
-
-def _check_kernels(optimizer: torch.optim.Optimizer, backend: Backend) -> None:
-    for name in ("fused", "capturable"):
-        if backend.counts_work and any(group.get(name) for group in optimizer.param_groups):
-            raise ValueError(f"{name}=True is for CUDA: leave it out, XLA compiles the whole update into one program")
-
-
-def _check_devices(model: torch.nn.Module, optimizer: torch.optim.Optimizer) -> None:
-    devices = {parameter.device.type for parameter in model.parameters()}
-    strangers = {parameter.device.type for parameter in _parameters(optimizer)} - devices
-    if devices and strangers:
-        raise ValueError(
-            f"the optimizer has parameters on {', '.join(sorted(strangers))}, the model on {', '.join(sorted(devices))}"
-            ": make the optimizer after model.to(device), which on XLA makes new parameters"
-        )
