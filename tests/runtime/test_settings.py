@@ -93,7 +93,7 @@ def test_a_scheduler_that_wants_a_value_or_is_of_another_optimizer() -> None:
     model = model_of()
     optimizer, other = (torch.optim.SGD(model.parameters(), 0.1) for _ in range(2))
     plateau = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer)
-    with pytest.raises(TypeError, match="scheduler is a ReduceLROnPlateau, whose step wants a value: .*callback"):
+    with pytest.raises(TypeError, match=r"scheduler is a ReduceLROnPlateau, whose step wants a value: .*callback"):
         Loop(model, optimizer, squares, scheduler=plateau)
     with pytest.raises(ValueError, match="scheduler is made of another optimizer than the loop has"):
         Loop(model, optimizer, squares, scheduler=torch.optim.lr_scheduler.StepLR(other, 3))
@@ -157,7 +157,7 @@ def test_settings_of_checkpoints(tmp_path: Any, name: str) -> None:
 
 
 def test_settings_of_early_stopping() -> None:
-    with pytest.raises(TypeError, match="patience is 1.5: give a whole number"):
+    with pytest.raises(TypeError, match=r"patience is 1\.5: give a whole number"):
         EarlyStopping(patience=1.5)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="patience is 0: give at least 1"):
         EarlyStopping(patience=0)

@@ -47,17 +47,17 @@ class KeptStates:
         bindings = self._index.flow.reaching(call.args[0])
         if len(bindings) != 1 or bindings[0].kind != "assign" or bindings[0].path or bindings[0].value is None:
             return None
-        binding = bindings[0]
-        module = self._copied(binding.value)
+        binding, copy = bindings[0], bindings[0].value
+        module = self._copied(copy)
         if module is None or tree.encloses(loop, binding.statement) or self._ends_turns(call, loop):
             return None
         if self._index.kind(receiver) is not Kind.MODULE or not self._index.moves.is_on_device(module, call):
             return None
         if not self._index.moves.is_on_device(module, binding.statement) or not self._trains(loop, call):
             return None
-        return KeptState(call, binding.value, module)
+        return KeptState(call, copy, module)
 
-    def _copied(self, value: ast.expr | None) -> ast.expr | None:
+    def _copied(self, value: ast.expr) -> ast.expr | None:
         """The module whose state is copied: by ``copy.deepcopy``, or tensor by tensor with ``clone``."""
         if isinstance(value, ast.Call) and len(value.args) == 1:
             name = self._index.qualified_name(value.func)

@@ -76,9 +76,9 @@ class Loop:
     backend
         By default that of the model.
 
-    Raises TypeError for what is something else, ValueError for numbers that cannot be, for an optimizer whose parameters
-    are not on the model's device, and for a scheduler of another optimizer. What ``loss_of`` returns is looked at in each
-    step, without reading it: one number with a gradient, on the device of the model.
+    Raises TypeError for what is something else, ValueError for numbers that cannot be, for an optimizer whose
+    parameters are not on the model's device, and for a scheduler of another optimizer. What ``loss_of`` returns is
+    looked at in each step, without reading it: one number with a gradient, on the device of the model.
 
     With several processes each trains on batches of its own, and gradients are averaged over all of them; start with
     the same weights everywhere, and the same number of batches. Models that average them by themselves, as

@@ -52,7 +52,7 @@ def checked_clip_norm(given: Any) -> float | None:
 
 
 def checked_callbacks(given: Any) -> list[Any]:
-    """The callbacks. Raises TypeError where they are no list, or one of them is a function, which nothing would call."""
+    """The callbacks. Raises TypeError where they are no list, or one is a function, which nothing would call."""
     if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
         raise TypeError(f"callbacks is {kind_of(given)}: give a list of callbacks")
     callbacks = [*given]
