@@ -111,6 +111,43 @@ def test_report_for_people(tmp_path: Path) -> None:
     assert (done.status, done.err) == (1, "")
 
 
+def test_rules_explain_functions_that_the_loop_of_another_file_calls(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(
+        "import torch\n"
+        "import torch_xla\n"
+        "from torch import nn\n"
+        "from parts import log_loss, shrink\n"
+        "device = torch_xla.device()\n"
+        "model = nn.Linear(4, 2).to(device)\n"
+        "optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+        "for step in range(6):\n"
+        "    x, y = torch.randn(8, 4).to(device), torch.randn(8, 2).to(device)\n"
+        "    optimizer.zero_grad()\n"
+        "    loss = nn.functional.mse_loss(model(shrink(x, step)), shrink(y, step))\n"
+        "    loss.backward()\n"
+        "    optimizer.step()\n"
+        "    log_loss(loss)\n"
+        "    torch_xla.sync()\n"
+    )
+    (tmp_path / "parts.py").write_text(
+        "def shrink(x, step):\n    return x[: 8 - step]\n\n\ndef log_loss(loss):\n    print(loss.item())\n"
+    )
+    read = "user code trying to access tensor value before torch_xla.sync"
+    reads = [block("Compilation", f"{at}0", 6, read).replace("train.py", "parts.py") for at in range(3)]
+    boundaries = [block("Compilation", f"{at}1", 15) for at in range(3)]
+    (tmp_path / "train.log").write_text("".join(reads + boundaries))
+    done = tpulint("xla-log", "--output-format", "json", "train.log", cwd=tmp_path)
+    explained = {
+        one["source"]: {(found["name"], Path(found["path"]).name, found["row"]) for found in one["explained_by"]}
+        for one in json.loads(done.out)["places"]
+    }
+    shrinking = ("changing-index", "parts.py", 2)
+    assert explained == {
+        "print(loss.item())": {("tensor-read-in-step-loop", "parts.py", 6), shrinking},
+        "torch_xla.sync()": {shrinking},
+    }
+
+
 def test_without_the_source_rules_are_pointed_to(tmp_path: Path) -> None:
     done = tpulint("xla-log", str(LOG), cwd=tmp_path)
     assert "no finding of the linter explains it; see its rules about host sync and recompile" in done.out

@@ -6,10 +6,16 @@ import ast
 import os
 from typing import TYPE_CHECKING
 
+from tpulint.project import Project
+
 if TYPE_CHECKING:
     from tpulint.catalog import Catalogue
     from tpulint.config import Settings
     from tpulint.report.entry import Entry
+
+
+_DEPTH = 4
+"""How many files deep calls are followed."""
 
 
 class FilesFindings:
@@ -18,6 +24,7 @@ class FilesFindings:
     def __init__(self, settings: Settings, catalogue: Catalogue) -> None:
         self._settings = settings._replace(fix=False)
         self._catalogue = catalogue
+        self._project = Project()
         self._files: dict[str, FileFindings] = {}
         self.categories = {rule.code: rule.category for rule in catalogue.rules}
         """Of rules, by their codes."""
@@ -29,12 +36,29 @@ class FilesFindings:
             file = self._files[path] = FileFindings(path, self._lint(path))
         return file
 
+    def called_from(self, path: str) -> list[str]:
+        """The files whose functions run in the turns of a file's loops."""
+        self.of(path)
+        for _ in range(_DEPTH):
+            called = self._project.called_from(path)
+            if all(file in self._files for file in called):
+                break
+            for file in called:
+                self.of(file)
+        return self._project.called_from(path)
+
     def _lint(self, path: str) -> tuple[Entry, ...]:
+        """The findings as ``check`` tells them: how the rest of the project calls the file is known."""
+        from tpulint.config import RunSettings
         from tpulint.examination import Examination
+        from tpulint.waves import Waves
 
         if not os.path.isfile(path):
             return ()
-        return tuple(Examination(self._settings, self._catalogue, diff=False)(path).report.entries)
+        examination = Examination(self._settings, self._catalogue, diff=False, project=self._project)
+        waves = Waves(examination, self._project, None, RunSettings(paths=(path,), jobs=1))
+        waves.examine([(os.path.getsize(path), path)], None)
+        return tuple(waves.reports[path].entries)
 
 
 class FileFindings:

@@ -34,6 +34,15 @@ class Project:
         callers = self._into.get(os.path.abspath(path))
         return tuple(sorted({call for calls in callers.values() for call in calls})) if callers else ()
 
+    def called_from(self, path: str) -> list[str]:
+        """The files whose functions run in the turns of a file's loops, at any depth, sorted."""
+        waiting, found = [os.path.abspath(path)], set[str]()
+        while waiting:
+            new = self._targets.get(waiting.pop(), set()) - found
+            found |= new
+            waiting.extend(new)
+        return sorted(found)
+
     def outdated(self, paths: Iterable[str]) -> list[str]:
         """Those of these files that were linted before it was known how they are called."""
         found = []

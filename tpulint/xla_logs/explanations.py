@@ -49,7 +49,7 @@ class Explanations:
 
     def of(self, tally: Tally) -> list[Explanation]:
         """Findings in the statement, else in the function, that read a value; those in the file that explain why its
-        graph keeps changing."""
+        graph keeps changing, and in files that its loops call."""
         about_file = self._about_file(tally) if len(tally.graphs) > WARM_UP else []
         if tally.place.kind != "read":
             return about_file
@@ -70,7 +70,10 @@ class Explanations:
         path = find_source(frame.path, self._folder) if frame is not None else ""
         if not path:
             return []
-        return _explanations(path, self._fitting("boundary", list(self._findings.of(path).entries)))
+        found = _explanations(path, self._fitting("boundary", list(self._findings.of(path).entries)))
+        for called in self._findings.called_from(path):
+            found += _explanations(called, self._fitting("boundary", list(self._findings.of(called).entries)))
+        return found
 
     def _fitting(self, kind: str, entries: list[Entry]) -> list[Entry]:
         categories = self._findings.categories
