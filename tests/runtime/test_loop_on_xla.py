@@ -55,6 +55,12 @@ def perceptron(width: int) -> torch.nn.Module:
     return torch.nn.Sequential(torch.nn.Linear(width, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
 
 
+def line(width: int) -> torch.nn.Module:
+    """Two parameters: the programs of optimizers take a time to compile that grows with their number."""
+    torch.manual_seed(width)
+    return torch.nn.Linear(width, 1)
+
+
 def regression(width: int, count: int, rows: int = ROWS) -> list[dict[str, torch.Tensor]]:
     generator = torch.Generator().manual_seed(width)
     batches = []
@@ -116,7 +122,7 @@ TO_THE_BIT = ("SGD, momentum", "Adam, weight decay", "AdamW", "Adagrad", "RMSpro
 def test_one_program_and_the_state_of_plain_pytorch(name: str) -> None:
     width = 200 + [*OPTIMIZERS].index(name)
     batches = regression(width, 6)
-    model = perceptron(width).to(XLA.device())
+    model = line(width).to(XLA.device())
     optimizer = OPTIMIZERS[name](model.parameters())
     before = XLA.counts()
     history = Loop(model, optimizer, squares, log_every=100, clip_norm=5.0).train(batches, epochs=1)
@@ -124,14 +130,14 @@ def test_one_program_and_the_state_of_plain_pytorch(name: str) -> None:
     assert work.compiles == 1, "the first step has the graph of the others, and nothing was compiled before it"
     assert (work.reads, work.extra_launches) == (1, 0), "the read is that of the log, at the end"
 
-    plain = perceptron(width)
+    plain = line(width)
     reference = OPTIMIZERS[name](plain.parameters())
     losses = by_hand(plain, reference, batches, clip_norm=5.0)
     assert history.column("loss") == pytest.approx([sum(losses) / 6], rel=1e-5)
     assert steps_of(optimizer) == steps_of(reference)
     if name not in TO_THE_BIT:
         return
-    on_xla = perceptron(width).to(XLA.device())
+    on_xla = line(width).to(XLA.device())
     same = OPTIMIZERS[name](on_xla.parameters())
     by_hand(on_xla, same, on_device(batches), clip_norm=5.0)
     assert_same_state(optimizer, same)
@@ -195,12 +201,12 @@ def test_schedules_are_inputs_of_the_graph(name: str) -> None:
     width = 220 + [*SCHEDULES].index(name)
     make, schedule = SCHEDULES[name]
     batches = regression(width, 12)
-    model = perceptron(width).to(XLA.device())
+    model = line(width).to(XLA.device())
     optimizer = make(model.parameters())
     before = XLA.compile_count()
     history = Loop(model, optimizer, squares, scheduler=schedule(optimizer), log_every=1).train(batches, epochs=1)
     assert XLA.compile_count() == before + 1
-    plain = perceptron(width)
+    plain = line(width)
     reference = make(plain.parameters())
     scheduler = schedule(reference)
     rates = [(scheduler.last_epoch, scheduler.get_last_lr()[0])]
@@ -229,7 +235,7 @@ def test_groups_that_start_at_the_same_rate_and_part_are_one_program() -> None:
 def test_bias_correction_that_has_grown_to_one_is_no_new_program(begin: int) -> None:
     """With a beta of 0.9 it is 1 as a float32 from step 158 on, with 0.95 from step 338, as a float64 from step 717."""
     width = 231 + begin
-    model = perceptron(width).to(XLA.device())
+    model = line(width).to(XLA.device())
     optimizer = torch.optim.AdamW(model.parameters(), 1e-3, betas=(0.9, 0.95))
     loop = Loop(model, optimizer, squares)
     loop.prepare()
@@ -574,10 +580,10 @@ def test_numbers_of_one_element_that_are_sent_are_no_constants() -> None:
 def test_optimizers_that_take_many_tensors_at_once_or_divide_by_them(name: str) -> None:
     """Also behind the fifth update, where RAdam divides a number by a tensor."""
     options = {} if name == "RAdam" else {"foreach": True}
-    model = perceptron(23).to(XLA.device())
+    model = line(23).to(XLA.device())
     loop = Loop(model, getattr(torch.optim, name)(model.parameters(), 0.02, **options), squares, log_every=1)
     losses = loop.train(regression(23, 8), epochs=1).column("loss")
-    plain = perceptron(23)
+    plain = line(23)
     expected = by_hand(plain, getattr(torch.optim, name)(plain.parameters(), 0.02, **options), regression(23, 8))
     assert losses == pytest.approx(expected, rel=1e-4)
 
