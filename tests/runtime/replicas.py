@@ -37,7 +37,8 @@ DEVICES = 2
 
 os.environ["PJRT_DEVICE"] = "CPU"
 os.environ["CPU_NUM_DEVICES"] = str(DEVICES)
-os.environ["XLA_THREAD_POOL_SIZE"] = "16"  # by default one for each core, and a replica that waits occupies one
+# Threads of torch_xla, and of XLA's CPU client: by default one for each core, and a replica that waits occupies one.
+os.environ["XLA_THREAD_POOL_SIZE"] = os.environ["NPROC"] = "16"
 
 SAMPLES, ROWS, TURNS, EPOCHS = 32, 4, 2, 2
 RATE, LIMIT = 0.02, 0.05

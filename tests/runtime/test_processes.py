@@ -41,8 +41,9 @@ RUNTIME = os.path.dirname(os.path.dirname(tpulint_runtime.__file__))
 
 ATTEMPTS = 5
 """The two replicas are threads of one process, and of the same pools of threads. When these run out, one waits in a
-collective for the other, until XLA ends the process: on a busy machine that happens. With graphs that differ between
-replicas it happens always."""
+collective for the other, until XLA ends the process. That was seen on a busy machine while XLA's own pool had a thread
+for each core. It could not be provoked any more, with 13 times as many busy processes as cores, with the larger pool or
+without. With graphs that differ between replicas it happens always."""
 
 
 @pytest.fixture(scope="module")
