@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 
@@ -15,7 +15,7 @@ from tpulint_runtime.loop.history import Loggable
 from tpulint_runtime.masked import Tally
 from tpulint_runtime.settings import kind_of
 
-Loss = torch.Tensor | Tally
+Loss: TypeAlias = torch.Tensor | Tally
 """A mean without dimensions; or a sum with its count, which is weighted right when batches are not equal."""
 
 _HOOKS = tuple(name for name in vars(Callback) if not name.startswith("_"))
