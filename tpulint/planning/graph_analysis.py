@@ -23,8 +23,10 @@ _ONE_EACH_READ = frozenset(
      "select_and_scatter")
 )  # fmt: skip
 """One for each number of the first operand."""
-_DYNAMIC = frozenset(("get_dimension_size", "set_dimension_size", "real_dynamic_slice", "dynamic_reshape", "dynamic_pad",
-                      "dynamic_broadcast_in_dim", "dynamic_gather", "dynamic_conv", "dynamic_iota"))  # fmt: skip
+_DYNAMIC = frozenset(
+    ("get_dimension_size", "set_dimension_size", "real_dynamic_slice", "dynamic_reshape", "dynamic_pad",
+     "dynamic_broadcast_in_dim", "dynamic_gather", "dynamic_conv", "dynamic_iota")
+)  # fmt: skip
 """Their results have sizes that only the run knows. ``dynamic_slice`` is not one: only its place is."""
 _TARGET = re.compile(r"@([\w$.-]+)|call_target_name = \"([^\"]*)\"")
 
@@ -35,7 +37,7 @@ class OddCall(NamedTuple):
     kind: str
     """``custom call`` or ``dynamic``."""
     name: str
-    count: int
+    times: int
     place: Place | None
 
 
@@ -88,9 +90,9 @@ def analyse_graph(graph: Graph, generation: Generation | None = None) -> GraphAn
 
 def _arithmetic(operation: Operation) -> int:
     if operation.name in _ONE_EACH and operation.results:
-        return operation.results[0].count
+        return operation.results[0].numbers
     if operation.name in _ONE_EACH_READ and operation.operands:
-        return operation.operands[0].count
+        return operation.operands[0].numbers
     return 0
 
 

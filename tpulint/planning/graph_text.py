@@ -13,8 +13,9 @@ from typing import NamedTuple
 from tpulint.planning.locations import Locations
 from tpulint.planning.tensors import DYNAMIC, Place, Tensor
 
-_OPERATION = re.compile(r'\s*(?:%[\w$.-]+(?::(\d+))? = )?"?((?:stablehlo|chlo|mhlo|vhlo|func|sdy)\.[\w.]+|call|return)\b"?')
-_NAME = re.compile(r"\s*(%[\w$.-]+)(?::\d+)? = ")
+_OPERATION = re.compile(
+    r'\s*((?:%[\w$.:-]+(?:, )?)* = )?"?((?:stablehlo|chlo|mhlo|vhlo|func|sdy)\.[\w.]+|call|return)\b"?'
+)
 _VALUE = re.compile(r"%[\w$.-]+(?:#\d+)?")
 _TENSOR = re.compile(r"tensor<((?:[\d?]+x)*)(complex<\w+>|[a-zA-Z]\w*)")
 _DECLARED = re.compile(r"(%[\w$.-]+): (tensor<[^>]*>)")
@@ -126,13 +127,15 @@ class _Reader:
         """An operation that begins with one line, and whose types stand at the end of another or the same."""
         head, _, signature = ending.rpartition(" : ")
         taken, arrow, given = signature.partition(" -> ")
-        number = int(match[1] or 1)
-        results = tensors(given) if arrow else tensors(taken)[-number:]
+        names = _names(match[1] or "")
+        results = tensors(given) if arrow else tensors(taken)[-max(1, len(names)) :]
         body = line[match.end() : len(head)] if ending is line else line[match.end() :]
         values = tuple(_VALUE.findall(body))
         operands = tuple(self._types[value] for value in values if value in self._types)
         name = match[2].rpartition(".")[2]
-        location = signature[signature.rfind(">") + 1 :].strip(" ),") if "#loc" in signature or "loc(" in signature else ""
+        location = (
+            signature[signature.rfind(">") + 1 :].strip(" ),") if "#loc" in signature or "loc(" in signature else ""
+        )
         place = self._locations.place(location) if location else None
         if name == "call" and (called := re.search(r"@([\w$.-]+)", body)) is not None:
             self._calls.append((self._function, called[1]))
@@ -140,12 +143,7 @@ class _Reader:
             for (inner, _), tensor in zip(_BOUND.findall(body), results, strict=False):
                 self._types[inner] = tensor
         self._operations.append(Operation(name, operands, tuple(results), body, row, place, self._function, values))
-        named = _NAME.match(line)
-        if named is not None:
-            if match[1]:
-                self._types.update((f"{named[1]}#{at}", one) for at, one in enumerate(results))
-            elif results:
-                self._types[named[1]] = results[0]
+        self._types.update(zip(names, results, strict=False))
 
     def _runs(self) -> dict[str, int]:
         functions = dict.fromkeys(one.function for one in self._operations)
@@ -154,12 +152,23 @@ class _Reader:
         def count(name: str, seen: frozenset[str]) -> int:
             if name not in runs:
                 callers = [caller for caller, called in self._calls if called == name and caller not in seen]
-                runs[name] = sum(count(caller, seen | {name}) for caller in callers) if callers else int(name == self._entry)
+                runs[name] = (
+                    sum(count(caller, seen | {name}) for caller in callers) if callers else int(name == self._entry)
+                )
             return runs[name]
 
         for name in functions:
             count(name, frozenset((name,)))
         return runs
+
+
+def _names(text: str) -> list[str]:
+    """``%0:2, %mean = `` to ``%0#0``, ``%0#1`` and ``%mean``."""
+    names = []
+    for part in text.removesuffix(" = ").split(", "):
+        name, _, number = part.partition(":")
+        names += [f"{name}#{at}" for at in range(int(number))] if number.isdigit() else [name]
+    return names
 
 
 def tensors(text: str) -> list[Tensor]:

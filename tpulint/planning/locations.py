@@ -1,8 +1,8 @@
 """Where operations of a graph come from: the table of locations in StableHLO's text.
 
 MLIR writes ``#loc1 = loc("train.py":3:0)`` and ``#loc9 = loc(callsite(#loc1 at #loc2))``. torch_xla prints the same
-without ``loc``, and with a line break in front of ``at``, where XLA_IR_DEBUG=1 and XLA_HLO_DEBUG=1 are set when torch_xla
-is imported; else there are none.
+without ``loc``, and with a line break in front of ``at``. It does so where XLA_IR_DEBUG=1 and XLA_HLO_DEBUG=1 are set
+when torch_xla is imported; else there are none.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What matrices waste where their sizes are no multiples of the tiles that a TPU works in.
 
-HBM holds tiles of 8 rows and 128 columns of 32-bit numbers; numbers of 16 bits are stored two to a row, so that a tile has
-16 rows. The matrix unit takes 128 or 256 contracted numbers and columns at a time, and rows by eights. The compiler
+HBM holds tiles of 8 rows and 128 columns of 32-bit numbers; numbers of 16 bits are stored two to a row, so that a tile
+has 16 rows. The matrix unit takes 128 or 256 contracted numbers and columns at a time, and rows by eights. The compiler
 chooses layouts: everything here takes the best choice, so that a program wastes at least this much.
 """
 
@@ -37,8 +37,9 @@ class Waste(NamedTuple):
     operation: str
     """``dot_general``."""
     dimension: str
-    """``rows``, ``contracted`` or ``columns``: the one that wastes most."""
+    """``rows``, ``contracted`` or ``columns``: what the size is in the one that wastes most."""
     size: int
+    """That is rounded up most of all sizes of these operations."""
     padded: int
     operations: int
     """How many share it."""
@@ -77,21 +78,21 @@ def padded_sizes(product: Product, grain: Grain) -> tuple[int, int, int]:
 
 def padding_bytes(tensor: Tensor, grain: Grain, any_pair: bool) -> int:
     """Bytes that tiles add to a tensor, in the best order of its two minor dimensions, or of any two."""
-    if not tensor.shape or not tensor.number_bytes or tensor.is_dynamic or not tensor.count:
+    if not tensor.shape or not tensor.number_bytes or tensor.is_dynamic or not tensor.numbers:
         return 0
     shape = tensor.shape if len(tensor.shape) > 1 else (1, *tensor.shape)
     rows = round(grain.rows * max(1.0, WORD / tensor.number_bytes))
     places = range(len(shape)) if any_pair else range(len(shape) - 2, len(shape))
     padded = min(
-        tensor.count // (shape[one] * shape[two]) * _up(shape[one], rows) * _up(shape[two], grain.columns)
+        tensor.numbers // (shape[one] * shape[two]) * _up(shape[one], rows) * _up(shape[two], grain.columns)
         for one, two in itertools.permutations(places, 2)
     )
-    return round((padded - tensor.count) * tensor.number_bytes)
+    return round((padded - tensor.numbers) * tensor.number_bytes)
 
 
 def wastes(products: Iterable[tuple[Product, int]], grain: Grain) -> tuple[Waste, ...]:
     """What products waste, each given with how often it runs; the most FLOPs first, then the most bytes."""
-    found: dict[tuple[str, str, int, int], list[tuple[int, int, Product]]] = {}
+    found: dict[tuple[str, int, int], list[tuple[int, int, str, Product]]] = {}
     seen: set[tuple[str, str]] = set()
     for product, runs in products:
         sizes = (product.rows, product.contracted, product.columns)
@@ -109,18 +110,18 @@ def wastes(products: Iterable[tuple[Product, int]], grain: Grain) -> tuple[Waste
         order = (CONTRACTED, COLUMNS, ROWS)
         by_name = {ROWS: (sizes[0], padded[0]), CONTRACTED: (sizes[1], padded[1]), COLUMNS: (sizes[2], padded[2])}
         worst = max(order, key=lambda name: by_name[name][1] / by_name[name][0])
-        found.setdefault((operation.name, worst, *by_name[worst]), []).append((flops, size, product))
+        found.setdefault((operation.name, *by_name[worst]), []).append((flops, size, worst, product))
     result = [_waste(*key, members) for key, members in found.items()]
     return tuple(sorted(result, key=lambda one: (-one.flops, -one.bytes)))
 
 
-def _waste(operation: str, dimension: str, size: int, padded: int, members: list[tuple[int, int, Product]]) -> Waste:
-    worst = max(members, key=lambda one: one[0])[2]
+def _waste(operation: str, size: int, padded: int, members: list[tuple[int, int, str, Product]]) -> Waste:
+    _, _, dimension, worst = max(members, key=lambda one: one[0])
     left, right, result = tensors_of(worst)
-    place = next((one.operation.place for _, _, one in members if one.operation.place is not None), None)
+    place = next((one.operation.place for *_, one in members if one.operation.place is not None), None)
     return Waste(
-        operation, dimension, size, padded, len(members), sum(one[0] for one in members), sum(one[1] for one in members),
-        f"{left} x {right} -> {result}", place,
+        operation, dimension, size, padded, len(members), sum(one[0] for one in members),
+        sum(one[1] for one in members), f"{left} x {right} -> {result}", place,
     )  # fmt: skip
 
 

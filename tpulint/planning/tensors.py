@@ -26,7 +26,7 @@ class Tensor(NamedTuple):
     shape: tuple[int, ...]
 
     @property
-    def count(self) -> int:
+    def numbers(self) -> int:
         """Numbers in it; dimensions that are left open count as 1."""
         return math.prod(size for size in self.shape if size != DYNAMIC)
 
@@ -42,7 +42,7 @@ class Tensor(NamedTuple):
     @property
     def bytes(self) -> int:
         """Size without padding."""
-        return math.ceil(self.count * self.number_bytes)
+        return math.ceil(self.numbers * self.number_bytes)
 
     @property
     def is_dynamic(self) -> bool:

@@ -1,14 +1,14 @@
 """64-bit numbers in a graph: a TPU has no unit for them, computes with halves, and moves twice the bytes.
 
-Torch's indices and labels are int64 by nature, and numbers of Python reach the graph as f64 scalars that are converted at
-once: neither costs anything that matters. Whole tensors of f64, and large ones of int64, do.
+Torch's indices and labels are int64 by nature, and numbers of Python reach the graph as f64 scalars that are converted
+at once: neither costs anything that matters. Whole tensors of f64, and large ones of int64, do.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from tpulint.planning.graph_text import Graph, Operation
+from tpulint.planning.graph_text import Graph
 from tpulint.planning.tensors import Place, Tensor
 
 DOUBLES = ("f64", "complex<f64>")
@@ -29,7 +29,7 @@ class Wide(NamedTuple):
     arguments: int
     argument_bytes: int
     values: int
-    """Results of operations, before the compiler fuses any."""
+    """Results of operations, before the compiler fuses any; of integers those that are computed, not only moved."""
     value_bytes: int
     arithmetic: int
     """Operations that compute with it, scalars aside."""
@@ -51,12 +51,12 @@ def wide_numbers(graph: Graph) -> tuple[Wide, ...]:
 
 def _wide(graph: Graph, dtype: str, least: int) -> Wide | None:
     def counts(one: Tensor) -> bool:
-        return one.dtype == dtype and one.count > 1 and one.bytes >= least
+        return one.dtype == dtype and one.numbers > 1 and one.bytes >= least
 
     arguments = [(at, one) for at, one in enumerate(graph.arguments) if counts(one)]
     values = [
         (operation, one) for operation in graph.operations if graph.runs.get(operation.function)
-        for one in operation.results if counts(one)
+        for one in operation.results if counts(one) and (dtype in DOUBLES or operation.name not in _MOVES)
     ]  # fmt: skip
     if not arguments and not values:
         return None
@@ -73,9 +73,5 @@ def _wide(graph: Graph, dtype: str, least: int) -> Wide | None:
     places += [operation.place for operation, _ in values]
     return Wide(
         dtype, len(arguments), sum(one.bytes for _, one in arguments), len(values), sum(one.bytes for _, one in values),
-        sum(_computes(operation) for operation, _ in values), first, next(filter(None, places), None),
+        sum(operation.name not in _MOVES for operation, _ in values), first, next(filter(None, places), None),
     )  # fmt: skip
-
-
-def _computes(operation: Operation) -> bool:
-    return operation.name not in _MOVES
