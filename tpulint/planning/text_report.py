@@ -8,6 +8,7 @@ from tpulint.planning.commands import SOURCES
 from tpulint.planning.generations import Generation, Hardware
 from tpulint.planning.numbers import show_bytes, show_count, show_seconds
 from tpulint.planning.plan import TITLE, Plan
+from tpulint.planning.script_report import render_script
 from tpulint.planning.slices import Candidate
 
 _OVERVIEW = {"tensor_cores": "cores", "mxu": "MXU", "hbm": "HBM", "hbm_bandwidth": "HBM bandwidth",
@@ -53,6 +54,8 @@ def render_generation(generation: Generation, hardware: Hardware) -> Iterator[st
 def render_plan(plan: Plan) -> Iterator[str]:
     """A whole plan; its first line says that it is an estimate."""
     yield f"{TITLE}\n\n"
+    if plan.script is not None:
+        yield from render_script(plan.script)
     yield from _workload(plan)
     yield "\n"
     yield from _slices(plan)
