@@ -52,7 +52,8 @@ def test_defaults_of_options(tmp_path: Path) -> None:
 
 
 def test_constants_and_fields(tmp_path: Path) -> None:
-    code = "BATCH_SIZE, BLOCK_SIZE = 16, 64\nclass Config:\n    n_layer: int = 4\n    n_embd = 3 * 128\n    epochs: int = None\n"
+    code = "BATCH_SIZE, BLOCK_SIZE = 16, 64\nclass Config:\n    n_layer: int = 4\n    n_embd = 3 * 128\n"
+    code += "    epochs: int = None\n"
     assert read(tmp_path, code).values == {"batch": 16, "seq": 64, "layers": 4, "hidden": 384}
 
 
@@ -199,11 +200,14 @@ def test_classes_are_followed_with_what_each_call_gives_them(tmp_path: Path) -> 
         ("make()", "from models import make\n", "make"),
         ("nn.Linear(width, 7)", "", "nn.Linear"),
         ("Net()", "class Net(nn.Module):\n    def __init__(self, deep=True):\n        super().__init__()\n"
-         "        self.a = nn.Linear(2, 2)\n        if deep:\n            self.b = nn.Linear(2, 2)\n", "under a condition"),
+         "        self.a = nn.Linear(2, 2)\n        if deep:\n            self.b = nn.Linear(2, 2)\n",
+         "under a condition"),
         ("Net()", "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
          "        self.a = nn.ModuleList([nn.Linear(2, 2) for _ in open('x')])\n", "how often"),
         ("Net()", "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
-         "        self.a = nn.Embedding(9, 2)\n        self.b = nn.Linear(2, 9)\n        self.b.weight = self.a.weight\n", "tied"),
+         "        self.a = nn.Embedding(9, 2)\n        self.b = nn.Linear(2, 9)\n"
+         "        self.b.weight = self.a.weight\n",
+         "tied"),
         ("Net()", "from timm import Base\nclass Net(Base, nn.Module):\n    pass\n", "Base"),
         ("Net(*sizes)", "class Net(nn.Module):\n    def __init__(self, a, b):\n        super().__init__()\n"
          "        self.a = nn.Linear(a, b)\n", "hidden by *"),
@@ -211,9 +215,7 @@ def test_classes_are_followed_with_what_each_call_gives_them(tmp_path: Path) -> 
         ("nn.Bilinear(2, 3, 4)", "", "nn.Bilinear"),
     ],
 )  # fmt: skip
-def test_one_layer_that_is_not_seen_leaves_the_sum_unknown(
-    tmp_path: Path, model: str, before: str, reason: str
-) -> None:
+def test_a_layer_that_is_not_seen_leaves_it_unknown(tmp_path: Path, model: str, before: str, reason: str) -> None:
     found = read(tmp_path, f"{before}model = {model}\noptimizer = torch.optim.AdamW(model.parameters())\n")
     assert "params" not in found.values
     assert reason in why(found, "params") and "train.py:" in why(found, "params")
@@ -248,7 +250,7 @@ def test_plan_of_a_script_as_json(tmp_path: Path) -> None:
     data = json.loads(done.out)
     assert (data["kind"], data["compiled"], data["workload"]["batch"]) == ("estimate", False, 32)
     readings = {one["name"]: one for one in data["script"]["readings"]}
-    assert readings["seq"]["place"] == {"path": "train.py", "row": 8} and readings["params"]["place"] is None
+    assert readings["seq"]["place"] == {"filename": "train.py", "row": 8} and readings["params"]["place"] is None
 
 
 def test_what_is_missing_names_its_option(tmp_path: Path) -> None:

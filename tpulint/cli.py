@@ -345,7 +345,7 @@ def tpus(name: str | None, output_format: str) -> None:
 
 
 @tpulint.command(cls=SectionedCommand, context_settings=_CONTEXT, epilog=PLAN_EPILOG)
-@click.argument("source", required=False, metavar="[SCRIPT]", type=click.Path())
+@click.argument("script_path", required=False, metavar="[SCRIPT]", type=click.Path())
 @add_plan_options
 @click.pass_context
 def plan(ctx: click.Context, /, **given: Any) -> None:

@@ -60,7 +60,7 @@ def plan(given: Mapping[str, Any]) -> int:
 
 def _completed(given: Mapping[str, Any]) -> tuple[ScriptNumbers | None, dict[str, Any]]:
     """What the options say, with what they leave out: as the script has it, else by default."""
-    path, known = given["source"], dict(given)
+    path, known = given["script_path"], dict(given)
     if known["params"] is not None:
         known["params"] = _params(known["params"])
     script = read_numbers(path, {name: known[name] for name in FLAGS}) if path else None

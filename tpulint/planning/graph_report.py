@@ -77,7 +77,7 @@ def as_data(analysis: GraphAnalysis) -> dict[str, Any]:
 
 
 def _place(place: Place | None) -> dict[str, Any] | None:
-    return place._asdict() if place is not None else None
+    return {"filename": place.path, "row": place.row} if place is not None else None
 
 
 def _at(place: Place | None) -> str:

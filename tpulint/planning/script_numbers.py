@@ -196,11 +196,12 @@ class _Reader:
                 if default is not None and any(_is_called(name.lstrip("-"), quantity) for name in names):
                     found.append(default)
                     self._defaults.add(default)
-            elif (isinstance(call.func, ast.Attribute) and call.func.attr == "set_defaults") or (
-                self._makes_an_object(call) and quantity != "batch"
-            ):
+            elif self._gives(call) or (self._makes_an_object(call) and quantity != "batch"):
                 found += [item.value for item in call.keywords if item.arg and _is_called(item.arg, quantity)]
         return [value for value in found if not _is_nothing(value)]
+
+    def _gives(self, call: ast.Call) -> bool:
+        return isinstance(call.func, ast.Attribute) and call.func.attr == "set_defaults"
 
     def _makes_an_object(self, call: ast.Call) -> bool:
         name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")

@@ -89,7 +89,9 @@ class _Reader:
         except _Unseen as error:
             obstacles.append(error.obstacle)
         row = getattr(made[0], "lineno", 0)
-        known = None if obstacles or total <= 0 else total
+        if not total and not obstacles:
+            obstacles.append(Obstacle(row, "no layer with parameters was found"))
+        known = None if obstacles else total
         return VisibleModel(known, row, self._layers, self._has_convolutions, tuple(dict.fromkeys(obstacles)))
 
     def _models(self) -> list[ast.AST]:
@@ -168,7 +170,8 @@ class _Reader:
             return 0
         if settled is not None and isinstance(settled.node, ast.Call):
             return self._in_expression(settled.node, None, depth + 1)
-        if self._index.kind(node).value in ("module", "unknown") and self._numbers.of(node) is None:
+        is_list = settled is not None and isinstance(settled.node, ast.List | ast.ListComp)  # that may be appended to
+        if is_list or (self._index.kind(node).value in ("module", "unknown") and self._numbers.of(node) is None):
             raise _Unseen(node, f"what {self._index.text(node)} holds is not visible")
         return 0
 

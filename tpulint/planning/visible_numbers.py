@@ -116,13 +116,9 @@ class VisibleNumbers:
         first, by_user = numbers[0]
         if first is None or len(values) != 1:
             return None
-        if by_user and isinstance(node, ast.Attribute) and self._is_set_elsewhere(node.attr):
+        if by_user and any(True for _ in self._index.method_calls("set_defaults")):
             return None
         return first._replace(by_user=first.by_user or by_user)
-
-    def _is_set_elsewhere(self, option: str) -> bool:
-        calls = (call for call, _ in self._index.method_calls("set_defaults"))
-        return any(item.arg in (option, None) for call in calls for item in call.keywords)
 
     # ---------------------------------------------------------------- names
 
