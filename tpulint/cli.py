@@ -317,6 +317,7 @@ def version() -> None:
 @click.argument("paths", nargs=-1, metavar="[PATHS]...", type=click.Path())
 @click.option("--output-format", type=click.Choice(["text", "json", "html"]), default="text", help="[default: text]")
 @click.option("-o", "--output-file", metavar="FILE", default="", help="Write to a file instead of standard output.")
+@click.option("--plan", metavar="FILE", default="", help="Show this plan on the page: JSON of `tpulint plan`.")
 @click.option("--preview", is_flag=True, help="Also count what rules find that are still being tried out.")
 @click.option("--config", "configs", multiple=True, metavar="FILE|KEY=VALUE", help="As for `check`.")
 @click.option("--isolated", is_flag=True, help="Ignore all configuration files.")
