@@ -38,6 +38,7 @@ def render_plan(plan: Plan) -> str:
             "file": prices.path, "date": prices.date, "currency": prices.currency, "source": prices.source,
             "note": prices.note,
         },
+        "unverified": {name: list(keys) for name, keys in plan.unverified.items()},
         "options": [_scaling(one, plan) for one in plan.scalings],
         "chosen": _candidate(plan.chosen, plan) if plan.chosen else None,
         "spot": plan.spot,

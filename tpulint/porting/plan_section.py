@@ -11,17 +11,19 @@ from html import escape
 from typing import Any
 
 from tpulint.config import ConfigError
-from tpulint.planning.numbers import show_bytes, show_count, show_seconds
+from tpulint.planning.numbers import show_bytes, show_count, show_money, show_seconds
 from tpulint.report.style import printable
 
 STYLE = """
 .meter { display: block; width: 7rem; height: .5rem; border-radius: .25rem; background: var(--line); overflow: hidden; }
 .meter i { display: block; height: 100%; background: var(--safe); }
 .best td { background: color-mix(in srgb, var(--as-is) 14%, transparent); }
+#plan .scroll { margin: .75rem 0; } #plan .memory { white-space: nowrap; }
 #plan p, #plan li { overflow-wrap: anywhere; }
 .steps { counter-reset: step; list-style: none; padding: 0; } .steps li { margin: .5rem 0; }
 """
 """What the section adds to the page's style sheet."""
+_WORDS = {"params": "parameters", "seq": "sequence", "steps_per_epoch": "steps per epoch"}
 _Row = Mapping[str, Any]
 
 
@@ -92,7 +94,7 @@ def _readings(script: _Row | None) -> Iterator[str]:
             if place
             else _text(one["about"])
         )
-        yield f'<tr><td>{_text(one["name"].replace("_", " "))}</td><td class="number">{_text(one["value"])}</td>'
+        yield f'<tr><td>{_text(_WORDS.get(one["name"], one["name"]))}</td><td class="number">{_text(one["value"])}</td>'
         yield f"<td>{where}</td></tr>\n"
     yield "</table></div>\n"
 
@@ -110,7 +112,7 @@ def _steps(plan: Mapping[str, Any]) -> Iterator[str]:
         if place:
             told += f" ({place['filename']}:{place['row']})"
         yield f"<tr><td>{_text(one['name'])}</td><td>{_text(_variant(one['variant']))}</td>"
-        yield f"<td>{_memory(memory, one['capacity'])}</td>"
+        yield f'<td class="memory">{_memory(memory, one["capacity"])}</td>'
         yield f'<td class="number">{_seconds(one["step_seconds_at_least"])}</td><td>{_text(one["bound"] or "-")}</td>'
         yield f'<td class="{"error" if failure else ""}">{_text(told)}</td></tr>\n'
     yield "</table></div>\n"
@@ -141,7 +143,7 @@ def _slices(rows: list[_Row], plan: Mapping[str, Any]) -> Iterator[str]:
         cost = one.get("run_cost_at_least") or {"on_demand": one.get("run_on_demand"), "spot": one.get("run_spot")}
         marked = ' class="best"' if _key(one) == chosen else ""
         yield f"<tr{marked}><td>{_text(piece['type'] or _name(one))}</td><td>{_text(one['strategy'])}</td>"
-        yield f'<td class="number">{piece["chips"]}</td><td>{_memory(used, room)}</td>'
+        yield f'<td class="number">{piece["chips"]}</td><td class="memory">{_memory(used, room)}</td>'
         yield f'<td class="number">{_seconds(steps)}</td><td class="number">{_seconds(run)}</td>'
         yield f'<td class="number">{_money(cost["on_demand"])}</td>'
         yield f'<td class="number">{_money(cost["spot"])}</td></tr>\n'
@@ -186,7 +188,7 @@ def _seconds(number: float | None) -> str:
 
 
 def _money(number: float | None) -> str:
-    return "-" if number is None else f"{number:,.2f}"
+    return "-" if number is None else show_money(number)
 
 
 def _text(text: object) -> str:
