@@ -52,9 +52,15 @@ def test_defaults_of_options(tmp_path: Path) -> None:
 
 
 def test_constants_and_fields(tmp_path: Path) -> None:
-    code = "BATCH_SIZE, BLOCK_SIZE = 16, 64\nclass Config:\n    n_layer: int = 4\n    n_embd = 3 * 128\n"
+    code = (
+        "BATCH_SIZE, BLOCK_SIZE, VOCABULARY = 16, 64, 100\nclass Config:\n    n_layer: int = 4\n    n_embd = 3 * 128\n"
+    )
     code += "    epochs: int = None\n"
     assert read(tmp_path, code).values == {"batch": 16, "seq": 64, "layers": 4, "hidden": 384}
+
+
+def test_a_block_is_a_sequence_only_among_words(tmp_path: Path) -> None:
+    assert "seq" not in read(tmp_path, "block_size = 30  # pixels\n").values
 
 
 def test_what_a_call_gives_goes_before_the_field(tmp_path: Path) -> None:

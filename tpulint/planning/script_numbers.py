@@ -38,6 +38,8 @@ _NAMES = {
     "steps": ("max_steps", "max_iters", "total_steps", "train_steps", "num_train_steps", "max_train_steps"),
 }  # fmt: skip
 """What such numbers are called, in lower case with underscores."""
+_BLOCK, _OF_WORDS = "block_size", r"(?i)token|vocab|n_embd|attention|transformer|gpt"
+"""A name that means a sequence where the script is about such things; elsewhere it is a size of images or of points."""
 _OPTIMIZERS = {"AdamW": "adamw", "Adam": "adamw", "NAdam": "adamw", "RAdam": "adamw", "SGD": "sgd"}
 
 
@@ -187,18 +189,22 @@ class _Reader:
 
     def _declared(self, quantity: str) -> list[ast.expr]:
         """Variables of the module, options of the command line, arguments of classes."""
-        found = [value for name, value, scoped in self._assigned() if not scoped and _is_called(name, quantity)]
+        found = [value for name, value, scoped in self._assigned() if not scoped and self._is_called(name, quantity)]
         for call in self._index.calls:
             if isinstance(call.func, ast.Attribute) and call.func.attr in ("add_argument", "option"):
                 given = {item.arg: item.value for item in call.keywords}
                 default, words = given.get("default"), [*call.args, given.get("dest")]
                 names = [word.value for word in words if isinstance(word, ast.Constant) and isinstance(word.value, str)]
-                if default is not None and any(_is_called(name.lstrip("-"), quantity) for name in names):
+                if default is not None and any(self._is_called(name.lstrip("-"), quantity) for name in names):
                     found.append(default)
                     self._defaults.add(default)
             elif self._gives(call) or (self._makes_an_object(call) and quantity != "batch"):
-                found += [item.value for item in call.keywords if item.arg and _is_called(item.arg, quantity)]
+                found += [item.value for item in call.keywords if item.arg and self._is_called(item.arg, quantity)]
         return [value for value in found if not _is_nothing(value)]
+
+    def _is_called(self, name: str, quantity: str) -> bool:
+        plain = name.lower().replace("-", "_")
+        return plain in _NAMES[quantity] and (plain != _BLOCK or self._index.mentions(_OF_WORDS))
 
     def _gives(self, call: ast.Call) -> bool:
         return isinstance(call.func, ast.Attribute) and call.func.attr == "set_defaults"
@@ -211,11 +217,11 @@ class _Reader:
 
     def _fields(self, quantity: str) -> list[ast.expr]:
         classes = [node for node in ast.walk(self._index.tree.module) if isinstance(node, ast.ClassDef)]
-        found = [value for one in classes for name, value in fields_of(one) if _is_called(name, quantity)]
+        found = [value for one in classes for name, value in fields_of(one) if self._is_called(name, quantity)]
         return [value for value in found if not _is_nothing(value)]
 
     def _local(self, quantity: str) -> list[ast.expr]:
-        return [value for name, value, scoped in self._assigned() if scoped and _is_called(name, quantity)]
+        return [value for name, value, scoped in self._assigned() if scoped and self._is_called(name, quantity)]
 
     def _assigned(self) -> Iterator[tuple[str, ast.expr, bool]]:
         """Variables with what they are given, and whether they are a function's own."""
@@ -232,10 +238,6 @@ class _Reader:
                         for part, value in zip(parts, values, strict=True):
                             if isinstance(part, ast.Name):
                                 yield part.id, value, scoped
-
-
-def _is_called(name: str, quantity: str) -> bool:
-    return name.lower().replace("-", "_") in _NAMES[quantity]
 
 
 def _is_nothing(node: ast.expr) -> bool:
