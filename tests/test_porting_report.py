@@ -221,7 +221,7 @@ def estimated(project: Path) -> Path:
 def test_an_estimate_on_the_page(estimated: Path) -> None:
     text = " ".join(re.sub("<[^>]*>", " ", estimated.read_text()).split())
     for expected in ("estimate, not compiled", "parameters 7B 32 layers of 4096", "batch 8 planned.py:1",
-                     "params 7000000000 given", "step 8 x 2048", "v6e-8 FSDP 8", "gcloud compute tpus",
+                     "parameters 7000000000 given", "step 8 x 2048", "v6e-8 FSDP 8", "gcloud compute tpus",
                      "v5e, data parallel: at least"):  # fmt: skip
         assert expected in text, expected
     assert text.index("Plan") < text.index("In the way")
