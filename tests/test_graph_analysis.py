@@ -354,6 +354,7 @@ def test_sizes_of_numbers(dtype: str, size: float) -> None:
 
 def test_data_is_json() -> None:
     data = json.loads(json.dumps(as_data(analyse(text("doubles"), GENERATIONS["v5e"]))))
-    assert data["matrix_flops"] == 2048 and data["wide_numbers"][0]["place"] == {"filename": "make_graphs.py", "row": 78}
+    assert data["matrix_flops"] == 2048
+    assert data["wide_numbers"][0]["place"] == {"filename": "make_graphs.py", "row": 78}
     assert data["wasted_flops_at_least"] == sum(one["flops"] for one in data["padding"]) > 0
     assert data["sentences"]
