@@ -219,6 +219,7 @@ def test_classes_are_followed_with_what_each_call_gives_them(tmp_path: Path) -> 
          "        self.a = nn.Linear(a, b)\n", "hidden by *"),
         ("nn.Sequential(*layers)", "layers = [nn.Linear(2, 2)]\nlayers.append(nn.Linear(2, 2))\n", "layers"),
         ("nn.Bilinear(2, 3, 4)", "", "nn.Bilinear"),
+        ("nn.AdaptiveLogSoftmaxWithLoss(8, 9, [3])", "", "nn.AdaptiveLogSoftmaxWithLoss"),
     ],
 )  # fmt: skip
 def test_a_layer_that_is_not_seen_leaves_it_unknown(tmp_path: Path, model: str, before: str, reason: str) -> None:

@@ -19,7 +19,7 @@ _DEPTH = 12
 """Calls within calls that are followed."""
 _WITHOUT_PARAMETERS = re.compile(
     r"torch\.nn\.(?:Sequential|ModuleList|ModuleDict|ParameterList|Identity|Flatten|Unflatten|(?:Leaky|R)?ReLU6?|[CS]?ELU|GELU|SiLU"
-    r"|GLU|Mish|Tanh|(?:Log)?Sigmoid|Soft(?:max|max2d|plus|min)|LogSoftmax|Hard\w+|(?:Alpha|Feature)?\w*Dropout\w*|\w*Pool\dd|\w+Loss"
+    r"|GLU|Mish|Tanh|(?:Log)?Sigmoid|Soft(?:max|max2d|plus|min)|LogSoftmax|Hard\w+|(?:Alpha|Feature)?\w*Dropout\w*|\w*Pool\dd|(?!Adaptive)\w+Loss"
     r"|\w*Pad\dd|Upsample\w*|Pixel\w+|ChannelShuffle|Fold|Unfold|CosineSimilarity|TransformerEncoder|TransformerDecoder|Module|DataParallel)"
 )
 _BASES = frozenset(
