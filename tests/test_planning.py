@@ -22,7 +22,7 @@ from tpulint.planning.commands import commands
 from tpulint.planning.data import FIGURES, load_hardware, load_prices, parse_hardware, parse_prices
 from tpulint.planning.estimate import DATA_PARALLEL, FSDP, STRATEGIES, Workload, estimate, shape_of
 from tpulint.planning.generations import Generation, Slice
-from tpulint.planning.numbers import parse_count, show_bytes, show_count, show_seconds
+from tpulint.planning.numbers import parse_count, show_bytes, show_count, show_money, show_seconds
 from tpulint.planning.plan import TITLE, make
 from tpulint.planning.slices import scale
 
@@ -86,6 +86,31 @@ def test_slices_are_what_they_are_called(one: Generation) -> None:
             assert int(count) == piece.chips * one.figures["tensor_cores"].number
         if piece.topology:
             assert len(piece.sides) == int(str(one.figures["network"].value)[0])
+
+
+@pytest.mark.parametrize("one", TPUS, ids=names)
+def test_units_times_clock_are_the_peak(one: Generation) -> None:
+    """Each place of a matrix unit multiplies and adds once a cycle; TPUs up to v6e run at 0.7 to 1.75 GHz."""
+    units = one.figures.get("mxus")
+    if units is None:
+        return
+    side = int(str(one.figures["mxu"].value).partition("x")[0])
+    each_cycle = 2 * side * side * units.number * one.figures["tensor_cores"].number
+    assert 0.7e9 <= (one.peak or 0) / each_cycle <= 1.8e9 or not units.verified
+
+
+def test_examples_of_zones_have_a_price() -> None:
+    """The commands ask for chips where the price that chose them holds."""
+    rates = load_prices().chip_hours
+    for one in TPUS:
+        zone = one.figures.get("zone")
+        assert zone is None or str(zone.value).rpartition("-")[0] == rates[one.name].region, one.name
+
+
+def test_prices_are_for_what_is_known_and_spot_is_cheaper() -> None:
+    for name, price in load_prices().chip_hours.items():
+        assert name in HARDWARE.generations and price.region
+        assert price.on_demand is not None and price.spot is not None and price.spot < price.on_demand
 
 
 def test_vendor_pages_only() -> None:
@@ -177,6 +202,12 @@ def test_what_is_no_count(text: str) -> None:
 def test_numbers_are_shown() -> None:
     assert (show_count(7 * 10**9), show_count(999)) == ("7B", "999")
     assert (show_bytes(112e9), show_bytes(1.5e12), show_bytes(512)) == ("112.0 GB", "1.5 TB", "0.5 kB")
+    assert (show_money(1234.5), show_money(0.004), show_money(0.01), show_money(0)) == (
+        "1,234.50",
+        "<0.01",
+        "0.01",
+        "0.00",
+    )
     assert (show_seconds(7200), show_seconds(0.25), show_seconds(2e-6)) == ("2 h", "250 ms", "2 us")
 
 
@@ -431,6 +462,35 @@ def test_text_plan(tmp_path: Path) -> None:
     assert f"prices of {load_prices().date} from https://" in done.out
 
 
+def test_costs_of_an_epoch_and_of_the_run(tmp_path: Path, report: dict[str, Any]) -> None:
+    """A GPU stands beside the TPUs, with both prices; where there is one epoch, it is the run."""
+    head = next(line for line in tpulint(*MODEL, "--epochs", "2", cwd=tmp_path).out.splitlines() if "strategy" in line)
+    assert head.split("run at least")[1].split("  ")[1:] == [
+        "epoch on demand",
+        "epoch spot",
+        "run on demand",
+        "run spot",
+    ]
+    assert "epoch on demand" not in tpulint(*MODEL, cwd=tmp_path).out
+    (gpu,) = (one for one in report["options"] if one["name"] == "a100" and one["strategy"] == FSDP)
+    for one in gpu["slices"]:
+        assert (
+            one["run_cost_at_least"]["spot"] == pytest.approx(2 * one["epoch_cost_at_least"]["spot"])
+            and one["run_cost_at_least"]["spot"] > 0
+        )
+
+
+def test_figures_in_doubt_are_named(tmp_path: Path, report: dict[str, Any]) -> None:
+    assert report["unverified"]["v6e"] == ["hbm_bandwidth"] and set(report["unverified"]) == {
+        "v5e",
+        "v5p",
+        "v6e",
+        "a100",
+    }
+    done = tpulint(*MODEL, "--tpu", "v6e", "--gpu", "", cwd=tmp_path)
+    assert "Not verified: v6e hbm bandwidth; why: tpulint tpus NAME\n" in done.out
+
+
 def test_tpus(tmp_path: Path) -> None:
     done = tpulint("tpus", cwd=tmp_path)
     assert done.status == 0
@@ -452,8 +512,8 @@ def test_tpus(tmp_path: Path) -> None:
         ((*MODEL, "--tpu", "", "--gpu", ""), "error: --tpu and --gpu name nothing"),
         (("plan", "--params", "seven", "--seq", "1", "--batch", "1"), "error: --params: 'seven' is no number"),
         (("plan", "--params", "7B", "--seq", "0", "--batch", "1"), "'--seq'"),
-        (("plan", "--params", "7B", "--seq", "1"), "Missing option '--batch'"),
-        ((*MODEL, "train.py"), "unexpected extra argument (train.py)"),
+        (("plan", "--params", "7B", "--seq", "1"), "error: give --batch, or a script"),
+        ((*MODEL, "train.py"), "error: cannot read train.py"),
         ((*MODEL, "--prices", "none.yaml"), "error: cannot read none.yaml"),
         ((*MODEL, "--precision", "fp8"), "'--precision'"),
     ],

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command import tpulint, write
@@ -142,28 +143,132 @@ def test_the_page_stands_alone(page: Path) -> None:
     assert "script" not in re.findall(r"<(\w+)", page.read_text())
 
 
-@pytest.mark.skipif(BROWSER is None, reason="needs Chromium")
-@pytest.mark.parametrize("width", [1280, 390])
-def test_the_page_in_a_browser(page: Path, tmp_path: Path, width: int) -> None:
+def seen_by_a_browser(page: Path, folder: Path, width: int) -> dict[str, Any]:
+    """What the page is like in Chromium. Scripts are the browser's own here: the page has none."""
     assert BROWSER is not None
-    # Scripts are the browser's own here: the page has none. It tells of itself in its title.
     probe = (
         "<script>addEventListener('load', () => { const wide = document.documentElement.scrollWidth > innerWidth;"
+        "const widths = which => [...document.querySelectorAll(which)].map(e => e.getBoundingClientRect().width);"
         "document.body.dataset.told = JSON.stringify({wide, title: document.title, open:"
         "document.querySelectorAll('details[open]').length, all: document.querySelectorAll('details').length,"
-        "bar: [...document.querySelectorAll('.bar i')].map(e => e.getBoundingClientRect().width),"
-        "whole: document.querySelector('.bar').getBoundingClientRect().width,"
+        "bar: widths('.bar i'), whole: widths('.bar')[0], meters: widths('.meter i'), meter: widths('.meter'),"
+        "best: [...document.querySelectorAll('.best td:first-child')].map(e => e.textContent),"
         "alerted: document.querySelectorAll('main script').length}); });</script>"
     )
     seen = page.with_name("seen.html")
     seen.write_text(page.read_text().replace("</body>", probe + "</body>"))
-    command = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}",
+    command = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}",
                f"--window-size={width},900", "--virtual-time-budget=2000", "--dump-dom", seen.as_uri()]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     match = re.search(r'data-told="([^"]*)"', done.stdout)
     assert match is not None, done.stderr
-    told = json.loads(match[1].replace("&quot;", '"').replace("&lt;", "<").replace("&gt;", ">"))
+    told: dict[str, Any] = json.loads(match[1].replace("&quot;", '"').replace("&lt;", "<").replace("&gt;", ">"))
+    return told
+
+
+@pytest.mark.skipif(BROWSER is None, reason="needs Chromium")
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_page_in_a_browser(page: Path, tmp_path: Path, width: int) -> None:
+    told = seen_by_a_browser(page, tmp_path, width)
     assert told["title"] == "Porting report: a <project>" and not told["alerted"]
     assert (told["open"], told["all"]) == (3, 4)
     assert not told["wide"], "the page is wider than the window"
     assert abs(sum(told["bar"]) - told["whole"]) < 2 and min(told["bar"]) > 0
+
+
+# ------------------------------------------------------------------------ with a plan
+
+PLANNED = "batch_size, seq_len = 8, 2048\n"
+MEMORY = {"arguments": 4e9, "outputs": 4e9, "aliased": 4e9, "temporaries": 2e9, "code": 0, "total": 6e9}
+PLACE = {"filename": "train.py", "row": 12}
+VARIANT = {"batch": None, "bf16": False, "checkpointing": False, "accumulation": 1}
+STEP: dict[str, Any] = {
+    "name": "v5e", "variant": VARIANT, "capacity": 12e9, "memory": MEMORY, "failure": None,
+    "step_seconds_at_least": 0.25, "bound": "memory",
+}  # fmt: skip
+SLICE: dict[str, Any] = {
+    "generation": "v5e", "strategy": "FSDP", "slice": {"type": "v5litepod-4", "chips": 4, "topology": "2x2"},
+    "memory": 3e9, "step_seconds": 0.5, "run_seconds": 500.0, "run_on_demand": 1.5, "run_spot": 0.25,
+}  # fmt: skip
+COMPILED: dict[str, Any] = {
+    "version": 1, "kind": "compiled", "compiled": True, "about": "compiled <here>", "script": "train.py",
+    "steps": [STEP, {**STEP, "name": "v6e", "memory": None, "failure": {
+        "kind": "out-of-memory", "message": "needs 20 GB", "operator": None, "place": PLACE}}],
+    "variants": [{**STEP, "variant": {**VARIANT, "bf16": True, "batch": 32}}],
+    "slices": [SLICE, {**SLICE, "strategy": "data parallel"}], "chosen": SLICE, "spot": False,
+    "prices": {"date": "2026-11-21", "currency": "USD", "source": "a list"},
+    "commands": [{"purpose": "ask", "line": "gcloud --spot"}], "notes": ["one <note>"],
+}  # fmt: skip
+
+
+def page_with(project: Path, plan: str) -> Path:
+    (project / "plan.json").write_text(plan)
+    answer = tpulint("report", "--output-format", "html", "--plan", "plan.json", "-o", "report.html", cwd=project)
+    assert (answer.status, answer.out) == (0, ""), answer.err
+    parser = Page()
+    parser.feed((project / "report.html").read_text())
+    assert parser.open == [] and parser.outside == []
+    return project / "report.html"
+
+
+@pytest.fixture
+def estimated(project: Path) -> Path:
+    write(project / "planned.py", PLANNED)
+    options = ("--params", "7B", "--layers", "32", "--hidden", "4096", "--output-format", "json")
+    return page_with(project, tpulint("plan", "planned.py", *options, cwd=project).out)
+
+
+def test_an_estimate_on_the_page(estimated: Path) -> None:
+    text = " ".join(re.sub("<[^>]*>", " ", estimated.read_text()).split())
+    for expected in ("estimate, not compiled", "parameters 7B 32 layers of 4096", "batch 8 planned.py:1",
+                     "parameters 7000000000 given", "step 8 x 2048", "v6e-8 FSDP 8", "gcloud compute tpus",
+                     "v5e, data parallel: at least"):  # fmt: skip
+        assert expected in text, expected
+    assert text.index("Plan") < text.index("In the way")
+
+
+def test_a_compiled_plan_on_the_page(project: Path) -> None:
+    text = " ".join(re.sub("<[^>]*>", " ", page_with(project, json.dumps(COMPILED)).read_text()).split())
+    for expected in ("compiled &lt;here&gt;", "v5e as it is 6.0 GB of 12.0 GB 250 ms memory compiles",
+                     "v6e as it is - 250 ms memory out-of-memory: needs 20 GB (train.py:12)",
+                     "v5e batch 32, bf16 6.0 GB", "v5litepod-4 FSDP 4 3.0 GB 500 ms 8.33 min 1.50 0.25",
+                     "one &lt;note&gt;"):  # fmt: skip
+        assert expected in text, expected
+
+
+@pytest.mark.skipif(BROWSER is None, reason="needs Chromium")
+@pytest.mark.parametrize("width", [1280, 390])
+def test_an_estimate_in_a_browser(estimated: Path, tmp_path: Path, width: int) -> None:
+    told = seen_by_a_browser(estimated, tmp_path, width)
+    assert not told["wide"] and not told["alerted"]
+    assert told["all"] == 5 and told["best"] == ["v6e-8"]
+    assert told["meters"] and all(0 < used <= whole for used, whole in zip(told["meters"], told["meter"], strict=True))
+
+
+@pytest.mark.skipif(BROWSER is None, reason="needs Chromium")
+def test_a_compiled_plan_in_a_browser(project: Path, tmp_path: Path) -> None:
+    told = seen_by_a_browser(page_with(project, json.dumps(COMPILED)), tmp_path, 390)
+    assert not told["wide"] and told["best"] == ["v5litepod-4"]
+    assert [round(used / whole, 2) for used, whole in zip(told["meters"], told["meter"], strict=True)] == [0.5, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("plan", "arguments", "message"),
+    [
+        (None, ("--output-format", "html"), "error: cannot read plan.json"),
+        ("{", ("--output-format", "html"), "error: plan.json is no JSON"),
+        ("[]", ("--output-format", "html"), "error: plan.json is no plan"),
+        (
+            '{"version": 1, "kind": "estimate", "about": ""}',
+            ("--output-format", "html"),
+            "error: plan.json is no whole plan",
+        ),
+        ("{}", (), "error: --plan is for --output-format html"),
+    ],
+)
+def test_what_is_no_plan(tmp_path: Path, plan: str | None, arguments: tuple[str, ...], message: str) -> None:
+    write(tmp_path / "p" / "a.py", "print(1)\n")
+    if plan is not None:
+        write(tmp_path / "p" / "plan.json", plan)
+    answer = tpulint("report", "--plan", "plan.json", *arguments, cwd=tmp_path / "p")
+    assert answer.status == 2 and message in answer.err and answer.out == ""

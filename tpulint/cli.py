@@ -317,6 +317,7 @@ def version() -> None:
 @click.argument("paths", nargs=-1, metavar="[PATHS]...", type=click.Path())
 @click.option("--output-format", type=click.Choice(["text", "json", "html"]), default="text", help="[default: text]")
 @click.option("-o", "--output-file", metavar="FILE", default="", help="Write to a file instead of standard output.")
+@click.option("--plan", metavar="FILE", default="", help="Show this plan on the page: JSON of `tpulint plan`.")
 @click.option("--preview", is_flag=True, help="Also count what rules find that are still being tried out.")
 @click.option("--config", "configs", multiple=True, metavar="FILE|KEY=VALUE", help="As for `check`.")
 @click.option("--isolated", is_flag=True, help="Ignore all configuration files.")
@@ -345,12 +346,14 @@ def tpus(name: str | None, output_format: str) -> None:
 
 
 @tpulint.command(cls=SectionedCommand, context_settings=_CONTEXT, epilog=PLAN_EPILOG)
+@click.argument("script_path", required=False, metavar="[SCRIPT]", type=click.Path())
 @add_plan_options
 @click.pass_context
 def plan(ctx: click.Context, /, **given: Any) -> None:
     """Estimate on paper which TPU slice a training run needs, how long it takes at least, and what it costs.
 
-    From the size of a transformer, without its script: nothing is compiled, run or rented. Memory of a device under
+    From the size of a transformer: nothing is compiled, run or rented. With SCRIPT, what is not given is read off it,
+    where it is visible there; it is not executed, and what may be one of several numbers is asked for. Memory of a
     data parallel and FSDP, arithmetic against peak, collectives against the interconnect, cost on demand and spot, a
     GPU beside it, and the commands that create the slice, run a script on it and delete it, as text.
     """

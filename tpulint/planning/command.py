@@ -13,6 +13,8 @@ from tpulint.planning.estimate import Workload, hidden_of, layers_of, shape_of
 from tpulint.planning.generations import Generation
 from tpulint.planning.numbers import parse_count
 from tpulint.planning.plan import make
+from tpulint.planning.script_numbers import FLAGS, NEEDED, ScriptNumbers, read_numbers
+from tpulint.planning.script_report import missing_sentence
 from tpulint.selectors import nearest
 
 DONE = 0
@@ -37,6 +39,7 @@ def show_tpus(name: str | None, output_format: str) -> int:
 
 def plan(given: Mapping[str, Any]) -> int:
     """Print a plan for what the options say; the exit status. Raises ``ConfigError``."""
+    script, given = _completed(given)
     wanted = [*_chosen(given["tpu"], "tpu"), *_chosen(given["gpu"], "gpu")]
     if not wanted:
         raise ConfigError("--tpu and --gpu name nothing to plan for")
@@ -45,6 +48,7 @@ def plan(given: Mapping[str, Any]) -> int:
         wanted,
         load_prices(given["prices"]),
         shape_given=bool(given["layers"] or given["hidden"]),
+        read=script,
         **{key: given[key] for key in ("steps_per_epoch", "epochs", "spot", "name", "zone", "script")},
     )
     if given["output_format"] == "json":
@@ -54,11 +58,33 @@ def plan(given: Mapping[str, Any]) -> int:
     return DONE
 
 
-def _workload(given: Mapping[str, Any]) -> Workload:
+def _completed(given: Mapping[str, Any]) -> tuple[ScriptNumbers | None, dict[str, Any]]:
+    """What the options say, with what they leave out: as the script has it, else by default."""
+    path, known = given["script_path"], dict(given)
+    if known["params"] is not None:
+        known["params"] = _params(known["params"])
+    script = read_numbers(path, {name: known[name] for name in FLAGS}) if path else None
+    known.update(script.values if script is not None else {})
+    if script is not None and script.missing:
+        raise ConfigError(missing_sentence(script))
+    for name in NEEDED:
+        if known[name] is None:
+            raise ConfigError(f"give {FLAGS[name]}, or a script that shows it")
+    for name, value in (("optimizer", "adamw"), ("steps_per_epoch", 1000), ("epochs", 1)):
+        known[name] = known[name] or value
+    known["script"] = known["script"] or path or "train.py"
+    return script, known
+
+
+def _params(text: str) -> int:
     try:
-        params = parse_count(given["params"])
+        return parse_count(text)
     except ValueError as error:
         raise ConfigError(f"--params: {error}") from None
+
+
+def _workload(given: Mapping[str, Any]) -> Workload:
+    params = given["params"]
     layers, hidden = given["layers"], given["hidden"]
     if layers is None and hidden is None:
         layers, hidden = shape_of(params)

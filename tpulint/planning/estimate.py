@@ -23,6 +23,9 @@ USABLE = 0.9
 HIDDEN_PER_LAYER = 128
 """Hidden size over layers in common transformers, for models whose shape is not given."""
 
+ESTIMATED_FROM = ("devices", "hbm", "hbm_bandwidth", "peak_bf16", "ici")
+"""Figures of a generation that the formulas use."""
+
 FORMULAS = {
     "parameters": "4 bytes x params (f32, also under bf16 autocast)",
     "gradients": "4 bytes x params",

@@ -9,6 +9,7 @@ from tpulint.planning.commands import SOURCES
 from tpulint.planning.estimate import FORMULAS
 from tpulint.planning.generations import Figure, Generation, Hardware, Slice
 from tpulint.planning.plan import TITLE, Plan
+from tpulint.planning.script_report import script_data
 from tpulint.planning.slices import Candidate, Scaling
 
 
@@ -31,11 +32,13 @@ def render_plan(plan: Plan) -> str:
             "flops_per_step": work.flops, "state_bytes": work.state, "activation_bytes_per_sequence": work.activations,
             "steps_per_epoch": plan.steps_per_epoch, "epochs": plan.epochs,
         },
+        "script": script_data(plan.script) if plan.script is not None else None,
         "formulas": FORMULAS,
         "prices": {
             "file": prices.path, "date": prices.date, "currency": prices.currency, "source": prices.source,
             "note": prices.note,
         },
+        "unverified": {name: list(keys) for name, keys in plan.unverified.items()},
         "options": [_scaling(one, plan) for one in plan.scalings],
         "chosen": _candidate(plan.chosen, plan) if plan.chosen else None,
         "spot": plan.spot,

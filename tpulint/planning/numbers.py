@@ -38,6 +38,11 @@ def show_bytes(number: float) -> str:
     return f"{number / 10**3:.1f} kB"
 
 
+def show_money(number: float) -> str:
+    """``1,234.50``; what would show as nothing is ``<0.01``."""
+    return "<0.01" if 0 < number < 0.005 else f"{number:,.2f}"
+
+
 def show_seconds(number: float) -> str:
     """``2.3 h``."""
     for unit, size in (("d", 86400.0), ("h", 3600.0), ("min", 60.0), ("s", 1.0), ("ms", 1e-3)):

@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 from tpulint.planning.commands import Command, commands
 from tpulint.planning.data import Prices
-from tpulint.planning.estimate import Workload
+from tpulint.planning.estimate import ESTIMATED_FROM, Workload
 from tpulint.planning.generations import Generation
+from tpulint.planning.script_numbers import ScriptNumbers
 from tpulint.planning.slices import Candidate, Scaling, cheapest, scale
 
 TITLE = "estimate, not compiled: from numbers of the model and from data sheets; times and costs are lower bounds"
@@ -27,6 +28,18 @@ class Plan(NamedTuple):
     prices: Prices
     chosen: Candidate | None
     commands: tuple[Command, ...]
+    script: ScriptNumbers | None = None
+    """What was read off a script; None where everything was given."""
+
+    @property
+    def unverified(self) -> dict[str, tuple[str, ...]]:
+        """By name of a generation, figures behind the plan that no page of the vendor states without contradiction."""
+        generations = {one.generation.name: one.generation for one in self.scalings}
+        found = {
+            name: tuple(key for key in ESTIMATED_FROM if key in one.figures and not one.figures[key].verified)
+            for name, one in generations.items()
+        }
+        return {name: keys for name, keys in found.items() if keys}
 
     @property
     def steps(self) -> int:
@@ -46,6 +59,7 @@ def make(
     name: str = "tpulint-run",
     zone: str = "",
     script: str = "train.py",
+    read: ScriptNumbers | None = None,
 ) -> Plan:
     """Plan a workload on some generations."""
     scalings = tuple(one for generation in generations for one in scale(workload, generation))
@@ -53,4 +67,4 @@ def make(
     typed: tuple[Command, ...] = ()
     if chosen is not None:
         typed = commands(chosen.generation, chosen.slice, name=name, zone=zone, spot=spot, script=script)
-    return Plan(workload, shape_given, steps_per_epoch, epochs, spot, scalings, prices, chosen, typed)
+    return Plan(workload, shape_given, steps_per_epoch, epochs, spot, scalings, prices, chosen, typed, read)

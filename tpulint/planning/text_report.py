@@ -6,12 +6,14 @@ from collections.abc import Iterator
 
 from tpulint.planning.commands import SOURCES
 from tpulint.planning.generations import Generation, Hardware
-from tpulint.planning.numbers import show_bytes, show_count, show_seconds
+from tpulint.planning.numbers import show_bytes, show_count, show_money, show_seconds
 from tpulint.planning.plan import TITLE, Plan
+from tpulint.planning.script_report import render_script
 from tpulint.planning.slices import Candidate
 
 _OVERVIEW = {"tensor_cores": "cores", "mxu": "MXU", "hbm": "HBM", "hbm_bandwidth": "HBM bandwidth",
              "peak_bf16": "bf16 peak", "ici": "ICI, both ways", "pod": "pod", "network": "network"}  # fmt: skip
+_KINDS = ("on demand", "spot")
 _MARK = " ?"
 """Behind what is not verified."""
 
@@ -53,6 +55,8 @@ def render_generation(generation: Generation, hardware: Hardware) -> Iterator[st
 def render_plan(plan: Plan) -> Iterator[str]:
     """A whole plan; its first line says that it is an estimate."""
     yield f"{TITLE}\n\n"
+    if plan.script is not None:
+        yield from render_script(plan.script)
     yield from _workload(plan)
     yield "\n"
     yield from _slices(plan)
@@ -73,8 +77,9 @@ def _workload(plan: Plan) -> Iterator[str]:
 
 
 def _slices(plan: Plan) -> Iterator[str]:
+    costs = [f"{part} {kind}" for part in _parts(plan) for kind in _KINDS]
     rows = [["", "strategy", "slice", "chips", "memory of a device", "step at least", "bound by", "sent by a chip",
-             "epoch at least", "run at least", "run on demand", "run spot"]]  # fmt: skip
+             "epoch at least", "run at least", *costs]]  # fmt: skip
     obstacles = []
     for scaling in plan.scalings:
         rows += [_row(one, plan) for one in scaling.candidates]
@@ -88,9 +93,14 @@ def _slices(plan: Plan) -> Iterator[str]:
         yield f"{generation}: {note}\n"
 
 
+def _parts(plan: Plan) -> dict[str, int]:
+    """What costs are shown for, with its steps: an epoch where it is not the whole run."""
+    return {**({"epoch": plan.steps_per_epoch} if plan.epochs > 1 else {}), "run": plan.steps}
+
+
 def _row(one: Candidate, plan: Plan) -> list[str]:
     step, price = one.step, plan.prices.chip_hours.get(one.generation.name)
-    run = one.cost(price, plan.steps)
+    costs = [cost for steps in _parts(plan).values() for cost in one.cost(price, steps)]
     times = [one.seconds(steps) for steps in (1, plan.steps_per_epoch, plan.steps)]
     shown = ["-" if each is None else show_seconds(each) for each in times]
     sent = show_bytes(step.collective_bytes) if step.collective_bytes else "-"
@@ -99,7 +109,7 @@ def _row(one: Candidate, plan: Plan) -> list[str]:
     return [
         one.generation.name, one.strategy, one.slice.type or "-", str(one.slice.chips),
         f"{show_bytes(step.memory.total)} of {show_bytes(step.room or 0)}", shown[0], step.bound or "-", sent,
-        shown[1], shown[2], *("-" if each is None else f"{each:.2f}" for each in run),
+        shown[1], shown[2], *("-" if each is None else show_money(each) for each in costs),
     ]  # fmt: skip
 
 
@@ -120,6 +130,11 @@ def _prices(plan: Plan) -> Iterator[str]:
     if any(one.step.collective_bytes and one.step.collective_seconds is None
            for scaling in plan.scalings for one in scaling.candidates):  # fmt: skip
         yield "?: no bandwidth between chips is known, the time of collectives is left out\n"
+    if doubtful := plan.unverified:
+        listed = "; ".join(
+            f"{name} {', '.join(key.replace('_', ' ') for key in keys)}" for name, keys in doubtful.items()
+        )
+        yield f"Not verified: {listed}; why: tpulint tpus NAME\n"
 
 
 def _commands(plan: Plan) -> Iterator[str]:

@@ -27,13 +27,14 @@ def report(paths: Sequence[str], given: Mapping[str, Any]) -> int:
     if "-" in paths:
         raise ConfigError("command line: a porting report needs files, not standard input")
     flags = {"preview": True} if given["preview"] else {}
+    plan = _plan(given["plan"], given["output_format"])
     configuration = load(paths, flags, given["configs"], given["isolated"])
     configuration = configuration._replace(settings=configuration.settings._replace(fix=False))
     catalogue = load_catalogue(configuration)
     outcome = session.run(configuration, catalogue)
     problems = problems_of(outcome)
     found = survey(_read(outcome.reports), catalogue, [(problem.path, problem.message) for problem in problems])
-    _write(found, given["output_format"], given["output_file"], given["color"], _title(paths))
+    _write(found, plan, given["output_format"], given["output_file"], given["color"], _title(paths))
     tell_problems(problems)
     return FAILED if problems else CLEAN
 
@@ -49,12 +50,25 @@ def _read(reports: Sequence[FileReport]) -> Iterator[tuple[SourceFile, FileRepor
             continue  # gone since it was linted
 
 
+def _plan(path: str, output_format: str) -> list[str]:
+    """The section about a plan; read first, so that a wrong file ends the run before anything is linted."""
+    if not path:
+        return []
+    if output_format != "html":
+        raise ConfigError("--plan is for --output-format html")
+    from tpulint.porting.plan_section import load_plan, render_plan
+
+    return list(render_plan(load_plan(path), path))
+
+
 def _title(paths: Sequence[str]) -> str:
     names = [os.path.basename(os.path.abspath(path)) for path in paths]
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
-def _write(found: PortingReport, output_format: str, output_file: str, colour: str, title: str) -> None:
+def _write(
+    found: PortingReport, plan: Sequence[str], output_format: str, output_file: str, colour: str, title: str
+) -> None:
     def pieces(style: Style) -> Iterator[str]:
         if output_format == "json":
             from tpulint.porting.data import as_data
@@ -63,7 +77,7 @@ def _write(found: PortingReport, output_format: str, output_file: str, colour: s
         elif output_format == "html":
             from tpulint.porting.page import render as render_page
 
-            yield from render_page(found, title)
+            yield from render_page(found, title, plan)
         else:
             from tpulint.porting.text import render as render_text
 

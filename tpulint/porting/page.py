@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from html import escape
 
 from tpulint import __version__
 from tpulint.model import Severity
+from tpulint.porting.plan_section import STYLE as PLAN_STYLE
 from tpulint.porting.survey import FilePort, PortingReport, Way, way_of
 from tpulint.porting.words import ESTIMATE, costs, count, effort
 from tpulint.report.entry import Entry, in_cell
@@ -58,17 +59,19 @@ summary > :first-child { flex: 1 1 20rem; overflow-wrap: anywhere; }
 """
 
 
-def render(report: PortingReport, title: str) -> Iterator[str]:
-    """The page, in pieces."""
+def render(report: PortingReport, title: str, plan: Iterable[str] = ()) -> Iterator[str]:
+    """The page, in pieces; ``plan`` is a section that stands in front of the findings."""
     yield '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-    yield f"<title>Porting report: {_text(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<main>\n"
+    yield f"<title>Porting report: {_text(title)}</title>\n<style>{_STYLE}{PLAN_STYLE}</style>\n</head>\n"
+    yield "<body>\n<main>\n"
     yield f"<h1>Porting report: {_text(title)}</h1>\n"
     lines = sum(file.lines for file in report.files)
     others = f"; {count(report.others, 'other file')} left out" if report.others else ""
     yield f'<p class="soft">{count(len(report.files), "file")} of training code, {count(lines, "line")}{others}</p>\n'
     if report.files:
         yield from _shares(report)
+    yield from plan
     yield from _blockers(report)
     yield from _loops(report)
     yield from _rules(report)
