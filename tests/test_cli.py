@@ -575,6 +575,29 @@ def test_watch(project: Path) -> None:
             process.kill()
 
 
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        (["--select", "NOPE"], "NOPE"),
+        (["missing.py"], "missing.py"),
+        (["train.py", "missing"], "missing"),
+        (["--baseline", "missing.json"], "missing.json"),
+        (["--diff-base", "gone"], "--diff-base"),
+        (["--write-baseline"], "--write-baseline"),
+        (["--add-noqa"], "--add-noqa"),
+        (["--show-files"], "--show-files"),
+        (["--show-settings"], "--show-settings"),
+        (["--config", "plugins=['no_such_package']"], "no_such_package"),
+    ],
+)
+def test_watching_with_wrong_usage_ends_at_once(project: Path, args: list[str], told: str) -> None:
+    write(project / "train.py", SCRIPT)
+    answer = tpulint("check", "--watch", *args, cwd=project)
+    assert answer.status == 2 and "waiting" not in answer.err
+    errors = [line for line in answer.err.splitlines() if line.startswith("error: ")]
+    assert len(errors) == 1 and told in errors[0], answer.err
+
+
 def test_help(tmp_path: Path) -> None:
     top, check = tpulint("--help", cwd=tmp_path).out, tpulint("check", "-h", cwd=tmp_path).out
     for command in ("check", "clean", "completion", "explain", "new-rule", "rule", "rules", "version"):

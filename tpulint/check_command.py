@@ -28,6 +28,9 @@ def check(paths: Sequence[str], given: Mapping[str, Any]) -> int:
         raise ConfigError("command line: `-` (standard input) cannot be linted together with other paths")
     if not given["watch"]:
         return _check(paths, given)
+    for once in ("write_baseline", "add_noqa", "show_settings", "show_files"):
+        if given[once]:
+            raise ConfigError(f"command line: --watch and --{once.replace('_', '-')} cannot go together")
     from tpulint.watching import watch
 
     return watch(lambda: _configured(paths, given), lambda: _check(paths, given), paths)
