@@ -365,7 +365,7 @@ def test_crash_is_told_and_the_others_linted(project: Path) -> None:
     write(project / "a.py", "import acme  # acme: crash\n")
     answer = tpulint("--output-format=concise", cwd=project)
     assert answer.status == 2
-    assert re.search(r"^error: a\.py: internal error: KeyError", answer.err)
+    assert re.search(r"^error: a\.py: rule ACM009 of acme_rules failed: KeyError", answer.err)
     assert len(concise(answer.out)) == 3
 
 

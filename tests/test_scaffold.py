@@ -95,7 +95,7 @@ def test_elsewhere(tmp_path: Path) -> None:
     "name", ["class/x", "device/class", "device/import", "-a/b", "a-/b", "3d/x", "device/3d-loss", "_/x", "a--b/x"]
 )
 def test_names_that_python_cannot_import(root: Path, name: str) -> None:
-    with pytest.raises(ScaffoldError, match="module|category/rule-name"):
+    with pytest.raises(ScaffoldError, match=r"module|category/rule-name"):
         create(name, root, package="acme_rules", code="ACM001")
     assert not (root / "acme_rules").exists()
 
