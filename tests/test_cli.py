@@ -575,6 +575,13 @@ def test_watch(project: Path) -> None:
             process.kill()
 
 
+def test_a_silent_run_writes_the_file_it_is_asked_for(project: Path) -> None:
+    write(project / "nul.py", b"import acme\n\0")
+    answer = tpulint("check", "--silent", "--output-format", "json", "-o", "out.json", cwd=project)
+    assert (answer.status, answer.out, answer.err) == (2, "", "")
+    assert len(json.loads((project / "out.json").read_text())) == 3
+
+
 @pytest.mark.parametrize(
     ("args", "told"),
     [

@@ -609,16 +609,101 @@ def test_findings_can_be_silenced_by_comments(tmp_path: Path) -> None:
     assert tpulint("check", "--isolated", cwd=project).status == 0
 
 
-def test_changed_rows_are_those_of_the_file(tmp_path: Path) -> None:
+GPU = "torch.ones(1).to('cuda')"
+CELLS = ["import torch", f"a = {GPU}\nb = 1\nc = {GPU}", f"d = {GPU}"]
+
+
+@pytest.fixture
+def committed(tmp_path: Path) -> Path:
+    """A repository with a notebook of three findings: in cell 4, rows 1 and 3, and in cell 6."""
     project = tmp_path / "project"
-    old = ["import torch", "x = torch.ones(1).to('cuda')", "y = 1"]
-    write(project / "nb.ipynb", notebook(old, Form(4)))
-    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b"]
-    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "x"]):
-        subprocess.run([*git, *words], cwd=project, check=True)
-    write(project / "nb.ipynb", notebook([*old[:2], "y = torch.ones(1).to('cuda')"], Form(4)))
-    answer = tpulint("check", "--isolated", "--diff-base", "HEAD", "--output-format", "concise", cwd=project)
-    assert [line.split(" TPU")[0] for line in answer.out.splitlines() if "TPU" in line] == ["nb.ipynb:cell 6:1:22:"]
+    write(project / "nb.ipynb", notebook(CELLS, Form(4)))
+    in_git(project, "init", "-q")
+    in_git(project, "add", ".")
+    in_git(project, "commit", "-qm", "x")
+    return project
+
+
+def in_git(project: Path, *words: str) -> None:
+    subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *words], cwd=project, check=True)
+
+
+def new_in(project: Path, *args: str) -> list[str]:
+    """Places that are told of as new."""
+    answer = tpulint(
+        "check", "--isolated", "--diff-base", "HEAD", "--select", "TPU001", "--output-format", "concise", *args, cwd=project
+    )  # fmt: skip
+    assert answer.status < 2, answer.err
+    return [line.split(": TPU")[0].partition(":")[2] for line in answer.out.splitlines() if "TPU" in line]
+
+
+@pytest.mark.parametrize(
+    ("cells", "found"),
+    [
+        (CELLS, []),
+        ([*CELLS[:2], f"d = {GPU}\ne = {GPU}"], ["cell 6:2:22"]),
+        ([CELLS[0], CELLS[1].replace("b = 1", "b = 2"), CELLS[2]], []),
+        ([CELLS[0], CELLS[1].replace("c =", "cc ="), CELLS[2]], ["cell 4:3:23"]),
+        ([CELLS[0], f"new = {GPU}", *CELLS[1:]], ["cell 4:1:24"]),
+        (["x = 1", *CELLS], []),
+        ([CELLS[0], CELLS[2], CELLS[1]], ["cell 4:1:22"]),
+        ([CELLS[0], *(f"{name} = {GPU}" for name in "acd")], []),
+    ],
+    ids=["none", "row", "row beside", "row of several", "cell above", "cell on top", "moved", "divided"],
+)
+@pytest.mark.parametrize("form", ["4.5", "4.4 of strings in ASCII on one line", "3"])
+def test_what_changed_is_told_by_the_rows_of_cells(
+    committed: Path, cells: list[str], found: list[str], form: str
+) -> None:
+    # In another form everything changed but the code: outputs, metadata, the layout of the JSON.
+    write(committed / "nb.ipynb", notebook(cells, FORMS[form]))
+    if form == "3":  # has no raw cells between
+        found = [f"cell {int(one[5]) // 2 + 1}{one[6:]}" for one in found]
+        if cells[0] == "x = 1":
+            found = []
+    assert new_in(committed) == found
+
+
+def test_what_explains_a_finding_in_another_cell_counts(committed: Path) -> None:
+    old = ["import torch", "scaler = torch.amp.GradScaler('cuda')", "scaler.update()"]
+    write(committed / "nb.ipynb", notebook(old))
+    in_git(committed, "commit", "-qam", "y")
+    write(committed / "nb.ipynb", notebook([*old[:2], "scaler.update( )"]))
+    answer = tpulint("check", "--isolated", "--diff-base", "HEAD", "--output-format", "json", cwd=committed)
+    assert {item["cell"] for item in json.loads(answer.out)} <= {4, 6}
+
+
+def test_notebooks_that_were_renamed_or_are_new(committed: Path) -> None:
+    in_git(committed, "mv", "nb.ipynb", "träin 1.ipynb")
+    assert new_in(committed) == []
+    write(committed / "träin 1.ipynb", notebook([*CELLS, f"e = {GPU}"], Form(4)))
+    assert new_in(committed) == ["cell 8:1:22"]
+    write(committed / "new.ipynb", notebook(CELLS))
+    assert len(new_in(committed)) == 4
+    in_git(committed, "add", ".")
+    assert len(new_in(committed)) == 4
+
+
+def test_notebooks_that_git_shows_no_diff_of(committed: Path) -> None:
+    write(committed / ".gitattributes", "*.ipynb binary\n")
+    write(committed / "nb.ipynb", notebook([*CELLS[:2], f"dd = {GPU}"], Form(4)))
+    assert new_in(committed) == ["cell 6:1:23"]
+
+
+def test_notebook_that_was_none_before_is_new(committed: Path) -> None:
+    write(committed / "nb.ipynb", b"version https://git-lfs.github.com/spec/v1\n")
+    in_git(committed, "commit", "-qam", "y")
+    write(committed / "nb.ipynb", notebook(CELLS))
+    assert len(new_in(committed)) == 3
+
+
+def test_only_changed_cells_are_fixed(committed: Path) -> None:
+    emptied = "torch.cuda.empty_cache()\nx = 1"
+    write(committed / "nb.ipynb", notebook(["import torch", emptied]))
+    in_git(committed, "commit", "-qam", "y")
+    write(committed / "nb.ipynb", notebook(["import torch", "torch.cuda.empty_cache()\ny = 1", emptied], Form(4)))
+    tpulint("check", "--isolated", "--diff-base", "HEAD", "--fix", cwd=committed)
+    assert code_of((committed / "nb.ipynb").read_bytes()) == ["import torch", "y = 1", emptied]
 
 
 def test_python_files_need_nothing_of_notebooks(tmp_path: Path) -> None:
