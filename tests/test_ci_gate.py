@@ -212,7 +212,7 @@ def test_arguments_of_the_action_in_quotes(project: Path, tmp_path: Path) -> Non
     (project / "it's.py").write_text("import acme\nacme.drop()\n")
     quoted = run_action(
         project, tmp_path,
-        {"paths": "'with blanks'\n\"it's.py\"", "args": "--config 'ignore = [\"ACM002\", \"ACM003\"]'\n  --exit-zero\n"},
+        {"paths": "'with blanks'\n\"it's.py\"", "args": "--config 'ignore = [\"ACM002\", \"ACM003\"]'\n  -e\n"},
     )  # fmt: skip
     assert quoted.returncode == 0 and sorted(annotated(quoted.stdout)) == ["it's.py", "with blanks/a.py"], quoted.stderr
     # Nothing is run, nothing is expanded.
