@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from tpulint.config import ConfigError, Configuration
 from tpulint.discovery import Problem
-from tpulint.report.style import Style, wants_colour
+from tpulint.report.style import Style, name, wants_colour
 
 if TYPE_CHECKING:
     from tpulint.catalog import Catalogue
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 def say(line: str) -> None:
-    """One line on standard error."""
-    print(line, file=sys.stderr, flush=True)
+    """One line on standard error, whatever names of files it holds."""
+    print(name(line), file=sys.stderr, flush=True)
 
 
 def tell_problems(problems: Iterable[Problem]) -> None:

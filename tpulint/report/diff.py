@@ -35,7 +35,8 @@ def unified(path: str, before: bytes, after: bytes, sides: str = "ab") -> bytes:
                 parts.extend(_marked(b"-", old[old_from:old_to]))
                 parts.extend(_marked(b"+", new[new_from:new_to]))
     if parts:
-        old_name, new_name = [_name(side, path) for side in sides] or [os.fsencode(with_slashes(path))] * 2
+        shown = "".join(_ESCAPES.get(char, char) if char in "\r\n" else char for char in with_slashes(path))
+        old_name, new_name = [_name(side, path) for side in sides] or [os.fsencode(shown)] * 2
         parts.insert(0, b"--- %s\n+++ %s\n" % (old_name, new_name))
     return b"".join(parts)
 
