@@ -23,7 +23,8 @@ from tpulint.catalog import load
 from tpulint.config import Settings
 from tpulint.fixer import apply_edits
 from tpulint.linter import lint
-from tpulint.model import Edit, FileResult, Finding, Span
+from tpulint.model import Applicability, Certainty, Edit, FileResult, Finding, Fix, Scope, Severity, Span
+from tpulint.notebooks.findings import of_cells
 from tpulint.notebooks.magics import mask
 from tpulint.notebooks.source import NotebookSource
 from tpulint.source import SourceFile, UnreadableSource
@@ -260,6 +261,28 @@ def test_magics_outlive_fixes() -> None:
     assert "%time y = torch.ones(1).to(" in after[1]
     assert after[0].startswith("!pip install x\n") and after[1].endswith("if y:\n    !ls {y}")
     assert "\n%%latex\n" in after[1]
+
+
+@pytest.mark.parametrize("magic", ["%%timeit", "%%time", "%%timeit -n 10 -r 3", "# timed\n%%prun"])
+def test_statement_behind_a_cell_magic_is_python(magic: str) -> None:
+    source = source_of("import torch", f"{magic} x = torch.ones(1).to('cuda')\ny = x.to('cuda')")
+    row = 2 + magic.count("\n")
+    assert [node.lineno for node in source.parse().body] == [1, row, row + 1] and not source.broken
+
+
+def test_what_is_no_statement_behind_a_cell_magic_is_left_alone() -> None:
+    source = source_of("%%prun -s cumtime f(x)\ny = 1", "%%timeit -o\nz = 1")
+    assert not source.broken and [node.lineno for node in source.parse().body] == [2, 4]
+
+
+def test_nothing_is_put_in_front_of_a_cell_magic() -> None:
+    source = source_of("import torch", "%%time total = loss.item()\nprint(total)")
+    at = source.cell_starts[1]
+    edits = (Edit(Span(at, at), "x = 1\n"),)
+    fix = Fix("t", edits, (), Applicability.SAFE, "r", Scope.EXPRESSION)
+    found = Finding("TPU001", "n", Span(at, at + 1), "m", Severity.ERROR, Certainty.CERTAIN, fix)
+    (kept,), _ = of_cells([found], source, lambda lines: ())
+    assert kept.fix is None
 
 
 def test_fix_that_would_lose_a_magic_is_not_made() -> None:
