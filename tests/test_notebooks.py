@@ -633,14 +633,14 @@ def test_findings_can_be_silenced_by_comments(tmp_path: Path) -> None:
 
 
 GPU = "torch.ones(1).to('cuda')"
-CELLS = ["import torch", f"a = {GPU}\nb = 1\nc = {GPU}", f"d = {GPU}"]
+COMMITTED = ["import torch", f"a = {GPU}\nb = 1\nc = {GPU}", f"d = {GPU}"]
 
 
 @pytest.fixture
 def committed(tmp_path: Path) -> Path:
     """A repository with a notebook of three findings: in cell 4, rows 1 and 3, and in cell 6."""
     project = tmp_path / "project"
-    write(project / "nb.ipynb", notebook(CELLS, Form(4)))
+    write(project / "nb.ipynb", notebook(COMMITTED, Form(4)))
     in_git(project, "init", "-q")
     in_git(project, "add", ".")
     in_git(project, "commit", "-qm", "x")
@@ -663,18 +663,18 @@ def new_in(project: Path) -> list[str]:
 @pytest.mark.parametrize(
     ("cells", "found"),
     [
-        (CELLS, []),
-        ([*CELLS[:2], f"d = {GPU}\ne = {GPU}"], ["cell 6:2:22"]),
-        ([CELLS[0], CELLS[1].replace("b = 1", "b = 2"), CELLS[2]], []),
-        ([CELLS[0], CELLS[1].replace("c =", "cc ="), CELLS[2]], ["cell 4:3:23"]),
-        ([CELLS[0], f"new = {GPU}", *CELLS[1:]], ["cell 4:1:24"]),
-        (["x = 1", *CELLS], []),
-        ([CELLS[0], CELLS[2], CELLS[1]], ["cell 4:1:22"]),
-        ([CELLS[0], CELLS[1].partition("\n")[0], CELLS[1].partition("\n")[2], CELLS[2]], []),
-        ([CELLS[0], CELLS[2]], []),
-        ([CELLS[0], CELLS[1].replace("b = 1\n", ""), CELLS[2]], ["cell 4:1:22", "cell 4:2:22"]),
-        ([CELLS[0], CELLS[1].rpartition("\n")[0], CELLS[2]], []),
-        ([CELLS[0], "\n".join(CELLS[1].split("\n")[:1]), CELLS[2]], ["cell 4:1:22"]),
+        (COMMITTED, []),
+        ([*COMMITTED[:2], f"d = {GPU}\ne = {GPU}"], ["cell 6:2:22"]),
+        ([COMMITTED[0], COMMITTED[1].replace("b = 1", "b = 2"), COMMITTED[2]], []),
+        ([COMMITTED[0], COMMITTED[1].replace("c =", "cc ="), COMMITTED[2]], ["cell 4:3:23"]),
+        ([COMMITTED[0], f"new = {GPU}", *COMMITTED[1:]], ["cell 4:1:24"]),
+        (["x = 1", *COMMITTED], []),
+        ([COMMITTED[0], COMMITTED[2], COMMITTED[1]], ["cell 4:1:22"]),
+        ([COMMITTED[0], COMMITTED[1].partition("\n")[0], COMMITTED[1].partition("\n")[2], COMMITTED[2]], []),
+        ([COMMITTED[0], COMMITTED[2]], []),
+        ([COMMITTED[0], COMMITTED[1].replace("b = 1\n", ""), COMMITTED[2]], ["cell 4:1:22", "cell 4:2:22"]),
+        ([COMMITTED[0], COMMITTED[1].rpartition("\n")[0], COMMITTED[2]], []),
+        ([COMMITTED[0], "\n".join(COMMITTED[1].split("\n")[:1]), COMMITTED[2]], ["cell 4:1:22"]),
     ],
     ids=[
         "none",
@@ -698,7 +698,7 @@ def test_what_changed_is_told_by_the_rows_of_cells(committed: Path, cells: list[
 
 @pytest.mark.parametrize("form", ["4.5", "4.4 of strings in ASCII on one line", "3"])
 def test_what_changed_around_the_code_does_not_count(committed: Path, form: str) -> None:
-    write(committed / "nb.ipynb", notebook(CELLS, FORMS[form]))
+    write(committed / "nb.ipynb", notebook(COMMITTED, FORMS[form]))
     assert new_in(committed) == []
 
 
@@ -714,9 +714,9 @@ def test_what_explains_a_finding_in_another_cell_counts(committed: Path) -> None
 def test_notebooks_that_were_renamed_or_are_new(committed: Path) -> None:
     in_git(committed, "mv", "nb.ipynb", "träin 1.ipynb")
     assert new_in(committed) == []
-    write(committed / "träin 1.ipynb", notebook([*CELLS, f"e = {GPU}"], Form(4)))
+    write(committed / "träin 1.ipynb", notebook([*COMMITTED, f"e = {GPU}"], Form(4)))
     assert new_in(committed) == ["cell 8:1:22"]
-    write(committed / "new.ipynb", notebook(CELLS))
+    write(committed / "new.ipynb", notebook(COMMITTED))
     assert len(new_in(committed)) == 4
     in_git(committed, "add", ".")
     assert len(new_in(committed)) == 4
@@ -724,14 +724,14 @@ def test_notebooks_that_were_renamed_or_are_new(committed: Path) -> None:
 
 def test_notebooks_that_git_shows_no_diff_of(committed: Path) -> None:
     write(committed / ".gitattributes", "*.ipynb binary\n")
-    write(committed / "nb.ipynb", notebook([*CELLS[:2], f"dd = {GPU}"], Form(4)))
+    write(committed / "nb.ipynb", notebook([*COMMITTED[:2], f"dd = {GPU}"], Form(4)))
     assert new_in(committed) == ["cell 6:1:23"]
 
 
 def test_notebook_that_was_none_before_is_new(committed: Path) -> None:
     write(committed / "nb.ipynb", b"version https://git-lfs.github.com/spec/v1\n")
     in_git(committed, "commit", "-qam", "y")
-    write(committed / "nb.ipynb", notebook(CELLS))
+    write(committed / "nb.ipynb", notebook(COMMITTED))
     assert len(new_in(committed)) == 3
 
 
