@@ -47,7 +47,8 @@ def environment(home: Path, **wanted: str) -> dict[str, str]:
     """Variables for the command: nothing of the user's that would change what it prints."""
     foreign = ("TPULINT_", "GITHUB_", "NO_COLOR", "FORCE_COLOR")
     env = {key: value for key, value in os.environ.items() if not key.startswith(foreign)}
-    env["PYTHONPATH"] = os.pathsep.join([str(PLUGINS), *filter(None, [env.get("PYTHONPATH")])])
+    first = wanted.pop("PYTHONPATH", str(PLUGINS))
+    env["PYTHONPATH"] = os.pathsep.join([first, *filter(None, [env.get("PYTHONPATH")])])
     env["XDG_CACHE_HOME"] = str(home)
     return {**env, "PYTHONIOENCODING": "utf-8", **wanted}
 

@@ -206,6 +206,41 @@ def test_the_action(project: Path, tmp_path: Path) -> None:
     assert wrong.returncode == 2 and "NOPE" in wrong.stderr and not (project / "no.sarif").exists()
 
 
+def test_arguments_of_the_action_in_quotes(project: Path, tmp_path: Path) -> None:
+    (project / "with blanks").mkdir()
+    (project / "with blanks" / "a.py").write_text("import acme\nacme.drop()\n")
+    (project / "it's.py").write_text("import acme\nacme.drop()\n")
+    quoted = run_action(
+        project, tmp_path,
+        {"paths": "'with blanks'\n\"it's.py\"", "args": "--config 'ignore = [\"ACM002\", \"ACM003\"]'\n  -e\n"},
+    )  # fmt: skip
+    assert quoted.returncode == 0 and sorted(annotated(quoted.stdout)) == ["it's.py", "with blanks/a.py"], quoted.stderr
+    # Nothing is run, nothing is expanded.
+    literal = run_action(project, tmp_path, {"paths": "$(touch${IFS}made) * `touch made`"})
+    assert literal.returncode == 2 and not (project / "made").exists() and not annotated(literal.stdout)
+    open_quote = run_action(project, tmp_path, {"args": "--select 'ACM001", "sarif-file": "out.sarif"})
+    assert open_quote.returncode == 2 and "::error title=tpulint::the input args" in open_quote.stdout
+    assert not (project / "out.sarif").exists()
+
+
+def test_nothing_takes_the_sarif_file_of_the_action_away(project: Path, tmp_path: Path) -> None:
+    (project / "nul.py").write_bytes(b"import acme\n\0")
+    wanted = {"sarif-file": "out dir/out.sarif"}
+    (project / "out dir").mkdir()
+    report = project / "out dir" / "out.sarif"
+    for args in ("", "--output-format concise", "--output-file other.txt", "--silent", "-o other.txt -s"):
+        done = run_action(project, tmp_path, {**wanted, "args": args})
+        assert done.returncode == 2, args
+        (run,) = json.loads(report.read_text())["runs"]
+        assert len(run["results"]) == 15 and run["invocations"][0]["executionSuccessful"] is False
+        (notification,) = run["invocations"][0]["toolExecutionNotifications"]
+        assert "NUL" in notification["message"]["text"]
+        report.unlink()
+    for args in ("--statistics", "--diff", "--fix-only"):
+        done = run_action(project, tmp_path, {**wanted, "args": args, "paths": "train.py"})
+        assert done.returncode == 2 and args in done.stderr and not report.exists(), args
+
+
 def test_what_the_action_is_told_stands_in_the_docs() -> None:
     text = (ROOT / "docs" / "ci.md").read_text()
     inputs = yaml.safe_load(ACTION.read_text())["inputs"]

@@ -365,7 +365,7 @@ def test_crash_is_told_and_the_others_linted(project: Path) -> None:
     write(project / "a.py", "import acme  # acme: crash\n")
     answer = tpulint("--output-format=concise", cwd=project)
     assert answer.status == 2
-    assert re.search(r"^error: a\.py: internal error: KeyError", answer.err)
+    assert re.search(r"^error: a\.py: rule ACM009 of acme_rules failed: KeyError", answer.err)
     assert len(concise(answer.out)) == 3
 
 
@@ -573,6 +573,36 @@ def test_watch(project: Path) -> None:
             assert process.wait(30) == 0
         finally:
             process.kill()
+
+
+def test_a_silent_run_writes_the_file_it_is_asked_for(project: Path) -> None:
+    write(project / "nul.py", b"import acme\n\0")
+    answer = tpulint("check", "--silent", "--output-format", "json", "-o", "out.json", cwd=project)
+    assert (answer.status, answer.out, answer.err) == (2, "", "")
+    assert len(json.loads((project / "out.json").read_text())) == 3
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        (["--select", "NOPE"], "NOPE"),
+        (["missing.py"], "missing.py"),
+        (["train.py", "missing"], "missing"),
+        (["--baseline", "missing.json"], "missing.json"),
+        (["--diff-base", "gone"], "--diff-base"),
+        (["--write-baseline"], "--write-baseline"),
+        (["--add-noqa"], "--add-noqa"),
+        (["--show-files"], "--show-files"),
+        (["--show-settings"], "--show-settings"),
+        (["--config", "plugins=['no_such_package']"], "no_such_package"),
+    ],
+)
+def test_watching_with_wrong_usage_ends_at_once(project: Path, args: list[str], told: str) -> None:
+    write(project / "train.py", SCRIPT)
+    answer = tpulint("check", "--watch", *args, cwd=project)
+    assert answer.status == 2 and "waiting" not in answer.err
+    errors = [line for line in answer.err.splitlines() if line.startswith("error: ")]
+    assert len(errors) == 1 and told in errors[0], answer.err
 
 
 def test_help(tmp_path: Path) -> None:

@@ -23,7 +23,8 @@ from tpulint.catalog import load
 from tpulint.config import Settings
 from tpulint.fixer import apply_edits
 from tpulint.linter import lint
-from tpulint.model import Edit, FileResult, Finding, Span
+from tpulint.model import Applicability, Certainty, Edit, FileResult, Finding, Fix, Scope, Severity, Span
+from tpulint.notebooks.findings import of_cells
 from tpulint.notebooks.magics import mask
 from tpulint.notebooks.source import NotebookSource
 from tpulint.source import SourceFile, UnreadableSource
@@ -260,6 +261,28 @@ def test_magics_outlive_fixes() -> None:
     assert "%time y = torch.ones(1).to(" in after[1]
     assert after[0].startswith("!pip install x\n") and after[1].endswith("if y:\n    !ls {y}")
     assert "\n%%latex\n" in after[1]
+
+
+@pytest.mark.parametrize("magic", ["%%timeit", "%%time", "%%timeit -n 10 -r 3", "# timed\n%%prun"])
+def test_statement_behind_a_cell_magic_is_python(magic: str) -> None:
+    source = source_of("import torch", f"{magic} x = torch.ones(1).to('cuda')\ny = x.to('cuda')")
+    row = 2 + magic.count("\n")
+    assert [node.lineno for node in source.parse().body] == [1, row, row + 1] and not source.broken
+
+
+def test_what_is_no_statement_behind_a_cell_magic_is_left_alone() -> None:
+    source = source_of("%%prun -s cumtime f(x)\ny = 1", "%%timeit -o\nz = 1")
+    assert not source.broken and [node.lineno for node in source.parse().body] == [2, 4]
+
+
+def test_nothing_is_put_in_front_of_a_cell_magic() -> None:
+    source = source_of("import torch", "%%time total = loss.item()\nprint(total)")
+    at = source.cell_starts[1]
+    edits = (Edit(Span(at, at), "x = 1\n"),)
+    fix = Fix("t", edits, (), Applicability.SAFE, "r", Scope.EXPRESSION)
+    found = Finding("TPU001", "n", Span(at, at + 1), "m", Severity.ERROR, Certainty.CERTAIN, fix)
+    (kept,), _ = of_cells([found], source, lambda lines: ())
+    assert kept.fix is None
 
 
 def test_fix_that_would_lose_a_magic_is_not_made() -> None:
@@ -609,16 +632,116 @@ def test_findings_can_be_silenced_by_comments(tmp_path: Path) -> None:
     assert tpulint("check", "--isolated", cwd=project).status == 0
 
 
-def test_changed_rows_are_those_of_the_file(tmp_path: Path) -> None:
+GPU = "torch.ones(1).to('cuda')"
+COMMITTED = ["import torch", f"a = {GPU}\nb = 1\nc = {GPU}", f"d = {GPU}"]
+
+
+@pytest.fixture
+def committed(tmp_path: Path) -> Path:
+    """A repository with a notebook of three findings: in cell 4, rows 1 and 3, and in cell 6."""
     project = tmp_path / "project"
-    old = ["import torch", "x = torch.ones(1).to('cuda')", "y = 1"]
-    write(project / "nb.ipynb", notebook(old, Form(4)))
-    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b"]
-    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "x"]):
-        subprocess.run([*git, *words], cwd=project, check=True)
-    write(project / "nb.ipynb", notebook([*old[:2], "y = torch.ones(1).to('cuda')"], Form(4)))
-    answer = tpulint("check", "--isolated", "--diff-base", "HEAD", "--output-format", "concise", cwd=project)
-    assert [line.split(" TPU")[0] for line in answer.out.splitlines() if "TPU" in line] == ["nb.ipynb:cell 6:1:22:"]
+    write(project / "nb.ipynb", notebook(COMMITTED, Form(4)))
+    in_git(project, "init", "-q")
+    in_git(project, "add", ".")
+    in_git(project, "commit", "-qm", "x")
+    return project
+
+
+def in_git(project: Path, *words: str) -> None:
+    subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *words], cwd=project, check=True)
+
+
+def new_in(project: Path) -> list[str]:
+    """Places that are told of as new."""
+    answer = tpulint(
+        "check", "--isolated", "--diff-base", "HEAD", "--select", "TPU001", "--output-format", "concise", cwd=project
+    )  # fmt: skip
+    assert answer.status < 2, answer.err
+    return [line.split(": TPU")[0].partition(":")[2] for line in answer.out.splitlines() if "TPU" in line]
+
+
+@pytest.mark.parametrize(
+    ("cells", "found"),
+    [
+        (COMMITTED, []),
+        ([*COMMITTED[:2], f"d = {GPU}\ne = {GPU}"], ["cell 6:2:22"]),
+        ([COMMITTED[0], COMMITTED[1].replace("b = 1", "b = 2"), COMMITTED[2]], []),
+        ([COMMITTED[0], COMMITTED[1].replace("c =", "cc ="), COMMITTED[2]], ["cell 4:3:23"]),
+        ([COMMITTED[0], f"new = {GPU}", *COMMITTED[1:]], ["cell 4:1:24"]),
+        (["x = 1", *COMMITTED], []),
+        ([COMMITTED[0], COMMITTED[2], COMMITTED[1]], ["cell 4:1:22"]),
+        ([COMMITTED[0], COMMITTED[1].partition("\n")[0], COMMITTED[1].partition("\n")[2], COMMITTED[2]], []),
+        ([COMMITTED[0], COMMITTED[2]], []),
+        ([COMMITTED[0], COMMITTED[1].replace("b = 1\n", ""), COMMITTED[2]], ["cell 4:1:22", "cell 4:2:22"]),
+        ([COMMITTED[0], COMMITTED[1].rpartition("\n")[0], COMMITTED[2]], []),
+        ([COMMITTED[0], "\n".join(COMMITTED[1].split("\n")[:1]), COMMITTED[2]], ["cell 4:1:22"]),
+    ],
+    ids=[
+        "none",
+        "row",
+        "row beside",
+        "row of several",
+        "cell above",
+        "cell on top",
+        "moved",
+        "divided",
+        "cell gone",
+        "row gone",
+        "last row gone",
+        "last rows gone",
+    ],
+)
+def test_what_changed_is_told_by_the_rows_of_cells(committed: Path, cells: list[str], found: list[str]) -> None:
+    write(committed / "nb.ipynb", notebook(cells))
+    assert new_in(committed) == found
+
+
+@pytest.mark.parametrize("form", ["4.5", "4.4 of strings in ASCII on one line", "3"])
+def test_what_changed_around_the_code_does_not_count(committed: Path, form: str) -> None:
+    write(committed / "nb.ipynb", notebook(COMMITTED, FORMS[form]))
+    assert new_in(committed) == []
+
+
+def test_what_explains_a_finding_in_another_cell_counts(committed: Path) -> None:
+    old = ["import torch", "scaler = torch.amp.GradScaler('cuda')", "scaler.update()"]
+    write(committed / "nb.ipynb", notebook(old))
+    in_git(committed, "commit", "-qam", "y")
+    write(committed / "nb.ipynb", notebook([*old[:2], "scaler.update( )"]))
+    answer = tpulint("check", "--isolated", "--diff-base", "HEAD", "--output-format", "json", cwd=committed)
+    assert {item["cell"] for item in json.loads(answer.out)} <= {4, 6}
+
+
+def test_notebooks_that_were_renamed_or_are_new(committed: Path) -> None:
+    in_git(committed, "mv", "nb.ipynb", "träin 1.ipynb")
+    assert new_in(committed) == []
+    write(committed / "träin 1.ipynb", notebook([*COMMITTED, f"e = {GPU}"], Form(4)))
+    assert new_in(committed) == ["cell 8:1:22"]
+    write(committed / "new.ipynb", notebook(COMMITTED))
+    assert len(new_in(committed)) == 4
+    in_git(committed, "add", ".")
+    assert len(new_in(committed)) == 4
+
+
+def test_notebooks_that_git_shows_no_diff_of(committed: Path) -> None:
+    write(committed / ".gitattributes", "*.ipynb binary\n")
+    write(committed / "nb.ipynb", notebook([*COMMITTED[:2], f"dd = {GPU}"], Form(4)))
+    assert new_in(committed) == ["cell 6:1:23"]
+
+
+def test_notebook_that_was_none_before_is_new(committed: Path) -> None:
+    write(committed / "nb.ipynb", b"version https://git-lfs.github.com/spec/v1\n")
+    in_git(committed, "commit", "-qam", "y")
+    write(committed / "nb.ipynb", notebook(COMMITTED))
+    assert len(new_in(committed)) == 3
+
+
+def test_only_changed_cells_are_fixed(committed: Path) -> None:
+    emptied = "torch.cuda.empty_cache()\nx = 1"
+    write(committed / "nb.ipynb", notebook(["import torch", emptied]))
+    in_git(committed, "commit", "-qam", "y")
+    write(committed / "nb.ipynb", notebook(["import torch", "torch.cuda.ipc_collect()\ny = 1", emptied], Form(4)))
+    tpulint("check", "--isolated", "--diff-base", "HEAD", "--fix", cwd=committed)
+    assert code_of((committed / "nb.ipynb").read_bytes()) == ["import torch", "y = 1", emptied]
 
 
 def test_python_files_need_nothing_of_notebooks(tmp_path: Path) -> None:

@@ -14,7 +14,8 @@ import pytest
 from command import write
 
 from tpulint.catalog import Catalogue
-from tpulint.config import Settings
+from tpulint.check_output import tell_problems
+from tpulint.config import OUTPUT_FORMATS, Settings
 from tpulint.discovery import Problem
 from tpulint.model import Applicability, Certainty, Edit, FileResult, Finding, Fix, Severity, Span
 from tpulint.report import concise, full, github, gitlab, junit, machine, order, render, sarif, summary
@@ -598,3 +599,47 @@ def test_junit_can_be_read_whatever_a_message_holds() -> None:
     assert [case.get("name") for case in root.iter("testcase")] == ["TPU101 line 1, column 1", "tpulint"]
     clean = ElementTree.fromstring("".join(junit.render([], [])))
     assert (clean.get("tests"), clean.get("failures"), len([*clean.iter("testcase")])) == ("1", "0", 1)
+
+
+# ---------------------------------------------------------------- names of files
+
+ODD_NAMES = [
+    "a\n::error file=x::made.py",
+    "b`|[x](http:y) <b>`.py",
+    "`c.py",
+    "d\x1b[31m\r.py",
+    "e\udcff.py",
+    'f]]>&".py',
+]
+
+
+@pytest.mark.parametrize("name", ODD_NAMES)
+@pytest.mark.parametrize("output_format", OUTPUT_FORMATS)
+def test_names_of_files_cannot_speak_for_themselves(name: str, output_format: str) -> None:
+    text = "import torch"
+    reports = [report_of(text, finding(text, "torch", "`a|b` is <b>bad</b>"), path=name)]
+    problems = [Problem(name, "cannot be read: `x` <b>|</b>", 3)]
+    said = "".join(render(output_format, reports, problems, NO_RULES, Settings(), PLAIN))
+    assert not any(char in said for char in "\x1b\r"), said
+    assert not re.search("^::error file=x", said, re.MULTILINE), said
+    assert output_format.startswith("json") or not re.search(r"[\ud800-\udfff]|(?<!\\)\\ud[89a-f]..\"", said), said
+    if output_format == "github":
+        assert said.count("\n") == 2 and said.count("::error title=") == 1
+    elif output_format == "junit":
+        assert len(ElementTree.fromstring(said).findall("testsuite")) == 2
+    elif output_format in ("sarif", "gitlab", "json"):
+        json.loads(said)
+    elif output_format == "markdown":
+        rows = [row for row in said.splitlines() if row.startswith("|")]
+        assert [len(re.findall(r"(?<!\\)\|", row)) for row in rows] == [5] * 6
+        assert rows[-1].endswith(" | TPU101 | `a\\|b` is \\<b\\>bad\\</b\\> |  |")
+        assert len(said.splitlines()) == 15
+        fence = re.match(r"\| (`+)", rows[-1])
+        assert fence and len(re.findall(rf"(?<!`){fence[1]}(?!`)", rows[-1].partition(" | TPU")[0])) == 2
+
+
+@pytest.mark.parametrize("name", ODD_NAMES)
+def test_names_in_messages_stay_on_their_line(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    tell_problems([Problem(name, "cannot be read")])
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("error: ") and line.isprintable()

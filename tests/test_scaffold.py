@@ -89,3 +89,28 @@ def test_nothing_is_overwritten(root: Path, file: str) -> None:
 def test_elsewhere(tmp_path: Path) -> None:
     with pytest.raises(ScaffoldError, match="run this in the repository of tpulint"):
         create("host_sync/new-rule", tmp_path)
+
+
+@pytest.mark.parametrize(
+    "name", ["class/x", "device/class", "device/import", "-a/b", "a-/b", "3d/x", "device/3d-loss", "_/x", "a--b/x"]
+)
+def test_names_that_python_cannot_import(root: Path, name: str) -> None:
+    with pytest.raises(ScaffoldError, match=r"module|category/rule-name"):
+        create(name, root, package="acme_rules", code="ACM001")
+    assert not (root / "acme_rules").exists()
+
+
+@pytest.mark.parametrize("package", ["my-rules", "3p", "class", "a b", "below/my-rules/"])
+def test_packages_that_python_cannot_import(root: Path, package: str) -> None:
+    with pytest.raises(ScaffoldError, match="cannot be imported"):
+        create("device/x", root, package=package, code="ACM001")
+    assert not (root / package).exists()
+
+
+@pytest.mark.parametrize("package", [".", "below/acme_rules/", "acme_rules"])
+def test_packages_anywhere(root: Path, monkeypatch: pytest.MonkeyPatch, package: str) -> None:
+    at = root / "good_name"
+    at.mkdir()
+    monkeypatch.chdir(at)
+    create("my-own/match-sizes", package=package, code="ACM001")
+    assert (at / package / "my_own" / "match_sizes.yaml").exists()

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command import CONFIG, SCRIPT, environment, write
+from command import CONFIG, FIXED, SCRIPT, environment, write
 from lsprotocol import types
 from pytest_lsp import LanguageClient, client_capabilities, make_test_lsp_client
 
@@ -35,8 +35,12 @@ def converse(folder: Path, ask: Asking, editor: str = "visual_studio_code") -> s
         client: LanguageClient = make_test_lsp_client()
         env = environment(folder.parent / "user-cache")
         await client.start_io(sys.executable, "-P", "-m", "tpulint", "server", cwd=str(folder), env=env)
+        capabilities = client_capabilities(editor)
+        capabilities.notebook_document = types.NotebookDocumentClientCapabilities(
+            types.NotebookDocumentSyncClientCapabilities()
+        )
         params = types.InitializeParams(
-            capabilities=client_capabilities(editor), root_uri=folder.as_uri(), process_id=os.getpid(),
+            capabilities=capabilities, root_uri=folder.as_uri(), process_id=os.getpid(),
             workspace_folders=[types.WorkspaceFolder(uri=folder.as_uri(), name="project")],
         )  # fmt: skip
         answer = await asyncio.wait_for(client.initialize_session(params), WAIT)
@@ -49,6 +53,15 @@ def converse(folder: Path, ask: Asking, editor: str = "visual_studio_code") -> s
         return ""
 
     return asyncio.run(run())
+
+
+async def until(holds: Callable[[], bool], told: Callable[[], object] = str) -> None:
+    """Wait for what the server is to send."""
+    for _ in range(WAIT * 10):
+        if holds():
+            return
+        await asyncio.sleep(0.05)
+    raise AssertionError(told())
 
 
 async def opened(client: LanguageClient, path: Path, text: str) -> list[types.Diagnostic]:
@@ -163,6 +176,191 @@ def test_hover_explains_the_rule(project: Path) -> None:
         assert hover is not None and isinstance(hover.contents, types.MarkupContent)
         assert "### ACM001 acme-leftover" in hover.contents.value and "Fix safety" in hover.contents.value
         assert await client.text_document_hover_async(types.HoverParams(document, types.Position(0, 0))) is None
+
+    converse(project, ask)
+
+
+def test_a_configuration_that_breaks_takes_no_diagnostics_away(project: Path) -> None:
+    path, config = project / "train.py", project / "tpulint.toml"
+
+    def save_config(client: LanguageClient, text: str) -> None:
+        write(config, text)
+        client.workspace_did_change_watched_files(
+            types.DidChangeWatchedFilesParams([types.FileEvent(config.as_uri(), types.FileChangeType.Changed)])
+        )
+
+    async def ask(client: LanguageClient) -> None:
+        assert len(await opened(client, path, SCRIPT)) == 3
+        save_config(client, "select = [")
+        assert len(await diagnosed(client, path)) == 3
+        # What is typed in the meantime is linted as the configuration was.
+        client.text_document_did_change(
+            types.DidChangeTextDocumentParams(
+                types.VersionedTextDocumentIdentifier(version=2, uri=path.as_uri()),
+                [types.TextDocumentContentChangeWholeDocument(FIXED)],
+            )
+        )
+        assert [one.code for one in await diagnosed(client, path)] == ["ACM002", "ACM003"]
+        (message,) = client.messages
+        assert message.type == types.MessageType.Error and "tpulint.toml" in message.message
+        save_config(client, CONFIG + 'ignore = ["ACM002"]\n')
+        assert [one.code for one in await diagnosed(client, path)] == ["ACM003"]
+        save_config(client, "select = [")
+        assert [one.code for one in await diagnosed(client, path)] == ["ACM003"]
+        assert len(client.messages) == 2
+
+    converse(project, ask)
+
+
+# ---------------------------------------------------------------- notebooks
+
+
+class Notebook:
+    """A notebook that is open in an editor, with what the editor shows of each cell."""
+
+    def __init__(self, client: LanguageClient, path: Path, cells: list[str]) -> None:
+        self.client = client
+        self.uri = path.as_uri()
+        self.path = path
+        self.version = 1
+        self.cells = [self.address(number) for number in range(len(cells))]
+        items = [types.TextDocumentItem(uri, "python", 1, text) for uri, text in zip(self.cells, cells, strict=True)]
+        document = types.NotebookDocument(self.uri, "jupyter-notebook", 1, [self.cell(uri) for uri in self.cells])
+        client.notebook_document_did_open(types.DidOpenNotebookDocumentParams(document, items))
+
+    def address(self, name: object) -> str:
+        return f"vscode-notebook-cell:{self.uri.removeprefix('file://')}#W{name}sZmlsZQ%3D%3D"
+
+    @staticmethod
+    def cell(uri: str) -> types.NotebookCell:
+        return types.NotebookCell(types.NotebookCellKind.Code, uri)
+
+    def change(self, change: types.NotebookDocumentCellChanges) -> None:
+        self.version += 1
+        self.client.notebook_document_did_change(
+            types.DidChangeNotebookDocumentParams(
+                types.VersionedNotebookDocumentIdentifier(self.version, self.uri),
+                types.NotebookDocumentChangeEvent(cells=change),
+            )
+        )
+
+    def type_in(self, number: int, text: str) -> None:
+        document = types.VersionedTextDocumentIdentifier(2, self.cells[number])
+        whole = types.TextDocumentContentChangeWholeDocument(text)
+        content = types.NotebookDocumentCellContentChanges(document, [whole])
+        self.change(types.NotebookDocumentCellChanges(text_content=[content]))
+
+    def insert(self, at: int, text: str) -> None:
+        uri = self.address(f"new{self.version}")
+        self.cells.insert(at, uri)
+        array = types.NotebookCellArrayChange(at, 0, [self.cell(uri)])
+        item = types.TextDocumentItem(uri, "python", 1, text)
+        structure = types.NotebookDocumentCellChangeStructure(array, did_open=[item])
+        self.change(types.NotebookDocumentCellChanges(structure=structure))
+
+    def remove(self, at: int) -> str:
+        uri = self.cells.pop(at)
+        array = types.NotebookCellArrayChange(at, 1)
+        structure = types.NotebookDocumentCellChangeStructure(array, did_close=[types.TextDocumentIdentifier(uri)])
+        self.change(types.NotebookDocumentCellChanges(structure=structure))
+        return uri
+
+    def close(self) -> None:
+        cells = [types.TextDocumentIdentifier(uri) for uri in self.cells]
+        notebook = types.NotebookDocumentIdentifier(self.uri)
+        self.client.notebook_document_did_close(types.DidCloseNotebookDocumentParams(notebook, cells))
+
+    def shown(self) -> list[list[str]]:
+        """By cell, row and code of the diagnostics that the editor has now."""
+        return [
+            [f"{one.range.start.line}:{one.code}" for one in self.client.diagnostics.get(uri, ())] for uri in self.cells
+        ]
+
+    async def shows(self, wanted: list[list[str]]) -> None:
+        """Wait until these are the diagnostics."""
+        await until(lambda: self.shown() == wanted, self.shown)
+
+    async def actions(self, number: int, row: int) -> dict[str, types.CodeAction]:
+        document = types.TextDocumentIdentifier(self.cells[number])
+        where = types.Range(types.Position(row, 0), types.Position(row, 100))
+        context = types.CodeActionContext(diagnostics=[])
+        found = await self.client.text_document_code_action_async(types.CodeActionParams(document, where, context))
+        return {one.title: one for one in found or [] if isinstance(one, types.CodeAction)}
+
+    def applied(self, action: types.CodeAction, cells: list[str]) -> list[str]:
+        """The cells after the edits of an action."""
+        assert action.edit is not None and action.edit.document_changes
+        texts = list(cells)
+        for change in action.edit.document_changes:
+            assert isinstance(change, types.TextDocumentEdit)
+            one = types.WorkspaceEdit(document_changes=[change])
+            number = self.cells.index(change.text_document.uri)
+            texts[number] = applied(self.client, texts[number], types.CodeAction("", edit=one))
+        return texts
+
+
+CELLS = [
+    "%matplotlib inline\nimport torch",
+    "'\U0001f9e0'; device = torch.device('cuda')\ntorch.cuda.empty_cache()",
+    "def f():\n    return (",
+    "x = torch.ones(1).to(device)\n!pip install torch==2.1.0+cu118",
+]
+CONFIG_OF_NOTEBOOK = 'select = ["TPU001", "TPU010", "TPU918"]\n'
+
+
+def test_a_notebook_is_one_program(project: Path) -> None:
+    path = project / "träin 1.ipynb"
+    write(project / "tpulint.toml", CONFIG_OF_NOTEBOOK)
+
+    async def ask(client: LanguageClient) -> None:
+        notebook = Notebook(client, path, CELLS)
+        await notebook.shows([[], ["0:TPU001", "1:TPU010"], ["1:invalid-syntax"], ["1:TPU918"]])
+        first = client.diagnostics[notebook.cells[1]][0]
+        assert first.range.start.character == {"utf-8": 17, "utf-16": 15, "utf-32": 14}[ENCODING[client]]
+        # Without the import of the first cell nothing is known of torch below it.
+        notebook.type_in(0, "%matplotlib inline")
+        await notebook.shows([[], [], ["1:invalid-syntax"], ["1:TPU918"]])
+        notebook.insert(1, "import torch")
+        await notebook.shows([[], [], ["0:TPU001", "1:TPU010"], ["1:invalid-syntax"], ["1:TPU918"]])
+        gone = notebook.remove(3)
+        await notebook.shows([[], [], ["0:TPU001", "1:TPU010"], ["1:TPU918"]])
+        await until(lambda: not client.diagnostics[gone])
+        # A cell that moves below what needs it.
+        notebook.remove(1)
+        await notebook.shows([[], [], ["1:TPU918"]])
+        notebook.close()
+        await notebook.shows([[], [], []])
+        assert client.messages == []
+
+    converse(project, ask)
+    assert not path.exists()
+
+
+def test_fixes_of_a_notebook_are_those_of_its_cells(project: Path) -> None:
+    cells = [CELLS[0], CELLS[1], "x = torch.ones(1).to(device)\ntorch.cuda.empty_cache()", "torch.cuda.empty_cache()"]
+    write(project / "tpulint.toml", CONFIG_OF_NOTEBOOK)
+
+    async def ask(client: LanguageClient) -> None:
+        notebook = Notebook(client, project / "nb.ipynb", cells)
+        await notebook.shows([[], ["0:TPU001", "1:TPU010"], ["1:TPU010"], ["0:TPU010"]])
+        (safe,) = [one for title, one in (await notebook.actions(2, 1)).items() if title.endswith("(safe)")]
+        assert notebook.applied(safe, cells) == [*cells[:2], "x = torch.ones(1).to(device)", cells[3]]
+        (only,) = [one for title, one in (await notebook.actions(3, 0)).items() if title.endswith("(safe)")]
+        assert notebook.applied(only, cells) == [*cells[:3], ""]
+        offered = await notebook.actions(1, 0)
+        (device,) = [one for title, one in offered.items() if "TPU010" not in title and "device" in title]
+        changed = notebook.applied(device, cells)
+        assert changed[0] == f"{cells[0]}\nimport torch_xla" and "torch_xla.device()" in changed[1]
+        assert changed[2:] == cells[2:]
+        silenced = notebook.applied(offered["tpulint: silence TPU001 on this line"], cells)
+        assert silenced == [cells[0], cells[1].replace("\n", "  # noqa: TPU001\n"), *cells[2:]]
+        everything = notebook.applied(offered["tpulint: apply all safe fixes"], cells)
+        assert "empty_cache" not in "".join(everything) and everything[0].startswith("%matplotlib inline\n")
+        document = types.TextDocumentIdentifier(notebook.cells[2])
+        hover = await client.text_document_hover_async(types.HoverParams(document, types.Position(1, 3)))
+        assert hover is not None and isinstance(hover.contents, types.MarkupContent)
+        assert "### TPU010" in hover.contents.value and hover.range and hover.range.start.line == 1
+        assert list(await notebook.actions(0, 0)) == ["tpulint: apply all safe fixes"]
 
     converse(project, ask)
 

@@ -240,7 +240,7 @@ def test_rule_that_crashes_costs_one_file(project: Path) -> None:
         write(project / name, f"{SCRIPT}# acme: {'crash' if name == 'b.py' else 'go on'}\n")
     outcome = run()
     assert list(errors(outcome)) == ["b.py"]
-    assert "internal error: KeyError: 'missing' (acme_failure.py:" in errors(outcome)["b.py"]
+    assert "rule ACM009 of acme_rules failed: KeyError: 'missing' (acme_failure.py:" in errors(outcome)["b.py"]
     assert codes(outcome) == {"a.py": CODES, "b.py": [], "c.py": CODES}
 
 

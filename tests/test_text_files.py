@@ -138,6 +138,59 @@ def test_here_documents_are_no_commands() -> None:
     assert words_of(text) == [["cat"], ["cat"], ["tee", "b"], ["cat"], ["python", "train.py"]]
 
 
+def test_here_documents_for_a_shell_are_commands() -> None:
+    text = """\
+        bash <<EOF
+        torchrun a.py
+        EOF
+        ssh host <<'EOF'
+        python b.py  # noqa: TPU901
+        EOF
+        sudo -u me bash -s -- x <<-EOF 2>&1
+        \tpython c.py
+        \tEOF
+        sbatch --nodes 1 <<EOF
+        #!/bin/bash
+        #SBATCH -N 1
+        srun python d.py
+        EOF
+        bash script.sh <<EOF
+        python never.py
+        EOF
+        sbatch script.sh <<EOF
+        python never.py
+        EOF
+        ssh host python <<EOF
+        python never.py
+        EOF
+        ssh host cat > x.sh <<EOF
+        python never.py
+        EOF
+        tee a <<EOF
+        python never.py
+        EOF
+        python - <<EOF
+        python never.py
+        EOF
+        bash <<EOF
+        cat > x.sh <<EOT
+        python never.py
+        EOT
+        python e.py
+        EOF
+        """
+    words = [word for one in words_of(text) for word in one]
+    assert [word for word in words if word.endswith(".py")] == ["a.py", "b.py", "c.py", "d.py", "e.py"]
+    index = index_of(text)
+    assert next(index.source.text[span.start : span.end] for span in index.comments) == "# noqa: TPU901"
+    (fed,) = [one for one in index.commands if one.words[-1].text == "b.py"]
+    assert fed.depth == 1 and not fed.alone
+
+
+def test_nested_here_documents_take_time_in_proportion() -> None:
+    assert index_of("bash <<A\n" * 3000).commands
+
+
 def test_the_shells_own_words_are_no_commands() -> None:
     text = """\
         for gpu in 0 1; do
@@ -225,6 +278,22 @@ def test_dockerfile_is_read_with_its_continuation_lines() -> None:
             pip install torch \\
               numpy
         RUN <<EOF
+        pip install jinja2
+        EOF
+        RUN --mount=type=cache,target=/x bash -e <<'EOF'
+        pip install attrs
+        EOF
+        RUN python3 <<EOF
+        pip install never
+        EOF
+        RUN <<EOF
+        #!/usr/bin/env python3
+        pip install never
+        EOF
+        COPY <<EOF /install.sh
+        pip install never
+        EOF
+        RUN cat > install.sh <<EOF
         pip install never
         EOF
         CMD ["python", "train.py", "--x"]
@@ -241,10 +310,33 @@ def test_dockerfile_is_read_with_its_continuation_lines() -> None:
     assert words_of(text, "Dockerfile") == [
         ["apt-get", "update"],
         ["pip", "install", "torch", "numpy"],
+        ["pip", "install", "jinja2"],
+        ["bash", "-e"],
+        ["pip", "install", "attrs"],
+        ["python3"],
+        ["cat"],
         ["python", "train.py", "--x"],
         ["python", "other.py"],
     ]
+    assert [one.name for one in index.installs.requirements] == ["torch", "numpy", "jinja2", "attrs"]
+
+
+def test_dockerfile_may_continue_lines_by_another_character() -> None:
+    text = """\
+        # syntax=docker/dockerfile:1
+        # escape=`
+        FROM windows
+        RUN cd C:\\work && pip install `
+            torch==2.1.0 `
+            numpy
+        ENV A=1 `
+            B=2
+        """
+    index = index_of(text, "Dockerfile")
     assert [one.name for one in index.installs.requirements] == ["torch", "numpy"]
+    assert [(one.name, one.value) for one in index.settings] == [("A", "1"), ("B", "2")]
+    later = index_of("FROM x\n# escape=`\nRUN pip install a `\n b\n", "Dockerfile")
+    assert "b" not in [one.name for one in later.installs.requirements]
 
 
 def test_statement_of_a_line_is_the_whole_instruction() -> None:
@@ -309,9 +401,13 @@ def test_conda_environment_holds_packages_of_conda_and_of_pip() -> None:
         - pip:
           - torch_xla==2.9.0
           - "xformers"
+          - --extra-index-url https://download.pytorch.org/whl/cu118
+          - -r more.txt
         - numpy
         prefix: /x
         """
+    (index,) = index_of(text, "environment.yml").installs.indexes
+    assert (index.address, index.option) == ("https://download.pytorch.org/whl/cu118", "--extra-index-url")
     found = [(one.name, one.is_conda) for one in index_of(text, "environment.yml").installs.requirements]
     assert found == [
         ("python", True), ("pytorch", True), ("torch-xla", False), ("xformers", False), ("numpy", True),
@@ -332,11 +428,40 @@ def test_compose_file_sets_variables() -> None:
               D: "3"
             labels:
               E: 4
+          c:
+            environment: {F: 0, "G": "a, b", H: 'c', I: $J, K: {L: 1}, M: , N}  # O: 1
+          d:
+            environment: [P=1, "Q=a, b", R, "S=$T"]
+          e:
+            environment: {U: 1
+            labels: {V: 1}
         """
-    assert [(one.name, one.value) for one in index_of(text, "compose.yaml").settings] == [("A", "1"), ("D", "3")]
+    index = index_of(text, "compose.yaml")
+    assert [(one.name, one.value, one.literal) for one in index.settings] == [
+        ("A", "1", True), ("D", "3", True),
+        ("F", "0", True), ("G", "a, b", True), ("H", "c", True), ("I", "$J", False),
+        ("P", "1", True), ("Q", "a, b", True), ("S", "$T", False),
+    ]  # fmt: skip
+    for one in index.settings:
+        assert index.source.text[one.value_span.start : one.value_span.end] == one.value
 
 
 # ------------------------------------------------------------------------ comments, and whatever text there is
+
+
+def test_requirements_are_continued_by_backslashes() -> None:
+    text = """\
+        torch \\
+            ==2.1.0+cu118 \\
+            --hash=sha256:abc
+        --extra-index-url \\
+            https://download.pytorch.org/whl/cu118
+        # a comment \\
+        numpy \\
+        """
+    installs = index_of(text, "requirements.txt").installs
+    assert [(one.name, one.versions) for one in installs.requirements] == [("torch", "==2.1.0+cu118"), ("numpy", "")]
+    assert [one.address for one in installs.indexes] == ["https://download.pytorch.org/whl/cu118"]
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,11 @@ class Place(NamedTuple):
     """Path of the card."""
     has_python: bool
 
+    @property
+    def is_own(self) -> bool:
+        """Whether the rule comes with tpulint, not from a plugin."""
+        return self.package == "tpulint_rules"
+
 
 class Rule:
     """One thing we look for: what its card says, and its check."""
@@ -238,7 +243,13 @@ def load(packages: tuple[str, ...] = ("tpulint_rules",)) -> Catalogue:
 
 def _scan(package: str) -> tuple[list[Place], list[str]]:
     """Cards of a package in order of path, and a stamp of every Python file that rules may consist of."""
-    roots = getattr(importlib.import_module(package), "__path__", None)
+    try:
+        module = importlib.import_module(package)
+    except (ImportError, TypeError, ValueError):
+        raise
+    except (Exception, SystemExit) as error:  # whatever the package does when it is imported
+        raise ImportError(f"{package} cannot be imported: {type(error).__name__}: {error}") from error
+    roots = getattr(module, "__path__", None)
     if roots is None:
         raise ImportError(f"{package} is a module, not a package with folders of rules")
     places: list[Place] = []
@@ -278,8 +289,9 @@ def _parse(places: list[Place], texts: list[bytes]) -> list[dict[str, object]]:
         except UnicodeDecodeError as error:
             row = data.count(b"\n", 0, error.start) + 1
             raise CardError(place.path, row, "not UTF-8") from None
-        own = place.package == "tpulint_rules"
-        parsed.append(parse(text, place.path, place.category, place.stem, own=own, has_python=place.has_python))
+        parsed.append(
+            parse(text, place.path, place.category, place.stem, own=place.is_own, has_python=place.has_python)
+        )
     _check_unique([Rule(card, place) for card, place in zip(parsed, places, strict=True)])
     return parsed
 

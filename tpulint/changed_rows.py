@@ -6,26 +6,36 @@ import os
 import re
 import subprocess
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from tpulint.config import ConfigError
+from tpulint.languages import is_notebook
+
+if TYPE_CHECKING:
+    from tpulint.report.entry import Place
 
 _HUNK = re.compile(r"@@ -\d+(?:,\d+)? \+(?P<row>\d+)(?:,(?P<count>\d+))? @@")
 _ESCAPE = re.compile(rb"\\([0-7]{3}|.)")
 _LETTERS = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"a": b"\a", b"b": b"\b", b"f": b"\f", b"v": b"\v"}
 
 
+Position = tuple[int, int]
+"""A cell of a notebook, 0 in other files, and a row of it."""
+
+
 class Rows:
     """Rows of one file, in order, each stretch with its first and its last one."""
 
-    def __init__(self, stretches: Sequence[tuple[int, int]]) -> None:
+    def __init__(self, stretches: Iterable[tuple[Position, Position]]) -> None:
         self._stretches = sorted(stretches)
         self._starts = [first for first, _ in self._stretches]
 
-    def touches(self, first: int, last: int) -> bool:
-        """Whether one of the rows lies between two, both included."""
-        at = bisect_right(self._starts, last)
-        return at > 0 and self._stretches[at - 1][1] >= first
+    def touch(self, place: Place) -> bool:
+        """Whether one of the rows belongs to a place."""
+        at = bisect_right(self._starts, (place.cell, max(place.row, place.end_row)))
+        return at > 0 and self._stretches[at - 1][1] >= (place.cell, place.row)
 
 
 class ChangedRows:
@@ -42,10 +52,13 @@ class ChangedRows:
         self.left_out: set[str] = set()
         """Files that were asked about and lie in another repository."""
         self._top = os.path.realpath(self._git("rev-parse", "--show-toplevel").decode(errors="surrogateescape").strip())
-        base = self._base()
+        self._from = base = self._base()
         diff = self._git("diff", "--unified=0", "--no-color", "--no-ext-diff", "--no-textconv", "--find-renames",
                          "--src-prefix=a/", "--dst-prefix=b/", "--ignore-submodules", base, "--")  # fmt: skip
-        self._rows = {os.path.join(self._top, name): Rows(found) for name, found in _read(diff).items()}
+        self._rows = {
+            os.path.join(self._top, name): Rows(((0, first), (0, last)) for first, last in found)
+            for name, found in _read(diff).items()
+        }
         listed = self._git("ls-files", "--others", "--exclude-standard", "--full-name", "-z", "--", self._top)
         self._unknown = {os.path.join(self._top, os.fsdecode(name)) for name in listed.split(b"\0") if name}
 
@@ -58,7 +71,44 @@ class ChangedRows:
         if self._repository_of(os.path.dirname(real)) != self._top:
             self.left_out.add(path)
             return Rows(())
+        if is_notebook(path):
+            return self._in_cells(real)
         return self._rows.get(real) or Rows(())
+
+    @cached_property
+    def _former_names(self) -> dict[str, str]:
+        """By path: the name that a changed file had, empty for one that was not there."""
+        told = self._git(
+            "diff", "--raw", "-z", "--find-renames", "--ignore-submodules", "--no-ext-diff", self._from, "--"
+        )
+        words = iter(os.fsdecode(told).split("\0"))
+        found = {}
+        for state in words:
+            if not state:
+                break
+            status = state.rpartition(" ")[2][0]
+            former = next(words)
+            name = next(words) if status in "RC" else former
+            found[os.path.join(self._top, name)] = "" if status == "A" else former
+        return found
+
+    def _in_cells(self, path: str) -> Rows | None:
+        """The changed rows of a notebook's cells."""
+        if path not in self._former_names:
+            return Rows(())
+        former = self._former_names[path]
+        if not former:
+            return None
+        from tpulint.notebooks.changed_cells import changed_stretches
+        from tpulint.notebooks.document import NotANotebook
+
+        # As it would be checked out: what is stored may be less, such as a pointer.
+        before = self._git("cat-file", "--filters", f"{self._from}:{former}")
+        try:
+            with open(path, "rb") as file:
+                return Rows(changed_stretches(before, file.read()))
+        except (NotANotebook, OSError):
+            return None
 
     def _repository_of(self, folder: str) -> str:
         """The folder of the repository that a folder belongs to; a submodule, or a clone within another, is its own."""

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tpulint.check_output import problems_of, report, say, tell_problems, write_changes
-from tpulint.config import ConfigError, Configuration
+from tpulint.config import SERVER_FORMATS, ConfigError, Configuration
 from tpulint.config_file import load
 
 if TYPE_CHECKING:
@@ -28,6 +28,9 @@ def check(paths: Sequence[str], given: Mapping[str, Any]) -> int:
         raise ConfigError("command line: `-` (standard input) cannot be linted together with other paths")
     if not given["watch"]:
         return _check(paths, given)
+    for once in ("write_baseline", "add_noqa", "show_settings", "show_files"):
+        if given[once]:
+            raise ConfigError(f"command line: --watch and --{once.replace('_', '-')} cannot go together")
     from tpulint.watching import watch
 
     return watch(lambda: _configured(paths, given), lambda: _check(paths, given), paths)
@@ -44,6 +47,7 @@ def _configured(paths: Sequence[str], given: Mapping[str, Any]) -> Configuration
 def _check(paths: Sequence[str], given: Mapping[str, Any]) -> int:
     started = time.perf_counter()
     configuration = _configured(paths, given)
+    _refuse_empty_report(configuration)
     catalogue = load_catalogue(configuration)
     if given["show_settings"]:
         _show_settings(configuration, catalogue)
@@ -57,9 +61,25 @@ def _check(paths: Sequence[str], given: Mapping[str, Any]) -> int:
     if given["verbose"]:
         _tell_about(configuration, catalogue, outcome, time.perf_counter() - started)
     write_changes(configuration, outcome, given["color"])
-    if not given["silent"]:
-        report(configuration, catalogue, outcome, given["color"], given["quiet"])
+    if configuration.run.output_file or not given["silent"]:
+        report(configuration, catalogue, outcome, given["color"], is_quiet, is_silent=given["silent"])
     return exit_status(configuration, outcome)
+
+
+def _refuse_empty_report(configuration: Configuration) -> None:
+    """Raise ``ConfigError`` where a program would be given a report without the findings that it is to read."""
+    wishes = configuration.run
+    if wishes.output_format not in SERVER_FORMATS:
+        return
+    for name, wanted, prints in (
+        ("--statistics", wishes.statistics, "counts"),
+        ("--diff", wishes.diff, "a diff"),
+        ("--fix-only", wishes.fix_only, "nothing"),
+    ):
+        if wanted:
+            raise ConfigError(
+                f"command line: {name} prints {prints}, and `--output-format {wishes.output_format}` findings"
+            )
 
 
 def load_catalogue(configuration: Configuration) -> Catalogue:

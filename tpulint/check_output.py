@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from tpulint.config import ConfigError, Configuration
 from tpulint.discovery import Problem
-from tpulint.report.style import Style, wants_colour
+from tpulint.report.style import Style, name, wants_colour
 
 if TYPE_CHECKING:
     from tpulint.catalog import Catalogue
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 def say(line: str) -> None:
-    """One line on standard error."""
-    print(line, file=sys.stderr, flush=True)
+    """One line on standard error, whatever names of files it holds."""
+    print(name(line), file=sys.stderr, flush=True)
 
 
 def tell_problems(problems: Iterable[Problem]) -> None:
@@ -55,8 +55,15 @@ def write_changes(configuration: Configuration, outcome: Outcome, colour: str) -
     sys.stdout.buffer.flush()
 
 
-def report(configuration: Configuration, catalogue: Catalogue, outcome: Outcome, colour: str, quiet: bool) -> None:
-    """The findings in the wanted format, complaints, and for people a summary."""
+def report(
+    configuration: Configuration,
+    catalogue: Catalogue,
+    outcome: Outcome,
+    colour: str,
+    quiet: bool,
+    is_silent: bool = False,
+) -> None:
+    """The findings in the wanted format, complaints unless ``is_silent``, and for people a summary."""
     from tpulint.report import FOR_PEOPLE, render, render_statistics
 
     settings, wishes = configuration.settings, configuration.run
@@ -79,7 +86,8 @@ def report(configuration: Configuration, catalogue: Catalogue, outcome: Outcome,
                     )
             stream.writelines(pieces)
         stream.flush()
-        tell_problems(problems)
+        if not is_silent:
+            tell_problems(problems)
         if not quiet and (wishes.diff or wishes.output_format in FOR_PEOPLE):
             stream.writelines(_summary(configuration, outcome, style, is_taken or bool(problems)))
 

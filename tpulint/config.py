@@ -23,7 +23,8 @@ DEFAULT_EXCLUDE = (
 DEFAULT_INCLUDE = INCLUDE
 
 OUTPUT_FORMATS = ("full", "concise", "json", "json-lines", "github", "gitlab", "junit", "markdown", "sarif")
-
+SERVER_FORMATS = ("gitlab", "junit", "markdown", "sarif")
+"""Those whose readers take a file without findings for a clean run."""
 ORDERS = ("position", "cost")
 
 COMMAND_LINE = "command line"

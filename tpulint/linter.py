@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import gc
 import warnings
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from tpulint.languages import PYTHON, SHELL, language_of
@@ -44,6 +44,10 @@ _WORDS_OF_TENSORS = ("torch", ".item()", ".cpu()", ".numpy()", ".tolist()")
 
 class _TooComplex(Exception):
     """Python itself cannot hold the tree of this text."""
+
+
+class _RuleFailed(Exception):
+    """The Python of a rule that is not ours raised something, or tried to end the process."""
 
 
 class Surroundings(NamedTuple):
@@ -275,13 +279,30 @@ def _found_by(rules: Iterable[Rule], index: Index, settings: Settings, ignored: 
     for rule in rules:
         if matches_any(ignored, rule.code, rule.name) or (settings.portable and rule.portable == "silent"):
             continue
-        found: Iterable[Finding] = _found(rule, index, settings)
+        found: Iterable[Finding]
+        if rule.place.is_own:
+            found = _found(rule, index, settings)
+        else:
+            found = _guarded(rule, partial(_found, rule, index, settings))
         if settings.portable:
             from tpulint.applicability import portable_findings
 
             found = portable_findings(found, rule, index)
         findings.extend(found)
     return findings
+
+
+def _guarded(rule: Rule, found: Callable[[], Iterable[Finding]]) -> Iterator[Finding]:
+    """The findings of a rule from a plugin. Raises ``_RuleFailed`` for whatever it raises."""
+    try:
+        for finding in found():
+            if not isinstance(finding, Finding):
+                raise TypeError(f"check yields {finding!r}, which is no finding")
+            yield finding
+    except (RecursionError, MemoryError):
+        raise
+    except (Exception, SystemExit) as error:
+        raise _RuleFailed(f"rule {rule.code} of {rule.place.package} failed: {_told(error)}") from error
 
 
 def _each_once(findings: Sequence[Finding]) -> list[Finding]:
@@ -353,13 +374,19 @@ def _without_fixes_of(findings: list[Finding], kept: list[Finding]) -> list[Find
 
 
 def crash_message(error: BaseException) -> str:
-    """What failed and which of our lines it was, for the bug report."""
+    """What failed and which line it was, for the bug report."""
+    if isinstance(error, _RuleFailed):
+        return str(error)
+    return f"internal error: {_told(error)}; this is a bug of tpulint"
+
+
+def _told(error: BaseException) -> str:
     where = ""
     trace = error.__traceback__
     while trace is not None:
         where = f" ({trace.tb_frame.f_code.co_filename.rpartition('/')[2]}:{trace.tb_lineno})"
         trace = trace.tb_next
-    return f"internal error: {type(error).__name__}: {error}{where}; this is a bug of tpulint"
+    return " ".join(f"{type(error).__name__}: {error}{where}".split())
 
 
 def invalid_syntax(span: Span, message: str) -> Finding:

@@ -108,6 +108,6 @@ def _touches(changed: ChangedRows, path: str) -> Callable[[Entry], bool]:
         if rows is None or entry.code == INVALID_SYNTAX:
             return True
         places = (entry.place, *(place for place, _ in entry.related))
-        return any(rows.touches(place.file_row, max(place.file_row, place.file_end_row)) for place in places)
+        return any(rows.touch(place) for place in places)
 
     return is_new

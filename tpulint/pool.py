@@ -23,6 +23,10 @@ _MOST_DEATHS = 20
 """After so many it is not the files."""
 
 
+class _Stopped(BaseException):
+    """Ends a process in the middle of its work: no ``SystemExit``, which rules may raise and survive."""
+
+
 class Died(NamedTuple):
     """In place of a result: the process ended while it worked on this file."""
 
@@ -215,7 +219,7 @@ def obey_parent() -> None:
     requests, answers = sys.stdin.buffer, os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # a stray print must not garble the answers
     work = _receive(requests)
-    with suppress(BrokenPipeError):
+    with suppress(BrokenPipeError, _Stopped):
         if work is not None:
             _obey(requests, answers, work[0])
     os._exit(0)
@@ -237,7 +241,7 @@ def _obey(requests: BinaryIO, answers: BinaryIO, work: Callable[[str], Any]) -> 
 
 
 def _leave(signal_number: int, frame: object) -> None:
-    raise SystemExit(1)
+    raise _Stopped
 
 
 def _send(stream: BinaryIO, value: Any) -> None:

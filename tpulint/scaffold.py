@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import re
+from keyword import iskeyword
 
 from tpulint.card import CATEGORIES
 
-_NAME = re.compile(r"(?P<category>[a-z0-9_-]+)/(?P<name>[a-z0-9]+(?:[-_][a-z0-9]+)*)\Z")
+_WORDS = r"[a-z0-9]+(?:[-_][a-z0-9]+)*"
+_NAME = re.compile(rf"(?P<category>{_WORDS})/(?P<name>{_WORDS})\Z")
 _CODE = re.compile(r"^code: *(TPU\d{3})", re.MULTILINE)
 _ANY_CODE = re.compile(r"^code: *(?P<letters>[A-Z]+)(?P<number>\d{3})\b", re.MULTILINE)
 _PACKAGE = os.path.join("rules", "tpulint_rules")
+_WHY = "use letters, digits and underscores, no digit first and no keyword"
 
 
 class ScaffoldError(ValueError):
@@ -29,9 +32,16 @@ def create(
     if match is None:
         raise ScaffoldError(f"a new rule is named category/rule-name, such as host_sync/print-of-tensor, not {name!r}")
     category, rule_name = match["category"].replace("-", "_"), match["name"].replace("_", "-")
+    stem = rule_name.replace("-", "_")
+    for word in (category, stem):
+        if not _can_be_imported(word):
+            raise ScaffoldError(f"`{word}` cannot name a module of Python, which a rule and its category are: {_WHY}")
     is_own = bool(package)
     if is_own:
         package = os.path.join(root, package)
+        module_name = os.path.basename(os.path.abspath(package))
+        if not _can_be_imported(module_name):
+            raise ScaffoldError(f"a package named `{module_name}` cannot be imported: {_WHY}")
         code = _own_code(package, code)
     else:
         if category not in CATEGORIES:
@@ -43,7 +53,6 @@ def create(
                 "`--package`"
             )
     folder = os.path.join(package, category)
-    stem = rule_name.replace("-", "_")
     card, module = os.path.join(folder, f"{stem}.yaml"), os.path.join(folder, f"{stem}.py")
     for path in (card, module):
         if os.path.exists(path):
@@ -61,6 +70,10 @@ def create(
         _write(module, _MODULE)
         written.append(module)
     return written
+
+
+def _can_be_imported(name: str) -> bool:
+    return name.isidentifier() and not iskeyword(name)
 
 
 def _own_code(package: str, wanted: str) -> str:

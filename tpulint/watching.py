@@ -21,11 +21,16 @@ Snapshot = dict[str, tuple[int, int]]
 def watch(configured: Callable[[], Configuration], lint: Callable[[], int], paths: Sequence[str]) -> int:
     """Lint, wait for a change, and so on until interrupted; the exit status is then 0.
 
-    Wrong configuration is told of and waited upon, as everything else is; at the start it raises ``ConfigError``.
+    Wrong configuration is told of and waited upon, as everything else is; at the start it raises ``ConfigError``, as
+    wrong usage does.
     """
     if "-" in paths:
         raise ConfigError("command line: --watch needs files, not standard input")
+    for path in paths:
+        if not os.path.lexists(path):
+            raise ConfigError(f"command line: --watch: {path}: no such file or folder")
     configuration = configured()
+    is_first = True
     try:
         while True:
             before = _snapshot(configuration)
@@ -34,7 +39,10 @@ def watch(configured: Callable[[], Configuration], lint: Callable[[], int], path
                 configuration = configured()
                 lint()
             except ConfigError as error:
+                if is_first:
+                    raise
                 say(f"error: {error}")
+            is_first = False
             say(f"[{time.strftime('%H:%M:%S')}] waiting for changes; Ctrl-C ends")
             while _snapshot(configuration) == before:
                 time.sleep(_PAUSE)

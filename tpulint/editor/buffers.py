@@ -11,7 +11,7 @@ from tpulint.config_file import find, load
 from tpulint.discovery import is_excluded
 from tpulint.library import Library
 from tpulint.linter import Surroundings, lint
-from tpulint.model import FileResult
+from tpulint.model import Edit, FileResult, Span
 from tpulint.report.entry import Entry, FileReport, FixEntry, describe
 from tpulint.source import SourceFile
 
@@ -25,17 +25,29 @@ class Linted(NamedTuple):
     source: SourceFile
     report: FileReport
 
-    def entries_in(self, first: tuple[int, int], last: tuple[int, int]) -> list[Entry]:
-        """Findings that touch a stretch, given by rows and columns from 1, both ends included."""
+    def entries_in(self, cell: int, first: tuple[int, int], last: tuple[int, int]) -> list[Entry]:
+        """Findings that touch a stretch of a cell, 0 for a file, given by rows and columns from 1, both included."""
         return [
             entry
             for entry in self.report.entries
-            if (entry.place.row, entry.place.column) <= last and first <= (entry.place.end_row, entry.place.end_column)
+            if entry.place.cell == cell
+            and (entry.place.row, entry.place.column) <= last
+            and first <= (entry.place.end_row, entry.place.end_column)
         ]
 
     def fix_of(self, entry: Entry) -> FixEntry | None:
         """The fix of a finding, if it has one."""
         return None if entry.fix is None else self.report.fixes[entry.fix]
+
+    def fixed_by(self, fix: FixEntry) -> SourceFile:
+        """The text after all edits of a fix."""
+        source = self.source
+        edits = []
+        for text, place in fix.edits:
+            above = source.first_row_of(place.cell) - 1
+            start = source.offset(above + place.row, place.column)
+            edits.append(Edit(Span(start, source.offset(above + place.end_row, place.end_column)), text))
+        return source.with_edits(edits)
 
 
 class Projects:
@@ -43,30 +55,40 @@ class Projects:
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[Configuration, Catalogue]] = {}
+        self._outdated: set[str] = set()
+        self.trouble = ""
+        """What is wrong with the configuration of the last file; until it is mended, what it said before holds."""
 
     def forget(self) -> None:
         """Read everything anew: a configuration file has changed."""
-        self._known.clear()
+        self._outdated.update(self._known)
 
     def of(self, path: str) -> tuple[Configuration, Catalogue]:
-        """Configuration and rules of a file. Raises ``ConfigError``."""
+        """Configuration and rules of a file. Raises ``ConfigError`` where they could never be read."""
         found = find(path) or os.path.dirname(path)
-        if found not in self._known:
-            configuration = load((path,))
-            self._known[found] = (configuration, load_catalogue(configuration))
+        self.trouble = ""
+        if found not in self._known or found in self._outdated:
+            try:
+                configuration = load((path,))
+                self._known[found] = (configuration, load_catalogue(configuration))
+                self._outdated.discard(found)
+            except ConfigError as error:
+                if found not in self._known:
+                    raise
+                self.trouble = str(error)
         return self._known[found]
 
-    def lint(self, path: str, text: str) -> Linted:
+    def lint(self, source: SourceFile) -> Linted:
         """Lint a text under the path of its file. Raises ``ConfigError``."""
-        configuration, _ = self.of(path)
-        source = SourceFile.from_text(text, path)
-        if is_excluded(path, configuration.run):
-            return Linted(source, FileReport(path))
+        configuration, _ = self.of(source.path)
+        if is_excluded(source.path, configuration.run):
+            return Linted(source, FileReport(source.path))
         return Linted(source, describe(self._result(source, fix=False), source))
 
-    def fixed(self, path: str, text: str) -> str:
+    def fixed(self, source: SourceFile) -> SourceFile:
         """The text with all safe fixes, as ``tpulint --fix`` would leave it. Raises ``ConfigError``."""
-        return self._result(SourceFile.from_text(text, path), fix=True).text
+        result = self._result(source, fix=True)
+        return source.with_text(result.text, result.cell_starts)
 
     def _result(self, source: SourceFile, fix: bool) -> FileResult:
         configuration, catalogue = self.of(source.path)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Iterator
 
 from lsprotocol import types
@@ -15,8 +14,10 @@ from tpulint import __version__
 from tpulint.config import ConfigError
 from tpulint.config_file import FILE_NAMES
 from tpulint.editor.buffers import Linted, Projects
-from tpulint.editor.positions import changed_span, place_at, range_of
+from tpulint.editor.documents import Document, document_of
+from tpulint.editor.positions import changed_part, place_at, range_of
 from tpulint.model import Applicability, Severity
+from tpulint.notebooks.source import NotebookSource
 from tpulint.report.entry import Entry, FixEntry, Place
 from tpulint.rule_docs import explain
 from tpulint.silencing import silenced
@@ -36,43 +37,56 @@ class Server(LanguageServer):
     """Lints the documents that are open, each whenever it changes."""
 
     def __init__(self) -> None:
-        super().__init__("tpulint", __version__, text_document_sync_kind=types.TextDocumentSyncKind.Incremental)
+        # Cells of Markdown, and of languages that an editor was told of, are not asked for.
+        cells = [types.NotebookCellLanguage(language="python")]
+        super().__init__(
+            "tpulint",
+            __version__,
+            text_document_sync_kind=types.TextDocumentSyncKind.Incremental,
+            notebook_document_sync=types.NotebookDocumentSyncOptions(
+                notebook_selector=[types.NotebookDocumentFilterWithNotebook(notebook="*", cells=cells)], save=True
+            ),
+        )
         self.projects = Projects()
-        self.linted: dict[str, tuple[str, Linted]] = {}
-        """By address of the document: the text that was linted, and what was found."""
+        self.linted: dict[str, tuple[Document, Linted]] = {}
+        """By address of the document: what was linted, and what was found."""
         self.waiting: dict[str, asyncio.Task[None]] = {}
-        self.open: dict[str, None] = {}
-        """Addresses of the open documents, as the editor wrote them."""
+        self.open: dict[str, tuple[str, ...]] = {}
+        """Addresses of the open documents, as the editor wrote them, and of the texts that have diagnostics there."""
         self._told: str = ""
 
-    def lint(self, uri: str) -> Linted | None:
+    def lint(self, uri: str) -> tuple[Document, Linted] | None:
         """What is found in a document as it stands; None when it cannot be linted, of which the user is told once."""
-        document = self.workspace.get_text_document(uri)
-        path = path_of(uri)
-        try:
-            now = document.source
-        except OSError:  # never opened, and not on disk
+        now = document_of(self.workspace, uri)
+        if now is None or not now.parts:
             return None
-        text, known = self.linted.get(uri, (None, None))
-        if known is not None and text == now:
+        known = self.linted.get(now.uri)
+        if known is not None and known[0] == now:
             return known
         try:
-            found = self.projects.lint(path, now)
+            found = self.projects.lint(now.source())
         except ConfigError as error:
             self._tell(str(error))
             return None
-        self._told = ""
-        self.linted[uri] = (now, found)
-        return found
+        self._tell(self.projects.trouble)
+        self.linted[now.uri] = (now, found)
+        return now, found
 
     def publish(self, uri: str) -> None:
-        """Send the diagnostics of a document."""
-        found = self.lint(uri)
-        version = self.workspace.get_text_document(uri).version
-        shown = [] if found is None else [self._diagnostic(uri, found, entry) for entry in found.report.entries]
-        self.text_document_publish_diagnostics(
-            types.PublishDiagnosticsParams(uri=uri, diagnostics=shown, version=version)
-        )
+        """Send the diagnostics of a document. Where it cannot be linted, those that were sent before stay."""
+        answer = self.lint(uri)
+        document = answer[0] if answer else document_of(self.workspace, uri)
+        before = self.open.get(uri, ())
+        self.open[uri] = () if document is None else tuple(part.uri for part in document.parts)
+        for number, part in enumerate(() if document is None else document.parts, 1):
+            if answer is not None:
+                cell = number if answer[0].is_notebook else 0
+                shown = [entry for entry in answer[1].report.entries if entry.place.cell == cell]
+                self._send(part.uri, [self._diagnostic(*answer, entry) for entry in shown], part.version)
+            elif part.uri not in before:
+                self._send(part.uri, [], part.version)
+        for gone in set(before).difference(self.open[uri]):
+            self._send(gone, [])
 
     def publish_soon(self, uri: str) -> None:
         """The same, once nobody has typed for a moment."""
@@ -88,52 +102,55 @@ class Server(LanguageServer):
 
         self.waiting[uri] = asyncio.ensure_future(later())
 
+    def publish_all(self) -> None:
+        """Send the diagnostics of all open documents anew: something that may concern them all has changed."""
+        self.linted.clear()
+        for uri in list(self.open):
+            self.publish(uri)
+
     def forget(self, uri: str) -> None:
         """A document was closed: its diagnostics go."""
         if (earlier := self.waiting.pop(uri, None)) is not None:
             earlier.cancel()
         self.linted.pop(uri, None)
-        self.open.pop(uri, None)
-        self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri=uri, diagnostics=[]))
+        for part in self.open.pop(uri, ()):
+            self._send(part, [])
 
     def actions(self, uri: str, asked: types.Range, only: list[str] | None) -> Iterator[types.CodeAction]:
-        """What can be done about the findings in a stretch of a document."""
-        found = self.lint(uri)
-        if found is None:
+        """What can be done about the findings in a stretch of a file or a cell."""
+        document, found, cell = self._at(uri)
+        if document is None or found is None:
             return
         if _wants(only, types.CodeActionKind.QuickFix.value):
             first, last = (
-                place_at(self._codec, found.source, asked.start),
-                place_at(self._codec, found.source, asked.end),
+                place_at(self._codec, found.source, asked.start, cell),
+                place_at(self._codec, found.source, asked.end, cell),
             )
             offered: set[int] = set()
-            for entry in found.entries_in(first, last):
+            for entry in found.entries_in(cell, first, last):
                 fix = found.fix_of(entry)
                 if fix is not None and fix.applicability != Applicability.DISPLAY and entry.fix not in offered:
                     offered.add(entry.fix or 0)
-                    yield self._quick_fix(uri, found, entry, fix)
-            for entry in found.entries_in(first, last):
-                yield from self._suppression(uri, found, entry)
+                    yield self._quick_fix(document, found, entry, fix)
+            for entry in found.entries_in(cell, first, last):
+                yield from self._suppression(document, found, entry)
         if _wants(only, _FIX_ALL):
-            path = path_of(uri)
-            text = found.source.text
-            after = self.projects.fixed(path, text)
-            if after != text:
-                whole = Place(1, 1, *found.source.position(len(text)))
+            after = self.projects.fixed(found.source)
+            if after.text != found.source.text:
                 yield types.CodeAction(
                     title="tpulint: apply all safe fixes",
                     kind=_FIX_ALL,
-                    edit=self._change(uri, [self._edit(found.source, after, whole)]),
+                    edit=self._change(document, self._edits(document, after)),
                 )
 
     def explanation(self, uri: str, position: types.Position) -> types.Hover | None:
         """The rules of the findings at a position, in their own words."""
-        found = self.lint(uri)
-        if found is None:
+        document, found, cell = self._at(uri)
+        if document is None or found is None:
             return None
-        at = place_at(self._codec, found.source, position)
-        entries = found.entries_in(at, at)
-        catalogue = self.projects.of(path_of(uri))[1]
+        at = place_at(self._codec, found.source, position, cell)
+        entries = found.entries_in(cell, at, at)
+        catalogue = self.projects.of(document.path)[1]
         rules = [rule for code in dict.fromkeys(entry.code for entry in entries) if (rule := catalogue.get(code))]
         if not rules:
             return None
@@ -143,13 +160,24 @@ class Server(LanguageServer):
             range=range_of(self._codec, found.source, entries[0].place),
         )
 
+    def _at(self, uri: str) -> tuple[Document | None, Linted | None, int]:
+        """Document, findings and number of the cell that an address stands for."""
+        document, found = self.lint(uri) or (None, None)
+        cell = None if document is None else document.cell_at(uri)
+        return (None, None, 0) if cell is None else (document, found, cell)
+
     # ---------------------------------------------------------------- what is sent
 
     @property
     def _codec(self) -> PositionCodec:
         return self.workspace.position_codec
 
-    def _diagnostic(self, uri: str, found: Linted, entry: Entry) -> types.Diagnostic:
+    def _send(self, uri: str, shown: list[types.Diagnostic], version: int | None = None) -> None:
+        self.text_document_publish_diagnostics(
+            types.PublishDiagnosticsParams(uri=uri, diagnostics=shown, version=version)
+        )
+
+    def _diagnostic(self, document: Document, found: Linted, entry: Entry) -> types.Diagnostic:
         message = f"{entry.message} ({entry.pace})" if entry.pace else entry.message
         fix = found.fix_of(entry)
         if entry.help:
@@ -158,7 +186,10 @@ class Server(LanguageServer):
             message += f"\n{fix.title}: {fix.reason}"
         related = [
             types.DiagnosticRelatedInformation(
-                location=types.Location(uri=uri, range=range_of(self._codec, found.source, place)), message=text
+                location=types.Location(
+                    uri=document.part(place.cell).uri, range=range_of(self._codec, found.source, place)
+                ),
+                message=text,
             )
             for place, text in entry.related
         ]
@@ -171,58 +202,71 @@ class Server(LanguageServer):
             related_information=related or None,
         )
 
-    def _quick_fix(self, uri: str, found: Linted, entry: Entry, fix: FixEntry) -> types.CodeAction:
+    def _quick_fix(self, document: Document, found: Linted, entry: Entry, fix: FixEntry) -> types.CodeAction:
         safe = fix.applicability == Applicability.SAFE
+        if document.is_notebook:
+            edits = self._edits(document, found.fixed_by(fix))
+        else:
+            edits = {0: [self._edit(found.source, text, place) for text, place in fix.edits]}
         return types.CodeAction(
             title=f"tpulint: {fix.title} ({'safe' if safe else f'unsafe: {fix.reason}'})",
             kind=types.CodeActionKind.QuickFix,
-            diagnostics=[self._diagnostic(uri, found, one) for one in found.report.entries if one.fix == entry.fix],
+            # An editor asks for one text, and knows the diagnostics of that one.
+            diagnostics=[
+                self._diagnostic(document, found, one)
+                for one in found.report.entries
+                if one.fix == entry.fix and one.place.cell == entry.place.cell
+            ],
             is_preferred=safe,
-            edit=self._change(uri, [self._edit(found.source, text, place) for text, place in fix.edits]),
+            edit=self._change(document, edits),
         )
 
-    def _suppression(self, uri: str, found: Linted, entry: Entry) -> Iterator[types.CodeAction]:
+    def _suppression(self, document: Document, found: Linted, entry: Entry) -> Iterator[types.CodeAction]:
         try:
             done, left = silenced(found.source, [entry], "")
         except SyntaxError:
             return
         if left:
             return
-        source, after = found.source, done.text
-        start, kept = changed_span(source.text, after)
-        place = Place(*source.position(start), *source.position(len(source.text) - kept))
         yield types.CodeAction(
             title=f"tpulint: silence {entry.code} on this line",
             kind=types.CodeActionKind.QuickFix,
-            diagnostics=[self._diagnostic(uri, found, entry)],
-            edit=self._change(uri, [self._edit(source, after[start : len(after) - kept], place)]),
+            diagnostics=[self._diagnostic(document, found, entry)],
+            edit=self._change(document, self._edits(document, done)),
         )
 
-    def _change(self, uri: str, edits: list[types.TextEdit]) -> types.WorkspaceEdit:
-        version = self.workspace.get_text_document(uri).version
+    def _edits(self, document: Document, after: SourceFile) -> dict[int, list[types.TextEdit]]:
+        """By cell, 0 for a file, the edits that make a document what it is to become."""
+        if not document.is_notebook:
+            return {0: [changed_part(self._codec, document.parts[0].text, after.text)]}
+        assert isinstance(after, NotebookSource)
+        return {
+            number: [changed_part(self._codec, part.text, text)]
+            for number, (part, text) in enumerate(zip(document.parts, after.texts, strict=True), 1)
+            if part.text != text
+        }
+
+    def _change(self, document: Document, edits: dict[int, list[types.TextEdit]]) -> types.WorkspaceEdit:
         capabilities = self.client_capabilities.workspace
         if capabilities and capabilities.workspace_edit and capabilities.workspace_edit.document_changes:
-            document = types.OptionalVersionedTextDocumentIdentifier(uri=uri, version=version)
-            return types.WorkspaceEdit(
-                document_changes=[types.TextDocumentEdit(text_document=document, edits=[*edits])]
-            )
-        return types.WorkspaceEdit(changes={uri: edits})
+            changes = []
+            for cell, wanted in edits.items():
+                part = document.part(cell)
+                text = types.OptionalVersionedTextDocumentIdentifier(uri=part.uri, version=part.version)
+                changes.append(types.TextDocumentEdit(text_document=text, edits=[*wanted]))
+            return types.WorkspaceEdit(document_changes=[*changes])
+        return types.WorkspaceEdit(changes={document.part(cell).uri: wanted for cell, wanted in edits.items()})
 
     def _edit(self, source: SourceFile, text: str, place: Place) -> types.TextEdit:
         return types.TextEdit(range=range_of(self._codec, source, place), new_text=text)
 
     def _tell(self, message: str) -> None:
-        if message != self._told:  # not again with every key
-            self._told = message
+        """Show a message, though not again with every key; an empty one says that all is well."""
+        if message and message != self._told:
             self.window_show_message(
                 types.ShowMessageParams(type=types.MessageType.Error, message=f"tpulint: {message}")
             )
-
-
-def path_of(uri: str) -> str:
-    """The path of a document; one that was never saved lies in the working directory."""
-    path = to_fs_path(uri) if uri.startswith("file:") else None
-    return path or os.path.join(os.getcwd(), "untitled.py")
+        self._told = message
 
 
 def _wants(only: list[str] | None, kind: str) -> bool:
@@ -236,7 +280,6 @@ def make() -> Server:
 
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
     def opened(params: types.DidOpenTextDocumentParams) -> None:
-        server.open[params.text_document.uri] = None
         server.publish(params.text_document.uri)
 
     @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
@@ -246,15 +289,29 @@ def make() -> Server:
     @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
     def saved(params: types.DidSaveTextDocumentParams) -> None:
         # What is saved may matter to the other files of the project, and may be the configuration.
-        server.linted.clear()
         if (to_fs_path(params.text_document.uri) or "").endswith(FILE_NAMES):
             server.projects.forget()
-        for uri in list(server.open):
-            server.publish(uri)
+        server.publish_all()
 
     @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
     def closed(params: types.DidCloseTextDocumentParams) -> None:
         server.forget(params.text_document.uri)
+
+    @server.feature(types.NOTEBOOK_DOCUMENT_DID_OPEN)
+    def opened_notebook(params: types.DidOpenNotebookDocumentParams) -> None:
+        server.publish(params.notebook_document.uri)
+
+    @server.feature(types.NOTEBOOK_DOCUMENT_DID_CHANGE)
+    def changed_notebook(params: types.DidChangeNotebookDocumentParams) -> None:
+        server.publish_soon(params.notebook_document.uri)
+
+    @server.feature(types.NOTEBOOK_DOCUMENT_DID_SAVE)
+    def saved_notebook(params: types.DidSaveNotebookDocumentParams) -> None:
+        server.publish_all()
+
+    @server.feature(types.NOTEBOOK_DOCUMENT_DID_CLOSE)
+    def closed_notebook(params: types.DidCloseNotebookDocumentParams) -> None:
+        server.forget(params.notebook_document.uri)
 
     @server.feature(types.INITIALIZED)
     def ready(params: types.InitializedParams) -> None:
@@ -272,9 +329,7 @@ def make() -> Server:
     @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
     def configured(params: types.DidChangeWatchedFilesParams) -> None:
         server.projects.forget()
-        server.linted.clear()
-        for uri in list(server.open):
-            server.publish(uri)
+        server.publish_all()
 
     @server.feature(
         types.TEXT_DOCUMENT_CODE_ACTION,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 
 from tpulint.model import Applicability, Edit, Finding, Fix, Span
@@ -56,6 +56,8 @@ def _confined(findings: Sequence[Finding], notebook: NotebookSource) -> list[Fin
         within = _within_cells(fix, notebook)
         if within is None:
             return None
+        if any(_is_above_cell_magic(edit, notebook, places) for edit in within.edits):
+            return None
         written = "".join(edit.text for edit in within.edits)
         touched = [
             text
@@ -65,6 +67,14 @@ def _confined(findings: Sequence[Finding], notebook: NotebookSource) -> list[Fin
         return within if all(text in written for text in touched) else None
 
     return [_with(finding, memo, checked) for finding in findings]
+
+
+def _is_above_cell_magic(edit: Edit, notebook: NotebookSource, magics: Mapping[Span, str]) -> bool:
+    """Whether something is put in front of a ``%%`` magic, which nothing but comments may precede."""
+    _, end = notebook.bounds(bisect_right(notebook.cell_starts, edit.span.start) - 1)
+    return bool(edit.text) and any(
+        text.startswith("%%") and edit.span.start <= span.start < end for span, text in magics.items()
+    )
 
 
 def _confined_in_shell(findings: Sequence[Finding], notebook: NotebookSource, shell_text: str) -> list[Finding]:

@@ -26,7 +26,7 @@ _INDENT = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*(?P<indent>[ \t]+)(?=[^\s#])"
 _ESCAPE = re.compile(r"(?P<indent>[ \t]*)(?P<escape>!!?|%%?(?=[A-Za-z_])|\?\??|[,;/](?=[A-Za-z_]))")
 _QUESTION = re.compile(r"[ \t]*%{0,2}(?!\d)[\w*]+(?:\.(?!\d)[\w*]+|\[-?\d+\])*\?\??[ \t;]*(?:#[^\n]*)?(?=\r?\n|\Z)")
 _ASSIGNED = re.compile(r"[ \t]*(?!\d)(?:[\w.,* \t]|\[[^\]\n]*\])+?=[ \t]*(?P<value>!|%(?=[A-Za-z_]))")
-_TIMED = re.compile(rf"(?P<indent>[ \t]*)%(?:{_TIMERS})\b(?:[ \t]+-\S+(?:[ \t]+\d+)?)*[ \t]+(?=[^\s!%#])")
+_TIMED = re.compile(rf"(?P<indent>[ \t]*)%%?(?:{_TIMERS})\b(?:[ \t]+-\S+(?:[ \t]+\d+)?)*[ \t]+(?=[^\s!%#-])")
 _REST_OF_LINE = re.compile(r"(?:[^\\\n]|\\(?:\r?\n|.)|\\\Z)*")
 _TOKEN = re.compile(
     r"#[^\n]*|\"\"\"(?:\\.|[^\\])*?(?:\"\"\"|\Z)|'''(?:\\.|[^\\])*?(?:'''|\Z)"
@@ -77,6 +77,9 @@ def mask(text: str, *, is_python: bool = True, is_strict: bool = True) -> Masked
         if cell["name"] not in _PYTHON_CELLS:
             in_shell = cell["name"] in _SHELL_CELLS or _SCRIPT.match(text, first) is not None
             return _whole(text, cell.end(), in_shell=in_shell)
+        if is_strict and _TIMED.match(text, first):
+            start = first  # Python stands behind the magic already
+            break
         writer.take(first, cell.end())
         start = cell.end()
     indent = _INDENT.match(text, start)

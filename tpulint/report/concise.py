@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tpulint.model import Applicability, Severity
 from tpulint.report.entry import FileReport, FixEntry
-from tpulint.report.style import Style, printable
+from tpulint.report.style import Style, name, printable
 
 
 def render(reports: list[FileReport], style: Style, required: Applicability) -> Iterator[str]:
@@ -16,7 +16,7 @@ def render(reports: list[FileReport], style: Style, required: Applicability) -> 
             fix = None if entry.fix is None else report.fixes[entry.fix]
             mark = marker(fix, required)
             colon = style.paint(":", "dim")
-            place = style.paint(report.path, "bold") + colon + entry.place.start.replace(":", colon) + colon
+            place = style.paint(name(report.path), "bold") + colon + entry.place.start.replace(":", colon) + colon
             code = style.paint(entry.code, Severity(entry.severity).label)
             yield f"{place} {code} {printable(entry.message)}{' ' + style.paint(mark, 'cyan') if mark else ''}\n"
 

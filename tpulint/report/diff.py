@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from difflib import SequenceMatcher
+from typing import TypeVar
 
 from tpulint.patterns import with_slashes
 
+_Part = TypeVar("_Part", bound=Hashable)
 _CONTEXT = 3
 _LINE = re.compile(rb"[^\n]*\n|[^\n]+")
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
@@ -22,7 +24,7 @@ def unified(path: str, before: bytes, after: bytes, sides: str = "ab") -> bytes:
     # Lines as patch sees them: a lone carriage return does not end one.
     old, new = _LINE.findall(before), _LINE.findall(after)
     parts: list[bytes] = []
-    for group in _matcher(old, new).get_grouped_opcodes(_CONTEXT):
+    for group in matcher(old, new).get_grouped_opcodes(_CONTEXT):
         _, old_start, _, new_start, _ = group[0]
         _, _, old_end, _, new_end = group[-1]
         parts.append(b"@@ -%s +%s @@\n" % (_range(old_start, old_end), _range(new_start, new_end)))
@@ -33,7 +35,8 @@ def unified(path: str, before: bytes, after: bytes, sides: str = "ab") -> bytes:
                 parts.extend(_marked(b"-", old[old_from:old_to]))
                 parts.extend(_marked(b"+", new[new_from:new_to]))
     if parts:
-        old_name, new_name = [_name(side, path) for side in sides] or [os.fsencode(with_slashes(path))] * 2
+        shown = "".join(_ESCAPES.get(char, char) if char in "\r\n" else char for char in with_slashes(path))
+        old_name, new_name = [_name(side, path) for side in sides] or [os.fsencode(shown)] * 2
         parts.insert(0, b"--- %s\n+++ %s\n" % (old_name, new_name))
     return b"".join(parts)
 
@@ -48,7 +51,7 @@ def coloured(diff: bytes) -> bytes:
     return b"".join(painted)
 
 
-def _matcher(old: Sequence[bytes], new: Sequence[bytes]) -> SequenceMatcher[bytes]:
+def matcher(old: Sequence[_Part], new: Sequence[_Part]) -> SequenceMatcher[_Part]:
     """A matcher that was spared the lines both contents begin and end with: most of a long file."""
     shortest = min(len(old), len(new))
     head = next((n for n in range(shortest) if old[n] != new[n]), shortest)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tpulint.model import Applicability, Pace, Severity
 from tpulint.report.concise import marker
 from tpulint.report.entry import Entry, FileReport, FixEntry
-from tpulint.report.style import Style, printable, width
+from tpulint.report.style import Style, name, printable, width
 
 if TYPE_CHECKING:
     from tpulint.catalog import Catalogue
@@ -50,7 +50,7 @@ def _entry(
     gutter = len(str(max(entry.first_row + len(entry.excerpt), *(where.row for where, _ in entry.related), 1)))
     bar = style.paint("|", "blue")
     often = f" ({entry.pace})" if entry.pace not in ("", Pace.ONCE.value) else ""
-    yield f"{' ' * gutter}{style.paint('-->', 'blue')} {report.path}:{place.start}{often}"
+    yield f"{' ' * gutter}{style.paint('-->', 'blue')} {name(report.path)}:{place.start}{often}"
     if entry.excerpt:
         yield f"{' ' * gutter} {bar}"
         for number, line in enumerate(entry.excerpt):

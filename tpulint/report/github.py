@@ -6,6 +6,7 @@ Of each level it shows ten a step: the rest is in the summary of the step, if th
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
@@ -13,9 +14,11 @@ from tpulint.discovery import Problem
 from tpulint.model import Severity
 from tpulint.patterns import with_slashes
 from tpulint.report.entry import FileReport
+from tpulint.report.style import name
 
 _SHOWN = 10
 """Annotations of a level that GitHub shows."""
+_CONTROL = re.compile(r"[\x00-\x09\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _LEVELS = {Severity.INFO: "notice", Severity.WARNING: "warning", Severity.ERROR: "error"}
 
 
@@ -34,7 +37,7 @@ def render(reports: list[FileReport], problems: Iterable[Problem]) -> Iterator[s
             else:
                 wanted["endLine"] = str(place.end_row)
             properties = ",".join(f"{key}={_escape_property(value)}" for key, value in wanted.items())
-            message = f"{file}:{place.start}: {entry.code} {entry.message}"
+            message = f"{name(file)}:{place.start}: {entry.code} {entry.message}"
             if entry.help:
                 message += f"\n  help: {entry.help}"
             elif entry.fix is not None:
@@ -47,7 +50,7 @@ def render(reports: list[FileReport], problems: Iterable[Problem]) -> Iterator[s
     for problem in problems:
         row = f",line={problem.row}" if problem.row else ""
         file = _escape_property(in_workspace(problem.path))
-        yield f"::error title=tpulint,file={file}{row}::{_escape(f'{problem.path}: {problem.message}')}\n"
+        yield f"::error title=tpulint,file={file}{row}::{_escape(name(f'{problem.path}: {problem.message}'))}\n"
 
 
 def in_workspace(path: str) -> str:
@@ -62,9 +65,18 @@ def below(checkout: str | None, path: str) -> str:
     return with_slashes(real[len(folder) :] if real.startswith(folder) else path)
 
 
+def without_surrogates(path: str) -> str:
+    """The path as UTF-8 can hold it: bytes that are none are written as escapes."""
+    return path.encode(errors="backslashreplace").decode()
+
+
 def _escape(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _escape_property(text: str) -> str:
-    return _escape(text).replace(":", "%3A").replace(",", "%2C")
+    return (
+        _escape(_CONTROL.sub("\N{REPLACEMENT CHARACTER}", without_surrogates(text)))
+        .replace(":", "%3A")
+        .replace(",", "%2C")
+    )

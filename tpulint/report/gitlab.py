@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tpulint.model import Severity
 from tpulint.report.entry import Entry, FileReport, Place
 from tpulint.report.fingerprints import fingerprints
-from tpulint.report.github import below
+from tpulint.report.github import below, without_surrogates
 
 _SEVERITIES = {Severity.INFO: "info", Severity.WARNING: "minor", Severity.ERROR: "major"}
 
@@ -24,7 +24,7 @@ def render(reports: list[FileReport]) -> Iterator[str]:
             "severity": _SEVERITIES[Severity(entry.severity)],
             "fingerprint": mark,
             "location": {
-                "path": below(os.environ.get("CI_PROJECT_DIR"), report.path),
+                "path": without_surrogates(below(os.environ.get("CI_PROJECT_DIR"), report.path)),
                 "positions": {
                     "begin": _position(entry.place.file_row, entry.place.column, entry.place),
                     "end": _position(entry.place.file_end_row, entry.place.end_column, entry.place),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -10,11 +11,13 @@ from tpulint.discovery import Problem
 from tpulint.model import Applicability, Severity
 from tpulint.patterns import with_slashes
 from tpulint.report.entry import Entry, FileReport
+from tpulint.report.style import name
 from tpulint.report.summary import statistics
 
 if TYPE_CHECKING:
     from tpulint.catalog import Catalogue
 
+_SPECIAL = re.compile(r"[\\`*_\[\]<>#~&]")
 _SHOWN = 50
 """Findings that are listed one by one."""
 
@@ -45,7 +48,7 @@ def render(
         yield "\n### Files that could not be dealt with\n\n"
         for problem in problems:
             row = f":{problem.row}" if problem.row else ""
-            yield f"- `{with_slashes(problem.path)}{row}`: {problem.message}\n"
+            yield f"- {_code(with_slashes(problem.path) + row)}: {_cell(problem.message)}\n"
 
 
 def _by_rule(reports: Sequence[FileReport], catalogue: Catalogue, required: Applicability) -> Iterator[str]:
@@ -60,15 +63,27 @@ def _link(path: str, entry: Entry) -> str:
     """The place, and where GitHub says what is checked out, a link to it."""
     from tpulint.report.github import in_workspace
 
-    name = in_workspace(path)
-    shown = f"`{_cell(name)}:{entry.place.line}`"
+    relative = in_workspace(path)
+    shown = _code(f"{relative}:{entry.place.line}").replace("|", "\\|")
     server, repository, revision = (os.environ.get(f"GITHUB_{word}") for word in ("SERVER_URL", "REPOSITORY", "SHA"))
     if not (server and repository and revision):
         return shown
     from urllib.parse import quote
 
-    return f"[{shown}]({server}/{repository}/blob/{revision}/{quote(os.fsencode(name))}#L{entry.place.file_row})"
+    return f"[{shown}]({server}/{repository}/blob/{revision}/{quote(os.fsencode(relative))}#L{entry.place.file_row})"
+
+
+def _code(text: str) -> str:
+    """A text as code, between more backticks than it holds in a row."""
+    text = name(text)
+    fence = "`" * (1 + max((len(run) for run in re.findall("`+", text)), default=0))
+    return f"{fence} {text} {fence}" if text.startswith("`") or text.endswith("`") else f"{fence}{text}{fence}"
 
 
 def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
+    """A message on one line: code in its backticks, the rest without meaning for Markdown."""
+    parts = name(" ".join(text.split())).split("`")
+    if len(parts) % 2 == 0:  # a backtick without its second
+        parts[-2:] = ["`".join(parts[-2:])]
+    shown = [f"`{part}`" if number % 2 else _SPECIAL.sub(r"\\\g<0>", part) for number, part in enumerate(parts)]
+    return "".join(shown).replace("|", "\\|")

@@ -51,6 +51,11 @@ def printable(text: str) -> str:
     return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
 
 
+def name(path: str) -> str:
+    """A path on one line: what a terminal, or a server that reads its lines, would obey is written as an escape."""
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in path)
+
+
 def width(text: str) -> int:
     """How many columns of a terminal a printable text takes."""
     if text.isascii():

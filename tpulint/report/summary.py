@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from tpulint.model import Applicability
 from tpulint.report.entry import FileReport
-from tpulint.report.style import Style
+from tpulint.report.style import Style, name
 
 
 class Tally:
@@ -64,9 +64,9 @@ def render_fixed(reports: Iterable[FileReport], style: Style, would: bool = Fals
     total = sum(len(report.fixed) for report in fixed)
     yield f"{'Would fix' if would else 'Fixed'} {_count(total, 'error')}:\n"
     for report in fixed:
-        yield f"- {style.paint(report.path, 'bold')}:\n"
-        for (code, name), count in sorted(Counter(report.fixed).items()):
-            yield f"    {count} x {style.paint(code, 'error')} ({name})\n"
+        yield f"- {style.paint(name(report.path), 'bold')}:\n"
+        for (code, rule), count in sorted(Counter(report.fixed).items()):
+            yield f"    {count} x {style.paint(code, 'error')} ({rule})\n"
 
 
 def render_statistics(reports: Iterable[FileReport], required: Applicability, style: Style) -> Iterator[str]:
@@ -93,12 +93,12 @@ def statistics(reports: Iterable[FileReport], required: Applicability) -> list[d
     return [
         {
             "code": code,
-            "name": name,
+            "name": rule,
             "count": count,
-            "fixable": fixable[code, name] == count,
-            "fixable_count": fixable[code, name],
+            "fixable": fixable[code, rule] == count,
+            "fixable_count": fixable[code, rule],
         }
-        for (code, name), count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+        for (code, rule), count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     ]
 
 

@@ -88,6 +88,12 @@ class TextIndex:
 
     def _composed(self) -> Iterator[Setting]:
         for line in self.yaml_lines:
+            if line.key == "environment" and "environment" not in line.path:
+                for name, value, span, value_span in yaml_lines.read_flow(line):
+                    # Alone in a command of its own: nothing of it can be taken out by lines.
+                    yield Setting(
+                        name, value, span, value_span, Command((), (), span, depth=1), False, "$" not in value
+                    )
             if "environment" not in line.path:
                 continue
             command = Command((), (), line.span, depth=1)
@@ -106,16 +112,18 @@ class TextIndex:
             return requirements.read(text)
         if self.language != CONDA:
             return requirements.of_commands(text, self.commands)
-        found = []
+        found: list[Requirement] = []
+        indexes: list[PackageIndex] = []
         for line in self.yaml_lines:
             if line.key or line.path[:1] != ("dependencies",):
                 continue
-            by_pip = line.path[-1] == "pip"
-            reader = requirements.read_line if by_pip else requirements.read_conda
-            one = reader(text, *line.value_span)
-            if one is not None:
+            if line.path[-1] == "pip":  # what stands there is a file of requirements
+                by_pip = requirements.read(text, *line.value_span)
+                found += by_pip.requirements
+                indexes += by_pip.indexes
+            elif (one := requirements.read_conda(text, *line.value_span)) is not None:
                 found.append(one)
-        return Installs(tuple(found), ())
+        return Installs(tuple(found), tuple(indexes))
 
     @cached_property
     def is_locked(self) -> bool:

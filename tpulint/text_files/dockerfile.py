@@ -15,6 +15,11 @@ _INSTRUCTION = re.compile(
 )
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)?")
 _HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1")
+_SHEBANG = re.compile(r"\s*#![^\r\n]*")
+_OF_SHELL = re.compile(r"\b(?:ba|da|z|k)?sh\b")
+_DIRECTIVES = re.compile(r"(?:[ \t]*#[ \t]*\w+[ \t]*=[^\r\n]*(?:\r?\n))+")
+_BACKTICK = re.compile(r"(?mi)^[ \t]*#[ \t]*escape[ \t]*=[ \t]*`[ \t]*\r?$")
+_CONTINUED = re.compile(r"`(?=[ \t]*\r?\n)")
 _FLAGS = re.compile(r"(?:\s|\\\r?\n)*(?:--\w[\w-]*(?:=\S*)?(?:\s|\\\r?\n)+)*")
 _JSON_WORD = re.compile(r'"((?:\\.|[^"\\])*)"')
 _OLD_ENV = re.compile(r"([A-Za-z_]\w*)[ \t]+(.+)", re.DOTALL)
@@ -31,6 +36,8 @@ class Instruction(NamedTuple):
     span: Span
     rest: Span
     """What stands behind the name."""
+    documents: tuple[Span, ...] = ()
+    """Its here-documents."""
 
 
 class Image(NamedTuple):
@@ -55,6 +62,10 @@ class Dockerfile(NamedTuple):
 
 def read(text: str) -> Dockerfile:
     """Read a Dockerfile. Whatever the text holds, there is a result."""
+    directives = _DIRECTIVES.match(text)
+    if directives is not None and _BACKTICK.search(directives.group()):
+        # Read as if it were written with backslashes: what they stand for there is a plain character.
+        text = _CONTINUED.sub("\\\\", text.replace("\\", "/"))
     instructions = list(_instructions(text))
     commands: list[Command] = []
     settings: list[Setting] = []
@@ -98,12 +109,16 @@ def _instructions(text: str) -> list[Instruction]:
         found.append(Instruction(match["name"].upper(), span, rest))
         at = _line_end(text, end)
         if match["name"].upper() in ("RUN", "COPY", "ADD"):
+            documents = []
             for _, delimiter in _HEREDOC.findall(match["rest"]):
+                body = at
                 while at < len(text):
                     line_end = _line_end(text, at)
-                    line, at = text[at:line_end].strip(), line_end
+                    line_start, line, at = at, text[at:line_end].strip(), line_end
                     if line == delimiter:
+                        documents.append(Span(body, line_start))
                         break
+            found[-1] = found[-1]._replace(documents=tuple(documents))
     return found
 
 
@@ -127,8 +142,14 @@ def _commands(text: str, instruction: Instruction) -> list[Command]:
             inner = words[2].span
             return [one._replace(alone=False) for one in shell.read(text, inner.start + 1, inner.end - 1).commands]
         return [Command(tuple(words), (), Span(start, end), alone=False)]
-    script = shell.read(text, start, end, in_dockerfile=True)
-    return [command._replace(alone=False) for command in script.commands]
+    commands = list(shell.read(text, start, end, in_dockerfile=True).commands)
+    if len(instruction.documents) == 1 and (not commands or shell.is_fed_commands(commands[-1])):
+        body = instruction.documents[0]
+        interpreter = _SHEBANG.match(text, *body)
+        if interpreter is None or _OF_SHELL.search(interpreter.group()):
+            fed = shell.read(text, *body).commands
+            commands += [command._replace(depth=command.depth + 1, tested=True) for command in fed]
+    return [command._replace(alone=False) for command in commands]
 
 
 def _unescaped(text: str) -> str:

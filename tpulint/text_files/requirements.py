@@ -36,6 +36,7 @@ _VALUED = frozenset((
     "--default-index", "--retries", "--torch-backend", "--index-strategy",
 ))
 # fmt: on
+_CONTINUED = re.compile(r"^(?P<comment>[ \t]*#[^\r\n]*)|\\\r?\n", re.MULTILINE)
 _ADDRESSES = ("-i", "--index-url", "--extra-index-url", "-f", "--find-links", "--index", "--default-index")
 
 
@@ -143,11 +144,12 @@ def _fetched(address: str, span: Span, group: int) -> Requirement | None:
     return Requirement(normalized(match["name"]), versions, span, span, Span(span.end, span.end), address, "", group)
 
 
-def read(text: str) -> Installs:
-    """A file of requirements, as pip reads it."""
+def read(text: str, first: int = 0, last: int | None = None) -> Installs:
+    """A file of requirements, or a stretch of a text that is one, as pip reads it."""
+    text = _CONTINUED.sub(lambda match: match.group() if match["comment"] else " " * len(match.group()), text)
     requirements: list[Requirement] = []
     indexes: list[PackageIndex] = []
-    for match in re.finditer(r"[^\r\n]+", text):
+    for match in re.compile(r"[^\r\n]+").finditer(text, first, len(text) if last is None else last):
         start, end = match.span()
         while start < end and text[start] in " \t\f\ufeff":
             start += 1

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from tpulint.model import Span
 from tpulint.text_files.shell_words import Scanner, Token
-from tpulint.text_files.words import Command, Word
+from tpulint.text_files.words import Command, Word, invoked
 
 _DOCKER_COMMENT = re.compile(r"^[ \t]*(#[^\r\n]*)", re.MULTILINE)
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
@@ -16,6 +16,9 @@ _COMMENT_LINES = re.compile(r"^[ \t]*#.*", re.MULTILINE)
 _HARDWARE = re.compile(r"(?i)nvidia|cuda|gpu|tpu|xla|pjrt|rocm|accelerator|device|hardware|platform|backend|cpu")
 _OPENING = {"if": "fi", "while": "done", "until": "done", "for": "done", "select": "done", "case": "esac", "{": "}"}
 _IN_BETWEEN = ("then", "do", "else", "elif", "!")
+_SHELLS = ("bash", "sh", "dash", "zsh", "ksh")
+_SCRIPTS = (".sh", ".bash", ".slurm", ".sbatch")
+_DEEPEST = 3
 
 
 class Script(NamedTuple):
@@ -27,13 +30,48 @@ class Script(NamedTuple):
     """Blocks whose condition, pattern or name speaks of a kind of hardware."""
 
 
-def read(text: str, start: int = 0, end: int | None = None, *, in_dockerfile: bool = False) -> Script:
-    """Read a script, or the stretch of a Dockerfile that is one. Whatever the text holds, there is a result."""
+def read(
+    text: str, start: int = 0, end: int | None = None, *, in_dockerfile: bool = False, depth: int = _DEEPEST
+) -> Script:
+    """Read a script, or the stretch of a Dockerfile that is one. Whatever the text holds, there is a result.
+
+    ``depth`` is how far here-documents for a shell are followed into each other.
+    """
     scanner = Scanner(text, start, len(text) if end is None else end, in_dockerfile)
     scanner.run()
     parser = _Parser(text, scanner.tokens)
     parser.run()
-    return Script(tuple(parser.commands), tuple(scanner.comments), tuple(parser.branches))
+    script = Script(tuple(parser.commands), tuple(scanner.comments), tuple(parser.branches))
+    for place, body in scanner.documents if depth else ():
+        above = [command for command in script.commands if command.span.start <= place]
+        if above and is_fed_commands(above[-1]):
+            script = _joined(script, above[-1], read(text, *body, depth=depth - 1))
+    return script
+
+
+def is_fed_commands(command: Command) -> bool:
+    """Whether a program runs what it reads from standard input, here or elsewhere, as commands of a shell."""
+    shell = invoked(command, *_SHELLS)
+    if shell is not None:
+        behind = [word.text for word in command.words[shell + 1 :]]
+        return all(word.startswith(("-", "+")) for word in behind) or "-s" in behind
+    texts = [word.text for word in command.words]
+    if command.program == "ssh":
+        # With options it cannot be told whether the last word is the host or a command.
+        return (len(texts) == 2 and not texts[1].startswith("-")) or (len(texts) > 2 and texts[-1] in _SHELLS)
+    if command.program == "sbatch":
+        return not any(text.endswith(_SCRIPTS) for text in texts[1:])
+    return False
+
+
+def _joined(script: Script, command: Command, document: Script) -> Script:
+    """A script with what one of its commands is fed."""
+    fed = [one._replace(depth=one.depth + command.depth + 1, alone=False, tested=True) for one in document.commands]
+    return Script(
+        tuple(sorted([*script.commands, *fed], key=lambda one: one.span)),
+        tuple(sorted([*script.comments, *document.comments])),
+        (*script.hardware_branches, *document.hardware_branches),
+    )
 
 
 class _Block:

@@ -36,8 +36,10 @@ class Scanner:
         self._blank = _DOCKER_BLANK if in_dockerfile else _BLANK
         self.tokens: list[Token] = []
         self.comments: list[Span] = []
-        self._documents: list[tuple[str, bool]] = []
-        """Delimiters of here-documents that begin on the next line, and whether tabs may stand before them."""
+        self.documents: list[tuple[int, Span]] = []
+        """Here-documents: where they are redirected from, and what they hold."""
+        self._documents: list[tuple[int, str, bool]] = []
+        """Here-documents that begin on the next line: delimiters, and whether tabs may stand before them."""
 
     def run(self) -> None:
         """Fill ``tokens`` and ``comments``."""
@@ -73,16 +75,19 @@ class Scanner:
             return
         target = self._word()
         if match and match.group() in ("<<", "<<-"):
-            self._documents.append((target.text, match.group() == "<<-"))
+            self._documents.append((at, target.text, match.group() == "<<-"))
 
     def _skip_documents(self) -> None:
-        for delimiter, may_indent in self._documents:
+        for place, delimiter, may_indent in self._documents:
+            start = line_start = self._at
             while self._at < self._end:
+                line_start = self._at
                 line_end = _must(_TO_NEWLINE, self._text, self._at, self._end)
                 line = self._text[self._at : line_end]
                 newline = _NEWLINE.match(self._text, line_end, self._end)
                 self._at = newline.end() if newline else line_end
                 if (line.lstrip("\t") if may_indent else line) == delimiter:
+                    self.documents.append((place, Span(start, line_start)))
                     break
         self._documents.clear()
 

@@ -13,6 +13,16 @@ _LINE = re.compile(
     r"(?P<value>[^\r\n]*)",
     re.MULTILINE,
 )
+_CLOSING = {"{": "}", "[": "]"}
+_FLOW_ITEM = re.compile(r"(?:\"[^\"]*\"|'[^']*'|\{[^{}]*\}|\[[^\[\]]*\]|[^,\"'{}\[\]])+")
+_FLOW_VALUE = r"(?P<value>[^\s\"'{}\[\]](?:[^\"'{}\[\]]*[^\s\"'{}\[\]])?)"
+_FLOW_PAIR = {
+    "{": re.compile(
+        r"\s*(?P<key>[\"']?)(?P<name>[A-Za-z_]\w*)(?P=key)[ \t]*:(?:[ \t]+|(?=[\"']))"
+        rf"(?P<quote>[\"']?){_FLOW_VALUE}(?P=quote)\s*"
+    ),
+    "[": re.compile(rf"\s*(?P<quote>[\"']?)(?P<name>[A-Za-z_]\w*)={_FLOW_VALUE}(?P=quote)\s*"),
+}
 _COMMENT = re.compile(r"(?:^|(?<=\s))#")
 
 
@@ -53,6 +63,27 @@ def read(text: str) -> Iterator[YamlLine]:
         yield YamlLine(path, key, text[start:end], Span(start, end), Span(first, max(end, match.end("key"))))
         if key and start == end:
             above.append((indent + len(match["dashes"]), key))
+
+
+def read_flow(line: YamlLine) -> Iterator[tuple[str, str, Span, Span]]:
+    """Names and values in ``{NAME: value, ...}`` or ``[NAME=value, ...]``, with the spans of the pair and of the value.
+
+    Nothing where the brackets do not close on the line. What is no plain text, or has no value, is left out.
+    """
+    text = line.value
+    if text[:1] not in _CLOSING or not text.endswith(_CLOSING[text[0]]):
+        return
+    start = line.value_span.start
+    for item in _FLOW_ITEM.finditer(text, 1, len(text) - 1):
+        pair = _FLOW_PAIR[text[0]].fullmatch(text, *item.span())
+        if pair is not None:
+            first, last = pair.span("value")
+            yield (
+                pair["name"],
+                pair["value"],
+                Span(start + item.start(), start + last),
+                Span(start + first, start + last),
+            )
 
 
 def comments(text: str) -> list[Span]:

@@ -20,7 +20,14 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         launch = index.launches.launch_of(call)
         if launch is None or not launch.is_xla or len(call.args) != 1 or isinstance(call.args[0], ast.Starred):
             continue
-        if any(item.arg in ("num_replicas", "rank", None) for item in call.keywords):
+        given = {item.arg for item in call.keywords}
+        if None in given or given >= {"num_replicas", "rank"}:
+            continue
+        if not given.isdisjoint(("num_replicas", "rank")):
+            other = "rank" if "num_replicas" in given else "num_replicas"
+            yield ctx.finding(
+                call, f"the sampler asks a process group for its `{other}`, and no group was joined: it raises"
+            )
             continue
         fix = ctx.fix("Ask the XLA runtime", Applicability.SAFE, "The call raised before.")
         xr = fix.use("torch_xla.runtime", alias="xr", at=call)
