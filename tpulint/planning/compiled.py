@@ -41,9 +41,7 @@ class Argument(NamedTuple):
 
     tensor: Tensor
     role: str
-    """One of ``ROLES``."""
-    output: int | None
-    """Position of the output that takes its place, where its buffer can be donated."""
+    """One of ``ROLES``. Buffers of state can be donated to the outputs that replace it."""
 
 
 class Program(NamedTuple):
@@ -52,7 +50,9 @@ class Program(NamedTuple):
     digest: str
     """Of its text: names it in the cache."""
     text: str
-    """StableHLO, with the source lines of operations where torch_xla knows them."""
+    """StableHLO as torch_xla prints it, with source lines (``#loc7 = /a/train.py:11:0``)."""
+    code: bytes
+    """The same as a portable artifact, which other versions of StableHLO read."""
     arguments: tuple[Argument, ...]
     outputs: tuple[Tensor, ...]
     runs: int
