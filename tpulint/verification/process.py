@@ -43,6 +43,8 @@ class Task(NamedTuple):
     coverage: bool = False
     """Whether every line that runs is written down."""
     pjrt_device: str = "CPU"
+    capture: dict[str, object] | None = None
+    """What ``tpulint plan`` wants of the step, which is then captured instead of observed."""
 
 
 class Run(NamedTuple):
@@ -66,7 +68,8 @@ def run(task: Task, on_progress: Progress | None = None, echo: TextIO | None = N
     """Run it to its end, its limit of steps or of time. ``echo`` gets what it prints, as it is printed."""
     output = os.path.join(task.folder, "output.txt")
     reader = Reader(task.folder)
-    code = f"import runpy; runpy.run_path({task.start!r})['start']('observe')"
+    function = ("observe",) if task.capture is None else ("capture", "capturer")
+    code = f"import runpy; runpy.run_path({task.start!r})['start'](*{function!r})"
     started = time.monotonic()
     with open(output, "wb") as sink:
         process = subprocess.Popen(
@@ -100,17 +103,20 @@ def run(task: Task, on_progress: Progress | None = None, echo: TextIO | None = N
 
 def _environment(task: Task) -> dict[str, str]:
     environment = dict(os.environ)
-    wishes = {
-        "script": task.script,
-        "folder": task.folder,
-        "max_steps": task.max_steps,
-        "compare": task.compare,
-        "reference": task.reference,
-        "causes": task.causes,
-        "coverage": task.coverage,
-        "drop_last": task.drop_last,
-        "hang_at": time.time() + max(task.timeout - _STACK_SECONDS, task.timeout * 0.8),
-    }
+    hang_at = time.time() + max(task.timeout - _STACK_SECONDS, task.timeout * 0.8)
+    wishes: dict[str, object] = {"script": task.script, "folder": task.folder, "hang_at": hang_at}
+    wishes |= (
+        task.capture
+        if task.capture is not None
+        else {
+            "max_steps": task.max_steps,
+            "compare": task.compare,
+            "reference": task.reference,
+            "causes": task.causes,
+            "coverage": task.coverage,
+            "drop_last": task.drop_last,
+        }
+    )
     # A machine with a TPU has no CUDA either: whatever a GPU of this one would hide is to be seen.
     environment |= {_VARIABLE: json.dumps(wishes), "CUDA_VISIBLE_DEVICES": "", "PJRT_DEVICE": task.pjrt_device}
     if task.compare:

@@ -62,6 +62,11 @@ class Optimizers:
                 watched.early, watched.early_step = [], watched.steps  # should it fail, once is enough
                 watched.early = _digests(watched)
 
+    def numbers(self) -> int:
+        """Numbers in all parameters, each counted once."""
+        held = {id(one): one.numel() for watched in self._watched.values() for one in watched.parameters()}
+        return sum(held.values())
+
     def describe(self) -> list[dict[str, Any]]:
         """Everything known at the end. Reads the parameters."""
         return [_describe(watched) for watched in self._watched.values()]

@@ -14,7 +14,7 @@ VARIABLE = "TPULINT_OBSERVATION"
 _START = os.path.join(os.path.dirname(os.path.abspath(__file__)), "start.py")
 
 
-def follow_spawned() -> None:
+def follow_spawned(function: str = "observe_spawned", module: str = "observer") -> None:
     """Observe every process that multiprocessing spawns, from before the script is imported in it."""
     command_of: Any = multiprocessing.spawn.get_command_line
 
@@ -22,7 +22,7 @@ def follow_spawned() -> None:
         command = list(command_of(**kwargs))
         for index, part in enumerate(command):
             if part == "-c" and "spawn_main" in command[index + 1]:
-                begin = f"import runpy; runpy.run_path({_START!r})['start']('observe_spawned')"
+                begin = f"import runpy; runpy.run_path({_START!r})['start']({function!r}, {module!r})"
                 command[index + 1] = f"{begin}; {command[index + 1]}"
         return command
 

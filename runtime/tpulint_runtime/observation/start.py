@@ -11,8 +11,8 @@ import os
 import sys
 
 
-def start(function: str) -> None:
-    """Call ``observe`` or ``observe_spawned``."""
+def start(function: str, module_name: str = "observer") -> None:
+    """Call ``observe`` or ``observe_spawned``; of ``capturer``, ``capture`` or ``capture_spawned``."""
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     name = os.path.basename(package)
     init = os.path.join(package, "__init__.py")
@@ -20,4 +20,4 @@ def start(function: str) -> None:
     assert spec is not None and spec.loader is not None
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    getattr(importlib.import_module(f"{name}.observation.observer"), function)()
+    getattr(importlib.import_module(f"{name}.observation.{module_name}"), function)()

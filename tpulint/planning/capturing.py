@@ -1,0 +1,191 @@
+"""Runs a script until its steady step is traced, and reads the graphs of that step."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from tpulint.planning.compiled import Argument, Capture, Place, Program, Tensor, Variant
+from tpulint.verification.environment import Interpreter, observer_script
+from tpulint.verification.failures import how_it_ended
+from tpulint.verification.process import Run, Task, run
+from tpulint.verification.records import Tally
+
+STEP = 3
+"""The first step that repeats the one before: the second takes in what the optimizer made in the first."""
+_MAIN = re.compile(r"func\.func (?:public )?@main\((.*)\)\s*(?:->\s*(.*?))?\s*(?:attributes\s*\{.*\})?\s*\{")
+_TENSOR = re.compile(r"tensor<(?:((?:[\d?]+x)*))([a-z][\w<>]*?)>(?=[\s,)\"]|$)")
+_OUTPUT_LINES = 10
+
+
+class CannotCapture(Exception):
+    """The step of a script could not be had. The message says why, and where."""
+
+
+class Settings(NamedTuple):
+    """How scripts are run."""
+
+    interpreter: Interpreter
+    folder: str
+    """For records; each capture makes a folder of its own in it."""
+    timeout: float = 300.0
+    execute: bool = False
+    """Whether steps are run even where tracing them would do."""
+
+
+def capture(
+    script: str,
+    arguments: tuple[str, ...],
+    variant: Variant,
+    settings: Settings,
+    on_progress: Callable[[Tally], None] | None = None,
+) -> Capture:
+    """The steady step. What cannot be traced without running it is run. Raises ``CannotCapture``, ``CannotRun``."""
+    left = settings.timeout
+    notes: tuple[str, ...] = ()
+    if not settings.execute:
+        ran = _run(script, arguments, variant, settings, False, left, on_progress)
+        found = _read(ran, script, arguments, variant, notes)
+        if isinstance(found, Capture):
+            return found
+        left -= ran.seconds
+        notes = (f"The step could not be traced without running it ({found}), so it was run on the CPU.",)
+        if left <= 0 or ran.timed_out or not ran.recording.training.backwards:
+            # Running it would come to the same: it never trained.
+            raise CannotCapture(found)
+    ran = _run(script, arguments, variant, settings, True, left, on_progress)
+    found = _read(ran, script, arguments, variant, notes)
+    if isinstance(found, Capture):
+        return found
+    raise CannotCapture(found)
+
+
+def _run(
+    script: str, arguments: tuple[str, ...], variant: Variant, settings: Settings, execute: bool, timeout: float,
+    on_progress: Callable[[Tally], None] | None,
+) -> Run:  # fmt: skip
+    folder = os.path.join(settings.folder, f"capture-{len(os.listdir(settings.folder))}")
+    os.mkdir(folder)
+    wishes: dict[str, object] = {
+        "step": STEP, "execute": execute, "bf16": variant.bf16, "checkpointing": variant.checkpointing,
+    }  # fmt: skip
+    task = Task(
+        script, arguments, settings.interpreter.path, observer_script(), folder, timeout=timeout, capture=wishes
+    )
+    return run(task, on_progress)
+
+
+def _read(ran: Run, script: str, arguments: tuple[str, ...], variant: Variant, notes: tuple[str, ...]) -> Capture | str:
+    """The capture, or a sentence on why there is none."""
+    for events in _events(ran.recording.folder):
+        done = next((one for one in events if one["event"] == "captured"), None)
+        programs = _programs(events)
+        if done is not None and programs:
+            return Capture(
+                script, arguments, variant, programs, int(done["step"]), int(done["params"]),
+                (*notes, *_notes(events)), ran.seconds,
+            )  # fmt: skip
+    return _why_not(ran)
+
+
+def _events(folder: str) -> Iterator[list[dict[str, Any]]]:
+    for name in sorted(os.listdir(folder)):
+        if name.startswith("events-"):
+            with open(os.path.join(folder, name), encoding="utf-8") as file:
+                yield [json.loads(line) for line in file if line.endswith("\n")]
+
+
+def _programs(events: list[dict[str, Any]]) -> tuple[Program, ...]:
+    runs: dict[int, int] = {}
+    for event in events:
+        if event["event"] == "run":
+            runs[event["number"]] = runs.get(event["number"], 0) + 1
+    found = [_program(event, runs[event["number"]]) for event in events if event["event"] == "program"]
+    # A boundary with nothing to do makes a graph without results.
+    return tuple(sorted((one for one in found if one.outputs), key=lambda one: -len(one.code)))
+
+
+def _program(event: dict[str, Any], runs: int) -> Program:
+    with open(event["path"] + ".mlir", encoding="utf-8", errors="replace") as file:
+        text = file.read()
+    with open(event["path"] + ".mlirbc", "rb") as code_file:
+        code = code_file.read()
+    arguments, outputs = signature_of(text)
+    place = Place(event["line"][0], event["line"][1]) if event["line"] else None
+    return Program(event["digest"], text, code, with_roles(arguments, event["roles"]), tuple(outputs), runs, place)
+
+
+def signature_of(text: str) -> tuple[list[Tensor], list[Tensor]]:
+    """Arguments and results of the main function of a module."""
+    match = next((found for line in text.splitlines() if (found := _MAIN.search(line))), None)
+    if match is None:
+        return [], []
+    # The list of results begins at the last arrow of the line.
+    head = match[0]
+    given, _, results = head.rpartition("->")
+    return (_tensors(given), _tensors(results)) if given else (_tensors(head), [])
+
+
+def _tensors(text: str) -> list[Tensor]:
+    return [
+        Tensor(dtype, tuple(int(side) for side in sides.split("x") if side.isdigit()))
+        for sides, dtype in _TENSOR.findall(text)
+    ]
+
+
+def with_roles(arguments: list[Tensor], roles: list[list[Any]]) -> tuple[Argument, ...]:
+    """Roles by position. Where shapes do not agree, nothing is said to be kept: then nothing is donated."""
+    if [list(one.shape) for one in arguments] != [shape for shape, _ in roles]:
+        return tuple(Argument(one, "input") for one in arguments)
+    return tuple(Argument(one, role) for one, (_, role) in zip(arguments, roles, strict=True))
+
+
+def _notes(events: list[dict[str, Any]]) -> Iterator[str]:
+    yield from dict.fromkeys(event["text"] for event in events if event["event"] == "note")
+    cuts = dict.fromkeys(
+        f"{os.path.basename(event['line'][0])}:{event['line'][1]}"
+        for event in events
+        if event["event"] == "cut" and event["line"]
+    )
+    if cuts:
+        yield (
+            f"A value is read before the step boundary ({', '.join(cuts)}): on a device that cuts the step into more "
+            "programs. It was compiled as if it were read after it."
+        )
+    if any(event["event"] == "dynamo" for event in events):
+        yield "Parts of the step go through torch.compile: what those run is not in the plan."
+
+
+def _why_not(ran: Run) -> str:
+    recording = ran.recording
+    process = recording.training
+    ended = [
+        f"{one.text}" + (f" ({os.path.basename(one.line.path)}:{one.line.row})" if one.line else "")
+        for one in how_it_ended(ran, os.getcwd())
+    ]
+    said = _last_lines(ran.output)
+    if ended:
+        return ended[0] + (f"; the script printed last: {said}" if said else "")
+    events = [event for events in _events(recording.folder) for event in events]
+    trouble = [event["text"] for event in events if event["event"] == "note" and "capturing failed" in event["text"]]
+    if trouble:
+        return trouble[0]
+    if not process.backwards:
+        return "the script ended and never reached a training step: no backward pass ran"
+    if "xla" not in {device for device, _ in process.backwards}:
+        return f"no backward pass ran on XLA, all ran on {process.backwards[0][0]}: port the script first"
+    if any(event["event"] == "dynamo" for event in events):
+        return "the step runs through torch.compile, whose graphs cannot be captured: take it out for the plan"
+    if process.steps < STEP:
+        done = f"{process.steps} step{'s' * (process.steps != 1)}"
+        return f"the script ended after {done}; {STEP} are needed to see the one that repeats"
+    return "the script has no step boundary after its steps (torch_xla.sync): no graph is complete"
+
+
+def _last_lines(path: str) -> str:
+    with open(path, encoding="utf-8", errors="replace") as file:
+        lines = [line.strip() for line in file.read().splitlines() if line.strip()]
+    return " | ".join(lines[-1:])[:300] if lines else ""
