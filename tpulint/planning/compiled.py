@@ -105,7 +105,12 @@ class Memory(NamedTuple):
     @property
     def total(self) -> int:
         """What the device must have while the program runs."""
-        return self.arguments + self.outputs - self.aliased + self.temporaries + self.code
+        return self.undonated - self.aliased
+
+    @property
+    def undonated(self) -> int:
+        """The same without donation: arguments and what replaces them both live."""
+        return self.arguments + self.outputs + self.temporaries + self.code
 
 
 class CompileFailure(NamedTuple):
@@ -132,14 +137,11 @@ class Compilation(NamedTuple):
     topology: str
     """As libtpu was asked for it: ``v5e:2x2``."""
     memory: Memory | None
-    """With the buffers of replaced arguments donated."""
-    undonated: Memory | None
-    """Without: arguments and their replacements both live."""
+    """With the buffers of state donated; None when it does not compile."""
     flops: float | None
     bytes_accessed: float | None
     failure: CompileFailure | None
-    """With donation; None when it compiles."""
-    undonated_failure: CompileFailure | None
+    """None when it compiles."""
     seconds: float
     """Of compiling; as it was when it came out of the cache."""
     is_cached: bool
@@ -176,7 +178,6 @@ class StepOnChip(NamedTuple):
     """Bytes of HBM of a device."""
     memory: Memory | None
     """Of the program that needs most; None when one does not compile."""
-    undonated: Memory | None
     state: int
     """Bytes of arguments that are kept between steps, without padding."""
     inputs: int

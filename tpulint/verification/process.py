@@ -93,7 +93,7 @@ def run(task: Task, on_progress: Progress | None = None, echo: TextIO | None = N
                 if on_progress is not None:
                     on_progress(reader.tally())
         finally:
-            status = _end(process)
+            status = end(process)
             if echo is not None:
                 _relay(printed, echo)
     seconds = time.monotonic() - started
@@ -134,7 +134,7 @@ def _relay(source: TextIO, sink: TextIO) -> None:
         sink.flush()
 
 
-def _end(process: subprocess.Popen[bytes]) -> int:
+def end(process: subprocess.Popen[bytes]) -> int:
     """End the process and all that it started; its exit status."""
     if process.poll() is None:
         _signal(process, getattr(signal, "SIGTERM", signal.SIGINT))
