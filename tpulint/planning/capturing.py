@@ -172,7 +172,7 @@ def _why_not(ran: Run) -> str:
     events = [event for events in _events(recording.folder) for event in events]
     trouble = [event["text"] for event in events if event["event"] == "note" and "capturing failed" in event["text"]]
     if trouble:
-        return trouble[0]
+        return str(trouble[0])
     if not process.backwards:
         return "the script ended and never reached a training step: no backward pass ran"
     if "xla" not in {device for device, _ in process.backwards}:

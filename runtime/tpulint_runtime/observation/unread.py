@@ -52,7 +52,7 @@ def _made_up(tensor: torch.Tensor) -> torch.Tensor:
 def _goes_to_host(*args: Any, **kwargs: Any) -> bool:
     target = kwargs.get("device", args[0] if args else None)
     if isinstance(target, torch.Tensor):
-        return target.device.type == "cpu"
+        return bool(target.device.type == "cpu")
     if isinstance(target, str | torch.device):
-        return torch.device(target).type == "cpu"
+        return bool(torch.device(target).type == "cpu")
     return False
