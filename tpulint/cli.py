@@ -347,16 +347,26 @@ def tpus(name: str | None, output_format: str) -> None:
 
 @tpulint.command(cls=SectionedCommand, context_settings=_CONTEXT, epilog=PLAN_EPILOG)
 @click.argument("script_path", required=False, metavar="[SCRIPT]", type=click.Path())
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[-- ARGUMENTS]...")
 @add_plan_options
 @click.pass_context
 def plan(ctx: click.Context, /, **given: Any) -> None:
-    """Estimate on paper which TPU slice a training run needs, how long it takes at least, and what it costs.
+    """Tell which TPU a training run needs, how long it takes at least, and what it costs, before anything is rented.
 
-    From the size of a transformer: nothing is compiled, run or rented. With SCRIPT, what is not given is read off it,
-    where it is visible there; it is not executed, and what may be one of several numbers is asked for. Memory of a
-    data parallel and FSDP, arithmetic against peak, collectives against the interconnect, cost on demand and spot, a
-    GPU beside it, and the commands that create the slice, run a script on it and delete it, as text.
+    With SCRIPT, a ported one: its training step is traced, and libtpu's compiler is asked, on this machine, whether it
+    compiles, fits, and what it does. Needs the extras `xla` and `plan`, but no TPU.
+
+    Without it, or without the extras, on paper, from the size of a transformer: memory of a device under data parallel
+    and FSDP, arithmetic against peak, collectives against the interconnect. What is not given is read off SCRIPT, where
+    it is visible there; what may be one of several numbers is asked for.
+
+    Both tell cost on demand and spot, show a GPU beside it, and print the commands that create the slice, run a script
+    on it and delete it, as text.
     """
+    if given["script_path"] is not None and not given["no_compile"]:
+        from tpulint.planning.script_command import plan_script
+
+        ctx.exit(plan_script(given["script_path"], given["arguments"], given))
     from tpulint.planning.command import plan as make_plan
 
     ctx.exit(make_plan(given))

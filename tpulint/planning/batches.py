@@ -13,6 +13,8 @@ from tpulint.planning.generations import Generation
 _NAMES = ("batch-size", "train-batch-size", "per-device-train-batch-size", "per-gpu-train-batch-size", "batchsize",
           "batch", "bs", "bsz")  # fmt: skip
 _LARGEST = 1 << 20
+_COARSE, _COARSE_FROM = 8, 64
+"""Step of a search, and the batch from which it is taken."""
 
 
 class BatchOption(NamedTuple):
@@ -77,15 +79,16 @@ class Limits(NamedTuple):
     compiles: int = 16
     """Steps compiled in all."""
     seconds: float = 3600.0
-    multiple: int = 1
-    """Batches are multiples of it."""
+    multiple: int | None = None
+    """Batches are multiples of it; None for one, and eight where they are large."""
 
 
 def search(
     generation: Generation, option: BatchOption, start: int, probe: Callable[[int], StepOnChip], limits: Limits
 ) -> BatchSearch:
     """The largest batch that fits, by doubling and halving the interval, then the smallest that is compute-bound."""
-    looking = _Search(probe, limits)
+    unit = limits.multiple or (_COARSE if start >= _COARSE_FROM else 1)
+    looking = _Search(probe, limits, unit)
     largest, refused = looking.for_largest(start)
     ended = looking.ended or "exact"
     bound = looking.for_compute_bound(largest) if largest is not None else None
@@ -94,7 +97,8 @@ def search(
 
 
 class _Search:
-    def __init__(self, probe: Callable[[int], StepOnChip], limits: Limits) -> None:
+    def __init__(self, probe: Callable[[int], StepOnChip], limits: Limits, unit: int) -> None:
+        self._unit = unit
         self._probe = probe
         self._limits = limits
         self._ends = time.monotonic() + limits.seconds
@@ -103,7 +107,7 @@ class _Search:
 
     def for_largest(self, start: int) -> tuple[int | None, int | None]:
         """The largest multiple that fits, and the smallest that does not."""
-        unit = self._limits.multiple
+        unit = self._unit
         fits, refused = 0, None
         batch = max(1, round(start / unit))
         while refused is None or refused - fits > 1:
@@ -126,7 +130,7 @@ class _Search:
     def for_compute_bound(self, largest: int) -> int | None:
         """The smallest batch, as far as the limits allow, whose step the matrix unit bounds. The more samples, the more
         arithmetic for each byte of the state: below one that is not bound so, none is."""
-        unit = self._limits.multiple
+        unit = self._unit
         bound = [one for one in self.done if self._is_bound(one)]
         if not bound:
             return None

@@ -20,6 +20,8 @@ from tpulint.selectors import nearest
 DONE = 0
 """Exit status; 2 is for wrong usage, and for a price file that cannot be read."""
 
+_LARGEST_BATCH = 10**9
+
 
 def show_tpus(name: str | None, output_format: str) -> int:
     """Print what is known of all generations, or of one; the exit status. Raises ``ConfigError``."""
@@ -40,7 +42,7 @@ def show_tpus(name: str | None, output_format: str) -> int:
 def plan(given: Mapping[str, Any]) -> int:
     """Print a plan for what the options say; the exit status. Raises ``ConfigError``."""
     script, given = _completed(given)
-    wanted = [*_chosen(given["tpu"], "tpu"), *_chosen(given["gpu"], "gpu")]
+    wanted = [*chosen(given["tpu"], "tpu"), *chosen(given["gpu"], "gpu")]
     if not wanted:
         raise ConfigError("--tpu and --gpu name nothing to plan for")
     made = make(
@@ -63,6 +65,8 @@ def _completed(given: Mapping[str, Any]) -> tuple[ScriptNumbers | None, dict[str
     path, known = given["script_path"], dict(given)
     if known["params"] is not None:
         known["params"] = _params(known["params"])
+    if known["batch"] is not None:
+        known["batch"] = _batch(known["batch"])
     script = read_numbers(path, {name: known[name] for name in FLAGS}) if path else None
     known.update(script.values if script is not None else {})
     if script is not None and script.missing:
@@ -83,6 +87,12 @@ def _params(text: str) -> int:
         raise ConfigError(f"--params: {error}") from None
 
 
+def _batch(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= _LARGEST_BATCH:
+        raise ConfigError(f"--batch: {text!r} is no number of sequences")
+    return int(text)
+
+
 def _workload(given: Mapping[str, Any]) -> Workload:
     params = given["params"]
     layers, hidden = given["layers"], given["hidden"]
@@ -97,7 +107,7 @@ def _workload(given: Mapping[str, Any]) -> Workload:
     )
 
 
-def _chosen(names: str, kind: str) -> list[Generation]:
+def chosen(names: str, kind: str) -> list[Generation]:
     """What ``--tpu`` or ``--gpu`` names, each once."""
     known = {name: one for name, one in load_hardware().generations.items() if one.kind == kind}
     return [_find(name, known) for name in dict.fromkeys(each.strip().lower() for each in names.split(",")) if name]

@@ -24,7 +24,14 @@ class Command(NamedTuple):
 
 
 def commands(
-    generation: Generation, piece: Slice, *, name: str, zone: str, spot: bool, script: str
+    generation: Generation,
+    piece: Slice,
+    *,
+    name: str,
+    zone: str,
+    spot: bool,
+    script: str,
+    arguments: tuple[str, ...] = (),
 ) -> tuple[Command, ...]:
     """What to type, in order; nothing where chips are not had through queued resources."""
     runtime = generation.figures.get("runtime")
@@ -39,13 +46,13 @@ def commands(
         f"--runtime-version={runtime.value}", *(["--spot"] if spot else []),
     ]  # fmt: skip
     on_all = ["tpu-vm", "ssh", node, place, "--worker=all"]
-    copied = script.replace("\\", "/").rpartition("/")[2]
+    copied = shlex.join([script.replace("\\", "/").rpartition("/")[2], *arguments])
     return (
         _command("ask for the slice", *create),
         _command("wait until it is ACTIVE", "queued-resources", "describe", name, place, "--format=value(state.state)"),
         _command("copy the script", "tpu-vm", "scp", script, f"{node}:", place, "--worker=all"),
         _command("install on every machine", *on_all, f"--command={_wheels()}"),
-        _command("run on every machine", *on_all, f"--command=PJRT_DEVICE=TPU python3 {shlex.quote(copied)}"),
+        _command("run on every machine", *on_all, f"--command=PJRT_DEVICE=TPU python3 {copied}"),
         _command("delete it, it costs until then", "queued-resources", "delete", name, place, "--force"),
     )
 

@@ -26,7 +26,7 @@ def render_overview(generations: list[Generation]) -> Iterator[str]:
         rows.append(
             [one.name, *("-" if each is None else each.shown + ("" if each.verified else _MARK) for each in shown)]
         )
-    yield from _table(rows)
+    yield from table(rows)
     yield "\nFigures of one chip. ?: not verified on a page of the vendor, or pages contradict each other; -: no page\n"
     yield "was found to say. Sources and slices: tpulint tpus NAME\n"
 
@@ -43,12 +43,12 @@ def render_generation(generation: Generation, hardware: Hardware) -> Iterator[st
         if not figure.verified:
             remarks.insert(0, "not verified")
         rows.append([key.replace("_", " "), figure.shown, hardware.pages[figure.page], ": ".join(remarks)])
-    yield from _table(rows)
+    yield from table(rows)
     yield "\n"
     known = [["slice", "chips", "topology", ""]]
     for one in generation.slices:
         known.append([one.type or "-", str(one.chips), one.topology or "-", "" if one.verified else "not verified"])
-    yield from _table(known)
+    yield from table(known)
     yield f"\nSlices: {hardware.pages[generation.slices_page]} (there may be more)\n"
 
 
@@ -86,7 +86,7 @@ def _slices(plan: Plan) -> Iterator[str]:
         if scaling.obstacle:
             obstacles.append(f"{scaling.generation.name}, {scaling.strategy}: {scaling.obstacle}\n")
     if len(rows) > 1:
-        yield from _table(rows)
+        yield from table(rows)
     yield from obstacles
     for generation in dict.fromkeys(scaling.generation.name for scaling in plan.scalings if scaling.generation.note):
         note = next(one.generation.note for one in plan.scalings if one.generation.name == generation)
@@ -147,7 +147,8 @@ def _commands(plan: Plan) -> Iterator[str]:
     yield f"# described at {SOURCES[0]}\n"
 
 
-def _table(rows: list[list[str]]) -> Iterator[str]:
+def table(rows: list[list[str]]) -> Iterator[str]:
+    """Rows as aligned columns."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() + "\n"
