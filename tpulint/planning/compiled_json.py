@@ -65,7 +65,8 @@ def _step(step: StepOnChip) -> dict[str, Any]:
         "programs": [_program(one) for one in step.capture.programs],
         "compilations": [
             {
-                "program": one.program, "topology": one.topology, "memory": one.memory._asdict() if one.memory else None,
+                "program": one.program, "topology": one.topology,
+                "memory": one.memory._asdict() if one.memory else None,
                 "flops": one.flops, "bytes_accessed": one.bytes_accessed, "seconds": one.seconds,
                 "cached": one.is_cached, "failure": _failure(one.failure) if one.failure else None,
             }

@@ -79,11 +79,14 @@ def _ask(
         code.write(program.code)
     with open(stem + ".json", "w", encoding="utf-8") as file:
         json.dump(request, file)
+    # What prepares the Python of the script is nothing to the compiler.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     started = time.monotonic()
     with open(stem + ".log", "wb") as log:
         process = subprocess.Popen(
             [how.compiler.path, "-P", how.process, stem + ".json"],
             stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True, cwd=how.folder,
+            env=environment,
         )  # fmt: skip
     try:
         while process.poll() is None:

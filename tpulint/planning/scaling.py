@@ -25,6 +25,8 @@ def scale(
     found = []
     for strategy in STRATEGIES:
         for piece in step.generation.slices:
+            if strategy == FSDP and piece.chips * step.generation.devices == 1:
+                continue  # there is nobody to share with
             one = _scaled(step, memory, piece, strategy, steps_per_epoch, epochs, price)
             if one.memory <= USABLE * (step.capacity or 0):
                 found.append(one)
@@ -37,7 +39,7 @@ def _scaled(
 ) -> Scaled:  # fmt: skip
     generation = step.generation
     devices = piece.chips * generation.devices
-    if strategy == FSDP and devices > 1:
+    if strategy == FSDP:
         memory = memory - step.state + step.state / devices + _largest(step)
     sent = _sent(step.capture.params, piece.chips, strategy)
     collective = _collective_seconds(sent, generation, piece)

@@ -48,7 +48,7 @@ def plan_script(script: str, arguments: tuple[str, ...], given: Mapping[str, Any
             CompileDisplay() if shows else nullcontext() as display,
         ):
             settings = Settings(interpreter, folder, given["timeout"], given["execute"])
-            compiling = Compiling(compiler, folder, given["compile_timeout"], _cache(given))
+            compiling = Compiling(compiler, folder, given["compile_timeout"], _cache(script, given))
             plan = make(wishes, settings, compiling, display.announce if display is not None else lambda what: None)
     except environment.CannotRun as error:
         if given["python"] or given["compiler_python"]:
@@ -84,8 +84,8 @@ def _wishes(script: str, arguments: tuple[str, ...], given: Mapping[str, Any]) -
     )  # fmt: skip
 
 
-def _cache(given: Mapping[str, Any]) -> str:
+def _cache(script: str, given: Mapping[str, Any]) -> str:
     if given["no_cache"]:
         return ""
-    run = load((), {"cache-dir": given["cache_dir"]} if given["cache_dir"] else {}).run
+    run = load((script,), {"cache-dir": given["cache_dir"]} if given["cache_dir"] else {}).run
     return run.cache_dir or os.path.join(run.root, FOLDER)
