@@ -1,0 +1,5 @@
+import time
+
+import torch  # noqa: F401
+
+time.sleep(600)
