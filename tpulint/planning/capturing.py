@@ -53,8 +53,7 @@ def capture(
             return found
         left -= ran.seconds
         notes = (f"The step could not be traced without running it ({found}), so it was run on the CPU.",)
-        if left <= 0 or ran.timed_out or not ran.recording.training.backwards:
-            # Running it would come to the same: it never trained.
+        if left <= 0 or not _failed_in_training(ran):
             raise CannotCapture(found)
     ran = _run(script, arguments, variant, settings, True, left, on_progress)
     found = _read(ran, script, arguments, variant, notes)
@@ -89,6 +88,19 @@ def _read(ran: Run, script: str, arguments: tuple[str, ...], variant: Variant, n
                 (*notes, *_notes(events)), ran.seconds,
             )  # fmt: skip
     return _why_not(ran)
+
+
+def _failed_in_training(ran: Run) -> bool:
+    """Whether the script may have failed because nothing was run: else running it would come to the same."""
+    if ran.timed_out or not ran.recording.training.backwards:
+        return False
+    return any(how_it_ended(ran, os.getcwd())) or bool(_trouble(ran))
+
+
+def _trouble(ran: Run) -> str:
+    """What the capturer says of its own failure."""
+    texts = (event["text"] for events in _events(ran.recording.folder) for event in events if event["event"] == "note")
+    return next((text for text in texts if text.startswith("capturing failed")), "")
 
 
 def _events(folder: str) -> Iterator[list[dict[str, Any]]]:
@@ -170,9 +182,8 @@ def _why_not(ran: Run) -> str:
     if ended:
         return ended[0] + (f"; the script printed last: {said}" if said else "")
     events = [event for events in _events(recording.folder) for event in events]
-    trouble = [event["text"] for event in events if event["event"] == "note" and "capturing failed" in event["text"]]
-    if trouble:
-        return str(trouble[0])
+    if trouble := _trouble(ran):
+        return trouble
     if not process.backwards:
         return "the script ended and never reached a training step: no backward pass ran"
     if "xla" not in {device for device, _ in process.backwards}:

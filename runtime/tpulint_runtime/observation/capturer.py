@@ -11,6 +11,7 @@ import gc
 import hashlib
 import json
 import os
+import re
 import sys
 import time
 from collections.abc import Callable
@@ -180,20 +181,26 @@ class Capturer:
 
     def _take(self, tensors: list[torch.Tensor], frame: FrameType | None) -> None:
         xla, device = self._xla, self._xla._xla_get_default_device()
-        code: bytes = xla._get_stablehlo([], device, [], True)
+        roots: list[torch.Tensor] = []  # all that live, also what Python does not know
+        code: bytes = xla._get_stablehlo(roots, device, [], True)
         digest = hashlib.sha256(code).hexdigest()[:32]
         number = self._known.get(digest)
         if number is None:
             number = self._known[digest] = len(self._known)
             path = os.path.join(self._wishes.folder, f"program-{os.getpid()}-{number}")
+            text: bytes = xla._get_stablehlo(roots, device, [], False)
+            roles = self._roles(tensors)
+            if shapes_of(text) != [shape for shape, _ in roles]:
+                # Roots that Python does not know change the order of the arguments. Without them it is known.
+                code = xla._get_stablehlo(tensors, device, [], True)
+                text = xla._get_stablehlo(tensors, device, [], False)
             with open(path + ".mlirbc", "wb") as file:
                 file.write(code)
             with open(path + ".mlir", "wb") as file:
-                file.write(xla._get_stablehlo([], device, [], False))
+                file.write(text)
             line = self._ownership.nearest(frame)
             self._records.write(
-                "program", number=number, digest=digest, path=path, line=list(line) if line else None,
-                roles=self._roles(tensors),
+                "program", number=number, digest=digest, path=path, line=list(line) if line else None, roles=roles,
             )  # fmt: skip
         self._records.write("run", number=number)
 
@@ -224,6 +231,14 @@ class Capturer:
         sys.stdout.flush()
         sys.stderr.flush()
         self._leave(0)
+
+
+def shapes_of(text: bytes) -> list[list[int]]:
+    """Shapes of the arguments of a module's main function."""
+    head = next((line for line in text.splitlines() if b"func.func @main(" in line), b"")
+    return [
+        [int(side) for side in sides.split(b"x") if side] for sides in re.findall(rb"%arg\d+: tensor<((?:\d+x)*)", head)
+    ]
 
 
 def capture() -> None:

@@ -1,3 +1,5 @@
+import sys
+
 import torch
 import torch_xla
 
@@ -42,7 +44,7 @@ optimizer = torch.optim.AdamW(model.parameters())
 for step in range(10):
     words = torch.randint(0, WORDS, (BATCH, SEQUENCE)).to(device)
     optimizer.zero_grad()
-    with torch.autocast("xla", dtype=torch.bfloat16):
+    with torch.autocast("xla", dtype=torch.bfloat16, enabled="--f32" not in sys.argv):
         loss = torch.nn.functional.cross_entropy(model(words).view(-1, WORDS), words.view(-1))
     loss.backward()
     optimizer.step()
