@@ -81,6 +81,7 @@ def _ask(
         json.dump(request, file)
     # What prepares the Python of the script is nothing to the compiler.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    environment["TMPDIR"] = how.folder
     started = time.monotonic()
     with open(stem + ".log", "wb") as log:
         process = subprocess.Popen(

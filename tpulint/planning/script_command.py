@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import tempfile
 from collections.abc import Mapping
 from contextlib import nullcontext
+from types import FrameType
 from typing import Any
 
 import click
@@ -39,6 +41,8 @@ def plan_script(script: str, arguments: tuple[str, ...], given: Mapping[str, Any
             raise ConfigError(f"--{name} is for an estimate: give --no-compile, too")
     wishes = _wishes(script, arguments, given)
     shows = sys.stderr.isatty() and not given["quiet"]
+    # So that processes are ended and folders removed, as after Ctrl-C.
+    signal.signal(signal.SIGTERM, _interrupt)
     try:
         interpreter = environment.find(given["python"])
         candidates = (given["compiler_python"],) if given["compiler_python"] else (interpreter.path, sys.executable)
@@ -62,6 +66,10 @@ def plan_script(script: str, arguments: tuple[str, ...], given: Mapping[str, Any
     else:
         sys.stdout.writelines(compiled_text.render(plan))
     return WORKS if any(step.fits for step in plan.steps) else COMPILES_NOWHERE
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
 
 
 def _wishes(script: str, arguments: tuple[str, ...], given: Mapping[str, Any]) -> Wishes:

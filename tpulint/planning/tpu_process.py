@@ -6,8 +6,10 @@ the request names. libtpu may hang at exit: the process is left at once.
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
+import signal
 import sys
 import time
 from typing import Any
@@ -23,6 +25,9 @@ SETTINGS = {
     "TPU_MIN_LOG_LEVEL": "3",
     "ALLOW_MULTIPLE_LIBTPU_LOAD": "1",  # no lock file in /tmp: nothing is run on a TPU
 }
+
+_END_WITH_PARENT = 1
+"""``PR_SET_PDEATHSIG`` of Linux."""
 
 
 def compile_program(request: dict[str, Any]) -> dict[str, Any]:
@@ -79,8 +84,18 @@ def _donate(module: Any, positions: list[int], ir: Any) -> None:
     main.arg_attrs = ir.ArrayAttr.get(known)
 
 
+def _end_with_parent() -> None:
+    """Ask the system to end this process when the one that started it is killed: nobody would wait for the answer."""
+    parent = os.getppid()
+    ctypes.CDLL(None).prctl(_END_WITH_PARENT, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
 def main() -> None:
     """Answer the request."""
+    if sys.platform == "linux":
+        _end_with_parent()
     with open(sys.argv[1], encoding="utf-8") as file:
         request = json.load(file)
     os.environ.update(SETTINGS)

@@ -119,6 +119,10 @@ def _environment(task: Task) -> dict[str, str]:
     )
     # A machine with a TPU has no CUDA either: whatever a GPU of this one would hide is to be seen.
     environment |= {_VARIABLE: json.dumps(wishes), "CUDA_VISIBLE_DEVICES": "", "PJRT_DEVICE": task.pjrt_device}
+    if task.capture is not None:
+        # The process is left as soon as it has the step: what it would remove at its end goes with the records.
+        environment["TMPDIR"] = os.path.join(task.folder, "tmp")
+        os.mkdir(environment["TMPDIR"])
     if task.compare:
         environment["PYTHONHASHSEED"] = "0"
     if task.reference:

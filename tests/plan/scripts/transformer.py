@@ -1,9 +1,13 @@
-import sys
+import argparse
 
 import torch
 import torch_xla
 
-LAYERS, HIDDEN, HEADS, WORDS, SEQUENCE, BATCH = 2, 512, 4, 2048, 256, 8
+parser = argparse.ArgumentParser()
+parser.add_argument("--layers", type=int, default=2)
+parser.add_argument("--f32", action="store_true")
+options = parser.parse_args()
+HIDDEN, HEADS, WORDS, SEQUENCE, BATCH = 512, 4, 1024, 128, 8
 
 
 class Block(torch.nn.Module):
@@ -31,7 +35,7 @@ class Model(torch.nn.Module):
     def __init__(self):
         super().__init__()
         self.words = torch.nn.Embedding(WORDS, HIDDEN)
-        self.blocks = torch.nn.Sequential(*(Block() for _ in range(LAYERS)))
+        self.blocks = torch.nn.Sequential(*(Block() for _ in range(options.layers)))
         self.head = torch.nn.Linear(HIDDEN, WORDS, bias=False)
 
     def forward(self, x):
@@ -44,7 +48,7 @@ optimizer = torch.optim.AdamW(model.parameters())
 for step in range(10):
     words = torch.randint(0, WORDS, (BATCH, SEQUENCE)).to(device)
     optimizer.zero_grad()
-    with torch.autocast("xla", dtype=torch.bfloat16, enabled="--f32" not in sys.argv):
+    with torch.autocast("xla", dtype=torch.bfloat16, enabled=not options.f32):
         loss = torch.nn.functional.cross_entropy(model(words).view(-1, WORDS), words.view(-1))
     loss.backward()
     optimizer.step()

@@ -1,0 +1,57 @@
+"""What libtpu's compiler says, for scripts whose arithmetic is known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from planning_runs import plan
+
+pytestmark = [pytest.mark.xla, pytest.mark.compiler, pytest.mark.slow]
+
+MLP = 512 * (6 * (1024 * 1024 + 1024 * 128) + 4 * 256 * 1024)
+"""A product forward, two backward; the first layer needs no gradient of its input. Two FLOPs for each weight."""
+CNN = 32 * (4 * 14 * 14 * 9 * 64 * 128 + 6 * 12 * 12 * 9 * 128 * 128 + 6 * 128 * 12 * 12 * 128)
+_TOKENS, _HIDDEN, _SEQUENCE, _WORDS, _LAYERS = 8 * 128, 512, 128, 1024, 1
+TRANSFORMER = _TOKENS * 6 * (_LAYERS * (12 * _HIDDEN**2 + 2 * _SEQUENCE * _HIDDEN) + _HIDDEN * _WORDS)
+"""Attention multiplies every token with all others of its sequence, twice."""
+
+
+@pytest.mark.parametrize(
+    ("script", "arguments", "flops"),
+    [("mlp.py", (), MLP), ("cnn.py", (), CNN), ("transformer.py", ("--layers", "1"), TRANSFORMER)],
+    ids=["mlp", "cnn", "transformer"],
+)
+def test_flops_agree_with_the_analytic_count(
+    tmp_path: Path, script: str, arguments: tuple[str, ...], flops: int
+) -> None:
+    answer = plan(script, "--tpu", "v5e", "--output-format", "json", "--", *arguments, folder=tmp_path)
+    assert answer.status == 0, answer.err
+    (step,) = answer.data["steps"]
+    assert step["flops"] == pytest.approx(flops, rel=0.05)
+    memory = step["memory"]
+    assert memory["aliased"] > 0 and memory["total"] == memory["without_donation"] - memory["aliased"]
+    assert memory["arguments"] >= step["state_bytes"] + step["input_bytes"]
+    assert answer.data["chosen"]["slice"]["type"] == "v5litepod-1"
+    assert any(f"python3 {script}" in one["line"] for one in answer.data["commands"])
+
+
+def test_batch_that_is_too_large_is_refused_by_the_compiler(tmp_path: Path) -> None:
+    """The hidden numbers of a sample take 32 kB: 16 GB hold no million of them."""
+    arguments = (
+        "--tpu", "v5e", "--batch", "auto", "--batch-multiple", "131072", "--output-format", "json", "--",
+        "--batch-size", "262144", "--width", "4096", "--inputs", "8",
+    )  # fmt: skip
+    answer = plan("mlp.py", *arguments, folder=tmp_path)
+    assert answer.status == 0, answer.err
+    (search,) = answer.data["batch_searches"]
+    assert search["ended_by"] == "exact"
+    assert search["refused"] - search["largest"] == 131072
+    by_batch = {one["variant"]["batch"]: one for one in search["probes"]}
+    refused = by_batch[search["refused"]]
+    assert refused["failure"]["kind"] == "out-of-memory" and "HBM" in refused["failure"]["message"]
+    assert refused["failure"]["used"] > refused["failure"]["limit"]
+    fitting = [one["memory"]["total"] for batch, one in sorted(by_batch.items()) if batch <= search["largest"]]
+    assert len(fitting) >= 2 and fitting == sorted(fitting) and fitting[0] < fitting[-1]
+    again = plan("mlp.py", *arguments, folder=tmp_path).data
+    assert all(one["cached"] for step in again["batch_searches"][0]["probes"] for one in step["compilations"])
