@@ -135,14 +135,23 @@ def test_nothing_that_scripts_import_knows_the_observation() -> None:
             assert not is_under(name, "tpulint_runtime.observation"), f"{path.name} imports {name}"
 
 
-def test_only_the_command_knows_verification() -> None:
-    """It is no part of linting: what reads reports of runs may use the linter, not the other way round."""
+def test_only_commands_know_verification() -> None:
+    """It is no part of linting: what runs scripts may use the linter, not the other way round. Plans run them, too."""
     knowing = {
         path.name
-        for path in python_files(ENGINE, "verification")
+        for path in python_files(ENGINE, "verification", "planning")
         if any(is_under(name, "tpulint.verification") for name in imports(path, ROOT))
     }
     assert knowing == {"verify_command.py"}
+
+
+def test_only_the_process_of_the_compiler_knows_jax() -> None:
+    knowing = {
+        path.name
+        for path in python_files(ENGINE)
+        if any(is_under(name, "jax", "jaxlib", "libtpu") for name in imports(path, ROOT))
+    }
+    assert knowing == {"tpu_process.py"}
 
 
 def test_observer_is_started_without_torch() -> None:

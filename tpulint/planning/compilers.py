@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from typing import NamedTuple
@@ -20,7 +21,7 @@ def version(name):
         return ""
 print(json.dumps([list(sys.version_info[:2]), version("jax"), version("libtpu")]))
 """
-_PROBE_SECONDS = 60
+_PROBE_SECONDS = 120
 _OLDEST = (3, 11)
 
 TOPOLOGIES: dict[str, tuple[str, dict[str, str]]] = {
@@ -45,6 +46,11 @@ class Compiler(NamedTuple):
     """Versions."""
 
 
+def environment() -> dict[str, str]:
+    """That of this process, less what prepares the Python of a script: it is nothing to the compiler."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+
+
 def find(candidates: tuple[str, ...]) -> Compiler:
     """The first that has both. Raises ``CannotRun``."""
     for path in dict.fromkeys(candidates or (sys.executable,)):
@@ -52,7 +58,7 @@ def find(candidates: tuple[str, ...]) -> Compiler:
             # -P: no module of the working directory stands in for one of jax.
             done = subprocess.run(
                 [path, "-P", "-c", _PROBE], capture_output=True, text=True, timeout=_PROBE_SECONDS, check=False,
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.DEVNULL, env=environment(),
             )  # fmt: skip
             version, jax, libtpu = json.loads(done.stdout.strip().splitlines()[-1])
         except OSError as error:

@@ -13,7 +13,7 @@ from tpulint.digest import digest_of
 from tpulint.disk import write_private
 from tpulint.planning.compiled import Compilation, CompileFailure, Memory, Program
 from tpulint.planning.compiler_messages import crash, failure_of, timeout
-from tpulint.planning.compilers import TOPOLOGIES, Compiler
+from tpulint.planning.compilers import TOPOLOGIES, Compiler, environment
 from tpulint.planning.generations import Generation
 from tpulint.verification.process import end
 
@@ -30,7 +30,7 @@ class Compiling(NamedTuple):
 
     compiler: Compiler
     folder: str
-    """For requests and answers."""
+    """For what is asked and answered."""
     timeout: float
     """Seconds for one program."""
     cache: str = ""
@@ -79,15 +79,14 @@ def _ask(
         code.write(program.code)
     with open(stem + ".json", "w", encoding="utf-8") as file:
         json.dump(request, file)
-    # What prepares the Python of the script is nothing to the compiler.
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    environment["TMPDIR"] = how.folder
+    settings = environment()
+    settings["TMPDIR"] = how.folder
     started = time.monotonic()
     with open(stem + ".log", "wb") as log:
         process = subprocess.Popen(
             [how.compiler.path, "-P", how.process, stem + ".json"],
             stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True, cwd=how.folder,
-            env=environment,
+            env=settings,
         )  # fmt: skip
     try:
         while process.poll() is None:

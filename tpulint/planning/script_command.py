@@ -36,9 +36,6 @@ def plan_script(script: str, arguments: tuple[str, ...], given: Mapping[str, Any
     """Print a plan for a script; the exit status. Raises ``ConfigError``."""
     if not os.path.isfile(script):
         raise ConfigError(f"command line: there is no file {script}")
-    for name in ("params", "seq", "layers", "hidden"):
-        if given[name]:
-            raise ConfigError(f"--{name} is for an estimate: give --no-compile, too")
     wishes = _wishes(script, arguments, given)
     shows = sys.stderr.isatty() and not given["quiet"]
     # So that processes are ended and folders removed, as after Ctrl-C.
