@@ -356,9 +356,10 @@ def plan(ctx: click.Context, /, **given: Any) -> None:
     With SCRIPT, a ported one: its training step is traced, and libtpu's compiler is asked, on this machine, whether it
     compiles, fits, and what it does. Needs the extras `xla` and `plan`, but no TPU.
 
-    Without it, without the extras, and with --params, --seq, --layers, --hidden or --no-compile, on paper, from the size of a transformer: memory of a device under data parallel
-    and FSDP, arithmetic against peak, collectives against the interconnect. What is not given is read off SCRIPT, where
-    it is visible there; what may be one of several numbers is asked for.
+    Without it, without the extras, and with --params, --seq, --layers, --hidden or --no-compile: on paper, from the
+    size of a transformer. Memory of a device under data parallel and FSDP, arithmetic against peak, collectives against
+    the interconnect. What is not given is read off SCRIPT, where it is visible there; what may be one of several
+    numbers is asked for.
 
     Both tell cost on demand and spot, show a GPU beside it, and print the commands that create the slice, run a script
     on it and delete it, as text.
