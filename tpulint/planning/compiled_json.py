@@ -8,6 +8,9 @@ from typing import Any
 from tpulint.planning.commands import SOURCES
 from tpulint.planning.compiled import BatchSearch, CompiledPlan, CompileFailure, Place, Program, Scaled, StepOnChip
 from tpulint.planning.compiled_text import TITLE
+from tpulint.planning.generations import Generation
+from tpulint.planning.graph_analysis import analyse
+from tpulint.planning.graph_report import as_data
 from tpulint.planning.scaling import ABOUT
 
 
@@ -62,7 +65,7 @@ def _step(step: StepOnChip) -> dict[str, Any]:
         "memory_seconds": line.memory_seconds,
         "step_seconds_at_least": line.seconds,
         "bound": line.bound or None,
-        "programs": [_program(one) for one in step.capture.programs],
+        "programs": [_program(one, step.generation) for one in step.capture.programs],
         "compilations": [
             {
                 "program": one.program, "topology": one.topology,
@@ -75,7 +78,7 @@ def _step(step: StepOnChip) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _program(program: Program) -> dict[str, Any]:
+def _program(program: Program, generation: Generation) -> dict[str, Any]:
     roles = [one.role for one in program.arguments]
     return {
         "digest": program.digest,
@@ -83,6 +86,7 @@ def _program(program: Program) -> dict[str, Any]:
         "place": _place(program.place),
         "arguments": {role: roles.count(role) for role in dict.fromkeys(roles)},
         "outputs": len(program.outputs),
+        "graph": as_data(analyse(program.text, generation)),
     }
 
 

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 from tpulint.planning.commands import SOURCES
 from tpulint.planning.compiled import BatchSearch, CompiledPlan, CompileFailure, Scaled, StepOnChip, Variant
+from tpulint.planning.graph_analysis import analyse
+from tpulint.planning.graph_report import sentences
 from tpulint.planning.numbers import show_bytes, show_count, show_seconds
 from tpulint.planning.scaling import ABOUT
 from tpulint.planning.text_report import table
@@ -27,6 +29,7 @@ def render(plan: CompiledPlan) -> Iterator[str]:
     yield "\n"
     yield from table([_HEAD, *(_row(one.generation.name, one) for one in plan.steps)])
     yield from _failures(plan.steps)
+    yield from _graphs(plan.steps[0])
     if plan.variants:
         base = plan.steps[0]
         yield f"\nOther ways to run it, on {base.generation.name}:\n"
@@ -68,6 +71,13 @@ def _row(first: str, step: StepOnChip) -> list[str]:
         "-" if step.intensity is None else f"{step.intensity:.0f}",
         "-" if line.seconds is None else show_seconds(line.seconds), line.bound or "-",
     ]  # fmt: skip
+
+
+def _graphs(step: StepOnChip) -> Iterator[str]:
+    """What stands in the graphs that costs without need: the same for all generations but for the size of tiles."""
+    for program in step.capture.programs:
+        for sentence in sentences(analyse(program.text, step.generation)):
+            yield f"graph: {sentence}\n"
 
 
 def name(variant: Variant) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -30,6 +31,8 @@ from tpulint.planning.generations import Generation
 from tpulint.planning.scaling import cheapest, scale
 from tpulint.planning.steps_on_chips import measure
 
+_LOCATION = re.compile(r"^(#loc| at #loc).*\n|( \"[^\"\n]*\")?\(#loc\d*\)| #loc\d+| \[unknown\]", re.MULTILINE)
+"""What torch_xla prints of source lines."""
 VARIANTS = (BF16, CHECKPOINTING, ACCUMULATION)
 _PARTS = 4
 """Parts that a batch is divided into to show what accumulation does; 2 where it cannot be divided by it."""
@@ -146,14 +149,14 @@ class _Planner:
             elif option is not None and (parts := self._parts(option)) is not None:
                 changed.append((name, parts))
         found = []
-        unchanged = {one.digest for one in self._captures[base].programs}
+        unchanged = _operations(self._captures[base])
         for name, variant in changed:
             try:
                 captured = self._capture(variant, option)
             except CannotCapture as error:
                 self._notes.append(f"{name}: {error}")
                 continue
-            if {one.digest for one in captured.programs} == unchanged:
+            if _operations(captured) == unchanged:
                 self._notes.append(f"{name}: changes nothing in the step of this script.")
                 continue
             self._notes.extend(note for note in captured.notes if note not in self._notes)
@@ -207,6 +210,11 @@ class _Planner:
             chosen.generation, chosen.slice, name=wishes.name, zone=wishes.zone, spot=wishes.spot,
             script=wishes.script, arguments=wishes.arguments,
         )  # fmt: skip
+
+
+def _operations(captured: Capture) -> list[str]:
+    """The graphs without source lines: a variant that changes nothing may still be called from elsewhere."""
+    return [_LOCATION.sub("", one.text) for one in captured.programs]
 
 
 def _elsewhere(step: StepOnChip, other: Generation) -> StepOnChip:
