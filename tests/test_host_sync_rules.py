@@ -2468,3 +2468,45 @@ def test_the_loss_of_a_function_that_returns_a_tuple_or_a_tensor() -> None:
         """
     )
     assert found == [("TPU101", "warning")], "what is computed of values of the host alone stays there"
+
+
+def test_average_meter_of_a_star_import() -> None:
+    with_star = IMPORTED_METER.replace("import AverageMeter, accuracy", "import *")
+    assert "losses.update(loss.detach(), len(x))" in port(SETUP + with_star).text
+    own = "def AverageMeter():\n    return Window()\n\n"
+    assert "losses.update(loss.detach()" not in port(SETUP + own + with_star).text
+
+
+# -------------------------------------------------------------------- terms of a loss
+
+
+POLICY = """\
+class Learner:
+    def __init__(self, actor, rounds):
+        self.actor = actor.to(device)
+        self.rounds = rounds
+
+    def update(self, rollouts):
+        value_total = 0
+        entropy_total = 0
+        for observed, returns, weight in rollouts.batches():
+            values, entropy = self.actor.judge(observed)
+            value_loss = F.mse_loss(values, returns)
+            optimizer.zero_grad()
+            (value_loss - weight * entropy).backward()
+            optimizer.step()
+            value_total += value_loss.item()
+            entropy_total += entropy.item()
+        return value_total, entropy_total
+"""
+
+
+def test_what_a_loss_is_summed_of_is_a_tensor_when_it_is_asked_for_its_number() -> None:
+    text = port(SETUP + POLICY).text
+    assert "            value_total += value_loss.detach()\n" in text
+    assert "            entropy_total += entropy.detach()\n" in text
+    named = "loss = value_loss - weight * entropy\n            loss.backward()"
+    by_name = POLICY.replace("(value_loss - weight * entropy).backward()", named)
+    assert "entropy_total += entropy.detach()" in port(SETUP + by_name).text
+    apart = POLICY.replace("(value_loss - weight * entropy)", "value_loss")
+    assert "entropy_total += entropy.item()" in port(SETUP + apart).text

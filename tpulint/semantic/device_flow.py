@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _DEPTH = 8
 _CUDA_TEXT = re.compile(r"cuda(?::(\d+))?\Z")
-_CUDA_START = re.compile(r"cuda:(?:%[ds]|\{\d*\})?\Z")
+_CUDA_START = re.compile(r"cuda:(?:%[dis]|\{\d*(?::d)?\})?\Z")
 
 
 class DeviceFlow:

@@ -248,11 +248,13 @@ class Devices:
     def _guards_dead_code(self, comparison: ast.Compare) -> bool:
         """``if device == "cuda":`` above nothing but what CUDA alone has, and no comment that would go with it."""
         statement = self._tree.parents[comparison]
+        is_part = isinstance(comparison.ops[0], ast.In) and isinstance(comparison.left, ast.Constant)
+        name = comparison.left if is_part else comparison.comparators[0]
         return (
-            isinstance(comparison.ops[0], ast.Eq)
+            (is_part or isinstance(comparison.ops[0], ast.Eq))
             and isinstance(statement, ast.If)
             and statement.test is comparison
-            and self._compares_device(comparison.comparators[0], comparison)
+            and self._compares_device(name, comparison)
             and self.features.holds_only_cuda(statement.body)
             and "#" not in self._tree.text(statement)
         )

@@ -134,7 +134,12 @@ class Meters:
         if binding.kind != "assign" or not isinstance(value, ast.Call):
             return False
         name = self._index.qualified_name(value.func) or ""
-        return name.rpartition(".")[2] == _WELL_KNOWN and "." in name
+        if name.rpartition(".")[2] == _WELL_KNOWN and "." in name:
+            return True
+        # `from utils import *`
+        names = self._index.names
+        known = isinstance(value.func, ast.Name) and value.func.id == _WELL_KNOWN and names.has_star_import
+        return known and names.find(_WELL_KNOWN, names.module) is None
 
     # ---------------------------------------------------------------- inside of the class
 

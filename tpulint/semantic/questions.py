@@ -60,6 +60,8 @@ class Questions:
             taken, other = self._branches(parent, question)
             if self._only_tells(parent, question) and names_other_backend(self._tree.text(root)):
                 return False
+            if self._feeds_kept_branch(parent):
+                return False
             if self._speaks_of_feature(parent, question):
                 return False
             harmed = any(features.places(item) for item in branch_bodies(other))
@@ -221,6 +223,25 @@ class Questions:
             return False
         return self._calls_runtime(taken) and names_other_backend(self._tree.text(other[0].test))
 
+    def _feeds_kept_branch(self, statement: ast.If) -> bool:
+        """Whether both branches give a variable a value that goes with the same question further on, which stays.
+
+        ``form = "{memory}"`` under one question, ``print(form.format(memory=max_memory_allocated()))`` under the other.
+        """
+        if not statement.orelse or any(map(self._features.places, (*statement.body, *statement.orelse))):
+            return False
+        asked = self._tree.text(statement.test)
+        given, otherwise = _variables(statement.body), _variables(statement.orelse)
+        loads = [load for name in given.keys() & otherwise.keys() for load in self._features.loads(given[name])]
+        return any(
+            isinstance(ancestor, ast.If)
+            and ancestor is not statement
+            and self._tree.text(ancestor.test) == asked
+            and self._features.holds_only_cuda(ancestor.body)
+            for load in loads
+            for ancestor in self._tree.ancestors(load)
+        )
+
     def _calls_runtime(self, body: list[ast.stmt]) -> bool:
         for item in body:
             value = item.value if isinstance(item, ast.Expr | ast.Assign | ast.Return) else None
@@ -282,6 +303,12 @@ class Questions:
     def _belongs_to_file(self, call: ast.Call) -> bool:
         definitions = self._index.definitions
         return definitions.function_called(call) is not None or definitions.class_called(call) is not None
+
+
+def _variables(body: list[ast.stmt]) -> dict[str, ast.Name]:
+    """Variables that the statements of a branch give a value, by name."""
+    targets = [target for item in body if isinstance(item, ast.Assign) for target in item.targets]
+    return {target.id: target for target in targets if isinstance(target, ast.Name)}
 
 
 def _leaves_program(statement: ast.stmt) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.flow import Flow
@@ -27,6 +28,7 @@ class Roles:
         """Of attributes that a class of this file has from a base class of another."""
         self.asked: set[Binding] = set()
         """Variables asked for a number, as tensors are: ``accuracy.item()``, ``parts["mask"].mean().item()``."""
+        summed: set[Binding] = set()
         steppers: dict[Binding | Inherited, set[str]] = {}
         for call in tree.calls:
             func = call.func
@@ -34,6 +36,8 @@ class Roles:
                 continue
             if func.attr == "backward":
                 self._backpropagated(call, func)
+                for name in self._terms(call, func):
+                    summed.update(flow.reaching(name))
             elif func.attr in ("zero_grad", "step", "load_state_dict", "state_dict", "parameters", "train", "eval"):
                 for binding in self._receivers(func.value):
                     steppers.setdefault(binding, set()).add(func.attr)
@@ -41,6 +45,8 @@ class Roles:
                 root = _root(func.value)
                 if root is not None:
                     self.asked.update(flow.reaching(root))
+        for term in summed & self.asked:
+            self._note(term, Value(Kind.TENSOR, self._side, certain=False))
         for binding, methods in steppers.items():
             if {"step", "zero_grad"} <= methods:
                 self._note(binding, Value(Kind.OPTIMIZER, certain=False))
@@ -75,6 +81,16 @@ class Roles:
                     if not isinstance(callee, Binding) or callee.kind in ("assign", "parameter"):
                         self._note(callee, Value(Kind.MODULE, certain=False))
 
+    def _terms(self, call: ast.Call, func: ast.Attribute) -> Iterator[ast.Name]:
+        """Variables that a loss is summed of: ``(value_loss - 0.1 * entropy).backward()``, or by a name of the sum."""
+        loss = call.args[0] if call.args else func.value
+        if isinstance(loss, ast.Call) and isinstance(loss.func, ast.Attribute) and loss.func.attr == "scale":
+            loss = loss.args[0] if loss.args else loss
+        yield from _operands(loss)
+        for binding in self._receivers(loss):
+            if isinstance(binding, Binding) and binding.kind == "assign" and not binding.path:
+                yield from _operands(binding.value)
+
     def _receivers(self, node: ast.expr) -> tuple[Binding | Inherited, ...]:
         if isinstance(node, ast.Name):
             return self._flow.reaching(node)
@@ -89,6 +105,17 @@ class Roles:
             return None
         owner = self._tree.class_of(node)
         return (owner, node.attr) if owner is not None and owner.bases else None
+
+
+def _operands(node: ast.expr | None) -> Iterator[ast.Name]:
+    """The variables in ``value_loss - 0.1 * entropy``."""
+    if isinstance(node, ast.BinOp):
+        yield from _operands(node.left)
+        yield from _operands(node.right)
+    elif isinstance(node, ast.UnaryOp):
+        yield from _operands(node.operand)
+    elif isinstance(node, ast.Name):
+        yield node
 
 
 def _only_call(node: ast.expr | None) -> ast.Call | None:

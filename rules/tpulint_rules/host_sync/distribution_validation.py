@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding
-from tpulint.semantic import Kind, Pace
+from tpulint.semantic import FunctionNode, Kind, Pace
 from tpulint.semantic.turn_code import STEP
 
 _PREFIX = "torch.distributions"
@@ -45,6 +45,19 @@ def _per_step(ctx: FileContext, call: ast.Call) -> bool:
     return (
         owner is not None
         and function is not None
-        and function.name == "forward"
+        and (function.name == "forward" or _calls_forward(ctx, function))
         and ctx.index.definitions.is_module_class(owner)
     )
+
+
+def _calls_forward(ctx: FileContext, function: FunctionNode) -> bool:
+    """``def sample(self, state): mean, deviation = self.forward(state)``, the other way into a policy."""
+    for call in ctx.index.tree.inside(function, functions=False):
+        called = call.func if isinstance(call, ast.Call) else None
+        if isinstance(called, ast.Attribute) and called.attr == "forward":
+            called = called.value
+        elif isinstance(called, ast.Attribute):
+            continue
+        if isinstance(called, ast.Name) and called.id == "self":
+            return True
+    return False

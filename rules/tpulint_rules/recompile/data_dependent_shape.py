@@ -17,6 +17,8 @@ _FUNCTIONS = frozenset(
 )
 _SUPPRESSIONS = ("torchvision.ops.nms", "torchvision.ops.batched_nms", "torchvision.ops.boxes.nms")
 _METHODS = frozenset({"masked_select", "nonzero", "argwhere", "unique", "unique_consecutive", "repeat_interleave"})
+_PLACES = frozenset({"numpy.where", "numpy.nonzero", "numpy.flatnonzero"})
+"""Functions of NumPy that tell where a mask is true."""
 _ON_HOST = "The mask is made on the host in every step, and what it chooses is looked up there."
 _SUM_ORDER = "Zeros are added for the elements left out: the sum may differ in its last digits."
 
@@ -28,6 +30,15 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     nodes: list[ast.Subscript | ast.Call] = [*index.turn_code.nodes(ast.Subscript), *index.turn_code.nodes(ast.Call)]
     for node in nodes:
         turn = index.turn_code.turn_of(node)
+        if turn is not None and isinstance(node, ast.Subscript) and (places := _places_on_host(ctx, node)) is not None:
+            yield ctx.finding(
+                node,
+                f"`{_short(ctx.text(places))}` chooses another number of elements of a device tensor in every {turn}, "
+                "which is compiled again for each number",
+                certainty=Certainty.LIKELY,
+                help="Keep all elements, and leave those out by a factor of 0 in what is summed.",
+            )
+            continue
         tensor = _chosen_from(ctx, node) if turn is not None else None
         if tensor is None or _asks_for_places(ctx, node) or filtered_loss(index, index.parent(node)) is not None:
             continue
@@ -74,6 +85,44 @@ def _chosen_from(ctx: FileContext, node: ast.Subscript | ast.Call) -> ast.expr |
         known = any(k.arg == "output_size" for k in node.keywords)
         return tensor if repeats and not known and index.is_device_tensor(repeats[0]) else None
     return tensor
+
+
+def _places_on_host(ctx: FileContext, node: ast.Subscript) -> ast.expr | None:
+    """What chooses in ``logits[np.where(labels != 0)]``, of labels that are others in every turn."""
+    index = ctx.index
+    if not isinstance(node.ctx, ast.Load) or not index.is_device_tensor(node.value):
+        return None
+    made: list[ast.expr | None] = [node.slice]
+    if isinstance(node.slice, ast.Name):
+        made = [binding.value for binding in index.flow.reaching(node.slice) if binding.kind == "assign"]
+    for value in made:
+        if not isinstance(value, ast.Call) or not _tells_places(ctx, value.func):
+            return None
+        if len(value.args) != 1 or value.keywords or index.turn_code.turn_of(value) is None:
+            return None
+        names = [item for item in index.tree.inside(value.args[0]) if isinstance(item, ast.Name)]
+        if not any(_is_of_turn(ctx, name) for name in names):
+            return None
+    return node.slice if made else None
+
+
+def _tells_places(ctx: FileContext, func: ast.expr) -> bool:
+    """Whether a function is one of `_PLACES`; ``from utils import *`` may have brought ``np`` along."""
+    name = ctx.index.qualified_name(func)
+    if name is None and ctx.index.names.has_star_import and isinstance(func, ast.Attribute):
+        name = f"numpy.{func.attr}" if ctx.text(func.value) == "np" else None
+    return name in _PLACES
+
+
+def _is_of_turn(ctx: FileContext, name: ast.Name) -> bool:
+    """Whether a variable is given its value in every turn."""
+    turn_code = ctx.index.turn_code
+    return any(
+        binding.statement in turn_code.loops
+        if binding.kind == "loop"
+        else binding.kind == "assign" and turn_code.turn_of(binding.node) is not None
+        for binding in ctx.index.flow.reaching(name)
+    )
 
 
 def _asks_for_places(ctx: FileContext, node: ast.expr) -> bool:
