@@ -2510,3 +2510,43 @@ def test_what_a_loss_is_summed_of_is_a_tensor_when_it_is_asked_for_its_number() 
     assert "entropy_total += entropy.detach()" in port(SETUP + by_name).text
     apart = POLICY.replace("(value_loss - weight * entropy)", "value_loss")
     assert "entropy_total += entropy.item()" in port(SETUP + apart).text
+
+
+def test_guard_that_raises_moves_like_one_that_exits() -> None:
+    raising = GUARDED.replace("sys.exit(1)", 'raise ValueError("stopping training")')
+    text = port(SETUP + raising).text
+    moved = text[text.index("torch_xla.sync()") :]
+    assert "loss_value = loss_value.item()" in moved
+    assert 'raise ValueError("stopping training")' in moved
+
+
+# -------------------------------------------------------------------- lists filled within a step
+
+NORMS = """\
+def clip(limit):
+    norms = []
+    for p in model.parameters():
+        norm = p.grad.data.norm(2)
+        norms.append(norm.item())
+        p.grad.mul_((limit / norm).clamp(max=1))
+    return norms
+
+for x, y in loader:
+    loss = F.cross_entropy(model(x.to(device)), y.to(device))
+    loss.backward()
+    clip(1.0)
+    optimizer.step()
+    torch_xla.sync()
+"""
+
+
+def test_list_that_is_filled_and_handed_on_within_a_step() -> None:
+    text = port(SETUP + NORMS).text
+    assert "        norms.append(norm.detach().reshape(()))\n" in text
+    assert "    norms = [value for at in range(0, len(norms), 64)" in text
+
+
+def test_list_of_all_steps_is_not_filled_within_one() -> None:
+    """What is in it already are numbers, and nobody knows when the next step begins."""
+    kept = NORMS.replace("    norms = []\n", "").replace("def clip", "norms = []\n\ndef clip")
+    assert "norms.append(norm.item())" in port(SETUP + kept).text

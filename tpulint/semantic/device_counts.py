@@ -98,6 +98,9 @@ class DeviceCounts:
             return bool(values) and all(self.is_zero(value, depth + 1) for value in values)
         if isinstance(node, ast.Attribute):
             stores = self.attribute_stores(node)
+            function = self._tree.function_of(node)
+            if len(stores) > 1:  # what the started processes count is another number
+                stores = [store for store in stores if self._tree.function_of(store) is function]
             return len(stores) == 1 and self.is_zero(stores[0].value, depth + 1)
         return False
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from tpulint.semantic.contents import key_of
 from tpulint.semantic.names import Binding
 from tpulint.semantic.reads import Read, Use
+from tpulint.semantic.regions import Pace
 from tpulint.semantic.tree import LoopNode
 
 if TYPE_CHECKING:
@@ -38,11 +40,18 @@ class FilledList(NamedTuple):
 
 
 class FilledLists:
-    """Finds them in step loops and evaluation loops."""
+    """Finds them in step loops and evaluation loops, and in the loops within a step."""
 
     def __init__(self, index: SemanticIndex) -> None:
         self._index = index
         self._memo: dict[LoopNode, list[FilledList]] = {}
+
+    @cached_property
+    def inner_loops(self) -> list[LoopNode]:
+        """Loops within a step, such as one over all parameters, that fill lists."""
+        index = self._index
+        loops = [loop for loop in index.tree.loops if loop not in index.regions.turn_loops]
+        return [loop for loop in loops if self.of(loop) and index.pace_of(loop) is Pace.STEP]
 
     def accepts(self, use: ast.expr) -> bool:
         """Whether a name is appended to a list that could hold tensors instead."""
@@ -72,7 +81,8 @@ class FilledLists:
         result = []
         for appends in groups.values():
             filled = self._filled(loop, sorted(appends, key=lambda append: index.span(append.statement)))
-            if filled is not None:
+            # Within a step only a list that is made there is of that step.
+            if filled is not None and (filled.is_new or loop in index.regions.turn_loops):
                 result.append(filled)
         return sorted(result, key=lambda item: index.span(item.target))
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
-from tpulint.context import FileContext
-from tpulint.model import Certainty, Finding, Severity
+from tpulint.context import FileContext, FixBuilder
+from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
 from tpulint.semantic import Pace, Read, Use
 from tpulint.semantic.turn_code import STEP
 from tpulint_rules.host_sync._device_values import short
 from tpulint_rules.host_sync.tensor_read_in_step_loop import caller_of
+
+_NOT_A_NUMBER = "A factor that is not a number left the gradients as they were, and now makes them so."
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
@@ -37,7 +40,46 @@ def _finding(ctx: FileContext, read: Read, where: str, severity: Severity) -> Fi
     return ctx.finding(
         read.node,
         f"`{text}` decides what Python does, in every {where}: the host waits for the device",
+        _factor_below_one(ctx, read),
         severity=severity,
         certainty=Certainty.CERTAIN if read.certain else Certainty.LIKELY,
         help="test every n steps behind the step boundary, or choose on the device with torch.where",
     )
+
+
+def _factor_below_one(ctx: FileContext, read: Read) -> FixBuilder | None:
+    """``if factor < 1: p.grad.mul_(factor)``, which clips gradients, as a factor of at most 1."""
+    index = ctx.index
+    test, statement = read.node, index.parent(read.node)
+    if not isinstance(test, ast.Compare) or not isinstance(statement, ast.If) or statement.orelse:
+        return None
+    factor = test.left
+    below_one = isinstance(test.ops[0], ast.Lt | ast.LtE) and ctx.text(test.comparators[0]) in ("1", "1.0", "1.")
+    if len(test.ops) != 1 or not below_one or not isinstance(factor, ast.Name) or statement.test is not test:
+        return None
+    factors = _factors(statement.body, factor.id)
+    if factors is None:
+        return None
+    fix = ctx.fix("Scale by at most 1", Applicability.UNSAFE, _NOT_A_NUMBER, Scope.STATEMENT)
+    folding = fix.fold({test: True})
+    for use in factors:
+        folding.replace(use, f"{factor.id}.clamp(max=1)")
+    folding.write()
+    return fix
+
+
+def _factors(body: list[ast.stmt], name: str) -> list[ast.expr] | None:
+    """Where statements multiply something in place by a variable; None when one of them does anything else."""
+    found: list[ast.expr] = []
+    for statement in body:
+        inner: list[ast.expr] | None = None
+        if isinstance(statement, ast.For | ast.If) and not statement.orelse:
+            inner = _factors(statement.body, name)
+        elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+            call = statement.value
+            if isinstance(call.func, ast.Attribute) and call.func.attr == "mul_" and not call.keywords:
+                inner = call.args
+        if not inner or not all(isinstance(item, ast.Name) and item.id == name for item in inner):
+            return None
+        found += inner
+    return found

@@ -68,8 +68,9 @@ def _costly_reads(ctx: FileContext, loop: Step, taken: Set[ast.expr]) -> Iterato
 def reads_kept_elsewhere(index: SemanticIndex) -> set[ast.expr]:
     """Reads that the rules for totals, lists and NumPy arithmetic speak about."""
     reads = [read for loop in index.totals.loops for total in index.totals.of(loop) for read in total.reads]
-    for loop in index.regions.turn_loops:
+    for loop in (*index.regions.turn_loops, *index.filled_lists.inner_loops):
         reads += [read for filled in index.filled_lists.of(loop) for read in filled.reads]
+    for loop in index.regions.turn_loops:
         arrays = index.host_arithmetic.of(loop)
         reads += [] if arrays is None else arrays.copies
     return {read.node for read in reads}

@@ -22,6 +22,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     """Every append of a device value to a list that can be filled with tensors."""
     index = ctx.index
     loops: list[tuple[LoopNode, Severity]] = [(loop.node, Severity.ERROR) for loop in index.step_loops]
+    loops += [(node, Severity.ERROR) for node in index.filled_lists.inner_loops]
     loops += [(node, Severity.WARNING) for node in index.regions.evaluation_loops]
     for loop, severity in loops:
         lists = index.filled_lists.of(loop)
