@@ -2550,3 +2550,28 @@ def test_list_of_all_steps_is_not_filled_within_one() -> None:
     """What is in it already are numbers, and nobody knows when the next step begins."""
     kept = NORMS.replace("    norms = []\n", "").replace("def clip", "norms = []\n\ndef clip")
     assert "norms.append(norm.item())" in port(SETUP + kept).text
+
+
+# -------------------------------------------------------------------- objects that train
+
+
+@pytest.mark.parametrize(
+    ("call", "moves"),
+    [("train()", False), ("train(was_training)", False), ("train(loader)", True), ("train(setting, 3)", True)],
+)
+def test_object_that_is_given_work_is_no_module(call: str, moves: bool) -> None:
+    """What is shown of a module is not shown behind its update; what is shown of another object may be."""
+    text = port(
+        SETUP
+        + dedent(f"""
+        def run(experiment):
+            experiment.{call}
+            for step, (x, y) in enumerate(loader):
+                loss = F.cross_entropy(model(x.to(device)), y.to(device))
+                print(experiment.name, loss.item())
+                loss.backward()
+                optimizer.step()
+                torch_xla.sync()
+        """)
+    ).text
+    assert (text.index("loss.item()") > text.index("optimizer.step()")) is moves

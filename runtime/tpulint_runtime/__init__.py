@@ -26,7 +26,7 @@ from tpulint_runtime.masked import (
 )
 from tpulint_runtime.mesh import Mesh, plan_shards
 from tpulint_runtime.norms import divide_norms
-from tpulint_runtime.operations import cdist, grid_sample
+from tpulint_runtime.operations import cdist, grid_sample, weight_norm
 from tpulint_runtime.ownership import Line
 from tpulint_runtime.packing import PackedDataset, PackedStream, plan_rows
 from tpulint_runtime.processes import call_once, launch, print_once
@@ -107,4 +107,5 @@ __all__ = [
     "tally_correct",
     "tally_cross_entropy",
     "unpad",
+    "weight_norm",
 ]

@@ -7,9 +7,13 @@ table in the documentation of the runtime.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, TypeVar
 
 import torch
+from torch import nn
+from torch.nn.utils.weight_norm import WeightNorm
+
+_Layer = TypeVar("_Layer", bound=nn.Module)
 
 
 def cdist(x1: torch.Tensor, x2: torch.Tensor, p: float = 2.0) -> torch.Tensor:
@@ -86,3 +90,25 @@ def _pixels(input: torch.Tensor, x: torch.Tensor, y: torch.Tensor) -> torch.Tens
     flat = place.flatten(1).unsqueeze(1).expand(-1, input.size(1), -1)
     found = input.flatten(2).gather(2, flat).reshape(*input.shape[:2], *place.shape[1:])
     return found.masked_fill(~inside.unsqueeze(1), 0.0)
+
+
+def weight_norm(module: _Layer, name: str = "weight", dim: int | None = 0) -> _Layer:
+    """``torch.nn.utils.weight_norm``: changes ``module`` and returns it. Parameters and their names are torch's, so
+    checkpoints fit, and ``torch.nn.utils.remove_weight_norm`` takes it off.
+
+    Raises RuntimeError where ``name`` is normed already."""
+    nn.utils.weight_norm(module, name, -1 if dim is None else dim)
+    hooks = module._forward_pre_hooks
+    for key, hook in hooks.items():
+        if isinstance(hook, WeightNorm) and hook.name == name:
+            hooks[key] = _WeightNorm(hook.name, hook.dim)
+    return module
+
+
+class _WeightNorm(WeightNorm):
+    """Torch's own, but for the one operation of its forward pass that has no program for XLA."""
+
+    def compute_weight(self, module: nn.Module) -> torch.Tensor:
+        length: torch.Tensor = getattr(module, f"{self.name}_g")
+        direction: torch.Tensor = getattr(module, f"{self.name}_v")
+        return direction * (length / torch.norm_except_dim(direction, 2, self.dim))

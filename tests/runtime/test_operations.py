@@ -5,6 +5,7 @@ And that they stay on the device, where torch's do not.
 
 from __future__ import annotations
 
+import copy
 import math
 from typing import Any
 
@@ -13,7 +14,7 @@ import torch
 import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tpulint_runtime import cdist, divide_norms, grid_sample
+from tpulint_runtime import cdist, divide_norms, grid_sample, weight_norm
 from tpulint_runtime.backend import XlaBackend
 
 pytestmark = [pytest.mark.xla, pytest.mark.usefixtures("xla_started")]
@@ -205,3 +206,36 @@ def test_batch_norm_of_one_value_is_refused() -> None:
     divide_norms(model)
     with pytest.raises(ValueError, match="1 value per channel"):
         model(torch.ones(1, 3))
+
+
+@pytest.mark.parametrize("dim", [0, 1, None])
+def test_weight_norm(dim: int | None) -> None:
+    torch.manual_seed(3)
+    layer = torch.nn.Conv1d(3, 4, 2)
+    mine, other = (normed(copy.deepcopy(layer), dim=dim) for normed in (weight_norm, torch.nn.utils.weight_norm))
+    assert mine.state_dict().keys() == other.state_dict().keys()
+    x = torch.randn(2, 3, 8)
+    for one in (mine, other):
+        one(x).square().sum().backward()
+    torch.testing.assert_close(mine(x), other(x))
+    for own, of_torch in zip(mine.parameters(), other.parameters(), strict=True):
+        torch.testing.assert_close(own.grad, of_torch.grad)
+    plain = torch.nn.utils.remove_weight_norm(mine)
+    torch.testing.assert_close(plain(x), other(x))
+    with pytest.raises(RuntimeError, match="two weight_norm"):
+        weight_norm(weight_norm(torch.nn.Linear(2, 2)))
+
+
+def test_weight_norm_stays_on_the_device() -> None:
+    backend = XlaBackend()
+    counted = {}
+    for ours, normed in ((True, weight_norm), (False, torch.nn.utils.weight_norm)):
+        layer = normed(torch.nn.Linear(4, 4)).to(backend.device())
+        x = torch.randn(2, 4).to(backend.device())
+        backend.sync(wait=True)
+        before = backend.counts()
+        layer(x).sum().backward()
+        backend.sync(wait=True)
+        counted[ours] = backend.counts().since(before)
+    assert not counted[True].fallbacks and (counted[True].launches, counted[True].reads) == (1, 0)
+    assert counted[False].fallbacks, "torch_xla has it now: what stands in for it is no longer needed"

@@ -15,6 +15,8 @@ Inherited = tuple[ast.ClassDef, str]
 ASKING = frozenset({"item", "detach", "cpu"})
 """Methods that tell of a tensor."""
 
+_OF_TRAINED = frozenset({"zero_grad", "step", "load_state_dict", "state_dict", "parameters", "train", "eval"})
+
 
 class Roles:
     """Collected in one go over the calls of a file. Nothing is inferred here: what is found is a hint."""
@@ -38,7 +40,7 @@ class Roles:
                 self._backpropagated(call, func)
                 for name in self._terms(call, func):
                     summed.update(flow.reaching(name))
-            elif func.attr in ("zero_grad", "step", "load_state_dict", "state_dict", "parameters", "train", "eval"):
+            elif func.attr in _OF_TRAINED and not _is_given_work(call):
                 for binding in self._receivers(func.value):
                     steppers.setdefault(binding, set()).add(func.attr)
             elif func.attr in ASKING:
@@ -105,6 +107,21 @@ class Roles:
             return None
         owner = self._tree.class_of(node)
         return (owner, node.attr) if owner is not None and owner.bases else None
+
+
+def _is_given_work(call: ast.Call) -> bool:
+    """``experiment.train(loader)``: that of a module takes a truth value at most, such as ``was_training``."""
+    func = call.func
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    if not isinstance(func, ast.Attribute) or func.attr != "train" or not given:
+        return False
+    mode = given[0]
+    if isinstance(mode, ast.Name | ast.Attribute):
+        name = mode.id if isinstance(mode, ast.Name) else mode.attr
+        return len(given) > 1 or not ("train" in name or name == "mode")
+    if isinstance(mode, ast.Constant):
+        return len(given) > 1 or not isinstance(mode.value, bool)
+    return len(given) > 1 or not isinstance(mode, ast.Compare | ast.UnaryOp | ast.BoolOp)
 
 
 def _operands(node: ast.expr | None) -> Iterator[ast.Name]:

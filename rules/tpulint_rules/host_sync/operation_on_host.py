@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Set
 
-from tpulint.context import FileContext
-from tpulint.model import Certainty, Finding
+from tpulint.context import FileContext, FixBuilder
+from tpulint.model import Applicability, Certainty, Finding
 from tpulint.semantic import Kind, Side
 from tpulint.semantic.turn_code import STEP
 from tpulint_rules.host_sync import _host_operations as on_host
@@ -18,6 +18,9 @@ _NAMES = {
     "torch.nn.functional": on_host.OF_LAYERS,
     "torch.special": on_host.SPECIAL,
 }
+
+_WEIGHT_NORM = "torch.nn.utils.weight_norm"
+_ROUNDED = "The weight is computed by other operations: its last digits may differ."
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
@@ -47,21 +50,35 @@ def check(ctx: FileContext) -> Iterator[Finding]:
 def _wrappers(ctx: FileContext) -> Iterator[Finding]:
     """Layers of a module that a turn runs, whose weight is computed on the host in every forward pass."""
     index = ctx.index
+    if not index.kinds.mentions_device:
+        return
+    found: list[tuple[ast.Call, str, str]] = []
+    turns: list[str] = []
     for node, name in index.references("torch.nn.utils"):
         operation, call = on_host.WRAPPERS.get(name), index.parent(node)
         owner = index.tree.class_of(node)
         if operation is None or owner is None or not isinstance(call, ast.Call) or call.func is not node:
             continue
         forward = index.definitions.method(owner, "forward")
-        turn = None if forward is None else index.turn_code.turn_of(forward.body[0])
-        if turn is not None and index.kinds.mentions_device:
-            yield ctx.finding(
-                call,
-                f"`{operation}` computes the weight on the host in every {turn}: the graph is cut, and the weight is "
-                "transferred",
-                certainty=Certainty.LIKELY,
-                help=on_host.INSTEAD.get(operation, ""),
-            )
+        if forward is not None:
+            found.append((call, operation, name))
+            turns += [turn for turn in [index.turn_code.turn_of(forward.body[0])] if turn is not None]
+    # A file of layers is one model: which of them the others are made of, an option or a list may say.
+    for call, operation, name in found if turns else ():
+        yield ctx.finding(
+            call,
+            f"`{operation}` computes the weight on the host in every {STEP if STEP in turns else turns[0]}: "
+            "the graph is cut, and the weight is transferred",
+            _own_weight_norm(ctx, call) if name == _WEIGHT_NORM else None,
+            certainty=Certainty.LIKELY,
+            help=on_host.INSTEAD.get(operation, ""),
+        )
+
+
+def _own_weight_norm(ctx: FileContext, call: ast.Call) -> FixBuilder:
+    fix = ctx.fix("Compute the weight on the device", Applicability.UNSAFE, _ROUNDED)
+    fix.rename_callee(call, f"{fix.use('tpulint_runtime', at=call)}.weight_norm")
+    return fix
 
 
 def _of_distribution(ctx: FileContext, call: ast.Call) -> tuple[str, ast.expr] | None:
