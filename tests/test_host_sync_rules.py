@@ -2575,3 +2575,67 @@ def test_object_that_is_given_work_is_no_module(call: str, moves: bool) -> None:
         """)
     ).text
     assert (text.index("loss.item()") > text.index("optimizer.step()")) is moves
+
+
+# -------------------------------------------------------------------- dicts of one step
+
+KEPT_DICT = """
+for step, (x, y) in enumerate(loader):
+    loss = F.cross_entropy(model(x.to(device)), y.to(device))
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    shown = {}
+    shown["loss"] = loss.item()
+    if step % 2 == 0:
+        other = critic(x.to(device)).mean()
+        critic_optimizer.zero_grad()
+        other.backward()
+        critic_optimizer.step()
+        shown["critic"] = other.item()
+    if step % 10 == 0:
+        for name, value in shown.items():
+            print("{}: {:.4f}".format(name, value))
+    torch_xla.sync()
+"""
+
+
+def test_dict_that_is_looked_at_now_and_then_holds_tensors() -> None:
+    becomes(
+        KEPT_DICT,
+        """
+        for step, (x, y) in enumerate(loader):
+            loss = F.cross_entropy(model(x.to(device)), y.to(device))
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            shown = {}
+            shown["loss"] = loss.detach()
+            if step % 2 == 0:
+                other = critic(x.to(device)).mean()
+                critic_optimizer.zero_grad()
+                other.backward()
+                critic_optimizer.step()
+                shown["critic"] = other.detach()
+            torch_xla.sync()
+            if step % 10 == 0:
+                shown = {key: float(value) for key, value in shown.items()}
+                for name, value in shown.items():
+                    print("{}: {:.4f}".format(name, value))
+        """,
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("    if step % 10 == 0:\n", "    if shown:\n"),
+        ("    shown = {}\n", "    shown = dict(history)\n"),
+        ('shown["loss"] = loss.item()', 'shown["loss"] = str(loss.item())'),
+        ("    torch_xla.sync()", "    torch_xla.sync()\n    keep(shown)"),
+    ],
+    ids=["in every step", "holds other things", "no number", "handed on"],
+)
+def test_dicts_that_need_numbers(old: str, new: str) -> None:
+    assert old in KEPT_DICT
+    assert 'shown["loss"] = loss.detach()' not in port(SETUP + KEPT_DICT.replace(old, new)).text

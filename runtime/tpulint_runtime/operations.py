@@ -102,6 +102,8 @@ def weight_norm(module: _Layer, name: str = "weight", dim: int | None = 0) -> _L
     for key, hook in hooks.items():
         if isinstance(hook, WeightNorm) and hook.name == name:
             hooks[key] = _WeightNorm(hook.name, hook.dim)
+    # Computed anew in every forward pass: until then a graph would only hold on to parameters that are moved.
+    setattr(module, name, getattr(module, name).detach())
     return module
 
 

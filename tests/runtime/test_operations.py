@@ -239,3 +239,17 @@ def test_weight_norm_stays_on_the_device() -> None:
         counted[ours] = backend.counts().since(before)
     assert not counted[True].fallbacks and (counted[True].launches, counted[True].reads) == (1, 0)
     assert counted[False].fallbacks, "torch_xla has it now: what stands in for it is no longer needed"
+
+
+def test_weight_norm_is_moved_by_swapping() -> None:
+    """Models with tied weights are moved so; torch's own holds on to its parameters, and fails."""
+    torch.__future__.set_swap_module_params_on_conversion(True)
+    try:
+        layer = weight_norm(torch.nn.Linear(4, 4))
+        kept = layer.weight_v
+        layer.to(XlaBackend().device())
+        assert layer.weight_v is kept and kept.device.type == "xla"
+        with pytest.raises(RuntimeError, match="swap"):
+            torch.nn.utils.weight_norm(torch.nn.Linear(4, 4)).to(XlaBackend().device())
+    finally:
+        torch.__future__.set_swap_module_params_on_conversion(False)

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from tpulint.semantic.graph_numbers import GraphNumbers
     from tpulint.semantic.held_values import HeldValues
     from tpulint.semantic.host_arrays import HostArithmetic
+    from tpulint.semantic.kept_dicts import KeptDicts
     from tpulint.semantic.kept_states import KeptStates
     from tpulint.semantic.launches import Launches
     from tpulint.semantic.leftovers import Leftovers
@@ -204,6 +205,13 @@ class SemanticIndex:
         from tpulint.semantic.filled_lists import FilledLists
 
         return FilledLists(self)
+
+    @cached_property
+    def kept_dicts(self) -> KeptDicts:
+        """Dicts of the numbers of one step, looked at now and then."""
+        from tpulint.semantic.kept_dicts import KeptDicts
+
+        return KeptDicts(self)
 
     @cached_property
     def distributions(self) -> Distributions:

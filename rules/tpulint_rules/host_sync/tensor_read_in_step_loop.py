@@ -9,6 +9,7 @@ from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
 from tpulint.semantic import CalledStep, How, LoopNode, Pace, Read, SemanticIndex, Step, Use
 from tpulint.semantic.held_values import HeldValue
+from tpulint.semantic.kept_dicts import KeptDict
 from tpulint.semantic.meters import Metered
 from tpulint.semantic.turn_code import STEP
 from tpulint_rules.host_sync._device_values import keep_on_device, short
@@ -101,6 +102,9 @@ def _kept(ctx: FileContext, read: Read, loop: Step) -> FixBuilder | None:
     held = ctx.index.held_values.of(read, loop)
     if held is not None:
         return _hold(ctx, held)
+    kept = ctx.index.kept_dicts.of(read)
+    if kept is not None:
+        return _keep_in_dict(ctx, kept)
     returned = ctx.index.returned_values.of(read, loop)
     if returned is not None:
         fix = ctx.fix(
@@ -122,6 +126,17 @@ def _hold(ctx: FileContext, held: HeldValue) -> FixBuilder:
         keep_on_device(fix, ctx.index, item)
     for use in held.uses:
         fix.append(use, ".item()")
+    return fix
+
+
+def _keep_in_dict(ctx: FileContext, kept: KeptDict) -> FixBuilder:
+    """The dict filled with tensors, which become numbers where it is looked at."""
+    fix = ctx.fix("Keep the tensors and read them where the dict is looked at", Applicability.UNSAFE, HELD, Scope.LOOP)
+    for item in kept.reads:
+        keep_on_device(fix, ctx.index, item)
+    name = kept.name
+    for gate in kept.gates:
+        fix.insert_before(gate.body[0], f"{name} = {{key: float(value) for key, value in {name}.items()}}")
     return fix
 
 
