@@ -107,7 +107,7 @@ def weight_norm(module: _Layer, name: str = "weight", dim: int | None = 0) -> _L
     return module
 
 
-class _WeightNorm(WeightNorm):
+class _WeightNorm(WeightNorm):  # type: ignore[misc, unused-ignore]
     """Torch's own, but for the one operation of its forward pass that has no program for XLA."""
 
     def compute_weight(self, module: nn.Module) -> torch.Tensor:
