@@ -24,15 +24,23 @@ _SPARSE_ADAM = "torch.optim.SparseAdam"
 def check(ctx: FileContext) -> Iterator[Finding]:
     makers = [call for call in ctx.index.calls if makes_sparse(ctx, call)]
     is_needed = bool(makers) and _is_needed(ctx, makers)
+    moved = _moved_elsewhere(ctx, makers)
     for call in makers:
-        yield from _made(ctx, call, is_needed)
+        yield from _made(ctx, call, is_needed, moved)
     yield from _gradients(ctx)
 
 
-def _made(ctx: FileContext, call: ast.Call, is_needed: bool) -> Iterator[Finding]:
+def _made(
+    ctx: FileContext, call: ast.Call, is_needed: bool, moved: dict[ast.Call, ast.Call | None]
+) -> Iterator[Finding]:
     way = way_of(ctx, call)
     if way is None or is_for_older_torch(ctx.index.tree, call):
         return
+    if not way.on_device and not way.moves and moved:
+        # what a function gives back is ordered, and then moved, elsewhere in the file
+        way = way._replace(moves=tuple(move for move in moved.values() if move is not None))
+        if not way.moves:
+            return
     what = f"`{_short(ctx.text(call.func))}` makes a sparse tensor"
     if way.on_device:
         message = f"{what} of tensors on the device, and an XLA device has none: NotImplementedError"
@@ -55,6 +63,20 @@ def _made(ctx: FileContext, call: ast.Call, is_needed: bool) -> Iterator[Finding
                 fix.append(move.func.value, ".to_dense()")
     related = tuple((ctx.index.span(move), "it is moved here") for move in way.moves)
     yield ctx.finding(call, message, fix, related=related)
+
+
+def _moved_elsewhere(ctx: FileContext, makers: list[ast.Call]) -> dict[ast.Call, ast.Call | None]:
+    """Calls of ``coalesce`` on what the file makes, with the moves they end in, or None in front of ``to_dense``."""
+    ends = {follow(ctx, call)[0] for call in makers}
+    found: dict[ast.Call, ast.Call | None] = {}
+    for call, _ in ctx.index.method_calls("coalesce") if makers else ():
+        move, whole = follow(ctx, call)
+        dense = ctx.index.parent(call)
+        if move is not None and move not in ends:
+            found[call] = move
+        elif whole is None and isinstance(dense, ast.Attribute) and dense.attr == "to_dense":
+            found[call] = None
+    return found
 
 
 def _make_dense(ctx: FileContext, fix: FixBuilder, call: ast.Call) -> None:
