@@ -28,6 +28,7 @@ INSTEAD = {
     "GLU": "`a, b = x.chunk(2, dim)`, then `a * b.sigmoid()`, is the same on the device",
     "EmbeddingBag": "`nn.Embedding` and a sum or mean over its rows is the same on the device",
     "vdot": "`(a * b).sum()` is the same on the device",
+    "mm": "`torch.mm` multiplies on the device, where all tensors are dense",
     "weight_norm": "`g * v / v.norm(dim=...)`, written out in the forward pass, is the same on the device",
     "spectral_norm": "`torch.nn.utils.spectral_norm`, the older of the two, stays on the device",
     "interpolate": "the modes `nearest`, `bilinear` and `area` run on the device",
@@ -74,6 +75,8 @@ SPECIAL = frozenset({
     "zeta",
 })  # fmt: skip
 """Functions of torch.special."""
+OF_SPARSE = frozenset({"mm"})
+"""Functions of torch.sparse, of dense tensors: an XLA device has no others."""
 BACKWARD = frozenset({"torch.cdist", "torch.logit", "torch.nn.functional.glu", "torch.nn.functional.pdist"})
 """Functions whose gradient alone is computed on the host."""
 BACKWARD_LAYERS = frozenset({"GLU"})

@@ -17,9 +17,11 @@ _NAMES = {
     "torch.fft": on_host.TRANSFORMS,
     "torch.nn.functional": on_host.OF_LAYERS,
     "torch.special": on_host.SPECIAL,
+    "torch.sparse": on_host.OF_SPARSE,
 }
 
 _WEIGHT_NORM = "torch.nn.utils.weight_norm"
+_DENSE = "Both factors must be on the device, where no sparse ones exist."
 _ROUNDED = "The weight is computed by other operations: its last digits may differ."
 
 
@@ -41,6 +43,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             call,
             f"{'the gradient of ' if gradient else ''}`{operation}` runs on the host in every {turn}: "
             "the graph is cut, and its tensor is transferred",
+            _dense_product(ctx, call),
             certainty=Certainty.CERTAIN if index.value(tensor).certain else Certainty.LIKELY,
             help=on_host.INSTEAD.get(operation.rpartition(".")[2], ""),
         )
@@ -73,6 +76,15 @@ def _wrappers(ctx: FileContext) -> Iterator[Finding]:
             certainty=Certainty.LIKELY,
             help=on_host.INSTEAD.get(operation, ""),
         )
+
+
+def _dense_product(ctx: FileContext, call: ast.Call) -> FixBuilder | None:
+    """``torch.mm`` for ``torch.sparse.mm``: of tensors on the device both are dense."""
+    if ctx.index.qualified_name(call.func) != "torch.sparse.mm" or len(call.args) != 2 or call.keywords:
+        return None
+    fix = ctx.fix("Multiply dense matrices", Applicability.UNSAFE, _DENSE)
+    fix.rename_callee(call, f"{fix.use('torch', at=call)}.mm")
+    return fix
 
 
 def _own_weight_norm(ctx: FileContext, call: ast.Call) -> FixBuilder:
@@ -116,7 +128,7 @@ def _operation(ctx: FileContext, call: ast.Call) -> tuple[str, ast.expr] | None:
             return (last, tensor) if _is_scaled(call, plain=3) else None
         if last not in _NAMES.get(head, ()):
             return None
-        if last == "searchsorted" and rest:
+        if (last == "searchsorted" and rest) or (head == "torch.sparse" and rest):
             tensor = rest[0]
     elif isinstance(call.func, ast.Attribute) and call.func.attr in on_host.METHODS:
         last, tensor, rest = call.func.attr, call.func.value, call.args
