@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from tpulint.catalog import Place
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding, Scope, Severity
 
@@ -31,6 +32,7 @@ class PlainRule(NamedTuple):
     default: bool = True
     moves: bool = False
     category: str = ""
+    place: Place = Place("tpulint_rules", "", "", "", True)
 
     @property
     def name(self) -> str:
