@@ -8,6 +8,7 @@ import warnings
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from tpulint.anchors import Anchors
 from tpulint.languages import PYTHON, SHELL, language_of
 from tpulint.model import (
     WORDS_OF_CALLERS,
@@ -160,11 +161,9 @@ def _applicable(text: str, language: str, settings: Settings, catalogue: Catalog
     reads tensors, whose loops may run the steps of other files, or a file that reads what a loader deals out.
     """
     rules = _in_language(catalogue.select(settings), language)
-    # Most words of a text occur in it many times, and an anchor without a blank lies within one of them.
-    words = " ".join(set(text.split()))
-    present = {anchor for anchor in _anchors(rules) if anchor in (text if " " in anchor else words)}
+    present = _anchors(rules).present(text)
     if called or (
-        any(word in words for word in ("__main__", "loader")) and any(word in words for word in WORDS_OF_READS)
+        any(word in text for word in WORDS_OF_READS) and any(word in text for word in ("__main__", "loader"))
     ):
         present.update(WORDS_OF_LOOPS)
     return tuple(rule for rule in rules if not present.isdisjoint(rule.anchors))
@@ -181,9 +180,9 @@ def _may_suppress(text: str) -> bool:
 
 
 @lru_cache(maxsize=8)
-def _anchors(rules: tuple[Rule, ...]) -> frozenset[str]:
+def _anchors(rules: tuple[Rule, ...]) -> Anchors:
     """Every anchor once: many rules share theirs."""
-    return frozenset(anchor for rule in rules for anchor in rule.anchors)
+    return Anchors({anchor for rule in rules for anchor in rule.anchors})
 
 
 def _look(

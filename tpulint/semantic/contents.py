@@ -102,7 +102,7 @@ class Contents:
     def _store(self, container: ast.expr, key: Key, value: ast.expr) -> None:
         assert self._stored is not None
         if isinstance(container, ast.Name):
-            found = self._names.find(container.id, self._names.scope_of(container))
+            found = self._names.find_name(container)
             if found is not None:
                 self._stored.setdefault((found[0].node, container.id), []).append((key, value))
         elif isinstance(container, ast.Attribute):

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
     from tpulint.semantic.cuda_features import CudaFeatures
 
-_OTHER_BACKEND = re.compile(r"(?<![A-Za-z])(?:xpu|npu|hpu|mlu|musa|sdaa|neuron|mps)(?![A-Za-z])")
+_OTHER_BACKENDS = ("xpu", "npu", "hpu", "mlu", "musa", "sdaa", "neuron", "mps")
+_OTHER_BACKEND = re.compile(rf"(?<![A-Za-z])(?:{'|'.join(_OTHER_BACKENDS)})(?![A-Za-z])")
 _NAMED_QUESTION = re.compile(
     r"(?:is_|has_)(?:.*_)?(?:cuda|gpu|nvidia)(?:_.*)?|.*(?:cuda|gpu)_(?:is_)?available", re.IGNORECASE
 )
@@ -35,7 +36,9 @@ class CudaBranches:
         self._rewritten = rewritten
         """Device sites: a condition that has one of them changes."""
         self._guards = Guards(index.tree, index.names, self._is_open)
-        self.serves_several = len(set(_OTHER_BACKEND.findall(index.source.text))) > 1
+        text = index.source.text
+        may_serve = sum(backend in text for backend in _OTHER_BACKENDS) > 1
+        self.serves_several = may_serve and len(set(_OTHER_BACKEND.findall(text))) > 1
         """Whether the file chooses among backends: CUDA is one row of its table."""
         self.named = list(self._named())
         """Functions and classes that are CUDA's by their name."""

@@ -97,7 +97,7 @@ class Drivers:
         here = self._definitions.function_run(call)
         if here is not None:
             evaluating.extend((loop, call) for loop in self._evaluating(call, self._regions, here))
-        elif self._regions.evaluation.computes(call) and self._regions.evaluation.is_under_no_grad(call):
+        elif self._regions.evaluation.is_under_no_grad(call) and self._regions.evaluation.computes(call):
             evaluating.extend((loop, call) for loop in self._loops_of(call))
 
     def _evaluating(self, call: ast.Call, regions: Regions, function: FunctionNode) -> Iterator[LoopNode]:
