@@ -92,6 +92,9 @@ class Contents:
         if self._stored is None:
             self._stored = {}
             for node in self._tree.parents:
+                kind = node.__class__
+                if kind is not ast.Call and kind is not ast.Assign:
+                    continue
                 if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
                     if node.func.attr == "append" and len(node.args) == 1:
                         self._store(node.func.value, None, node.args[0])

@@ -42,10 +42,27 @@ class CudaBranches:
         """Whether the file chooses among backends: CUDA is one row of its table."""
         self.named = list(self._named())
         """Functions and classes that are CUDA's by their name."""
-        self.guarded: list[Span] = []
+        self._branches: tuple[list[Span], list[Span]] | None = None
+
+    @property
+    def guarded(self) -> list[Span]:
         """Branches that run on CUDA only."""
-        self.kept: list[Span] = []
+        return self._found()[0]
+
+    @property
+    def kept(self) -> list[Span]:
         """Those of them that are CUDA's part of code for several backends."""
+        return self._found()[1]
+
+    def _found(self) -> tuple[list[Span], list[Span]]:
+        """Both sorts of branches, looked for when the first is asked for: most files have no device to be kept."""
+        if self._branches is None:
+            self._branches = ([], [])
+            self._look()
+        return self._branches
+
+    def _look(self) -> None:
+        index = self._index
         for node in self._tree.conditions:
             if isinstance(node, ast.BoolOp):
                 self._look_at_operands(node)
