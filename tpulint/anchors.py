@@ -20,22 +20,23 @@ class Anchors:
     def __init__(self, anchors: Iterable[str]) -> None:
         self._parts: list[str] = []
         """Anchors that lie within one name."""
-        self._longer: list[tuple[str, tuple[bytes, ...], tuple[str, ...]]] = []
-        """The others, with names that a text with the anchor has, and what some of its names hold."""
+        self._longer: list[tuple[str, tuple[bytes, ...], str, str]] = []
+        """The others: with names that a text with the anchor has, how a name ends in front of them, and begins behind.
+        """
         for anchor in sorted(anchors):
             if _IS_PART.match(anchor):
                 self._parts.append(anchor)
             else:
                 names = re.split(r"[^A-Za-z0-9_]+", anchor)
-                whole = tuple(name.encode() for name in names[1:-1] if name.isascii())
-                self._longer.append((anchor, whole, tuple(name for name in (names[0], names[-1]) if name)))
+                whole = tuple(name.encode() for name in names[1:-1] if name)
+                self._longer.append((anchor, whole, names[0], names[-1]))
 
     def present(self, text: str) -> set[str]:
         """The anchors that stand in the text."""
         names = set(text.encode(errors="replace").translate(_SEPARATED).split())
         joined = b" ".join(names).decode()
         found = {anchor for anchor in self._parts if anchor in joined}
-        for anchor, whole, within in self._longer:
-            if names.issuperset(whole) and all(part in joined for part in within) and anchor in text:
+        for anchor, whole, end, beginning in self._longer:
+            if end in joined and beginning in joined and names.issuperset(whole) and anchor in text:
                 found.add(anchor)
         return found

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 INVALID_SYNTAX = "invalid-syntax"
 
+_MAY_READ = ("__main__", "loader")
+"""Words of a file that may run the steps of others, or take what a loader deals out."""
 _WORDS_OF_TENSORS = ("torch", ".item()", ".cpu()", ".numpy()", ".tolist()")
 
 
@@ -162,9 +164,7 @@ def _applicable(text: str, language: str, settings: Settings, catalogue: Catalog
     """
     rules = _in_language(catalogue.select(settings), language)
     present = _anchors(rules).present(text)
-    if called or (
-        any(word in text for word in WORDS_OF_READS) and any(word in text for word in ("__main__", "loader"))
-    ):
+    if called or not (present.isdisjoint(_MAY_READ) or present.isdisjoint(WORDS_OF_READS)):
         present.update(WORDS_OF_LOOPS)
     return tuple(rule for rule in rules if not present.isdisjoint(rule.anchors))
 
@@ -181,8 +181,8 @@ def _may_suppress(text: str) -> bool:
 
 @lru_cache(maxsize=8)
 def _anchors(rules: tuple[Rule, ...]) -> Anchors:
-    """Every anchor once: many rules share theirs."""
-    return Anchors({anchor for rule in rules for anchor in rule.anchors})
+    """Every anchor once, for many rules share theirs, and what else is asked of a text."""
+    return Anchors({*(anchor for rule in rules for anchor in rule.anchors), *_MAY_READ, *WORDS_OF_READS})
 
 
 def _look(
