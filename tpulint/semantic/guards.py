@@ -162,7 +162,7 @@ class Guards:
         """Whether ``self.cuda`` holds the answer for CUDA, beside one for XLA: ``is_available() and not self.tpu``."""
         answers = self._answers.get(test.attr)
         if answers is None:
-            answers = False
+            answers = self._answers[test.attr] = False  # `self.cuda = self.cuda and not self.xla` says nothing new
             for store in self._tree.attributes_called(test.attr):
                 statement = self._tree.parents[store]
                 if isinstance(store.ctx, ast.Store) and isinstance(store.value, ast.Name) and store.value.id == "self":
