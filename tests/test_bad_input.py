@@ -197,6 +197,20 @@ def test_functions_that_return_themselves_are_followed_once() -> None:
 # ---------------------------------------------------------------- the command line
 
 
+def test_attribute_made_of_itself_is_followed_once() -> None:
+    text = b"""\
+import torch
+class Average:
+    def move(self, state, device):
+        self.moves = self.moves and state
+        if self.moves:
+            return state.to(torch.device("cuda"))
+"""
+    result = lint(read(text), Settings(), CATALOGUE)
+    assert not result.error
+    assert "invalid-syntax" not in {finding.code for finding in result.findings}
+
+
 def run(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", "from tpulint.cli import main; main()", "check", "--no-cache", *arguments]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)

@@ -216,7 +216,6 @@ def load(packages: tuple[str, ...] = ("tpulint_rules",)) -> Catalogue:
     from tpulint import __version__
 
     places: list[Place] = []
-    texts: list[bytes] = []
     cards = blake2b(__version__.encode(), digest_size=16)
     code = blake2b(digest_size=16)
     # Cards parsed by another edition of the parser are not the same cards.
@@ -225,18 +224,15 @@ def load(packages: tuple[str, ...] = ("tpulint_rules",)) -> Catalogue:
     for package in packages:
         found, stamps = _scan(package)
         for place in found:
-            with open(place.path, "rb") as file:
-                data = file.read()
-            texts.append(data)
-            cards.update(f"{package}/{place.category}/{place.stem}/{place.has_python}/{len(data)}\n".encode())
-            cards.update(data)
+            # The time of change stands for the text: reading all cards would take as long as all else at the start.
+            cards.update(f"{package}/{place.category}/{place.has_python}/{_stamp(place.path)}\n".encode())
         places.extend(found)
         code.update("\n".join(stamps).encode())
     name = cards.hexdigest()
     code.update(name.encode())
     parsed = card_cache.read(name)
     if parsed is None:
-        parsed = _parse(places, texts)
+        parsed = _parse(places)
         card_cache.keep(name, parsed)
     return Catalogue([Rule(card, place) for card, place in zip(parsed, places, strict=True)], code.hexdigest())
 
@@ -279,11 +275,13 @@ def _stamp(path: str) -> str:
     return f"{os.path.basename(path)}:{state.st_mtime_ns}:{state.st_size}"
 
 
-def _parse(places: list[Place], texts: list[bytes]) -> list[dict[str, object]]:
+def _parse(places: list[Place]) -> list[dict[str, object]]:
     from tpulint.card_parser import parse
 
     parsed = []
-    for place, data in zip(places, texts, strict=True):
+    for place in places:
+        with open(place.path, "rb") as file:
+            data = file.read()
         try:
             text = data.decode()
         except UnicodeDecodeError as error:

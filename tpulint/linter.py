@@ -8,6 +8,7 @@ import warnings
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from tpulint.anchors import Anchors
 from tpulint.languages import PYTHON, SHELL, language_of
 from tpulint.model import (
     WORDS_OF_CALLERS,
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 
 INVALID_SYNTAX = "invalid-syntax"
 
+_MAY_READ = ("__main__", "loader")
+"""Words of a file that may run the steps of others, or take what a loader deals out."""
 _WORDS_OF_TENSORS = ("torch", ".item()", ".cpu()", ".numpy()", ".tolist()")
 
 
@@ -160,12 +163,8 @@ def _applicable(text: str, language: str, settings: Settings, catalogue: Catalog
     reads tensors, whose loops may run the steps of other files, or a file that reads what a loader deals out.
     """
     rules = _in_language(catalogue.select(settings), language)
-    # Most words of a text occur in it many times, and an anchor without a blank lies within one of them.
-    words = " ".join(set(text.split()))
-    present = {anchor for anchor in _anchors(rules) if anchor in (text if " " in anchor else words)}
-    if called or (
-        any(word in words for word in ("__main__", "loader")) and any(word in words for word in WORDS_OF_READS)
-    ):
+    present = _anchors(rules).present(text)
+    if called or not (present.isdisjoint(_MAY_READ) or present.isdisjoint(WORDS_OF_READS)):
         present.update(WORDS_OF_LOOPS)
     return tuple(rule for rule in rules if not present.isdisjoint(rule.anchors))
 
@@ -181,9 +180,9 @@ def _may_suppress(text: str) -> bool:
 
 
 @lru_cache(maxsize=8)
-def _anchors(rules: tuple[Rule, ...]) -> frozenset[str]:
-    """Every anchor once: many rules share theirs."""
-    return frozenset(anchor for rule in rules for anchor in rule.anchors)
+def _anchors(rules: tuple[Rule, ...]) -> Anchors:
+    """Every anchor once, for many rules share theirs, and what else is asked of a text."""
+    return Anchors({*(anchor for rule in rules for anchor in rule.anchors), *_MAY_READ, *WORDS_OF_READS})
 
 
 def _look(

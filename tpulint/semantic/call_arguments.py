@@ -84,7 +84,7 @@ class CallArguments:
         for other in index.tree.names_called(name.id):
             if other is name:
                 continue
-            found = index.names.find(other.id, index.names.scope_of(other))
+            found = index.names.find_name(other)
             if found is None or found[0] is not scope:
                 continue
             parent = index.parent(other)

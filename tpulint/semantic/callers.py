@@ -51,7 +51,7 @@ class Callers:
     @cached_property
     def is_program(self) -> bool:
         """Whether the file trains, or does something when it is run; a file of definitions alone serves others."""
-        return bool(self._index.step_loops) or any(map(self._does_something, self._tree.module.body))
+        return any(map(self._does_something, self._tree.module.body)) or bool(self._index.step_loops)
 
     def _does_something(self, statement: ast.stmt) -> bool:
         """Whether a statement of a module is more than a definition: a loop, a call, the guard ``__name__``."""

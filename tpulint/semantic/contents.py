@@ -92,6 +92,9 @@ class Contents:
         if self._stored is None:
             self._stored = {}
             for node in self._tree.parents:
+                kind = node.__class__
+                if kind is not ast.Call and kind is not ast.Assign:
+                    continue
                 if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
                     if node.func.attr == "append" and len(node.args) == 1:
                         self._store(node.func.value, None, node.args[0])
@@ -102,7 +105,7 @@ class Contents:
     def _store(self, container: ast.expr, key: Key, value: ast.expr) -> None:
         assert self._stored is not None
         if isinstance(container, ast.Name):
-            found = self._names.find(container.id, self._names.scope_of(container))
+            found = self._names.find_name(container)
             if found is not None:
                 self._stored.setdefault((found[0].node, container.id), []).append((key, value))
         elif isinstance(container, ast.Attribute):

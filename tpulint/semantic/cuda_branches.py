@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
     from tpulint.semantic.cuda_features import CudaFeatures
 
-_OTHER_BACKEND = re.compile(r"(?<![A-Za-z])(?:xpu|npu|hpu|mlu|musa|sdaa|neuron|mps)(?![A-Za-z])")
+_OTHER_BACKENDS = ("xpu", "npu", "hpu", "mlu", "musa", "sdaa", "neuron", "mps")
+_OTHER_BACKEND = re.compile(rf"(?<![A-Za-z])(?:{'|'.join(_OTHER_BACKENDS)})(?![A-Za-z])")
 _NAMED_QUESTION = re.compile(
     r"(?:is_|has_)(?:.*_)?(?:cuda|gpu|nvidia)(?:_.*)?|.*(?:cuda|gpu)_(?:is_)?available", re.IGNORECASE
 )
@@ -35,14 +36,33 @@ class CudaBranches:
         self._rewritten = rewritten
         """Device sites: a condition that has one of them changes."""
         self._guards = Guards(index.tree, index.names, self._is_open)
-        self.serves_several = len(set(_OTHER_BACKEND.findall(index.source.text))) > 1
+        text = index.source.text
+        may_serve = sum(backend in text for backend in _OTHER_BACKENDS) > 1
+        self.serves_several = may_serve and len(set(_OTHER_BACKEND.findall(text))) > 1
         """Whether the file chooses among backends: CUDA is one row of its table."""
         self.named = list(self._named())
         """Functions and classes that are CUDA's by their name."""
-        self.guarded: list[Span] = []
+        self._branches: tuple[list[Span], list[Span]] | None = None
+
+    @property
+    def guarded(self) -> list[Span]:
         """Branches that run on CUDA only."""
-        self.kept: list[Span] = []
+        return self._found()[0]
+
+    @property
+    def kept(self) -> list[Span]:
         """Those of them that are CUDA's part of code for several backends."""
+        return self._found()[1]
+
+    def _found(self) -> tuple[list[Span], list[Span]]:
+        """Both sorts of branches, looked for when the first is asked for: most files have no device to be kept."""
+        if self._branches is None:
+            self._branches = ([], [])
+            self._look()
+        return self._branches
+
+    def _look(self) -> None:
+        index = self._index
         for node in self._tree.conditions:
             if isinstance(node, ast.BoolOp):
                 self._look_at_operands(node)

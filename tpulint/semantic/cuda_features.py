@@ -67,11 +67,11 @@ class CudaFeatures:
     def loads(self, target: ast.Name) -> list[ast.Name]:
         """Places that read a variable."""
         names = self._index.names
-        home = names.find(target.id, names.scope_of(target))
+        home = names.find_name(target)
         return [
             name for name in self._tree.names_called(target.id)
             if isinstance(name.ctx, ast.Load)
-            and names.find(name.id, names.scope_of(name)) == home
+            and names.find_name(name) == home
         ]  # fmt: skip
 
     def is_shown(self, node: ast.expr) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Callable
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tpulint.model import Span
@@ -23,16 +25,20 @@ _CUDA_START = re.compile(r"cuda:(?:%[dis]|\{\d*(?::d)?\})?\Z")
 class DeviceFlow:
     """Answers about device values of one file. Lazy, memoised, bounded."""
 
-    def __init__(self, index: SemanticIndex, outside: tuple[Span, ...] = ()) -> None:
+    def __init__(self, index: SemanticIndex, outside: Callable[[], tuple[Span, ...]]) -> None:
         self._index = index
-        self.outside = outside
-        """Code that is left alone: what it names is no device of the file."""
+        self._find_outside = outside
         self._tree = index.tree
         self._names = index.names
         self.variables = Variables(index)
         self.places = Places(index, self.variables)
         self._device_keys: dict[Key, bool] = {}
         self._derived: dict[ast.expr, bool] = {}
+
+    @cached_property
+    def outside(self) -> tuple[Span, ...]:
+        """Code that is left alone: what it names is no device of the file."""
+        return self._find_outside()
 
     # ---------------------------------------------------------------- texts
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -77,7 +77,10 @@ class Devices:
         self._asked_for: list[Span] | None = None
         self.sites: list[Site] = []
         self._look(())
-        for _ in range(_ROUNDS):
+        if not self.sites:  # fewer there cannot be: the branches are looked for when somebody asks
+            branches = self.branches
+            self._follow(lambda: (*branches.named, *branches.kept))
+        for _ in range(_ROUNDS if self.sites else 0):
             # What stands in CUDA's part of the file is no device of it: comparisons with it fall away in turn.
             branches = self.branches
             kept = (*branches.named, *branches.kept)
@@ -89,8 +92,7 @@ class Devices:
 
     def _look(self, outside: tuple[Span, ...]) -> None:
         """Find the sites that stand outside of these spans."""
-        self.flow = DeviceFlow(self._index, outside)
-        self.indices = DeviceIndices(self._index, self.flow)
+        self._follow(lambda: outside)
         self.false_comparisons: list[ast.expr] = []
         """Comparisons with CUDA's name above nothing but code for CUDA: false once the device is another."""
         # In a file with several backends the question is what keeps CUDA's branch apart.
@@ -100,6 +102,10 @@ class Devices:
         self.sites = sorted(unique.values(), key=lambda site: self._index.span(site.node))
         self.branches = CudaBranches(self._index, self.features, unique.keys())
         self._named = self.branches.named
+
+    def _follow(self, outside: Callable[[], tuple[Span, ...]]) -> None:
+        self.flow = DeviceFlow(self._index, outside)
+        self.indices = DeviceIndices(self._index, self.flow)
 
     def _places_anything(self) -> bool:
         """Whether the file chooses or uses a device, beyond functions that only ask for a GPU."""

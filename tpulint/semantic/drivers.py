@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tpulint.semantic.tree import SyntaxTree
 
 _WORDS = (*WORDS_OF_CALLERS, "loader")
+_EVALUATES = ("no_grad", "inference_mode", "eval")
 _DEPTH = 3
 """Functions between a loop and the call that makes it one."""
 
@@ -45,6 +46,8 @@ class Drivers:
         self._definitions = definitions
         self._imported = imported
         self._regions = regions
+        self._may_evaluate = any(word in tree.source.text for word in _EVALUATES)
+        """Whether the file itself may run anything without gradients."""
         self.loops: dict[LoopNode, Driver] = {}
         self.functions: dict[FunctionNode, Driver] = {}
         """Functions that these loops run."""
@@ -94,10 +97,12 @@ class Drivers:
                     self._add(loop, call, STEP, has_boundary=bool(regions.boundaries_in(found.node)))
             else:
                 evaluating.extend((loop, call) for loop in self._evaluating(call, regions, found.node))
+        if not self._may_evaluate:
+            return
         here = self._definitions.function_run(call)
         if here is not None:
             evaluating.extend((loop, call) for loop in self._evaluating(call, self._regions, here))
-        elif self._regions.evaluation.computes(call) and self._regions.evaluation.is_under_no_grad(call):
+        elif self._regions.evaluation.is_under_no_grad(call) and self._regions.evaluation.computes(call):
             evaluating.extend((loop, call) for loop in self._loops_of(call))
 
     def _evaluating(self, call: ast.Call, regions: Regions, function: FunctionNode) -> Iterator[LoopNode]:

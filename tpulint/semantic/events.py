@@ -77,6 +77,14 @@ class EventMap:
         else:
             self._collect()
 
+    @property
+    def have_step(self) -> bool:
+        """Whether there is both a backward pass and an update anywhere in the file."""
+        every = self._direct.values()
+        return any(one.backwards for one in every) and any(
+            one.updates or one.manual_updates or one.candidates for one in every
+        )
+
     def of(self, holder: ast.AST) -> Events:
         """Events of a loop body or function, with those of nested loops and called functions."""
         found = self._summaries.get(holder)

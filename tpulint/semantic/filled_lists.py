@@ -133,7 +133,7 @@ class FilledLists:
     def _is_new(self, loop: LoopNode, target: ast.Name) -> bool:
         """Whether the variable is bound to ``[]`` in front of the loop, and nothing happens to it in between."""
         index = self._index
-        found = index.names.find(target.id, index.names.scope_of(target))
+        found = index.names.find_name(target)
         if found is None or found[0] is not index.names.scope_of(loop):
             return False
         begin = index.span(loop).start

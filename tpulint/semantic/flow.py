@@ -45,10 +45,10 @@ class Flow:
         return tuple(self._names.attribute_bindings(owner, use.attr))
 
     def _reaching(self, use: ast.Name) -> list[Binding]:
-        scope = self._names.scope_of(use)
-        found = self._names.find(use.id, scope)
+        found = self._names.find_name(use)
         if found is None:
             return []
+        scope = self._names.scope_of(use)
         home, bindings = found
         while isinstance(scope.node, _COMPREHENSIONS) and scope.node is not home.node and scope.parent is not None:
             scope = scope.parent  # a comprehension runs where it stands

@@ -169,7 +169,7 @@ class Handovers:
     def _loads(self, statement: ast.Assign) -> Sequence[ast.expr]:
         index, target = self._index, statement.targets[0]
         if isinstance(target, ast.Name):
-            found = index.names.find(target.id, index.names.scope_of(target))
+            found = index.names.find_name(target)
             if found is None or len(found[1]) != 1:
                 return []
             return index.names.loads(target.id, found[0])

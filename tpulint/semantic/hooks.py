@@ -11,6 +11,7 @@ from tpulint.semantic.names import Names
 from tpulint.semantic.tree import FunctionNode, SyntaxTree
 
 _SOURCES = re.compile(r"(?m)^\s*(?:from|import)\s+(?:lightning|pytorch_lightning|transformers|trl)\b")
+_FRAMEWORKS = ("lightning", "transformers", "trl")
 _LIGHTNING = ("lightning.", "pytorch_lightning.")
 _TRANSFORMERS = ("transformers.", "trl.")
 _MODULE = frozenset({
@@ -61,7 +62,8 @@ class Hooks:
     def _found(self) -> dict[FunctionNode, Hook]:
         if self._hooks is None:
             self._hooks = {}
-            if _SOURCES.search(self._tree.source.text):
+            text = self._tree.source.text
+            if any(word in text for word in _FRAMEWORKS) and _SOURCES.search(text):
                 self._hooks = {hook.function: hook for hook in self._find()}
         return self._hooks
 

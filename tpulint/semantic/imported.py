@@ -115,7 +115,7 @@ class Imported:
             if base is not None and isinstance(base.node, ast.Module):
                 return base.file.imported.exported(node.attr, base.file)
             return self._submodule(node) if base is None else None
-        found = self._names.find(node.id, self._names.scope_of(node))
+        found = self._names.find_name(node)
         if found is None:
             return None if hasattr(builtins, node.id) else self._by_star(node.id, 0)
         return self._bound(found[1], 0)

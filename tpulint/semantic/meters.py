@@ -94,7 +94,7 @@ class Meters:
         meter = func.value
         if not isinstance(meter, ast.Name) or func.attr != "update" or call.args[0] is not argument:
             return None
-        found = index.names.find(meter.id, index.names.scope_of(meter))
+        found = index.names.find_name(meter)
         if found is None or not all(map(self._makes_known_meter, found[1])):
             return None
         numbers = []
@@ -234,7 +234,7 @@ class Meters:
         """Progress bars that show the meter in every step; None when something shows it that has to every time."""
         index = self._index
         names = list(index.tree.names_called(index.text(meter).partition(".")[0]))
-        if isinstance(meter, ast.Name) and (found := index.names.find(meter.id, index.names.scope_of(meter))):
+        if isinstance(meter, ast.Name) and (found := index.names.find_name(meter)):
             names = index.names.loads(meter.id, found[0])
         bars = []
         for name in names:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cached_property
 
 from tpulint.semantic.creations import Creation, Creations
 from tpulint.semantic.definitions import Definitions
@@ -50,7 +51,11 @@ class Moves:
         self._kinds = kinds
         self.creations = Creations(tree, names, flow, definitions)
         self._has_device: bool | None = None
-        self.moves = list(self._find())
+
+    @cached_property
+    def moves(self) -> list[Move]:
+        """In order of position."""
+        return list(self._find())
 
     def _find(self) -> Iterator[Move]:
         for call in self._tree.calls:

@@ -83,6 +83,8 @@ class Names:
         # Most names of a file are never asked about: their bindings wait, by name, until they are.
         self._waiting: dict[str, list[ast.AST]] = {}
         self._waiting_attributes: dict[str, list[ast.Attribute]] = {}
+        self._homes: dict[str, Scope | None] = {}
+        """The scope that a name is bound in; None where it is bound in several."""
         self._sort_binders()
 
     # ---------------------------------------------------------------- scopes
@@ -181,6 +183,8 @@ class Names:
         elif where == "nonlocal" and scope.parent is not None:
             scope = scope.parent
         scope.bindings.setdefault(binding.name, []).append(binding)
+        if self._homes.setdefault(binding.name, scope) is not scope:
+            self._homes[binding.name] = None
 
     def _bind_parameter(self, node: ast.arg) -> None:
         arguments = self._tree.parents[node]
@@ -300,13 +304,25 @@ class Names:
             first = False
         return None
 
+    def find_name(self, node: ast.Name) -> tuple[Scope, list[Binding]] | None:
+        """The same for a name where it stands. Most names are bound in the module alone, or nowhere: these are the
+        same in all scopes, so that nobody has to look for the scope around the name."""
+        name = node.id
+        if name in self._waiting:
+            self.bindings_in(self.module, name)
+        home = self._homes.get(name, self.module)
+        if home is not self.module:
+            return self.find(name, self.scope_of(node))
+        found = home.bindings.get(name)
+        return (home, found) if found else None
+
     def mentions(self, name: str, scope: Scope) -> list[ast.Name]:
         """Places that read, give or delete a variable of a scope, from wherever they do."""
         homes = self._mentions.get(name)
         if homes is None:
             homes = self._mentions[name] = {}
             for node in self._tree.names_called(name):
-                found = self.find(name, self.scope_of(node))
+                found = self.find_name(node)
                 if found is not None:
                     homes.setdefault(found[0], []).append(node)
         return homes.get(scope, [])
@@ -329,7 +345,7 @@ class Names:
 
     def bindings(self, node: ast.Name) -> list[Binding]:
         """All bindings of the variable that a name node means; empty for a builtin or unknown name."""
-        found = self.find(node.id, self.scope_of(node))
+        found = self.find_name(node)
         return found[1] if found else []
 
     def binding_at(self, node: ast.AST) -> Binding | None:
@@ -364,7 +380,7 @@ class Names:
             return CANONICAL_NAMES.get(name, name)
         if not isinstance(node, ast.Name):
             return None
-        found = self.find(node.id, self.scope_of(node))
+        found = self.find_name(node)
         if found is None:
             if node.id in _BUILTINS:
                 return f"builtins.{node.id}"

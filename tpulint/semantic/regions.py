@@ -59,6 +59,8 @@ class Regions:
         trains = any(word in text for word in _TRAINS)
         self.events = EventMap(tree, names, kinds, definitions, only_boundaries=not trains)
         self.evaluation = Evaluation(tree, names, kinds, definitions, self.events)
+        # Many files of a library speak of gradients, few of them run a backward pass.
+        trains = trains and self.events.have_step
         self.step_loops = self._find_step_loops() if trains else []
         self._by_loop = {loop.node: loop for loop in self.step_loops}
         self._per_step: dict[FunctionNode, Step] = {}

@@ -174,7 +174,7 @@ class Totals:
     def _in_own_variable(self, total: Total, target: ast.Name) -> Total | None:
         """The total kept in its own variable: possible when everything that happens to the variable is seen."""
         index, loop = self._index, total.loop
-        found = index.names.find(target.id, index.names.scope_of(target))
+        found = index.names.find_name(target)
         if found is None or found[0] is not index.names.scope_of(loop):
             return None
         start = self._start(loop, found[1])
@@ -277,7 +277,7 @@ class Totals:
     def _is_seen_by_lambda(self, target: ast.Name) -> bool:
         """Whether a lambda looks at a variable: it may be called in the loop, by anybody."""
         index = self._index
-        found = index.names.find(target.id, index.names.scope_of(target))
+        found = index.names.find_name(target)
         uses = [] if found is None else index.names.loads(target.id, found[0])
         return any(index.tree.lambda_of(use) is not None for use in uses)
 

@@ -54,7 +54,7 @@ class Variables:
     def keys_of(self, node: ast.AST) -> tuple[Key, ...]:
         """The variable an expression reads or writes."""
         if isinstance(node, ast.Name):
-            found = self._names.find(node.id, self._names.scope_of(node))
+            found = self._names.find_name(node)
             return (("name", found[0].node, node.id),) if found else ()
         if isinstance(node, ast.Attribute):
             return (("attribute", None, node.attr),)

@@ -150,7 +150,7 @@ def _formats(node: ast.AST) -> bool:
 
 
 def _loads(ctx: FileContext, name: ast.Name) -> list[ast.Name]:
-    found = ctx.index.names.find(name.id, ctx.index.names.scope_of(name))
+    found = ctx.index.names.find_name(name)
     return ctx.index.names.loads(name.id, found[0]) if found is not None else []
 
 

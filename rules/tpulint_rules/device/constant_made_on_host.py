@@ -15,8 +15,6 @@ _OTHERWISE = frozenset({"device", "requires_grad", "pin_memory", "out", None})
 
 def check(ctx: FileContext) -> Iterator[Finding]:
     index = ctx.index
-    if not index.moves.has_device:
-        return
     for call, made in index.method_calls("to"):
         name = index.qualified_name(made.func) if isinstance(made, ast.Call) else None
         if name not in _CONSTANTS or not isinstance(made, ast.Call) or not made.args or not _is_constant(made, name):
@@ -24,6 +22,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         places = [*call.args, *(item.value for item in call.keywords if item.arg == "device")]
         if len(call.args) + len(call.keywords) != 1 or not places or not _is_device(ctx, call, places[0]):
             continue
+        if not index.moves.has_device:
+            return
         if not _runs_per_step(ctx, call) or _is_made_once(ctx, call):
             continue
         fix = ctx.fix("Make it on the device", Applicability.SAFE, "The same values, on the same device.")

@@ -70,7 +70,7 @@ def _follow(ctx: FileContext, call: ast.Call, marks: _Marks) -> bool:
     target = _target(statement, call)
     if target is None or len(index.names.bindings(target)) != 1:
         return False
-    found = index.names.find(target.id, index.names.scope_of(target))
+    found = index.names.find_name(target)
     if found is None:
         return False
     marks.made.append(statement)

@@ -10,8 +10,6 @@ from tpulint.model import Applicability, Finding
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
-    if not ctx.index.mentions(r"""\.device\b\s*[!=]=|[!=]=[^\n]*\.device\b"""):
-        return
     for node in ctx.index.tree.attributes_called("device"):
         compared = ctx.index.parent(node)
         if not isinstance(compared, ast.Compare) or len(compared.ops) != 1:

@@ -17,6 +17,8 @@ from tpulint_rules.step._moved_first import moved_first
 
 def check(ctx: FileContext) -> Iterator[Finding]:
     moves = ctx.index.moves
+    if not moves.moves:
+        return
     optimizers = [(call, modules_of(ctx, call)) for call in ctx.index.calls if builds_optimizer(ctx, call)]
     # Where no optimizer is built, one may still come in from another file, to be stepped here.
     if not (optimizers or ctx.index.mentions(r"\.step\(|Optimizer\b|optim\w*[\"']\]")) or moves.keeps_parameters:
