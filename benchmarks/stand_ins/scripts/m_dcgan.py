@@ -1,0 +1,17 @@
+"""``torch.full`` gave floating point numbers before PyTorch 1.7."""
+
+from typing import Any
+
+import modules
+
+
+def _change(torch: Any) -> None:
+    full = torch.full
+
+    def full_of_floats(size: Any, value: Any, **named: Any) -> Any:
+        return full(size, float(value), **named)
+
+    torch.full = full_of_floats
+
+
+modules.when_imported("torch", _change)
