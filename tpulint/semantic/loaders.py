@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tpulint.semantic.fed_parameters import fed_elsewhere
+from tpulint.semantic.fed_parameters import fed_elsewhere, sources_of
 from tpulint.semantic.origins import origins
 from tpulint.semantic.outside import EVALUATION, STEP
 
@@ -73,8 +73,7 @@ class Loaders:
                     self._loaders[call].feeds = True
                     self._loaders[call].loops.append(loop.node)
         for node in index.regions.evaluation_loops:
-            sources = [node.iter] if isinstance(node, ast.For | ast.AsyncFor) else []
-            for call in self._behind([*sources, *self._drawn_in(node)]):
+            for call in self._behind(sources_of(index, node)):
                 if call in self._loaders:
                     self._loaders[call].feeds_evaluation = True
 
@@ -87,9 +86,8 @@ class Loaders:
     def sources_elsewhere(self) -> list[tuple[ast.Call, tuple[int, ...], str]]:
         """Calls of functions in other files that give what loops run over, with the part and the turn of the loop."""
         index = self._index
-        loops = [*((loop.node, STEP) for loop in index.step_loops),
-                 *((node, EVALUATION) for node in index.regions.evaluation_loops)]  # fmt: skip
-        items = [(node.iter, turn) for node, turn in loops if isinstance(node, ast.For | ast.AsyncFor)]
+        items = [(item, STEP) for loop in index.step_loops for item in sources_of(index, loop.node, loop.functions)]
+        items += [(item, EVALUATION) for node in index.regions.evaluation_loops for item in sources_of(index, node)]
         items.extend((item, turn) for item, turns in self._handed_over for turn in sorted(turns))
         return [(*source, turn) for item, turn in items for source in self._sources_of(item, 0)]
 
@@ -138,19 +136,9 @@ class Loaders:
 
     # ---------------------------------------------------------------- what feeds a loop
 
-    def _drawn_in(self, place: ast.AST) -> Iterator[ast.expr]:
-        """Arguments of ``next(...)`` in a loop or function."""
-        for call in self._index.calls_to("builtins.next"):
-            # `next(iter(loader))` begins anew each time, and never comes to the last batch.
-            if call.args and not isinstance(call.args[0], ast.Call) and self._index.tree.encloses(place, call):
-                yield call.args[0]
-
     def makers_of(self, loop: StepLoop) -> Iterator[ast.Call]:
         """Calls that make what a step loop takes its batches from: loaders, and what stands around them."""
-        sources = [loop.node.iter] if isinstance(loop.node, ast.For | ast.AsyncFor) else []
-        for place in (loop.node, *loop.functions):
-            sources.extend(self._drawn_in(place))
-        yield from self._behind(sources)
+        yield from self._behind(sources_of(self._index, loop.node, loop.functions))
 
     def _behind(self, sources: list[ast.expr]) -> Iterator[ast.Call]:
         """What makes the objects that these expressions give, through enumerate(), tqdm(), iter() and the like."""

@@ -1,4 +1,4 @@
-"""Volumes of slices with masks, 12 patients."""
+"""Volumes of slices with masks, 22 patients."""
 
 from pathlib import Path
 from typing import Any
@@ -8,7 +8,7 @@ import numpy
 from PIL import Image
 
 _noise = numpy.random.default_rng(0)
-for _patient in range(12):
+for _patient in range(22):
     _folder = Path(f"kaggle_3m/TCGA_XX_{_patient:04}_19960101")
     _folder.mkdir(parents=True, exist_ok=True)
     for _slice in range(1, 6):

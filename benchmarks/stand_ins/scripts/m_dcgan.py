@@ -1,5 +1,6 @@
 """``torch.full`` gave floating point numbers before PyTorch 1.7."""
 
+from pathlib import Path
 from typing import Any
 
 import modules
@@ -14,4 +15,5 @@ def _change(torch: Any) -> None:
     torch.full = full_of_floats
 
 
+Path("model").mkdir(exist_ok=True)
 modules.when_imported("torch", _change)
