@@ -456,6 +456,28 @@ def test_a_loader_that_a_program_hands_from_one_file_to_another(tmp_path: Path, 
         assert found(answer) == {f"data.py:{row} TPU501"}
 
 
+def test_what_a_program_runs_once_per_epoch_is_no_turn(tmp_path: Path) -> None:
+    evaluation = """
+
+class Evaluating(Base):
+    def __init__(self):
+        self.model = torch.nn.Linear(8, 2)
+        super().__init__()
+
+    def evaluate(self, data):
+        self.model.eval()
+        with torch.no_grad():
+            scores = self.model(data.to("xla"))
+            return scores.cpu()
+"""
+    (tmp_path / "solver.py").write_text(HANDED_ON["solver.py"] + evaluation)
+    (tmp_path / "main.py").write_text(
+        "from solver import Evaluating\n\nengine = Evaluating()\nfor _ in range(3):\n"
+        "    engine.train_an_epoch(make_loader())\n    engine.evaluate(data)\n"
+    )
+    assert found(tpulint("--output-format=json", "--select", "TPU101", cwd=tmp_path)) == set()
+
+
 def test_a_file_of_the_project_that_is_named_like_a_library(tmp_path: Path) -> None:
     (tmp_path / "datasets.py").write_text(LOADERS)
     (tmp_path / "evaluator.py").write_text(EVALUATOR)

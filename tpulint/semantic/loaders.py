@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from tpulint.semantic.entries import entries, entries_named
 from tpulint.semantic.fed_parameters import fed_elsewhere, sources_of
 from tpulint.semantic.origins import origins
 from tpulint.semantic.outside import EVALUATION, STEP
@@ -29,6 +30,8 @@ _PARAMETERS = (
     "drop_last",
 )
 _DEPTH = 6
+_TRAINING = "train"
+"""How the names of phases begin that train."""
 _TENSOR_FACTORIES = frozenset(f"torch.{name}" for name in ("randn", "rand", "zeros", "ones", "empty"))
 _KNOWN_SIZES = {
     "torchvision.datasets.MNIST": (60_000, 10_000),
@@ -72,6 +75,7 @@ class Loaders:
                 if call in self._loaders:
                     self._loaders[call].feeds = True
                     self._loaders[call].loops.append(loop.node)
+            self._feed_phases(loop)
         for node in index.regions.evaluation_loops:
             for call in self._behind(sources_of(index, node)):
                 if call in self._loaders:
@@ -136,6 +140,28 @@ class Loaders:
 
     # ---------------------------------------------------------------- what feeds a loop
 
+    def _feed_phases(self, loop: StepLoop) -> None:
+        """Note the loaders of a loop that trains and evaluates in turns: ``for x, y in loaders[phase]``."""
+        for source in sources_of(self._index, loop.node):
+            while isinstance(source, ast.Call) and source.args:
+                source = source.args[0]
+            if not isinstance(source, ast.Subscript) or isinstance(source.slice, ast.Constant):
+                continue
+            for owner in self._index.moves.creations.of(source.value):
+                for key, value in entries(owner.node) if not owner.path else ():
+                    name = key.value if isinstance(key, ast.Constant) else None
+                    for call in self._behind([value]):
+                        if call in self._loaders:
+                            self._feed_phase(self._loaders[call], loop, name)
+
+    def _feed_phase(self, loader: Loader, loop: StepLoop, name: object) -> None:
+        """One loader feeds a phase, told by its name; several phases where no name tells."""
+        trains = isinstance(name, str) and name.lower().startswith(_TRAINING)
+        if trains or not isinstance(name, str):
+            loader.feeds = True
+            loader.loops.append(loop.node)
+        loader.feeds_evaluation |= not trains
+
     def makers_of(self, loop: StepLoop) -> Iterator[ast.Call]:
         """Calls that make what a step loop takes its batches from: loaders, and what stands around them."""
         yield from self._behind(sources_of(self._index, loop.node, loop.functions))
@@ -151,6 +177,7 @@ class Loaders:
                 continue
             for creation in creations.of(source):
                 node = creation.node
+                waiting.extend((item, depth + 1) for item in entries_named(creation))
                 if node in seen or not isinstance(node, ast.Call):
                     continue
                 seen.add(node)

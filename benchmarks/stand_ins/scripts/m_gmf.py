@@ -1,4 +1,4 @@
-"""Ratings, sorted in time; more items than the hundred that are drawn for each user."""
+"""Ratings, more items than the hundred that are drawn for each user, and samples of sets, as before Python 3.11."""
 
 import random
 from pathlib import Path
@@ -10,3 +10,5 @@ _rows = [f"{user}::{item}::{_chance.randrange(1, 6)}::{_chance.randrange(10**6)}
          for item in _chance.sample(range(1, 241), 31)]  # fmt: skip
 _rows += [f"{1 + item % 24}::{item}::3::{item}" for item in range(1, 241)]
 Path("data/ml-1m/ratings.dat").write_text("\n".join(dict.fromkeys(_rows)) + "\n")
+_sample = random.sample
+random.sample = lambda population, count: _sample(sorted(population), count)

@@ -21,4 +21,4 @@ _table("train", range(110), 12)
 for _name, _users in {"validation": range(110, 160), "test": range(160, 200)}.items():
     _table(f"{_name}_tr", _users, 8)
     _table(f"{_name}_te", _users, 4)
-modules.put("bottleneck", argpartition=numpy.argpartition)
+modules.put("bottleneck", argpartition=numpy.argpartition, __version__="1.5.0")
