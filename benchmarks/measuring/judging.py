@@ -38,7 +38,8 @@ _OF_LOADER = {
     "padded-to-longest": ("step", "evaluation"), "sliced-partial-batch": ("step",),
 }  # fmt: skip
 """Rules that speak of where batches are made, and the loops that they go to: right if they made graphs change there,
-wrong only where a loop was seen to come to its end. The last batch of an evaluation is another event than that of the training, with a loader of its own."""
+wrong only where a loop was seen to come to its end. The last batch of an evaluation is another event than that of the
+training, with a loader of its own."""
 _NOT_OF_LOADERS = frozenset({"padded-to-longest", "sliced-partial-batch"})
 """Those of them whose batches no data loader is seen to make."""
 _CHANGED_BATCH = frozenset({"input", "shape"})

@@ -178,7 +178,10 @@ class Evaluation:
         return self.last_switch(node) == "eval"
 
     def last_switch(self, node: LoopNode | ast.Call) -> str | None:
-        """The last switch of a module in front of a node, in its function: ``eval`` or ``train``; ``train(False)`` is ``eval``."""
+        """The last switch of a module in front of a node, in its function: ``eval`` or ``train``.
+
+        ``train(False)`` is ``eval``.
+        """
         if self._switches is None:
             self._switches = {}
             for call in self._tree.calls:
