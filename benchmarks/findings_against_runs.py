@@ -21,7 +21,7 @@ def main() -> int:
     """The command."""
     arguments = _arguments()
     scripts = [one for one in _scripts(arguments) if _is_wanted(one, arguments)]
-    store = Store(arguments.truths, arguments.snapshots, arguments.recipes, arguments.python)
+    store = Store(arguments.truths, arguments.snapshots, arguments.recipes.resolve(), arguments.python)
     if arguments.run:
         for script in scripts:
             if store.load(script) is None or arguments.again:
@@ -128,7 +128,10 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--timeout", type=float, default=300.0, metavar="SECONDS")
     parser.add_argument("--public", type=Path, action="append", default=[], metavar="FILE", help="public scripts")
     parser.add_argument("--snapshots", type=Path, help="folder of git snapshots: OWNER+NAME/repo")
-    parser.add_argument("--recipes", type=Path, help="folder on the import path of public scripts: makes their data")
+    parser.add_argument(
+        "--recipes", type=Path, default=Path(__file__).parent / "stand_ins",
+        help="folder on the import path of public scripts: makes their data",
+    )  # fmt: skip
     parser.add_argument("--list", action="store_true", help="show what was wrong and what was missed")
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
     parser.add_argument("--tables", action="store_true", help="print Markdown")

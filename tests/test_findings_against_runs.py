@@ -191,6 +191,17 @@ def test_a_loader_counts_for_the_loops_that_it_feeds(layouts: Layouts) -> None:
     assert outcomes(even, layouts, training) == [(RECOMPILE, "not seen")], "another loader made the graph change"
 
 
+def test_batches_cut_by_hand_are_judged_by_their_loop(layouts: Layouts) -> None:
+    trained = cost(3, "compile", steps=(4,), causes=("input",))
+    evaluated = cost(9, "compile", loop=1, steps=(4,), causes=("input",))
+    cut = said(1, "data", "sliced-partial-batch", 2)
+    assert not judge(truth(trained), [cut], layouts).misses
+    assert judge(truth(evaluated), [cut], layouts).misses
+    assert outcomes(truth(trained), layouts, cut) == [(RECOMPILE, "right")]
+    assert outcomes(truth(evaluated), layouts, cut) == [(RECOMPILE, "wrong")]
+    assert outcomes(truth(ending="stopped"), layouts, cut) == [(RECOMPILE, "not seen")], "no last batch was seen"
+
+
 def test_a_line_of_a_model_belongs_to_the_loop_that_launched_its_graph(layouts: Layouts) -> None:
     trained = Cost("b.py", 7, "compile", -1, 1, (4,), (("a.py", 5),), ("input",))
     evaluated = Cost("b.py", 7, "compile", -1, 1, (4,), (("a.py", 9),), ("input",))

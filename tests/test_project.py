@@ -370,6 +370,163 @@ def test_loaders_of_one_file_that_the_loops_of_others_go_through(tmp_path: Path)
     assert found(tpulint("--output-format=json", "--select", "TPU5", cwd=tmp_path)) == expected
 
 
+HANDED_ON = {
+    "data.py": """\
+from torch.utils.data import DataLoader
+
+
+def get_loader(root, size):
+    loader = DataLoader(read(root), batch_size=size, shuffle=True)
+    return loader
+
+
+def get_both(root, size):
+    train_loader = DataLoader(read(root), batch_size=size, shuffle=True)
+    return train_loader, DataLoader(read(root), batch_size=size)
+
+
+class Samples:
+    def __init__(self, root):
+        self.root = root
+
+    def train_loader(self, size):
+        return DataLoader(read(self.root), batch_size=size, shuffle=True)
+""",
+    "solver.py": """\
+import torch
+
+
+class Base:
+    def __init__(self):
+        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1)
+
+    def train_an_epoch(self, loader):
+        for x in loader:
+            loss = self.model(x).mean()
+            self.optimizer.zero_grad()
+            loss.backward()
+            self.optimizer.step()
+
+
+class Drawing:
+    def __init__(self, loader):
+        self.loader = loader
+        self.model = torch.nn.Linear(8, 2)
+        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1)
+
+    def train(self):
+        batches = iter(self.loader)
+        for _ in range(1000):
+            try:
+                x = next(batches)
+            except StopIteration:
+                batches = iter(self.loader)
+                x = next(batches)
+            loss = self.model(x).mean()
+            self.optimizer.zero_grad()
+            loss.backward()
+            self.optimizer.step()
+""",
+    "engines.py": """\
+import torch
+from solver import Base
+
+
+class Engine(Base):
+    def __init__(self):
+        self.model = torch.nn.Linear(8, 2)
+        super().__init__()
+""",
+}
+
+
+@pytest.mark.parametrize(("program", "row"), [
+    ("from data import get_loader\nfrom solver import Drawing\n\n"
+     "loader = get_loader('d', 32)\nsolver = Drawing(loader)\nsolver.train()\n", 5),
+    ("from data import get_both\nfrom engines import Engine\n\nengine = Engine()\n"
+     "train_loader, _ = get_both('d', 32)\nfor _ in range(3):\n    engine.train_an_epoch(train_loader)\n", 10),
+    ("from data import Samples\nfrom engines import Engine\n\nsamples, engine = Samples('d'), Engine()\n"
+     "for _ in range(3):\n    engine.train_an_epoch(samples.train_loader(32))\n", 19),
+])  # fmt: skip
+def test_a_loader_that_a_program_hands_from_one_file_to_another(tmp_path: Path, program: str, row: int) -> None:
+    for name, text in {**HANDED_ON, "main.py": program}.items():
+        (tmp_path / name).write_text(text)
+    for _ in range(2):  # the second time from the cache
+        answer = tpulint("--output-format=json", "--select", "TPU501,TPU516", cwd=tmp_path)
+        assert found(answer) == {f"data.py:{row} TPU501"}
+
+
+def test_what_a_program_runs_once_per_epoch_is_no_turn(tmp_path: Path) -> None:
+    evaluation = """
+
+class Evaluating(Base):
+    def __init__(self):
+        self.model = torch.nn.Linear(8, 2)
+        super().__init__()
+
+    def evaluate(self, data):
+        self.model.eval()
+        with torch.no_grad():
+            scores = self.model(data.to("xla"))
+            return scores.cpu()
+"""
+    (tmp_path / "solver.py").write_text(HANDED_ON["solver.py"] + evaluation)
+    (tmp_path / "main.py").write_text(
+        "from solver import Evaluating\n\nengine = Evaluating()\nfor _ in range(3):\n"
+        "    engine.train_an_epoch(make_loader())\n    engine.evaluate(data)\n"
+    )
+    assert found(tpulint("--output-format=json", "--select", "TPU101", cwd=tmp_path)) == set()
+
+
+def test_a_file_of_the_project_that_is_named_like_a_library(tmp_path: Path) -> None:
+    (tmp_path / "datasets.py").write_text(LOADERS)
+    (tmp_path / "evaluator.py").write_text(EVALUATOR)
+    (tmp_path / "main.py").write_text(MAIN.replace("from loaders", "from datasets"))
+    expected = {"datasets.py:4 TPU501", "datasets.py:5 TPU516"}
+    assert found(tpulint("--output-format=json", "--select", "TPU5", cwd=tmp_path)) == expected
+
+
+MOVING = """\
+import torch
+import torch_xla
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(8, 2)
+        self.optimizer = torch.optim.Adam(self.parameters())
+
+    def forward(self, x):
+        return self.layer(x)
+
+
+def put(thing):
+    return thing.to(torch_xla.device())
+
+
+def run(model, batches):
+    for x, y in batches:
+        model.optimizer.zero_grad()
+        loss = torch.nn.functional.cross_entropy(model(put(torch.Tensor(x))), put(torch.Tensor(y)))
+        loss.backward()
+        model.optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    "moved", ["thing.to(torch_xla.device())", "thing.cuda()", "thing.cuda() if torch.cuda.is_available() else thing"]
+)
+def test_a_model_that_a_function_moves_as_it_moves_tensors(tmp_path: Path, moved: str) -> None:
+    (tmp_path / "parts.py").write_text(MOVING.replace("thing.to(torch_xla.device())", moved))
+    (tmp_path / "main.py").write_text(
+        "from parts import *\n\n\ndef main():\n    model = put(Net())\n    for epoch in range(5):\n"
+        '        run(model, read())\n\n\nif __name__ == "__main__":\n    main()\n'
+    )
+    answer = tpulint("--output-format=json", "--select", "TPU001,TPU301", cwd=tmp_path)
+    assert "parts.py:20 TPU301" in found(answer)
+
+
 WINDOWS = """\
 import torch
 import torch_xla

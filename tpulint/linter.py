@@ -146,8 +146,13 @@ def _with_calls(result: FileResult, index: Index, surroundings: Surroundings) ->
 
 
 def _may_drive(text: str) -> bool:
-    """Whether a file is a program with tensors, whose loops may run what other files define."""
-    return "__main__" in text and "torch" in text
+    """Whether a file is a program with tensors, whose loops may run what other files define, or hands on a loader."""
+    return ("__main__" in text and "torch" in text) or _hands_on_loaders(text)
+
+
+def _hands_on_loaders(text: str) -> bool:
+    """Whether a file may give a loader that one file makes to a loop of another, by the names of things."""
+    return "loader" in text and "train" in text
 
 
 def _has_functions(text: str) -> bool:
@@ -201,7 +206,11 @@ def _look(
     gc.disable()
     try:
         # What is imported matters where code runs in turns: it is not read for the sake of other files.
-        in_turns = surroundings.calls or any(word in source.text for word in WORDS_OF_CALLERS)
+        in_turns = (
+            surroundings.calls
+            or any(word in source.text for word in WORDS_OF_CALLERS)
+            or _hands_on_loaders(source.text)
+        )
         library = surroundings.library if in_turns else None
         index = None if surroundings.library is None else surroundings.library.known(source)
         if index is None:

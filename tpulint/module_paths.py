@@ -11,7 +11,7 @@ _FOLDERS_ABOVE = 4
 _PROJECT_MARKS = (".git", "pyproject.toml", "setup.py")
 _NOT_OURS = sys.stdlib_module_names | {
     "torch", "torchvision", "torchaudio", "torchtext", "torch_xla", "numpy", "scipy", "pandas", "tqdm", "matplotlib",
-    "transformers", "accelerate", "datasets", "PIL", "cv2", "wandb", "sklearn", "yaml", "timm", "tensorboardX",
+    "transformers", "accelerate", "PIL", "cv2", "wandb", "sklearn", "yaml", "timm", "tensorboardX",
     "einops", "lightning", "pytorch_lightning", "tensorflow", "jax", "gym", "gymnasium", "requests", "click", "rich",
     "tpulint_runtime",
 }  # fmt: skip

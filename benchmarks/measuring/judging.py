@@ -35,10 +35,13 @@ _BY_SETTING = frozenset({"anomaly-detection", "torch-compile", "pinned-loader"})
 """Rules that speak of a setting, not of a line that runs in a loop: not judged."""
 _OF_LOADER = {
     "partial-last-batch": ("step",), "partial-evaluation-batch": ("evaluation",),
-    "padded-to-longest": ("step", "evaluation"),
+    "padded-to-longest": ("step", "evaluation"), "sliced-partial-batch": ("step",),
 }  # fmt: skip
-"""Rules that speak of where a data loader is built, and the loops that its batches go to: right if they made graphs
-change there. The last batch of an evaluation is another event than that of the training, with a loader of its own."""
+"""Rules that speak of where batches are made, and the loops that they go to: right if they made graphs change there,
+wrong only where a loop was seen to come to its end. The last batch of an evaluation is another event than that of the
+training, with a loader of its own."""
+_NOT_OF_LOADERS = frozenset({"padded-to-longest", "sliced-partial-batch"})
+"""Those of them whose batches no data loader is seen to make."""
 _CHANGED_BATCH = frozenset({"input", "shape"})
 """Causes of a compilation by a batch of another size: the batch itself, or what is made in its size on the device."""
 _WHEREVER = {"optimizer-reads-device": ".step("}
@@ -162,7 +165,7 @@ class _Judge:
 
     def _judge_loader(self, said: Said) -> Judgement:
         changed = any(self._is_of_batches(said, cost) for cost in self._truth.costs)
-        if said.name != "padded-to-longest":
+        if said.name not in _NOT_OF_LOADERS:
             uneven = self._is_among(said, self._truth.uneven_loaders)
             if not uneven and self._is_among(said, self._truth.even_loaders):
                 return Judgement(said, RECOMPILE, "not seen")  # what changed came from another loader
@@ -177,6 +180,10 @@ class _Judge:
         """Whether a graph changed with the batches of the loops that the loader of a finding feeds."""
         if cost.kind != "compile" or not _CHANGED_BATCH.intersection(cost.causes):
             return False
+        if said.name == "sliced-partial-batch":  # it speaks of one loop
+            places = [(cost.path, cost.row), *cost.callers]
+            around = {(path, loop) for path, row in places for loop in self._layouts.of(path).loops(row)}
+            return any((said.path, row) in around for row in said.rows)
         kind = self._kind_of_loop(cost)
         return kind is None or kind in _OF_LOADER[said.name]
 

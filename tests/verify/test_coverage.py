@@ -9,6 +9,7 @@ from verifying import XLA_PYTHON
 
 from tpulint.verification import environment
 from tpulint.verification.process import Task, run
+from tpulint.verification.records import ProcessRecords
 
 pytestmark = pytest.mark.xla
 
@@ -37,19 +38,43 @@ for epoch in range(2):
         for x in loader:
             loss_of(x.to(device))
             torch_xla.sync()
+single_batch = torch.utils.data.DataLoader(torch.rand(3, 3), batch_size=4)
+"""
+BUILT_ANEW = """\
+import torch
+import torch_xla
+
+model = torch.nn.Linear(3, 1).to(torch_xla.device())
+other = torch.optim.SGD(torch.nn.Linear(3, 1).to(torch_xla.device()).parameters(), lr=0.1)
+for epoch in range(3):
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1 / (epoch + 1))
+    for _ in range(2):
+        model(torch.rand(4, 3).to(torch_xla.device())).mean().backward()
+        optimizer.step()
+        other.step()
+        torch_xla.sync()
 """
 
 
-def test_lines_chains_and_happenings(tmp_path: Path) -> None:
-    script = tmp_path / "train.py"
-    script.write_text(SCRIPT)
-    records = tmp_path / "records"
+def recorded(folder: Path, text: str) -> ProcessRecords:
+    """What is seen of a script."""
+    script = folder / "train.py"
+    script.write_text(text)
+    records = folder / "records"
     records.mkdir()
     python = environment.find(XLA_PYTHON).path
     task = Task(str(script), (), python, environment.observer_script(), str(records), coverage=True)
-    process = run(task).recording.training
+    return run(task).recording.training
+
+
+def test_an_optimizer_that_is_built_anew_goes_on_with_the_steps(tmp_path: Path) -> None:
+    assert recorded(tmp_path, BUILT_ANEW).steps == 6
+
+
+def test_lines_chains_and_happenings(tmp_path: Path) -> None:
+    process = recorded(tmp_path, SCRIPT)
     assert process.steps == 6
-    path = str(script.resolve())
+    path = str((tmp_path / "train.py").resolve())
 
     def steps_of(row: int) -> dict[tuple[tuple[str, int], ...], dict[int, int]]:
         """By the calls that led to the row."""
@@ -66,6 +91,7 @@ def test_lines_chains_and_happenings(tmp_path: Path) -> None:
     happened = {(one.kind, tuple(row for _, row in one.places)) for one in process.happenings}
     assert happened == {
         ("uneven-loader", (7,)),
+        ("loader", (25,)),
         ("training-forward", (11, 16)),
         ("backward", (17,)),
         ("update", (18,)),

@@ -156,6 +156,8 @@ class Drivers:
         turns = {*self._regions.turn_loops, *self.loops}
         if not isinstance(node, ast.Call):
             return node in turns
+        if any(_goes_through_batches(found) for found in self._imported.all_called(node)):
+            return True
         ran = [
             function
             for called in self._regions.events.functions_of(node)
@@ -165,6 +167,14 @@ class Drivers:
 
     def _below(self, function: FunctionNode) -> list[FunctionNode]:
         return self._regions.functions_in(function)
+
+
+def _goes_through_batches(found: Definition) -> bool:
+    """Whether a function of another file has a step or evaluation loop of its own."""
+    regions = _regions_of(found)
+    if regions is None or not isinstance(found.node, FUNCTIONS):
+        return False
+    return any(found.file.tree.function_of(loop) is found.node for loop in regions.turn_loops)
 
 
 def _regions_of(found: Definition) -> Regions | None:

@@ -178,7 +178,10 @@ class Evaluation:
         return self.last_switch(node) == "eval"
 
     def last_switch(self, node: LoopNode | ast.Call) -> str | None:
-        """The last switch of a module in front of a node, in its function: ``eval`` or ``train``."""
+        """The last switch of a module in front of a node, in its function: ``eval`` or ``train``.
+
+        ``train(False)`` is ``eval``.
+        """
         if self._switches is None:
             self._switches = {}
             for call in self._tree.calls:
@@ -192,7 +195,11 @@ class Evaluation:
         for call in self._switches.get(function, ()):
             if (call.lineno, call.col_offset) < begin:
                 last = call
-        return last.func.attr if last is not None and isinstance(last.func, ast.Attribute) else None
+        if last is None or not isinstance(last.func, ast.Attribute):
+            return None
+        modes = [*last.args, *(item.value for item in last.keywords)]
+        is_off = any(isinstance(mode, ast.Constant) and mode.value is False for mode in modes)
+        return "eval" if is_off else last.func.attr
 
     def _goes_through_modules(self, loop: LoopNode) -> bool:
         """Whether each turn runs another module: ``for layer in layers: x = layer(x)``."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from tpulint.semantic.definitions import qualified_in_file
 from tpulint.semantic.imported import Definition, method
 from tpulint.semantic.outside import EVALUATION, STEP
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode, LoopNode
 
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
@@ -23,11 +24,11 @@ class FedParameters:
         self._index = index
         self._fed: dict[tuple[str, str], set[str]] = {}
         for loop in index.step_loops:
-            if isinstance(loop.node, ast.For | ast.AsyncFor):
-                self._note(loop.node.iter, STEP, 0)
+            for item in sources_of(index, loop.node, loop.functions):
+                self._note(item, STEP, 0)
         for node in index.regions.evaluation_loops:
-            if isinstance(node, ast.For | ast.AsyncFor):
-                self._note(node.iter, EVALUATION, 0)
+            for item in sources_of(index, node):
+                self._note(item, EVALUATION, 0)
 
     def loops_of(self, function: str, parameter: str) -> set[str]:
         """What the turns of the loops are called that take their batches from a parameter of a function."""
@@ -56,6 +57,17 @@ class FedParameters:
                     self._note(item, turn, depth + 1)
             elif binding.kind == "assign" and binding.value is not None and not binding.path:
                 self._note(binding.value, turn, depth + 1)
+
+
+def sources_of(index: SemanticIndex, loop: LoopNode, functions: Iterable[FunctionNode] = ()) -> list[ast.expr]:
+    """What a loop takes its batches from: what it runs over, and what ``next(...)`` draws in it and its functions."""
+    found = [loop.iter] if isinstance(loop, ast.For | ast.AsyncFor) else []
+    for call in index.calls_to("builtins.next"):
+        # `next(iter(loader))` begins anew each time, and never comes to the last batch.
+        is_drawn = call.args and not isinstance(call.args[0], ast.Call)
+        if is_drawn and any(index.tree.encloses(place, call) for place in (loop, *functions)):
+            found.append(call.args[0])
+    return found
 
 
 def function_run(call: Definition) -> Definition | None:

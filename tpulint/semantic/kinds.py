@@ -269,13 +269,21 @@ class Kinds:
         if not isinstance(called.node, FUNCTIONS):
             return UNKNOWN
         value = other.returned(called.node, path, depth + 2)._replace(certain=False)
-        if value.kind is Kind.UNKNOWN and not path:
-            parameter = other.passing.parameter(called.node)
-            is_method = called.file.tree.class_of(called.node) is not None
-            for name, item in arguments_given(node, called.node, is_method) if parameter is not None else ():
-                if name == parameter:
-                    return self.value(item, depth + 2)._replace(certain=False)
+        if value.kind in (Kind.UNKNOWN, Kind.TENSOR) and not path:
+            passed = self._passed(called, called.node, node, depth)
+            # What `move(x)` gives in its own file, where it is given tensors, says nothing of a model.
+            if passed is not None and (value.kind is Kind.UNKNOWN or passed.kind is Kind.MODULE):
+                return passed._replace(certain=False)
         return self._beside(value, node, called, depth)
+
+    def _passed(self, called: Definition, function: FunctionNode, node: ast.Call, depth: int) -> Value | None:
+        """What a call gives to a function of another file that hands it back."""
+        parameter = called.file.kinds.passing.parameter(function)
+        is_method = called.file.tree.class_of(function) is not None
+        for name, item in arguments_given(node, function, is_method) if parameter is not None else ():
+            if name == parameter:
+                return self.value(item, depth + 2)
+        return None
 
     def _beside(self, value: Value, node: ast.Call, called: Definition, depth: int) -> Value:
         """What a function of another file gives, on the device where it is given something of that."""

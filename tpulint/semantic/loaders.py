@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tpulint.semantic.fed_parameters import fed_elsewhere
+from tpulint.semantic.entries import entries, entries_named
+from tpulint.semantic.fed_parameters import fed_elsewhere, sources_of
 from tpulint.semantic.origins import origins
 from tpulint.semantic.outside import EVALUATION, STEP
 
@@ -29,6 +30,8 @@ _PARAMETERS = (
     "drop_last",
 )
 _DEPTH = 6
+_TRAINING = "train"
+"""How the names of phases begin that train."""
 _TENSOR_FACTORIES = frozenset(f"torch.{name}" for name in ("randn", "rand", "zeros", "ones", "empty"))
 _KNOWN_SIZES = {
     "torchvision.datasets.MNIST": (60_000, 10_000),
@@ -72,9 +75,9 @@ class Loaders:
                 if call in self._loaders:
                     self._loaders[call].feeds = True
                     self._loaders[call].loops.append(loop.node)
+            self._feed_phases(loop)
         for node in index.regions.evaluation_loops:
-            sources = [node.iter] if isinstance(node, ast.For | ast.AsyncFor) else []
-            for call in self._behind([*sources, *self._drawn_in(node)]):
+            for call in self._behind(sources_of(index, node)):
                 if call in self._loaders:
                     self._loaders[call].feeds_evaluation = True
 
@@ -87,9 +90,8 @@ class Loaders:
     def sources_elsewhere(self) -> list[tuple[ast.Call, tuple[int, ...], str]]:
         """Calls of functions in other files that give what loops run over, with the part and the turn of the loop."""
         index = self._index
-        loops = [*((loop.node, STEP) for loop in index.step_loops),
-                 *((node, EVALUATION) for node in index.regions.evaluation_loops)]  # fmt: skip
-        items = [(node.iter, turn) for node, turn in loops if isinstance(node, ast.For | ast.AsyncFor)]
+        items = [(item, STEP) for loop in index.step_loops for item in sources_of(index, loop.node, loop.functions)]
+        items += [(item, EVALUATION) for node in index.regions.evaluation_loops for item in sources_of(index, node)]
         items.extend((item, turn) for item, turns in self._handed_over for turn in sorted(turns))
         return [(*source, turn) for item, turn in items for source in self._sources_of(item, 0)]
 
@@ -138,19 +140,31 @@ class Loaders:
 
     # ---------------------------------------------------------------- what feeds a loop
 
-    def _drawn_in(self, place: ast.AST) -> Iterator[ast.expr]:
-        """Arguments of ``next(...)`` in a loop or function."""
-        for call in self._index.calls_to("builtins.next"):
-            # `next(iter(loader))` begins anew each time, and never comes to the last batch.
-            if call.args and not isinstance(call.args[0], ast.Call) and self._index.tree.encloses(place, call):
-                yield call.args[0]
+    def _feed_phases(self, loop: StepLoop) -> None:
+        """Note the loaders of a loop that trains and evaluates in turns: ``for x, y in loaders[phase]``."""
+        for source in sources_of(self._index, loop.node):
+            while isinstance(source, ast.Call) and source.args:
+                source = source.args[0]
+            if not isinstance(source, ast.Subscript) or isinstance(source.slice, ast.Constant):
+                continue
+            for owner in self._index.moves.creations.of(source.value):
+                for key, value in entries(owner.node) if not owner.path else ():
+                    name = key.value if isinstance(key, ast.Constant) else None
+                    for call in self._behind([value]):
+                        if call in self._loaders:
+                            self._feed_phase(self._loaders[call], loop, name)
+
+    def _feed_phase(self, loader: Loader, loop: StepLoop, name: object) -> None:
+        """One loader feeds a phase, told by its name; several phases where no name tells."""
+        trains = isinstance(name, str) and name.lower().startswith(_TRAINING)
+        if trains or not isinstance(name, str):
+            loader.feeds = True
+            loader.loops.append(loop.node)
+        loader.feeds_evaluation |= not trains
 
     def makers_of(self, loop: StepLoop) -> Iterator[ast.Call]:
         """Calls that make what a step loop takes its batches from: loaders, and what stands around them."""
-        sources = [loop.node.iter] if isinstance(loop.node, ast.For | ast.AsyncFor) else []
-        for place in (loop.node, *loop.functions):
-            sources.extend(self._drawn_in(place))
-        yield from self._behind(sources)
+        yield from self._behind(sources_of(self._index, loop.node, loop.functions))
 
     def _behind(self, sources: list[ast.expr]) -> Iterator[ast.Call]:
         """What makes the objects that these expressions give, through enumerate(), tqdm(), iter() and the like."""
@@ -163,6 +177,7 @@ class Loaders:
                 continue
             for creation in creations.of(source):
                 node = creation.node
+                waiting.extend((item, depth + 1) for item in entries_named(creation))
                 if node in seen or not isinstance(node, ast.Call):
                     continue
                 seen.add(node)

@@ -11,6 +11,7 @@ from tpulint.semantic.names import Names
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 
 _DEPTH = 8
+_MOVES = frozenset({"to", "cuda", "xla"})
 _HOST = frozenset({"cpu", "numpy", "item", "tolist"})
 
 
@@ -53,7 +54,7 @@ class Passing:
         if isinstance(node, ast.Subscript) or (isinstance(node, ast.Attribute) and node.attr == "data"):
             return self._root(node.value, depth + 1)
         func = node.func if isinstance(node, ast.Call) else None
-        if not isinstance(func, ast.Attribute) or func.attr not in facts.TENSOR_METHODS:
+        if not isinstance(func, ast.Attribute) or func.attr not in facts.TENSOR_METHODS | _MOVES:
             return None
         return self._root(func.value, depth + 1) if self._names.qualified(func) is None else None
 

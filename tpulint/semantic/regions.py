@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tpulint.semantic.imported import Imported
 
 _TRAINS = ("backward", "scaler")
-_EVALUATES = ("no_grad", "inference_mode", "eval(", "set_grad_enabled")
+_EVALUATES = ("no_grad", "inference_mode", "eval(", "train(False", "set_grad_enabled")
 
 
 def may_have_turns(text: str, outside: Sequence[OutsideCall]) -> bool:

@@ -20,6 +20,8 @@ ELSEWHERE = {
         "partial-last-batch",
         "partial-evaluation-batch",
         "padded-to-longest",
+        "sliced-partial-batch",
+        "split-partial-batch",
         "data-dependent-shape",
         "growing-tensor",
     ),

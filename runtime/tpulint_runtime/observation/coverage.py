@@ -107,7 +107,8 @@ class Coverage:
                 samples, size = len(built.dataset), int(built.batch_size or 0)
             except (TypeError, NotImplementedError):
                 return
-            kind = "loader" if built.drop_last or not size or samples % size == 0 else "uneven-loader"
+            is_even = built.drop_last or not size or samples % size == 0 or samples < size
+            kind = "loader" if is_even else "uneven-loader"
             self._write_event(kind, self._places(sys._getframe(1)))
 
         loader.__init__ = init_noticed

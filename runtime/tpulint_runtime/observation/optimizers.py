@@ -31,7 +31,7 @@ class Watched:
 
     def parameters(self) -> list[torch.Tensor]:
         """What it is to train."""
-        return [parameter for group in self.optimizer.param_groups for parameter in group["params"]]
+        return parameters_of(self.optimizer)
 
 
 class Optimizers:
@@ -39,6 +39,10 @@ class Optimizers:
 
     def __init__(self) -> None:
         self._watched: dict[int, Watched] = {}
+
+    def has_stepped(self, optimizer: torch.optim.Optimizer) -> bool:
+        """Whether it stepped before."""
+        return id(optimizer) in self._watched
 
     def before_step(self, optimizer: torch.optim.Optimizer) -> None:
         """An optimizer is about to step."""
@@ -70,6 +74,11 @@ class Optimizers:
     def describe(self) -> list[dict[str, Any]]:
         """Everything known at the end. Reads the parameters."""
         return [_describe(watched) for watched in self._watched.values()]
+
+
+def parameters_of(optimizer: torch.optim.Optimizer) -> list[torch.Tensor]:
+    """What an optimizer is to train."""
+    return [parameter for group in optimizer.param_groups for parameter in group["params"]]
 
 
 def _describe(watched: Watched) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
-from tpulint_runtime.observation.optimizers import Optimizers
+from tpulint_runtime.observation.optimizers import Optimizers, parameters_of
 from tpulint_runtime.observation.records import Records
 
 _torch: Any = torch
@@ -120,7 +120,7 @@ class Training:
 
     def _on_optimizer_step(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
         with self._lock:
-            if self._leader is None:
+            if self._leader is None or self._succeeds(optimizer, self._leader):
                 self._leader = optimizer
             try:
                 self.optimizers.before_step(optimizer)
@@ -129,6 +129,13 @@ class Training:
             self._on_update()
             if optimizer is self._leader:
                 self._end_step()
+
+    def _succeeds(self, optimizer: torch.optim.Optimizer, leader: torch.optim.Optimizer) -> bool:
+        """Whether it was built anew for parameters of the leader, as some scripts do in every epoch."""
+        if optimizer is leader or self.optimizers.has_stepped(optimizer):
+            return False
+        held = {id(one) for one in parameters_of(leader)}
+        return any(id(one) in held for one in parameters_of(optimizer))
 
     def _end_step(self) -> None:
         self.steps += 1
