@@ -1,0 +1,5 @@
+"""A table of seven series by the hour."""
+
+import made_up_tables
+
+made_up_tables.hourly("data/ETT/ETTh1.csv", 420, 7)
