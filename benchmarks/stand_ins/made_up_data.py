@@ -18,7 +18,7 @@ _MISSING = frozenset({
     "seaborn", "tensorboard_logger", "progress", "apex", "sklearn", "pandas", "skimage", "librosa", "soundfile", "timm",
     "d4rl", "roboschool", "pybullet_envs", "termcolor", "prettytable", "torchinfo", "tabulate", "nltk", "configargparse",
     "pytorch_msssim", "torchdiffeq", "click", "path", "plyfile", "unidecode", "inflect", "prettytable", "numba",
-    "madgrad", "pytorch_metric_learning", "pycocotools", "torchaudio", "mpi4py", "tensorboard", "dill", "dotmap",
+    "madgrad", "matplotlib", "wget", "reformer_pytorch", "fire", "lpips", "pretrainedmodels", "imageio", "pytorch_metric_learning", "pycocotools", "torchaudio", "mpi4py", "tensorboard", "dill", "dotmap",
 })  # fmt: skip
 
 

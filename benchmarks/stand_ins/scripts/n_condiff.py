@@ -2,4 +2,4 @@
 
 import made_up_data
 
-made_up_data.smaller_batches(8)
+made_up_data.smaller_batches(2)

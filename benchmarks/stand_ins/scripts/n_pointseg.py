@@ -11,7 +11,7 @@ root = Path("shapes")
 (root / "train_test_split").mkdir(parents=True, exist_ok=True)
 kinds = {"Chair": "03001627", "Lamp": "03636649"}
 (root / "synsetoffset2category.txt").write_text("".join(f"{name}\t{number}\n" for name, number in kinds.items()))
-for part, count in (("train", 17), ("val", 4), ("test", 7)):
+for part, count in (("train", 19), ("val", 4), ("test", 8)):
     names = []
     for number in range(count):
         kind = list(kinds.values())[number % 2]
