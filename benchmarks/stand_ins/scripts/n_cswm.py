@@ -1,6 +1,7 @@
 """What somebody did with shapes, and what was seen before and after."""
 
 import h5py
+import made_up_data  # noqa: F401
 import numpy
 
 chance = numpy.random.default_rng(0)
