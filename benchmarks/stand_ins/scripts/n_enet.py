@@ -6,6 +6,7 @@ import made_up_data
 import numpy
 from PIL import Image
 
+Path("out").mkdir(exist_ok=True)
 chance = numpy.random.default_rng(0)
 for part, count in (("train", 18), ("val", 6), ("test", 6)):
     made_up_data.folder_of_pictures(f"streets/{part}", count, 64, 0)

@@ -1,6 +1,7 @@
 """Libraries that are not installed; the working directory is the root of a repository."""
 
 import os
+import types
 
 import made_up_data  # noqa: F401
 import modules
@@ -11,7 +12,7 @@ class Repository:
 
     def __init__(self, *_, **__):
         self.git = self
-        self.head = modules.Anything()
+        self.head = types.SimpleNamespace(object=types.SimpleNamespace(hexsha="0" * 40))
 
     def rev_parse(self, *_):
         return os.getcwd()
