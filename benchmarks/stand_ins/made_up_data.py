@@ -15,10 +15,11 @@ import numpy
 import pictures
 
 _MISSING = frozenset({
-    "seaborn", "tensorboard_logger", "progress", "apex", "sklearn", "pandas", "skimage", "librosa", "soundfile", "timm",
-    "d4rl", "roboschool", "pybullet_envs", "termcolor", "prettytable", "torchinfo", "tabulate", "nltk", "configargparse",
-    "pytorch_msssim", "torchdiffeq", "click", "path", "plyfile", "unidecode", "inflect", "prettytable", "numba",
-    "madgrad", "matplotlib", "wget", "reformer_pytorch", "fire", "lpips", "pretrainedmodels", "imageio", "pytorch_metric_learning", "pycocotools", "torchaudio", "mpi4py", "tensorboard", "dill", "dotmap",
+    "apex", "click", "configargparse", "d4rl", "dill", "dotmap", "fire", "imageio", "inflect", "librosa", "lpips",
+    "madgrad", "matplotlib", "mpi4py", "nltk", "numba", "pandas", "path", "plyfile", "pretrainedmodels",
+    "prettytable", "progress", "pybullet_envs", "pycocotools", "pytorch_metric_learning", "pytorch_msssim",
+    "reformer_pytorch", "roboschool", "seaborn", "skimage", "sklearn", "soundfile", "tabulate", "tensorboard",
+    "tensorboard_logger", "termcolor", "timm", "torchaudio", "torchdiffeq", "torchinfo", "unidecode", "wget",
 })  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""The script writes into two folders that a clone has. A ResNet of four blocks: what is measured is how it is trained."""
+"""Folders that a clone has; a ResNet of four blocks: what is measured is how it is trained."""
 
 import os
 

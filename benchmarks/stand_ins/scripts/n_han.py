@@ -9,6 +9,7 @@ import numpy
 chance = numpy.random.default_rng(0)
 modules.put("nltk.tokenize", sent_tokenize=lambda text: text.split(" . "), word_tokenize=lambda text: text.split())
 Path("data").mkdir(exist_ok=True)
+Path("trained_models").mkdir(exist_ok=True)
 for part, count in (("train", 52), ("test", 20)):
     lines = []
     for number in range(count):

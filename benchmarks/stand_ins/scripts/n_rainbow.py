@@ -32,6 +32,8 @@ class Game(modules.Anything):
         self._steps = 0
 
 
-modules.put("atari_py", ALEInterface=Game, list_games=lambda: ["pong", "space_invaders"], get_game_path=lambda name: name)
+modules.put(
+    "atari_py", ALEInterface=Game, list_games=lambda: ["pong", "space_invaders"], get_game_path=lambda name: name
+)
 for name in ("plotly", "plotly.graph_objs"):
     modules.put(name)

@@ -12,7 +12,9 @@ def _change(model):
 
         def __init__(self, channels=3, masks=1):
             super().__init__()
-            self.body = nn.Sequential(nn.Conv2d(channels, 8, 3, 4, 1), nn.BatchNorm2d(8), nn.ReLU(), nn.Upsample(scale_factor=4))
+            self.body = nn.Sequential(
+                nn.Conv2d(channels, 8, 3, 4, 1), nn.BatchNorm2d(8), nn.ReLU(), nn.Upsample(scale_factor=4)
+            )
             self.heads = nn.ModuleList(nn.Conv2d(8, masks, 3, padding=1) for _ in range(7))
 
         def forward(self, pictures):
