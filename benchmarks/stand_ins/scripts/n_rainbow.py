@@ -35,5 +35,5 @@ class Game(modules.Anything):
 modules.put(
     "atari_py", ALEInterface=Game, list_games=lambda: ["pong", "space_invaders"], get_game_path=lambda name: name
 )
-for name in ("plotly", "plotly.graph_objs"):
+for name in ("plotly", "plotly.graph_objs", "plotly.graph_objs.scatter"):
     modules.put(name)
