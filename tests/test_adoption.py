@@ -122,7 +122,16 @@ def test_a_baseline_of_the_configuration_lies_beside_it(project: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", ["", "[]", "{", '{"version": 2, "findings": []}', '{"version": 1}', '{"version": 1, "findings": [1]}']
+    "content",
+    [
+        "",
+        "[]",
+        "{",
+        '{"version": 2, "findings": []}',
+        '{"version": 1}',
+        '{"version": 1, "findings": [1]}',
+        '{"version": 1, "findings": [{"path": "a.py", "code": "ACM001", "line": "x", "count": Infinity}]}',
+    ],
 )
 def test_a_broken_baseline_is_one_clear_message(project: Path, content: str) -> None:
     (project / BASELINE).write_text(content)
