@@ -122,7 +122,16 @@ def test_a_baseline_of_the_configuration_lies_beside_it(project: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", ["", "[]", "{", '{"version": 2, "findings": []}', '{"version": 1}', '{"version": 1, "findings": [1]}']
+    "content",
+    [
+        "",
+        "[]",
+        "{",
+        '{"version": 2, "findings": []}',
+        '{"version": 1}',
+        '{"version": 1, "findings": [1]}',
+        '{"version": 1, "findings": [{"path": "a.py", "code": "ACM001", "line": "x", "count": Infinity}]}',
+    ],
 )
 def test_a_broken_baseline_is_one_clear_message(project: Path, content: str) -> None:
     (project / BASELINE).write_text(content)
@@ -295,3 +304,35 @@ def test_files_of_other_repositories_are_left_out_and_told(project: Path, git: C
     (project.parent / "beside.py").write_text(SCRIPT)
     answer = check(project, "--diff-base", "HEAD", "../beside.py")
     assert answer.status == 0 and "nested/x.py" in answer.err and "beside.py" in answer.err
+
+
+ADDED = SCRIPT + "acme.keep()\n"
+
+
+def test_what_git_takes_for_binary_has_changed_lines_too(project: Path, git: Callable[..., str]) -> None:
+    write(project / ".gitattributes", "*.py -diff\n")
+    git("add", "-A")
+    git("commit", "-qm", "attributes")
+    (project / "train.py").write_text(ADDED)
+    (project / "new.py").write_text("import acme\nacme.keep()\n")
+    git("add", "new.py")
+    assert sorted(codes(check(project, "--diff-base", "HEAD"))) == ["2ACM003", "7ACM003"]
+    git("mv", "train.py", "moved.py")
+    assert sorted(codes(check(project, "--diff-base", "HEAD"))) == ["2ACM003", "7ACM003"]
+
+
+def test_what_git_ignores_is_new(project: Path, git: Callable[..., str]) -> None:
+    with (project / ".gitignore").open("a") as stream:
+        stream.write("local*.py\n")
+    (project / "local.py").write_text("import acme\nacme.keep()\n")
+    answer = tpulint("check", "--output-format", "concise", "--diff-base", "HEAD", "local.py", cwd=project)
+    assert codes(answer) == ["2ACM003"]
+
+
+@pytest.mark.parametrize("setting", ["diff.relative=true", "diff.interHunkContext=9"])
+def test_settings_of_the_user_change_nothing(project: Path, git: Callable[..., str], setting: str) -> None:
+    git("config", *setting.split("="))
+    (project / "train.py").write_text(SCRIPT.replace("import acme\n", "import acme  # 1\n") + "acme.keep()\n")
+    (project / "sub").mkdir()
+    answer = tpulint("check", "--output-format", "concise", "--diff-base", "HEAD", "..", cwd=project / "sub")
+    assert codes(answer) == ["7ACM003"]

@@ -520,6 +520,9 @@ def test_version_is_the_one_of_the_package() -> None:
         ("tpulint --fix tra", ["file,tra"], []),
         ("tpulint check --output-format s", ["plain,sarif"], ["plain,json"]),
         ("tpulint verify --no", ["plain,--no-causes"], []),
+        ("tpulint check --baseline tra", ["file,tra"], []),
+        ("tpulint xla-log tra", ["file,tra"], []),
+        ("tpulint report --output-file tra", ["file,tra"], []),
     ],
 )
 def test_completion(tmp_path: Path, typed: str, wanted: list[str], unwanted: list[str]) -> None:
@@ -569,6 +572,8 @@ def test_watch(project: Path) -> None:
             assert any("error: " in line and "tpulint.toml" in line for line in heard())
             write(project / "tpulint.toml", CONFIG + 'ignore = ["ACM002"]\n')
             assert sum("train.py" in line for line in heard()) == 1
+            write(project / ".tpulint.toml", CONFIG)  # which comes before tpulint.toml
+            assert sum("train.py" in line for line in heard()) == 2
             process.send_signal(signal.SIGINT)
             assert process.wait(30) == 0
         finally:

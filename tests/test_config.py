@@ -253,6 +253,7 @@ def test_patterns_belong_to_the_folder_of_their_file(project: Path, monkeypatch:
         ('required-version = ">=99"', ["required-version", ">=99", __version__]),
         ('required-version = "soon"', ["required-version", "'soon'"]),
         ("[lint]\nselect = []", ["unknown key `lint`"]),
+        ('extend = "a\\u0000b"', ["`extend`", "null character"]),
         ("exclude = 2024-01-01", ["`exclude`", "a date or time"]),
     ],
 )

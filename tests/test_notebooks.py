@@ -157,6 +157,7 @@ def test_byte_order_mark_stays() -> None:
         ('{"nbformat": 2, "worksheets": []}', "nbformat 2 is older than tpulint knows (3 and 4); `jupyter", 1),
         ('{"nbformat": 4, "cells": [{"cell_type": "code", "source": 3}]}', "the code of cell 1 is no text", 1),
         ("[" * 100_000, "nested too deeply", 1),
+        ('{"nbformat": 4, "cells": [],\n"id": ' + "1" * 5000 + "}", "not JSON that can be read", 1),
     ],
 )
 def test_what_is_no_notebook_is_told_in_one_message(text: str, message: str, row: int) -> None:

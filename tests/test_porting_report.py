@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -272,3 +273,10 @@ def test_what_is_no_plan(tmp_path: Path, plan: str | None, arguments: tuple[str,
         write(tmp_path / "p" / "plan.json", plan)
     answer = tpulint("report", "--plan", "plan.json", *arguments, cwd=tmp_path / "p")
     assert answer.status == 2 and message in answer.err and answer.out == ""
+
+
+def test_a_name_that_is_not_utf8_is_told_in_json(tmp_path: Path) -> None:
+    write(tmp_path / "p" / os.fsdecode(b"a\xff.py"), "import torch\nx = torch.zeros(1).cuda()\n")
+    answer = tpulint("report", "--output-format", "json", ".", cwd=tmp_path / "p")
+    (file,) = json.loads(answer.out)["per_file"]
+    assert file["filename"] == r"a\udcff.py"

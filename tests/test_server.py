@@ -66,9 +66,14 @@ async def until(holds: Callable[[], bool], told: Callable[[], object] = str) -> 
 
 async def opened(client: LanguageClient, path: Path, text: str) -> list[types.Diagnostic]:
     """Open a document, saved or not, and wait for its diagnostics."""
-    document = types.TextDocumentItem(uri=path.as_uri(), language_id="python", version=1, text=text)
-    client.text_document_did_open(types.DidOpenTextDocumentParams(text_document=document))
+    open_as(client, path.as_uri(), "python", text)
     return await diagnosed(client, path)
+
+
+def open_as(client: LanguageClient, uri: str, language: str, text: str) -> None:
+    """Open a document in a language."""
+    document = types.TextDocumentItem(uri=uri, language_id=language, version=1, text=text)
+    client.text_document_did_open(types.DidOpenTextDocumentParams(text_document=document))
 
 
 async def diagnosed(client: LanguageClient, path: Path) -> list[types.Diagnostic]:
@@ -382,6 +387,31 @@ def test_what_cannot_be_linted_is_told_once_and_can_be_mended(project: Path) -> 
         assert [one.code for one in broken] == ["invalid-syntax"]
         excluded = await opened(client, project / ".venv" / "x.py", SCRIPT)
         assert excluded == []
+
+    converse(project, ask)
+
+
+def test_what_is_not_python_is_not_read_as_python(project: Path) -> None:
+    write(project / "tpulint.toml", "")
+
+    async def ask(client: LanguageClient) -> None:
+        for name, language in (("pyproject.toml", "toml"), ("nb.ipynb", "json"), ("README.md", "markdown")):
+            open_as(client, (project / name).as_uri(), language, "it's 1 [\n")
+        open_as(client, "untitled:Untitled-1", "plaintext", "it's 1 [\n")
+        open_as(client, "untitled:Untitled-2", "shellscript", "nvidia-smi\npython train.py --device cuda\n")
+        last = (project / "train.py").as_uri()
+        open_as(client, last, "python", "import torch\n")
+        await until(lambda: last in client.diagnostics)
+        assert set(client.diagnostics) == {last, "untitled:Untitled-2"}
+        assert [one.code for one in client.diagnostics["untitled:Untitled-2"]] == ["TPU926"]
+
+    converse(project, ask)
+
+
+def test_half_a_surrogate_pair_is_no_python(project: Path) -> None:
+    async def ask(client: LanguageClient) -> None:
+        (found,) = await opened(client, project / "train.py", "import acme\nx = '\ud83d'\n")
+        assert found.code == "invalid-syntax" and not client.messages
 
     converse(project, ask)
 

@@ -58,7 +58,7 @@ class Baseline:
             for one in content["findings"]:
                 mark, count = Mark(str(one["code"]), str(one["line"])), int(one.get("count", 1))
                 marks.setdefault(_absolute(path, str(one["path"])), Counter())[mark] += count
-        except (KeyError, TypeError, ValueError, AttributeError):
+        except (KeyError, TypeError, ValueError, OverflowError, AttributeError):
             raise ConfigError(
                 f"baseline {path}: every finding needs `path`, `code` and `line`; `--write-baseline` makes it anew"
             ) from None

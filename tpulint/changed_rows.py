@@ -52,32 +52,37 @@ class ChangedRows:
         self.left_out: set[str] = set()
         """Files that were asked about and lie in another repository."""
         self._top = os.path.realpath(self._git("rev-parse", "--show-toplevel").decode(errors="surrogateescape").strip())
-        self._from = base = self._base()
-        diff = self._git("diff", "--unified=0", "--no-color", "--no-ext-diff", "--no-textconv", "--find-renames",
-                         "--src-prefix=a/", "--dst-prefix=b/", "--ignore-submodules", base, "--")  # fmt: skip
-        self._rows = {
-            os.path.join(self._top, name): Rows(((0, first), (0, last)) for first, last in found)
-            for name, found in _read(diff).items()
-        }
-        listed = self._git("ls-files", "--others", "--exclude-standard", "--full-name", "-z", "--", self._top)
-        self._unknown = {os.path.join(self._top, os.fsdecode(name)) for name in listed.split(b"\0") if name}
+        self._from = self._base()
+        self._rows = self._diff()
+        listed = self._git("ls-files", "--full-name", "-z", "--", self._top)
+        self._tracked = {os.path.join(self._top, os.fsdecode(name)) for name in listed.split(b"\0") if name}
 
     def of(self, path: str) -> Rows | None:
         """The changed rows of a file; None when all of it counts as new. Of a file in another repository there are
         none: it is kept in ``left_out``."""
         real = os.path.realpath(path)
-        if real in self._unknown:
-            return None
         if self._repository_of(os.path.dirname(real)) != self._top:
             self.left_out.add(path)
             return Rows(())
+        if real not in self._tracked:
+            return None
         if is_notebook(path):
             return self._in_cells(real)
-        return self._rows.get(real) or Rows(())
+        return self._rows[real] if real in self._rows else self._in_binary(real)
+
+    def _diff(self, *words: str) -> dict[str, Rows]:
+        """By path: the rows that changed, of files that git takes for text."""
+        told = self._git("--literal-pathspecs", "diff", "--unified=0", "--no-color", "--no-ext-diff", "--no-textconv",
+                         "--find-renames", "--src-prefix=a/", "--dst-prefix=b/", "--ignore-submodules", self._from,
+                         *(words or ("--",)))  # fmt: skip
+        return {
+            os.path.join(self._top, name): Rows(((0, first), (0, last)) for first, last in found)
+            for name, found in _read(told).items()
+        }
 
     @cached_property
     def _former_names(self) -> dict[str, str]:
-        """By path: the name that a changed file had, empty for one that was not there."""
+        """By path: the name that a file with other content had, empty for one that was not there."""
         told = self._git(
             "diff", "--raw", "-z", "--find-renames", "--ignore-submodules", "--no-ext-diff", self._from, "--"
         )
@@ -86,11 +91,21 @@ class ChangedRows:
         for state in words:
             if not state:
                 break
-            status = state.rpartition(" ")[2][0]
+            status = state.rpartition(" ")[2]
             former = next(words)
-            name = next(words) if status in "RC" else former
-            found[os.path.join(self._top, name)] = "" if status == "A" else former
+            name = next(words) if status[0] in "RC" else former
+            if status != "R100":
+                found[os.path.join(self._top, name)] = "" if status == "A" else former
         return found
+
+    def _in_binary(self, path: str) -> Rows | None:
+        """The changed rows of a file that git was told to take for binary, as ``.gitattributes`` may."""
+        former = self._former_names.get(path)
+        if former is None:
+            return Rows(())
+        if not former:
+            return None
+        return self._diff("--text", "--", os.path.join(self._top, former), path).get(path, Rows(()))
 
     def _in_cells(self, path: str) -> Rows | None:
         """The changed rows of a notebook's cells."""
@@ -128,7 +143,9 @@ class ChangedRows:
             return self._revision  # no common ancestor, or a shallow clone: then the revision itself
 
     def _git(self, *words: str) -> bytes:
-        command = ["git", "-C", self._folder, "-c", "core.quotepath=on", *words]
+        # Settings of the user that would change what is told, and that older versions of git have no flags against.
+        settings = ("core.quotepath=on", "diff.relative=false", "diff.interHunkContext=0")
+        command = ["git", "-C", self._folder, *(word for one in settings for word in ("-c", one)), *words]
         try:
             done = subprocess.run(command, capture_output=True, check=False)
         except OSError as error:

@@ -105,6 +105,7 @@ _OPTIONS: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
     ),
     _adoption(
         "--baseline",
+        type=click.Path(),
         metavar="FILE",
         help="Tell only of findings that this file does not hold. It is made by --write-baseline.",
     ),
@@ -137,7 +138,12 @@ _OPTIONS: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
         "  [default: position; cost for github and markdown]",
     ),
     _output(
-        "-o", "--output-file", metavar="FILE", default="", help="Write the report to a file instead of standard output."
+        "-o",
+        "--output-file",
+        type=click.Path(),
+        metavar="FILE",
+        default="",
+        help="Write the report to a file instead of standard output.",
     ),
     _output("--statistics", is_flag=True, help="Print the number of findings by rule."),
     _output(
@@ -156,6 +162,7 @@ _OPTIONS: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
         "--config",
         "configs",
         multiple=True,
+        type=click.Path(),
         metavar="FILE|KEY=VALUE",
         help="Configuration file to use instead of the nearest one, or a single setting as TOML.",
     ),
@@ -163,13 +170,18 @@ _OPTIONS: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
     _misc("-n", "--no-cache", is_flag=True, envvar="TPULINT_NO_CACHE", help="Neither read nor write the cache."),
     _misc(
         "--cache-dir",
+        type=click.Path(),
         metavar="FOLDER",
         envvar="TPULINT_CACHE_DIR",
         help="Where the cache lies.  [default: .tpulint_cache]",
     ),
     _misc("-j", "--jobs", type=int, metavar="N", help="Number of processes.  [default: one per core]"),
     _misc(
-        "--stdin-filename", metavar="FILE", default="", help="Name of the file that is read from standard input (`-`)."
+        "--stdin-filename",
+        type=click.Path(),
+        metavar="FILE",
+        default="",
+        help="Name of the file that is read from standard input (`-`).",
     ),
     _misc("--show-settings", is_flag=True, help="Print the settings that hold for these paths, and stop."),
     _misc("--show-files", is_flag=True, help="Print the files that would be linted, and stop."),

@@ -126,8 +126,15 @@ def verify(ctx: click.Context, /, script: str, arguments: tuple[str, ...], **giv
 
 
 @tpulint.command("xla-log", context_settings=_CONTEXT, epilog=_XLA_LOG_EPILOG)
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option("--source", "folder", default=".", metavar="FOLDER", help="Where the code is that was run.  [default: .]")
+@click.argument("files", nargs=-1, required=True, type=click.Path(), metavar="FILE...")
+@click.option(
+    "--source",
+    "folder",
+    default=".",
+    type=click.Path(),
+    metavar="FOLDER",
+    help="Where the code is that was run.  [default: .]",
+)
 @click.option("--output-format", type=click.Choice(["full", "json"]), default="full", help="[default: full]")
 @click.option(
     "--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Colour the text.  [default: auto]"
@@ -173,7 +180,9 @@ def rule(code: str | None, all_rules: bool, output_format: str) -> None:
 
 @tpulint.command(context_settings=_CONTEXT)
 @click.option("--output-format", type=_FORMATS, default="text", help="How to print.  [default: text]")
-@click.option("--write", "path", metavar="FILE", help="Write the documentation of all rules to a file instead.")
+@click.option(
+    "--write", "path", type=click.Path(), metavar="FILE", help="Write the documentation of all rules to a file instead."
+)
 def rules(output_format: str, path: str | None) -> None:
     """List all rules."""
     from tpulint.explanations import list_rules, rule_data
@@ -237,7 +246,9 @@ def explain(name: str, output_format: str) -> None:
 @tpulint.command("new-rule", context_settings=_CONTEXT)
 @click.argument("name", metavar="CATEGORY/NAME")
 @click.option("--python", is_flag=True, help="Also write a Python file for logic that a mapping table cannot express.")
-@click.option("--package", metavar="FOLDER", default="", help="Folder of a package with rules of your own.")
+@click.option(
+    "--package", type=click.Path(), metavar="FOLDER", default="", help="Folder of a package with rules of your own."
+)
 @click.option("--code", default="", help="Code of its first rule, such as ACM001; later ones go on from there.")
 def new_rule(name: str, python: bool, package: str, code: str) -> None:
     """Start a new rule.
@@ -285,8 +296,10 @@ def test_rules(package: str) -> None:
 
 
 @tpulint.command(context_settings=_CONTEXT)
-@click.option("--cache-dir", metavar="FOLDER", envvar="TPULINT_CACHE_DIR", help="Where the cache lies.")
-@click.argument("path", default=".")
+@click.option(
+    "--cache-dir", type=click.Path(), metavar="FOLDER", envvar="TPULINT_CACHE_DIR", help="Where the cache lies."
+)
+@click.argument("path", type=click.Path(), default=".")
 def clean(path: str, cache_dir: str | None) -> None:
     """Remove the cache of a project."""
     import shutil
@@ -316,10 +329,19 @@ def version() -> None:
 @tpulint.command(context_settings=_CONTEXT)
 @click.argument("paths", nargs=-1, metavar="[PATHS]...", type=click.Path())
 @click.option("--output-format", type=click.Choice(["text", "json", "html"]), default="text", help="[default: text]")
-@click.option("-o", "--output-file", metavar="FILE", default="", help="Write to a file instead of standard output.")
-@click.option("--plan", metavar="FILE", default="", help="Show this plan on the page: JSON of `tpulint plan`.")
+@click.option(
+    "-o",
+    "--output-file",
+    type=click.Path(),
+    metavar="FILE",
+    default="",
+    help="Write to a file instead of standard output.",
+)
+@click.option(
+    "--plan", type=click.Path(), metavar="FILE", default="", help="Show this plan on the page: JSON of `tpulint plan`."
+)
 @click.option("--preview", is_flag=True, help="Also count what rules find that are still being tried out.")
-@click.option("--config", "configs", multiple=True, metavar="FILE|KEY=VALUE", help="As for `check`.")
+@click.option("--config", "configs", multiple=True, type=click.Path(), metavar="FILE|KEY=VALUE", help="As for `check`.")
 @click.option("--isolated", is_flag=True, help="Ignore all configuration files.")
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="[default: auto]")
 @click.pass_context
@@ -448,6 +470,6 @@ def _project() -> tuple[Settings, Catalogue]:
 
 
 def _print_json(data: object) -> None:
-    import json
+    from tpulint.json_output import serialize
 
-    click.echo(json.dumps(data, indent=2))
+    click.echo(serialize(data))

@@ -39,6 +39,8 @@ def read_string(value: object) -> str:
     """A string."""
     if not isinstance(value, str):
         raise ValueError(f"must be a string, not {describe(value)}")
+    if "\0" in value:
+        raise ValueError("must not hold a null character")
     return value
 
 

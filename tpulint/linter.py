@@ -230,6 +230,8 @@ def _parse(source: SourceFile) -> ast.Module:
             return source.parse()
         except SyntaxError as error:
             raise InvalidSyntax(error) from None
+        except ValueError as error:  # an editor's text with half a surrogate pair
+            raise InvalidSyntax(SyntaxError(str(error))) from None
         except (RecursionError, MemoryError) as error:
             raise _TooComplex from error
 

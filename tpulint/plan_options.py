@@ -108,7 +108,7 @@ _OPTIONS: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
         "--gpu", default="a100", metavar="NAMES", help="To compare with; a100, h100 or nothing.  [default: a100]"
     ),
     _hardware("--spot", is_flag=True, help="Choose, and ask for, chips that may be taken away."),
-    _hardware("--prices", default="", metavar="FILE", help="A price file of your own."),
+    _hardware("--prices", default="", type=click.Path(), metavar="FILE", help="A price file of your own."),
     _commands("--name", default="tpulint-run", metavar="NAME", help="Name of the slice.  [default: tpulint-run]"),
     _commands("--zone", default="", metavar="ZONE", help="Where to ask for it.  [default: an example for the TPU]"),
     _commands(

@@ -8,7 +8,8 @@ import time
 from collections.abc import Callable, Sequence
 
 from tpulint.check_output import say
-from tpulint.config import ConfigError, Configuration
+from tpulint.config import ConfigError, Configuration, RunSettings
+from tpulint.config_file import find
 from tpulint.discovery import discover
 
 _PAUSE = 0.3
@@ -53,13 +54,21 @@ def watch(configured: Callable[[], Configuration], lint: Callable[[], int], path
 def _snapshot(configuration: Configuration) -> Snapshot:
     found: Snapshot = {}
     wishes = configuration.run
-    for path in (*discover(wishes).files, wishes.config_file or os.path.join(wishes.root, "pyproject.toml")):
+    # The file that was read, which may be one named by hand, and the nearest one, which may be new.
+    for path in (*discover(wishes).files, *filter(None, (wishes.config_file, _nearest_configuration(wishes)))):
         try:
             status = os.stat(path)
         except OSError:
             continue
         found[path] = (status.st_mtime_ns, status.st_size)
     return found
+
+
+def _nearest_configuration(wishes: RunSettings) -> str:
+    try:
+        return find(wishes.paths[0])
+    except ConfigError:  # one that cannot be read, of which the next run tells
+        return os.path.join(wishes.root, "pyproject.toml")
 
 
 def _clear() -> None:

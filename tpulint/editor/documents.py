@@ -9,10 +9,14 @@ from urllib.parse import unquote
 
 from lsprotocol import types
 from pygls.uris import to_fs_path
-from pygls.workspace import Workspace
+from pygls.workspace import TextDocument, Workspace
 
+from tpulint.languages import PYTHON, language_of
 from tpulint.notebooks.source import read_notebook
 from tpulint.source import SourceFile
+
+_UNSAVED_NAMES = {"python": "untitled.py", "shellscript": "untitled.sh", "dockerfile": "Dockerfile"}
+"""By language of the editor: the name under which a text is linted that was never saved."""
 
 
 class Part(NamedTuple):
@@ -31,7 +35,8 @@ class Document(NamedTuple):
     uri: str
     path: str
     parts: tuple[Part, ...]
-    """The file; of a notebook the cells of code that the editor tells of, in order."""
+    """The file, unless it is in a language that is not linted; of a notebook the cells of code that the editor tells
+    of, in order."""
     is_notebook: bool
 
     def source(self) -> SourceFile:
@@ -64,7 +69,7 @@ def document_of(workspace: Workspace, uri: str) -> Document | None:
     if notebook is None:
         text = workspace.get_text_document(uri)
         try:
-            return Document(uri, path_of(uri), (Part(uri, text.source, text.version),), is_notebook=False)
+            return _file(uri, text)
         except OSError:  # never opened, and not on disk
             return None
     parts = []
@@ -73,6 +78,15 @@ def document_of(workspace: Workspace, uri: str) -> Document | None:
             text = workspace.get_text_document(cell.document)
             parts.append(Part(cell.document, text.source, text.version, text.language_id in (None, "python")))
     return Document(notebook.uri, path_of(notebook.uri, "untitled.ipynb"), tuple(parts), is_notebook=True)
+
+
+def _file(uri: str, text: TextDocument) -> Document:
+    """One file, saved or not. Raises ``OSError`` for one that is neither open nor on disk."""
+    language = text.language_id or "python"
+    path = path_of(uri, _UNSAVED_NAMES.get(language, "untitled.txt"))
+    part = Part(uri, text.source, text.version)
+    is_ours = language == "python" or path.endswith(".py") or language_of(path, part.text) != PYTHON
+    return Document(uri, path, (part,) if is_ours else (), is_notebook=False)
 
 
 def path_of(uri: str, unsaved: str = "untitled.py") -> str:

@@ -1,4 +1,4 @@
-"""The language server: diagnostics as one types, quick fixes named safe or unsafe, rules explained on hover."""
+"""The language server: diagnostics as one types, actions about them, rules explained on hover."""
 
 from __future__ import annotations
 
@@ -13,24 +13,15 @@ from pygls.workspace import PositionCodec
 from tpulint import __version__
 from tpulint.config import ConfigError
 from tpulint.config_file import FILE_NAMES
+from tpulint.editor.actions import FIX_ALL, Offer, wants
 from tpulint.editor.buffers import Linted, Projects
+from tpulint.editor.diagnostics import diagnostic
 from tpulint.editor.documents import Document, document_of
-from tpulint.editor.positions import changed_part, place_at, range_of
-from tpulint.model import Applicability, Severity
-from tpulint.notebooks.source import NotebookSource
-from tpulint.report.entry import Entry, FixEntry, Place
+from tpulint.editor.positions import place_at, range_of
 from tpulint.rule_docs import explain
-from tpulint.silencing import silenced
-from tpulint.source import SourceFile
 
 _QUIET = 0.25
 """Seconds without a key pressed before a text is linted."""
-_SEVERITIES = {
-    Severity.ERROR: types.DiagnosticSeverity.Error,
-    Severity.WARNING: types.DiagnosticSeverity.Warning,
-    Severity.INFO: types.DiagnosticSeverity.Information,
-}
-_FIX_ALL = f"{types.CodeActionKind.SourceFixAll.value}.tpulint"
 
 
 class Server(LanguageServer):
@@ -82,7 +73,7 @@ class Server(LanguageServer):
             if answer is not None:
                 cell = number if answer[0].is_notebook else 0
                 shown = [entry for entry in answer[1].report.entries if entry.place.cell == cell]
-                self._send(part.uri, [self._diagnostic(*answer, entry) for entry in shown], part.version)
+                self._send(part.uri, [diagnostic(self._codec, *answer, entry) for entry in shown], part.version)
             elif part.uri not in before:
                 self._send(part.uri, [], part.version)
         for gone in set(before).difference(self.open[uri]):
@@ -121,27 +112,13 @@ class Server(LanguageServer):
         document, found, cell = self._at(uri)
         if document is None or found is None:
             return
-        if _wants(only, types.CodeActionKind.QuickFix.value):
-            first, last = (
-                place_at(self._codec, found.source, asked.start, cell),
-                place_at(self._codec, found.source, asked.end, cell),
-            )
-            offered: set[int] = set()
-            for entry in found.entries_in(cell, first, last):
-                fix = found.fix_of(entry)
-                if fix is not None and fix.applicability != Applicability.DISPLAY and entry.fix not in offered:
-                    offered.add(entry.fix or 0)
-                    yield self._quick_fix(document, found, entry, fix)
-            for entry in found.entries_in(cell, first, last):
-                yield from self._suppression(document, found, entry)
-        if _wants(only, _FIX_ALL):
-            after = self.projects.fixed(found.source)
-            if after.text != found.source.text:
-                yield types.CodeAction(
-                    title="tpulint: apply all safe fixes",
-                    kind=_FIX_ALL,
-                    edit=self._change(document, self._edits(document, after)),
-                )
+        capabilities = self.client_capabilities.workspace
+        edits = capabilities.workspace_edit if capabilities else None
+        offer = Offer(document, found, self._codec, tells_versions=bool(edits and edits.document_changes))
+        if wants(only, types.CodeActionKind.QuickFix.value):
+            yield from offer.about_findings(cell, asked)
+        if wants(only, FIX_ALL):
+            yield from offer.all_fixes(self.projects)
 
     def explanation(self, uri: str, position: types.Position) -> types.Hover | None:
         """The rules of the findings at a position, in their own words."""
@@ -177,89 +154,6 @@ class Server(LanguageServer):
             types.PublishDiagnosticsParams(uri=uri, diagnostics=shown, version=version)
         )
 
-    def _diagnostic(self, document: Document, found: Linted, entry: Entry) -> types.Diagnostic:
-        message = f"{entry.message} ({entry.pace})" if entry.pace else entry.message
-        fix = found.fix_of(entry)
-        if entry.help:
-            message += f"\n{entry.help}"
-        elif fix is not None and fix.applicability == Applicability.DISPLAY:
-            message += f"\n{fix.title}: {fix.reason}"
-        related = [
-            types.DiagnosticRelatedInformation(
-                location=types.Location(
-                    uri=document.part(place.cell).uri, range=range_of(self._codec, found.source, place)
-                ),
-                message=text,
-            )
-            for place, text in entry.related
-        ]
-        return types.Diagnostic(
-            range=range_of(self._codec, found.source, entry.place),
-            severity=_SEVERITIES[Severity(entry.severity)],
-            code=entry.code,
-            source="tpulint",
-            message=message,
-            related_information=related or None,
-        )
-
-    def _quick_fix(self, document: Document, found: Linted, entry: Entry, fix: FixEntry) -> types.CodeAction:
-        safe = fix.applicability == Applicability.SAFE
-        if document.is_notebook:
-            edits = self._edits(document, found.fixed_by(fix))
-        else:
-            edits = {0: [self._edit(found.source, text, place) for text, place in fix.edits]}
-        return types.CodeAction(
-            title=f"tpulint: {fix.title} ({'safe' if safe else f'unsafe: {fix.reason}'})",
-            kind=types.CodeActionKind.QuickFix,
-            # An editor asks for one text, and knows the diagnostics of that one.
-            diagnostics=[
-                self._diagnostic(document, found, one)
-                for one in found.report.entries
-                if one.fix == entry.fix and one.place.cell == entry.place.cell
-            ],
-            is_preferred=safe,
-            edit=self._change(document, edits),
-        )
-
-    def _suppression(self, document: Document, found: Linted, entry: Entry) -> Iterator[types.CodeAction]:
-        try:
-            done, left = silenced(found.source, [entry], "")
-        except SyntaxError:
-            return
-        if left:
-            return
-        yield types.CodeAction(
-            title=f"tpulint: silence {entry.code} on this line",
-            kind=types.CodeActionKind.QuickFix,
-            diagnostics=[self._diagnostic(document, found, entry)],
-            edit=self._change(document, self._edits(document, done)),
-        )
-
-    def _edits(self, document: Document, after: SourceFile) -> dict[int, list[types.TextEdit]]:
-        """By cell, 0 for a file, the edits that make a document what it is to become."""
-        if not document.is_notebook:
-            return {0: [changed_part(self._codec, document.parts[0].text, after.text)]}
-        assert isinstance(after, NotebookSource)
-        return {
-            number: [changed_part(self._codec, part.text, text)]
-            for number, (part, text) in enumerate(zip(document.parts, after.texts, strict=True), 1)
-            if part.text != text
-        }
-
-    def _change(self, document: Document, edits: dict[int, list[types.TextEdit]]) -> types.WorkspaceEdit:
-        capabilities = self.client_capabilities.workspace
-        if capabilities and capabilities.workspace_edit and capabilities.workspace_edit.document_changes:
-            changes = []
-            for cell, wanted in edits.items():
-                part = document.part(cell)
-                text = types.OptionalVersionedTextDocumentIdentifier(uri=part.uri, version=part.version)
-                changes.append(types.TextDocumentEdit(text_document=text, edits=[*wanted]))
-            return types.WorkspaceEdit(document_changes=[*changes])
-        return types.WorkspaceEdit(changes={document.part(cell).uri: wanted for cell, wanted in edits.items()})
-
-    def _edit(self, source: SourceFile, text: str, place: Place) -> types.TextEdit:
-        return types.TextEdit(range=range_of(self._codec, source, place), new_text=text)
-
     def _tell(self, message: str) -> None:
         """Show a message, though not again with every key; an empty one says that all is well."""
         if message and message != self._told:
@@ -267,11 +161,6 @@ class Server(LanguageServer):
                 types.ShowMessageParams(type=types.MessageType.Error, message=f"tpulint: {message}")
             )
         self._told = message
-
-
-def _wants(only: list[str] | None, kind: str) -> bool:
-    """Whether an editor asks for this kind of action: for any, for it, or for one that holds it."""
-    return not only or any(kind == wanted or kind.startswith(f"{wanted}.") for wanted in only)
 
 
 def make() -> Server:
@@ -333,7 +222,7 @@ def make() -> Server:
 
     @server.feature(
         types.TEXT_DOCUMENT_CODE_ACTION,
-        types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix, _FIX_ALL]),
+        types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix, FIX_ALL]),
     )
     def actions(params: types.CodeActionParams) -> list[types.CodeAction]:
         only = [getattr(kind, "value", kind) for kind in params.context.only] if params.context.only else None

@@ -60,6 +60,8 @@ class Document:
             return cls(text, _cells(text))
         except JSONDecodeError as error:
             raise NotANotebook(f"not valid JSON: {error.msg} in column {error.colno}", error.lineno) from None
+        except ValueError:  # more digits than Python reads
+            raise NotANotebook("not JSON that can be read: one of its numbers is too long") from None
         except RecursionError:
             raise NotANotebook("its JSON is nested too deeply") from None
 

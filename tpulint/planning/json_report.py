@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
+from tpulint.json_output import serialize
 from tpulint.planning.commands import SOURCES
 from tpulint.planning.estimate import FORMULAS
 from tpulint.planning.generations import Figure, Generation, Hardware, Slice
@@ -16,7 +16,7 @@ from tpulint.planning.slices import Candidate, Scaling
 def render_generations(generations: list[Generation], hardware: Hardware) -> str:
     """Generations with every figure and its source."""
     data = {"version": 1, "generations": [_generation(one, hardware) for one in generations]}
-    return json.dumps(data, indent=2) + "\n"
+    return serialize(data) + "\n"
 
 
 def render_plan(plan: Plan) -> str:
@@ -45,7 +45,7 @@ def render_plan(plan: Plan) -> str:
         "commands": [one._asdict() for one in plan.commands],
         "command_sources": list(SOURCES),
     }  # fmt: skip
-    return json.dumps(data, indent=2) + "\n"
+    return serialize(data) + "\n"
 
 
 def _generation(generation: Generation, hardware: Hardware) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -71,9 +70,10 @@ def _write(
 ) -> None:
     def pieces(style: Style) -> Iterator[str]:
         if output_format == "json":
+            from tpulint.json_output import serialize
             from tpulint.porting.data import as_data
 
-            yield json.dumps(as_data(found), indent=2, ensure_ascii=False) + "\n"
+            yield serialize(as_data(found)) + "\n"
         elif output_format == "html":
             from tpulint.porting.page import render as render_page
 

@@ -77,8 +77,8 @@ def render_statistics(
 
     required = settings.required_applicability
     if output_format.startswith("json"):
-        import json
+        from tpulint.json_output import serialize
 
-        yield json.dumps(summary.statistics(reports, required), indent=2) + "\n"
+        yield serialize(summary.statistics(reports, required)) + "\n"
     else:
         yield from summary.render_statistics(reports, required, style)

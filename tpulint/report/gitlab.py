@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from tpulint.model import Severity
 from tpulint.report.entry import Entry, FileReport, Place
 from tpulint.report.fingerprints import fingerprints
-from tpulint.report.github import below, without_surrogates
+from tpulint.report.github import below
 
 _SEVERITIES = {Severity.INFO: "info", Severity.WARNING: "minor", Severity.ERROR: "major"}
 
 
 def render(reports: list[FileReport]) -> Iterator[str]:
     """The report, in one piece."""
-    import json
+    from tpulint.json_output import serialize
 
     issues = [
         {
@@ -24,7 +24,7 @@ def render(reports: list[FileReport]) -> Iterator[str]:
             "severity": _SEVERITIES[Severity(entry.severity)],
             "fingerprint": mark,
             "location": {
-                "path": without_surrogates(below(os.environ.get("CI_PROJECT_DIR"), report.path)),
+                "path": below(os.environ.get("CI_PROJECT_DIR"), report.path),
                 "positions": {
                     "begin": _position(entry.place.file_row, entry.place.column, entry.place),
                     "end": _position(entry.place.file_end_row, entry.place.end_column, entry.place),
@@ -34,7 +34,7 @@ def render(reports: list[FileReport]) -> Iterator[str]:
         for report in reports
         for entry, mark in zip(report.entries, fingerprints(report), strict=True)
     ]
-    yield json.dumps(issues, indent=2) + "\n"
+    yield serialize(issues) + "\n"
 
 
 def _description(entry: Entry) -> str:

@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
 def render_list(reports: list[FileReport], catalogue: Catalogue, target: Target) -> Iterator[str]:
     """One JSON list of findings."""
-    import json
+    from tpulint.json_output import serialize
 
-    items = [json.dumps(item, indent=2) for item in findings(reports, catalogue, target)]
+    items = [serialize(item) for item in findings(reports, catalogue, target)]
     yield "[" + ",".join("\n" + "\n".join("  " + line for line in item.split("\n")) for item in items)
     yield "\n]\n" if items else "]\n"
 
 
 def render_lines(reports: list[FileReport], catalogue: Catalogue, target: Target) -> Iterator[str]:
     """One JSON object per line and finding."""
-    import json
+    from tpulint.json_output import serialize
 
     for item in findings(reports, catalogue, target):
-        yield json.dumps(item, separators=(",", ":")) + "\n"
+        yield serialize(item, indent=None) + "\n"
 
 
 def findings(reports: list[FileReport], catalogue: Catalogue, target: Target) -> Iterator[dict[str, object]]:

@@ -28,7 +28,7 @@ def render(
     reports: list[FileReport], problems: Iterable[Problem], catalogue: Catalogue, target: Target
 ) -> Iterator[str]:
     """The report, in one piece."""
-    import json
+    from tpulint.json_output import serialize
 
     codes = sorted({entry.code for report in reports for entry in report.entries})
     numbers = {code: number for number, code in enumerate(codes)}
@@ -50,7 +50,7 @@ def render(
             for entry, mark in zip(report.entries, fingerprints(report), strict=True)
         ],
     }
-    yield json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
+    yield serialize({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}) + "\n"
 
 
 def _rule(code: str, rule: Rule | None) -> dict[str, object]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from typing import Any
 
 from tpulint import __version__
+from tpulint.json_output import serialize
 from tpulint.verification.compiles import WARM_UP
 from tpulint.verification.costs import Cost
 from tpulint.verification.losses import Comparison
@@ -44,7 +44,7 @@ def render(verification: Verification, predictions: Predictions) -> str:
         "losses": _losses(verification.comparison),
         "notes": list(verification.notes),
     }
-    return json.dumps(data, indent=2, allow_nan=False) + "\n"
+    return serialize(data) + "\n"
 
 
 def _place(line: Line | None) -> dict[str, Any]:

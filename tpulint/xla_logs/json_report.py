@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from tpulint import __version__
+from tpulint.json_output import serialize
 from tpulint.xla_logs.explanations import Explanations
 from tpulint.xla_logs.summary import Summary, Tally
 
@@ -29,7 +29,7 @@ def render(summary: Summary, explanations: Explanations, notes: list[str], files
         "places": [_place(tally, explanations) for tally in summary.tallies],
         "notes": notes,
     }  # fmt: skip
-    return json.dumps(data, indent=2) + "\n"
+    return serialize(data) + "\n"
 
 
 def _place(tally: Tally, explanations: Explanations) -> dict[str, Any]:
