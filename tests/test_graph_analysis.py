@@ -339,6 +339,16 @@ def test_odd_calls() -> None:
     assert analyse(text("transformer")).odd_calls == ()
 
 
+def test_operations_that_stablehlo_has_no_name_for() -> None:
+    """GELU's error function: XLA knows it, so it is arithmetic like any other."""
+    found = analyse(
+        "module @m {\n  func.func @main(%arg0: tensor<4x8xf32>) -> tensor<4x8xf32> {\n"
+        "    %0 = stablehlo.custom_call @mhlo.erf(%arg0) {mhlo.attributes = {}, mhlo.version = 1 : i64} : "
+        "(tensor<4x8xf32>) -> tensor<4x8xf32>\n    return %0 : tensor<4x8xf32>\n  }\n}\n"
+    )
+    assert found.odd_calls == () and found.flops == 4 * 8
+
+
 def test_dynamic_tensors() -> None:
     one = Tensor("f32", (DYNAMIC, 4))
     assert one.is_dynamic and one.numbers == 4 and str(one) == "f32[?x4]"

@@ -22,6 +22,7 @@ def verify(script: str, arguments: tuple[str, ...], given: dict[str, Any]) -> in
     from tpulint.verification import environment
     from tpulint.verification.display import Display
     from tpulint.verification.predictions import Predictions
+    from tpulint.verification.process import interrupt_when_told_to_end
     from tpulint.verification.verification import Wishes
     from tpulint.verification.verification import verify as run_and_judge
 
@@ -36,6 +37,7 @@ def verify(script: str, arguments: tuple[str, ...], given: dict[str, Any]) -> in
     )  # fmt: skip
     shows = sys.stderr.isatty() and not given["quiet"] and not given["show_output"]
     echo = sys.stderr if given["show_output"] else None
+    interrupt_when_told_to_end()
     try:
         with (
             tempfile.TemporaryDirectory(prefix="tpulint-verify-", ignore_cleanup_errors=True) as folder,

@@ -8,7 +8,9 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from tpulint.planning.compiled import Argument, Capture, Place, Program, Tensor, Variant
+from tpulint.planning.compiled import Argument, Capture, Program, Variant
+from tpulint.planning.graph_text import tensors
+from tpulint.planning.tensors import Place, Tensor
 from tpulint.verification.environment import Interpreter, observer_script
 from tpulint.verification.failures import how_it_ended
 from tpulint.verification.process import Run, Task, run
@@ -17,7 +19,6 @@ from tpulint.verification.records import Tally
 STEP = 3
 """The first step that repeats the one before: the second takes in what the optimizer made in the first."""
 _MAIN = re.compile(r"func\.func (?:public )?@main\((.*)\)\s*(?:->\s*(.*?))?\s*(?:attributes\s*\{.*\})?\s*\{")
-_TENSOR = re.compile(r"tensor<(?:((?:[\d?]+x)*))([a-z][\w<>]*?)>(?=[\s,)\"]|$)")
 _OUTPUT_LINES = 10
 
 
@@ -138,14 +139,7 @@ def signature_of(text: str) -> tuple[list[Tensor], list[Tensor]]:
     # The list of results begins at the last arrow of the line.
     head = match[0]
     given, _, results = head.rpartition("->")
-    return (_tensors(given), _tensors(results)) if given else (_tensors(head), [])
-
-
-def _tensors(text: str) -> list[Tensor]:
-    return [
-        Tensor(dtype, tuple(int(side) for side in sides.split("x") if side.isdigit()))
-        for sides, dtype in _TENSOR.findall(text)
-    ]
+    return (tensors(given), tensors(results)) if given else (tensors(head), [])
 
 
 def with_roles(arguments: list[Tensor], roles: list[list[Any]]) -> tuple[Argument, ...]:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from tpulint.planning.commands import Command
 from tpulint.planning.data import Prices
 from tpulint.planning.generations import Generation, Slice
+from tpulint.planning.tensors import Place, Tensor
 
 BATCH, BF16, CHECKPOINTING, ACCUMULATION = "batch", "bf16", "checkpointing", "accumulation"
 ROLES = ("state", "kept", "input")
@@ -19,21 +20,6 @@ KINDS = ("out-of-memory", "operator", "compiler", "crash", "timeout", "topology"
 process died; it took too long; the installed compiler does not know the chip or the topology."""
 UNITS = ("compute", "memory")
 """What a step can be bound by on one chip: the matrix unit, or HBM."""
-
-
-class Place(NamedTuple):
-    """A line of a file."""
-
-    path: str
-    row: int
-
-
-class Tensor(NamedTuple):
-    """Type and shape, as StableHLO writes them."""
-
-    dtype: str
-    """``f32``, ``bf16``, ``i64``, ``i1``."""
-    shape: tuple[int, ...]
 
 
 class Argument(NamedTuple):

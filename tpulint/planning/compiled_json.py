@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from tpulint.planning.commands import SOURCES
-from tpulint.planning.compiled import BatchSearch, CompiledPlan, CompileFailure, Place, Program, Scaled, StepOnChip
+from tpulint.planning.compiled import BatchSearch, CompiledPlan, CompileFailure, Program, Scaled, StepOnChip
 from tpulint.planning.compiled_text import TITLE
 from tpulint.planning.generations import Generation
 from tpulint.planning.graph_analysis import analyse
@@ -83,7 +83,7 @@ def _program(program: Program, generation: Generation) -> dict[str, Any]:
     return {
         "digest": program.digest,
         "runs": program.runs,
-        "place": _place(program.place),
+        "place": program.place.data if program.place else None,
         "arguments": {role: roles.count(role) for role in dict.fromkeys(roles)},
         "outputs": len(program.outputs),
         "graph": as_data(analyse(program.text, generation)),
@@ -91,11 +91,11 @@ def _program(program: Program, generation: Generation) -> dict[str, Any]:
 
 
 def _failure(failure: CompileFailure) -> dict[str, Any]:
-    return {**failure._asdict(), "place": _place(failure.place), "operator": failure.operator or None}
-
-
-def _place(place: Place | None) -> dict[str, Any] | None:
-    return {"filename": place.path, "row": place.row} if place else None
+    return {
+        **failure._asdict(),
+        "place": failure.place.data if failure.place else None,
+        "operator": failure.operator or None,
+    }
 
 
 def _search(search: BatchSearch) -> dict[str, Any]:

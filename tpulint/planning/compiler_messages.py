@@ -6,7 +6,8 @@ import os
 import re
 import signal
 
-from tpulint.planning.compiled import CompileFailure, Place
+from tpulint.planning.compiled import CompileFailure
+from tpulint.planning.tensors import Place
 
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 _AMOUNT = r"([\d.]+)([KMGT]?)i?B?"

@@ -69,15 +69,11 @@ def as_data(analysis: GraphAnalysis) -> dict[str, Any]:
     return {
         **{name: value for name, value in analysis._asdict().items() if not isinstance(value, tuple)},
         "wasted_flops_at_least": analysis.wasted_flops,
-        "padding": [{**one._asdict(), "place": _place(one.place)} for one in analysis.wastes],
-        "wide_numbers": [{**one._asdict(), "place": _place(one.place)} for one in analysis.wide],
-        "odd_calls": [{**one._asdict(), "place": _place(one.place)} for one in analysis.odd_calls],
+        "padding": [{**one._asdict(), "place": one.place.data if one.place else None} for one in analysis.wastes],
+        "wide_numbers": [{**one._asdict(), "place": one.place.data if one.place else None} for one in analysis.wide],
+        "odd_calls": [{**one._asdict(), "place": one.place.data if one.place else None} for one in analysis.odd_calls],
         "sentences": list(sentences(analysis)),
     }
-
-
-def _place(place: Place | None) -> dict[str, Any] | None:
-    return {"filename": place.path, "row": place.row} if place is not None else None
 
 
 def _at(place: Place | None) -> str:

@@ -21,6 +21,8 @@ _TENSOR = re.compile(r"tensor<((?:[\d?]+x)*)(complex<\w+>|[a-zA-Z]\w*)")
 _DECLARED = re.compile(r"(%[\w$.-]+): (tensor<[^>]*>)")
 _BOUND = re.compile(r"(%iterArg[\w$.-]*) = (%[\w$.-]+(?:#\d+)?)")
 _FUNCTION = re.compile(r"\s*func\.func (?:(?:public|private) )?@([\w$.-]+|\"[^\"]*\")\((.*)")
+_STANDS_FOR = re.compile(r"\s*@mhlo\.(\w+)")
+"""A custom call that is an operation of XLA for which StableHLO has no name: the error function of GELU, top-k."""
 _ENDS = ("stablehlo.return", "func.return", "return")
 
 
@@ -28,7 +30,7 @@ class Operation(NamedTuple):
     """One operation, and where it stands."""
 
     name: str
-    """Without its dialect: ``dot_general``."""
+    """Without its dialect: ``dot_general``; of a custom call, too, that only writes an operation of XLA's."""
     operands: tuple[Tensor, ...]
     results: tuple[Tensor, ...]
     attributes: str
@@ -133,6 +135,8 @@ class _Reader:
         values = tuple(_VALUE.findall(body))
         operands = tuple(self._types[value] for value in values if value in self._types)
         name = match[2].rpartition(".")[2]
+        if name == "custom_call" and (known := _STANDS_FOR.match(body)) is not None:
+            name = known[1]
         location = (
             signature[signature.rfind(">") + 1 :].strip(" ),") if "#loc" in signature or "loc(" in signature else ""
         )

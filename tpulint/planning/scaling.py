@@ -8,7 +8,6 @@ from tpulint.planning.compiled import Scaled, StepOnChip
 from tpulint.planning.data import Price
 from tpulint.planning.estimate import DATA_PARALLEL, FSDP, GRADIENT_BYTES, STRATEGIES, USABLE
 from tpulint.planning.generations import Generation, Slice
-from tpulint.planning.steps_on_chips import bytes_of
 
 ABOUT = (
     "Every device runs the captured batch: n devices make one step of n times the batch. FSDP leaves each device its "
@@ -58,7 +57,7 @@ def _scaled(
 def _largest(step: StepOnChip) -> int:
     """Bytes of the largest array that is kept: FSDP gathers one at a time."""
     kept = [one for program in step.capture.programs for one in program.arguments if one.role != "input"]
-    return max((bytes_of(one.tensor) for one in kept), default=0)
+    return max((one.tensor.bytes for one in kept), default=0)
 
 
 def _sent(params: int, chips: int, strategy: str) -> int:

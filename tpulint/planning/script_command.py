@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 import tempfile
 from collections.abc import Mapping
 from contextlib import nullcontext
-from types import FrameType
 from typing import Any
 
 import click
@@ -27,6 +25,7 @@ from tpulint.planning.data import load_prices
 from tpulint.planning.script_plan import VARIANTS, Wishes, make
 from tpulint.selectors import nearest
 from tpulint.verification import environment
+from tpulint.verification.process import interrupt_when_told_to_end
 
 WORKS, COMPILES_NOWHERE = 0, 1
 """Exit statuses; 2 is for wrong usage, and for what keeps tpulint from compiling anything."""
@@ -38,8 +37,7 @@ def plan_script(script: str, arguments: tuple[str, ...], given: Mapping[str, Any
         raise ConfigError(f"command line: there is no file {script}")
     wishes = _wishes(script, arguments, given)
     shows = sys.stderr.isatty() and not given["quiet"]
-    # So that processes are ended and folders removed, as after Ctrl-C.
-    signal.signal(signal.SIGTERM, _interrupt)
+    interrupt_when_told_to_end()
     try:
         interpreter = environment.find(given["python"])
         candidates = (given["compiler_python"],) if given["compiler_python"] else (interpreter.path, sys.executable)
@@ -63,10 +61,6 @@ def plan_script(script: str, arguments: tuple[str, ...], given: Mapping[str, Any
     else:
         sys.stdout.writelines(compiled_text.render(plan))
     return WORKS if any(step.fits for step in plan.steps) else COMPILES_NOWHERE
-
-
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
 
 
 def _wishes(script: str, arguments: tuple[str, ...], given: Mapping[str, Any]) -> Wishes:

@@ -39,13 +39,9 @@ def script_data(script: ScriptNumbers) -> dict[str, Any]:
     """Names and numbers, for JSON."""
     return {
         "path": script.path,
-        "readings": [{**one._asdict(), "place": _place(one)} for one in script.readings],
+        "readings": [{**one._asdict(), "place": one.place.data if one.place else None} for one in script.readings],
         "has_convolutions": script.has_convolutions,
     }
-
-
-def _place(one: Reading) -> dict[str, Any] | None:
-    return {"filename": one.place.path, "row": one.place.row} if one.place is not None else None
 
 
 def _short(one: Reading) -> str:

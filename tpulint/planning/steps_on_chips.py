@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
-from tpulint.planning.compiled import Argument, Capture, Compilation, Program, Roofline, StepOnChip, Tensor
+from tpulint.planning.compiled import Argument, Capture, Compilation, Program, Roofline, StepOnChip
 from tpulint.planning.generations import Generation
-
-BYTES = {"f64": 8, "i64": 8, "ui64": 8, "f32": 4, "i32": 4, "ui32": 4, "bf16": 2, "f16": 2, "i16": 2, "ui16": 2,
-         "i8": 1, "ui8": 1, "i1": 1, "complex<f32>": 8, "complex<f64>": 16}  # fmt: skip
-"""Of one number, by type."""
 
 Compile = Callable[[Program, Generation], Compilation]
 """Asks the compiler of a generation."""
 
 
-def bytes_of(tensor: Tensor) -> int:
-    """Without padding. Small floats of eight bits count as one."""
-    return math.prod(tensor.shape) * BYTES.get(tensor.dtype, 1)
-
-
 def state_of(arguments: tuple[Argument, ...]) -> int:
     """Bytes that are kept between steps."""
-    return sum(bytes_of(one.tensor) for one in arguments if one.role != "input")
+    return sum(one.tensor.bytes for one in arguments if one.role != "input")
 
 
 def measure(capture: Capture, generation: Generation, compile_program: Compile) -> StepOnChip:
@@ -51,7 +41,7 @@ def assemble(capture: Capture, generation: Generation, compilations: tuple[Compi
         generation.memory and generation.memory * share,
         max(memories, key=lambda one: one.total) if works else None,
         max((state_of(one.arguments) for one in capture.programs), default=0),
-        max((sum(bytes_of(each.tensor) for each in one.arguments if each.role == "input")
+        max((sum(each.tensor.bytes for each in one.arguments if each.role == "input")
              for one in capture.programs), default=0),
         flops,
         traffic,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 DYNAMIC = -1
 """Size of a dimension that the graph leaves open."""
@@ -16,6 +16,11 @@ class Place(NamedTuple):
 
     path: str
     row: int
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """For JSON."""
+        return {"filename": self.path, "row": self.row}
 
 
 class Tensor(NamedTuple):

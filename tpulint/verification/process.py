@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from types import FrameType
 from typing import NamedTuple, TextIO
 
 from tpulint.verification.records import Reader, Recording, Tally
@@ -136,6 +137,15 @@ def _relay(source: TextIO, sink: TextIO) -> None:
     if text:
         sink.write(text)
         sink.flush()
+
+
+def interrupt_when_told_to_end() -> None:
+    """From now on SIGTERM does what Ctrl-C does: processes are ended and folders removed on the way out."""
+    signal.signal(signal.SIGTERM, _interrupt)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
 
 
 def end(process: subprocess.Popen[bytes]) -> int:
