@@ -19,10 +19,12 @@ _OPERATIONS = (
     re.compile(r"%[\w.-]+ = \S+ ([a-z][\w-]*)\("),
     re.compile(r"custom_call_target=\"([^\"]+)\""),
     re.compile(r"operand type for (\w+)"),
+    re.compile(r"Custom emitter for (\S+) not found"),
     re.compile(r"'((?:stablehlo|mhlo|chlo)\.\w+)' op"),
     re.compile(r"custom call (?:target )?['\"]?([\w:.]+)", re.IGNORECASE),
 )
-_ORIGIN = re.compile(r"op_name=\"([^\"]+)\"")
+_ORIGIN = re.compile(r"op_name=\"([^\"]+)\"|\[((?:[^\]\s]*/)?aten__\w+)\]")
+"""In the operation itself, else behind the line of Python."""
 _PLACES = (
     re.compile(r"source_file=\"([^\"]+)\" source_line=(\d+)"),
     re.compile(r"^\s*(/[^\s:]+\.py):(\d+)", re.MULTILINE),
@@ -41,9 +43,10 @@ def failure_of(error: str, stage: str, script: str) -> CompileFailure:
         return CompileFailure("out-of-memory", message, used=used, limit=limit)
     operator = next((found[1] for pattern in _OPERATIONS if (found := pattern.search(error))), "")
     origin = _ORIGIN.search(error)
-    if origin and "aten__" in origin[1]:
+    traced = (origin[1] or origin[2]) if origin else ""
+    if "aten__" in traced:
         # The name under which torch traced it says more than that of XLA.
-        operator = f"{origin[1].rpartition('/')[2].replace('aten__', 'aten::')} ({operator})"
+        operator = f"{traced.rpartition('/')[2].replace('aten__', 'aten::')} ({operator})"
     return CompileFailure("operator" if operator else "compiler", message, operator, _place(error, script))
 
 
