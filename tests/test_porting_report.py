@@ -14,6 +14,24 @@ from typing import Any
 import pytest
 from command import tpulint, write
 
+from tpulint.planning.commands import Command
+from tpulint.planning.compiled import (
+    Argument,
+    Capture,
+    Compilation,
+    CompiledPlan,
+    CompileFailure,
+    Memory,
+    Program,
+    StepOnChip,
+    Variant,
+)
+from tpulint.planning.compiled_json import render
+from tpulint.planning.data import load_hardware, load_prices
+from tpulint.planning.scaling import scale
+from tpulint.planning.steps_on_chips import assemble
+from tpulint.planning.tensors import Place, Tensor
+
 ROOT = Path(__file__).resolve().parents[1]
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 SAFE = "import torch\n\ntorch.cuda.empty_cache()\nx = torch.zeros(1)\n"
@@ -180,26 +198,34 @@ def test_the_page_in_a_browser(page: Path, tmp_path: Path, width: int) -> None:
 # ------------------------------------------------------------------------ with a plan
 
 PLANNED = "batch_size, seq_len = 8, 2048\n"
-MEMORY = {"arguments": 4e9, "outputs": 4e9, "aliased": 4e9, "temporaries": 2e9, "code": 0, "total": 6e9}
-PLACE = {"filename": "train.py", "row": 12}
-VARIANT = {"batch": None, "bf16": False, "checkpointing": False, "accumulation": 1}
-STEP: dict[str, Any] = {
-    "name": "v5e", "variant": VARIANT, "capacity": 12e9, "memory": MEMORY, "failure": None,
-    "step_seconds_at_least": 0.25, "bound": "memory",
-}  # fmt: skip
-SLICE: dict[str, Any] = {
-    "generation": "v5e", "strategy": "FSDP", "slice": {"type": "v5litepod-4", "chips": 4, "topology": "2x2"},
-    "memory": 3e9, "step_seconds": 0.5, "run_seconds": 500.0, "run_on_demand": 1.5, "run_spot": 0.25,
-}  # fmt: skip
-COMPILED: dict[str, Any] = {
-    "version": 1, "kind": "compiled", "compiled": True, "about": "compiled <here>", "script": "train.py",
-    "steps": [STEP, {**STEP, "name": "v6e", "memory": None, "failure": {
-        "kind": "out-of-memory", "message": "needs 20 GB", "operator": None, "place": PLACE}}],
-    "variants": [{**STEP, "variant": {**VARIANT, "bf16": True, "batch": 32}}],
-    "slices": [SLICE, {**SLICE, "strategy": "data parallel"}], "chosen": SLICE, "spot": False,
-    "prices": {"date": "2026-11-21", "currency": "USD", "source": "a list"},
-    "commands": [{"purpose": "ask", "line": "gcloud --spot"}], "notes": ["one <note>"],
-}  # fmt: skip
+GRAPH = "module @m {\n  func.func @main(%arg0: tensor<1000x1000xf32>) -> tensor<1000x1000xf32> {\n  }\n}\n"
+MEMORY = Memory(arguments=4 * 10**9, outputs=4 * 10**9, aliased=4 * 10**9, temporaries=2 * 10**9, code=0)
+
+
+def compiled_plan() -> str:
+    """JSON of a plan, written by the code that writes it: one step on three chips, and one variant."""
+    chips, prices = load_hardware().generations, load_prices()
+    tensor = Tensor("f32", (1000, 1000))
+    program = Program("digest", GRAPH, b"", (Argument(tensor, "state"),), (tensor,), 1, Place("train.py", 12))
+    too_large = CompileFailure("out-of-memory", "Ran out of memory", used=20e9, limit=15e9)
+    refused = CompileFailure("operator", "not implemented", "aten::mm (dot)", Place("train.py", 9))
+
+    def step(name: str, failure: CompileFailure | None = None, variant: Variant = Variant()) -> StepOnChip:  # noqa: B008
+        capture = Capture("train.py", (), variant, (program,), 3, 10**6, (), 1.0)
+        # A quarter of a second of traffic on a v5e, and less of arithmetic.
+        traffic = (chips["v5e"].memory_bandwidth or 0) / 4
+        said = (None, None, None) if failure else (MEMORY, 1e12, traffic)
+        return assemble(capture, chips[name], (Compilation("digest", name, "2x2", *said, failure, 1.0, False),))
+
+    steps = (step("v5e"), step("v6e", too_large), step("v4", refused))
+    slices = scale(steps[0], MEMORY.total, 1000, 2, prices.chip_hours["v5e"])
+    chosen = next(one for one in slices if one.slice.chips == 4)
+    return render(
+        CompiledPlan(
+            "train.py", (), {"torch": "2.9.1"}, steps, (step("v5e", variant=Variant(batch=32, bf16=True)),), (), slices,
+            1000, 2, False, prices, chosen, (Command("ask", "gcloud --spot"),), ("one <note>",),
+        )
+    )  # fmt: skip
 
 
 def page_with(project: Path, plan: str) -> Path:
@@ -229,10 +255,11 @@ def test_an_estimate_on_the_page(estimated: Path) -> None:
 
 
 def test_a_compiled_plan_on_the_page(project: Path) -> None:
-    text = " ".join(re.sub("<[^>]*>", " ", page_with(project, json.dumps(COMPILED)).read_text()).split())
-    for expected in ("compiled &lt;here&gt;", "v5e as it is 6.0 GB of 12.0 GB 250 ms memory compiles",
-                     "v6e as it is - 250 ms memory out-of-memory: needs 20 GB (train.py:12)",
-                     "v5e batch 32, bf16 6.0 GB", "v5litepod-4 FSDP 4 3.0 GB 500 ms 8.33 min 1.50 0.25",
+    text = " ".join(re.sub("<[^>]*>", " ", page_with(project, compiled_plan()).read_text()).split())
+    for expected in ("compiled, not run", "v5e as it is 6.0 GB of 16.0 GB 250 ms memory compiles",
+                     "v6e as it is - - - out-of-memory: Ran out of memory",
+                     "v4 as it is - - - operator: not implemented (train.py:9)",
+                     "v5e batch 32, bf16 6.0 GB", "v5litepod-4 data parallel 4 6.0 GB 250 ms 2.08 min",
                      "one &lt;note&gt;"):  # fmt: skip
         assert expected in text, expected
 
@@ -248,9 +275,10 @@ def test_an_estimate_in_a_browser(estimated: Path, tmp_path: Path, width: int) -
 
 @pytest.mark.skipif(BROWSER is None, reason="needs Chromium")
 def test_a_compiled_plan_in_a_browser(project: Path, tmp_path: Path) -> None:
-    told = seen_by_a_browser(page_with(project, json.dumps(COMPILED)), tmp_path, 390)
+    told = seen_by_a_browser(page_with(project, compiled_plan()), tmp_path, 390)
     assert not told["wide"] and told["best"] == ["v5litepod-4"]
-    assert [round(used / whole, 2) for used, whole in zip(told["meters"], told["meter"], strict=True)] == [0.5, 0.5]
+    shares = [used / whole for used, whole in zip(told["meters"], told["meter"], strict=True)]
+    assert shares == pytest.approx([6 / 16, 6 / 16], abs=0.01)
 
 
 @pytest.mark.parametrize(
