@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from made_plans import compiled_plan
 from made_rules import CARD, rule_of
 
 from tpulint import rule_docs
@@ -87,3 +90,22 @@ def test_contributing_names_what_there_is() -> None:
         assert hasattr(FixBuilder, call) or hasattr(Emitter, call), call
     for name in re.findall(r"`(\w+)(?:\(\S+\))?`", checks.split("| method of a fix")[0].split("`ctx.index`")[1]):
         assert hasattr(SemanticIndex, name) or name.isupper() or name == "scope", name
+
+
+def names_in(data: object) -> Iterator[str]:
+    """All keys, at every depth."""
+    if isinstance(data, dict):
+        for key, value in data.items():
+            yield key
+            yield from names_in(value)
+    elif isinstance(data, list):
+        for value in data:
+            yield from names_in(value)
+
+
+def test_fields_of_a_compiled_plan_are_explained() -> None:
+    page = (PAGE.parent / "planning.md").read_text(encoding="utf-8")
+    table = page[page.index("## The JSON of a compiled plan") :]
+    explained = set(re.findall(r"`(\w+)`", table[: table.index("\n## ")]))
+    plan = json.loads(compiled_plan())
+    assert set(names_in({**plan, "versions": {}})) <= explained

@@ -13,24 +13,7 @@ from typing import Any
 
 import pytest
 from command import tpulint, write
-
-from tpulint.planning.commands import Command
-from tpulint.planning.compiled import (
-    Argument,
-    Capture,
-    Compilation,
-    CompiledPlan,
-    CompileFailure,
-    Memory,
-    Program,
-    StepOnChip,
-    Variant,
-)
-from tpulint.planning.compiled_json import render
-from tpulint.planning.data import load_hardware, load_prices
-from tpulint.planning.scaling import scale
-from tpulint.planning.steps_on_chips import assemble
-from tpulint.planning.tensors import Place, Tensor
+from made_plans import compiled_plan
 
 ROOT = Path(__file__).resolve().parents[1]
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -198,34 +181,6 @@ def test_the_page_in_a_browser(page: Path, tmp_path: Path, width: int) -> None:
 # ------------------------------------------------------------------------ with a plan
 
 PLANNED = "batch_size, seq_len = 8, 2048\n"
-GRAPH = "module @m {\n  func.func @main(%arg0: tensor<1000x1000xf32>) -> tensor<1000x1000xf32> {\n  }\n}\n"
-MEMORY = Memory(arguments=4 * 10**9, outputs=4 * 10**9, aliased=4 * 10**9, temporaries=2 * 10**9, code=0)
-
-
-def compiled_plan() -> str:
-    """JSON of a plan, written by the code that writes it: one step on three chips, and one variant."""
-    chips, prices = load_hardware().generations, load_prices()
-    tensor = Tensor("f32", (1000, 1000))
-    program = Program("digest", GRAPH, b"", (Argument(tensor, "state"),), (tensor,), 1, Place("train.py", 12))
-    too_large = CompileFailure("out-of-memory", "Ran out of memory", used=20e9, limit=15e9)
-    refused = CompileFailure("operator", "not implemented", "aten::mm (dot)", Place("train.py", 9))
-
-    def step(name: str, failure: CompileFailure | None = None, variant: Variant = Variant()) -> StepOnChip:  # noqa: B008
-        capture = Capture("train.py", (), variant, (program,), 3, 10**6, (), 1.0)
-        # A quarter of a second of traffic on a v5e, and less of arithmetic.
-        traffic = (chips["v5e"].memory_bandwidth or 0) / 4
-        said = (None, None, None) if failure else (MEMORY, 1e12, traffic)
-        return assemble(capture, chips[name], (Compilation("digest", name, "2x2", *said, failure, 1.0, False),))
-
-    steps = (step("v5e"), step("v6e", too_large), step("v4", refused))
-    slices = scale(steps[0], MEMORY.total, 1000, 2, prices.chip_hours["v5e"])
-    chosen = next(one for one in slices if one.slice.chips == 4)
-    return render(
-        CompiledPlan(
-            "train.py", (), {"torch": "2.9.1"}, steps, (step("v5e", variant=Variant(batch=32, bf16=True)),), (), slices,
-            1000, 2, False, prices, chosen, (Command("ask", "gcloud --spot"),), ("one <note>",),
-        )
-    )  # fmt: skip
 
 
 def page_with(project: Path, plan: str) -> Path:

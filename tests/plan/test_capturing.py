@@ -15,6 +15,9 @@ from tpulint.planning.compiled import Capture, Program, Variant
 from tpulint.verification.environment import find
 
 pytestmark = [pytest.mark.xla, pytest.mark.slow]
+DEAR = pytest.mark.compiler
+"""Each run starts torch_xla anew, 6 s of CPU. What says little that the others do not say runs only where plans are
+worked on: where the compiler is installed, too."""
 
 
 def take(
@@ -29,7 +32,7 @@ def roles(program: Program) -> Counter[str]:
     return Counter(one.role for one in program.arguments)
 
 
-@pytest.mark.parametrize("execute", [False, True], ids=["traced", "run"])
+@pytest.mark.parametrize("execute", [False, pytest.param(True, marks=DEAR)], ids=["traced", "run"])
 def test_state_is_what_outputs_replace(tmp_path: Path, execute: bool) -> None:
     found = take("mlp.py", tmp_path, "--width", "64", "--batch-size", "8", execute=execute)
     (program,) = found.programs
@@ -62,11 +65,13 @@ def test_bf16_and_checkpointing_change_the_graph(tmp_path: Path) -> None:
     assert found.notes == ("checkpointing: 2 modules Block are computed again in the backward pass",)
 
 
+@DEAR
 def test_what_cannot_be_traced_is_run(tmp_path: Path) -> None:
     found = take("data_dependent.py", tmp_path)
     assert found.notes and "it was run on the CPU" in found.notes[0]
 
 
+@DEAR
 @pytest.mark.parametrize(
     ("script", "message"),
     [
@@ -79,6 +84,7 @@ def test_scripts_without_a_step(tmp_path: Path, script: str, message: str) -> No
         take(script, tmp_path)
 
 
+@DEAR
 def test_hanging_script_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(SCRIPTS)
     with pytest.raises(CannotCapture, match=r"still running after 1\d s.*hangs\.py:5"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from planning_runs import plan
+from planning_runs import SCRIPTS, plan
 
 pytestmark = [pytest.mark.xla, pytest.mark.compiler, pytest.mark.slow]
 
@@ -55,3 +55,26 @@ def test_batch_that_is_too_large_is_refused_by_the_compiler(tmp_path: Path) -> N
     assert len(fitting) >= 2 and fitting == sorted(fitting) and fitting[0] < fitting[-1]
     again = plan("mlp.py", *arguments, folder=tmp_path).data
     assert all(one["cached"] for step in again["batch_searches"][0]["probes"] for one in step["compilations"])
+
+
+def test_operator_that_the_compiler_refuses(tmp_path: Path) -> None:
+    """A product of whole numbers: the plan says which operator, and on which line."""
+    answer = plan("refused.py", "--tpu", "v5e", "--output-format", "json", folder=tmp_path)
+    assert answer.status == 1, answer.err
+    failure = answer.data["steps"][0]["failure"]
+    assert failure["kind"] == "operator" and failure["operator"].startswith("aten::mm")
+    line = (SCRIPTS / "refused.py").read_text().splitlines()[failure["place"]["row"] - 1]
+    assert line.strip() == "counts = words @ words"
+
+
+def test_layers_that_are_computed_again_take_less_memory_and_more_arithmetic(tmp_path: Path) -> None:
+    """The forward pass of the layers runs twice, but for the last product of each, which no gradient asks for."""
+    answer = plan(
+        "transformer.py", "--tpu", "v5e", "--variants", "checkpointing", "--output-format", "json", folder=tmp_path
+    )
+    assert answer.status == 0, answer.err
+    (base,), (again,) = answer.data["steps"], answer.data["variants"]
+    assert again["variant"]["checkpointing"] and again["failure"] is None
+    twice = 2 * 2 * _TOKENS * (8 * _HIDDEN**2 + 2 * _SEQUENCE * _HIDDEN)  # of both layers
+    assert again["flops"] - base["flops"] == pytest.approx(twice, rel=0.1)
+    assert again["memory"]["temporaries"] < base["memory"]["temporaries"]
