@@ -9,7 +9,7 @@ from tpulint.planning.commands import SOURCES
 from tpulint.planning.compiled import BatchSearch, CompiledPlan, CompileFailure, Scaled, StepOnChip, Variant
 from tpulint.planning.graph_analysis import analyse
 from tpulint.planning.graph_report import sentences
-from tpulint.planning.numbers import show_bytes, show_count, show_seconds
+from tpulint.planning.numbers import show_bytes, show_count, show_money, show_seconds
 from tpulint.planning.scaling import ABOUT
 from tpulint.planning.text_report import table
 
@@ -139,7 +139,7 @@ def _slice(one: Scaled) -> list[str]:
     times = [
         "-" if each is None else show_seconds(each) for each in (one.step_seconds, one.epoch_seconds, one.run_seconds)
     ]
-    costs = ["-" if each is None else f"{each:.2f}" for each in (one.run_on_demand, one.run_spot)]
+    costs = ["-" if each is None else show_money(each) for each in (one.run_on_demand, one.run_spot)]
     sent = show_bytes(one.collective_bytes) if one.collective_bytes else "-"
     sent += " ?" if one.collective_seconds is None else ""
     return [one.generation.name, one.strategy, one.slice.type or "-", str(one.slice.chips), show_bytes(one.memory),

@@ -38,9 +38,10 @@ def waste_sentence(waste: Waste, analysis: GraphAnalysis) -> str:
     """``24 (contracted) is padded to 128 in 4 products: ...``."""
     share = waste.flops / analysis.matrix_flops
     noun = "convolution" if waste.operation == "convolution" else "product"
+    room = f" and {show_bytes(waste.bytes)} of padding" if waste.bytes else ""
     return (
         f"{waste.size} ({waste.dimension}) is padded to {waste.padded} in {_count(waste.operations, noun)}: at least "
-        f"{waste.flops:.3g} FLOPs ({share:.0%} of all useful ones) and {show_bytes(waste.bytes)} of padding"
+        f"{waste.flops:.3g} FLOPs ({share:.0%} of all useful ones){room}"
         f"{_at(waste.place)}; {waste.shape}"
     )
 
