@@ -1,7 +1,7 @@
 """A step of a small Llama of Transformers, for `tpulint plan`: random weights, random text, nothing is downloaded.
 
-    pip install transformers
-    tpulint plan examples/plan_llama.py --tpu v5e,v6e
+pip install transformers
+tpulint plan examples/plan_llama.py --tpu v5e,v6e
 """
 
 import argparse
@@ -21,7 +21,7 @@ config = LlamaConfig(
     vocab_size=32000, hidden_size=options.hidden, intermediate_size=4 * options.hidden,
     num_hidden_layers=options.layers, num_attention_heads=options.hidden // 64, num_key_value_heads=2,
     max_position_embeddings=options.sequence, attn_implementation="eager",
-)
+)  # fmt: skip
 device = torch_xla.device()
 model = LlamaForCausalLM(config).to(device)
 optimizer = torch.optim.AdamW(model.parameters(), 3e-4)
