@@ -1,7 +1,7 @@
 """A step of a small Llama of Transformers, for `tpulint plan`: random weights, random text, nothing is downloaded.
 
 pip install transformers
-tpulint plan examples/plan_llama.py --tpu v5e,v6e
+tpulint plan examples/plan_llama.py --tpu v5e
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """A step of a vision transformer of timm, for `tpulint plan`: random weights, random images, nothing is downloaded.
 
 pip install timm
-tpulint plan examples/plan_vit.py --tpu v5e,v6e
+tpulint plan examples/plan_vit.py --tpu v5e
 """
 
 import argparse
