@@ -19,6 +19,8 @@ RENAMED = {
     "torch.cuda.manual_seed": ("torch_xla", None, "manual_seed"),
     "torch_xla.core.xla_model.mark_step": ("torch_xla", None, "sync"),
 }
+OWN = Place("tpulint_rules", "", "", "", has_python=True)
+"""Where tpulint's own rules stand, which are trusted to raise nothing."""
 
 
 class PlainRule(NamedTuple):
@@ -32,7 +34,7 @@ class PlainRule(NamedTuple):
     default: bool = True
     moves: bool = False
     category: str = ""
-    place: Place = Place("tpulint_rules", "", "", "", True)
+    place: Place = OWN
 
     @property
     def name(self) -> str:

@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from layouts import laid_out
 from oracle import CallOracle, NameOracle, Oracle, rewritten
-from plain_rules import PlainCatalogue, PlainRule
+from plain_rules import OWN, PlainCatalogue, PlainRule
 from programs import plain_programs, programs
 
 from tpulint.catalog import load
@@ -59,6 +59,7 @@ class TableRule:
     default = True
     moves = False
     category = ""
+    place = OWN
     check = staticmethod(check_table)
     table = NameTable(tuple(RENAMES + DELETIONS))
 
