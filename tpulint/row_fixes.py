@@ -66,10 +66,7 @@ def fix_of(ctx: FileContext, node: ast.Attribute | ast.Name, where: ast.AST, row
         return None
     scope = Scope.STATEMENT if row.action == "delete" else Scope.EXPRESSION
     fix = ctx.fix("", _applicability(ctx, row), row.reason or _REASONS[row.action], scope)
-    if row.action == "rename" and call is not None and _is_said_before(ctx, call, row):
-        fix.title = f"Remove `{ctx.text(node)}`: the line before does the same"
-        fix.delete(ctx.index.statement_of(call))
-    elif row.action == "rename":
+    if row.action == "rename":
         _rename(ctx, fix, node, call, row)
     elif row.action == "delete":
         _delete(ctx, fix, node, call)
@@ -85,25 +82,6 @@ def fix_of(ctx: FileContext, node: ast.Attribute | ast.Name, where: ast.AST, row
     if row.acquires_device and next(ctx.index.references(*_STARTS_PROCESSES), None) is not None:
         fix.lower(Applicability.UNSAFE, "It touches the device, which must not happen before processes are started.")
     return fix
-
-
-def _is_said_before(ctx: FileContext, call: ast.Call, row: MappingRow) -> bool:
-    """``manual_seed(s)`` and ``manual_seed_all(s)``, one below the other, become the same call: once is enough."""
-    statement = ctx.index.parent(call)
-    if not isinstance(statement, ast.Expr):
-        return False
-    suite = ctx.index.tree.suite_of(statement)
-    at = suite.index(statement)
-    before = suite[at - 1] if at else None
-    other = before.value if isinstance(before, ast.Expr) else None
-    if not isinstance(other, ast.Call):
-        return False
-    rows = ctx.rule.table.rows_of(ctx.index.qualified_name(other.func) or "")
-    given = [ctx.text(item) for item in (*call.args, *call.keywords)]
-    is_plain = not any(isinstance(item, ast.Call) for item in ctx.index.tree.inside(statement) if item is not call)
-    same = [ctx.text(item) for item in (*other.args, *other.keywords)] == given
-    renamed = [item for item in ctx.rule.table.rows_of(row.old) if item.action == "rename"]
-    return is_plain and same and bool(rows) and rows == [item._replace(old=rows[0].old) for item in renamed]
 
 
 def _leave_out_report(ctx: FileContext, node: ast.expr, row: MappingRow) -> FixBuilder | None:
