@@ -21,7 +21,9 @@ import torch
 import torch.nn.functional as F
 from tpulint_runtime import (
     EpochBatchSampler,
+    Loop,
     RunningMean,
+    Tally,
     backend,
     broadcast_parameters,
     call_once,
@@ -41,6 +43,7 @@ os.environ["CPU_NUM_DEVICES"] = str(DEVICES)
 os.environ["XLA_THREAD_POOL_SIZE"] = os.environ["NPROC"] = "16"
 
 SAMPLES, ROWS, TURNS, EPOCHS = 32, 4, 2, 2
+LOOPS = (1, 2)  # batches of an update
 RATE, LIMIT = 0.02, 0.05
 
 turns = threading.Barrier(DEVICES)
@@ -134,6 +137,55 @@ def train(reduce: bool) -> dict[str, Any]:
     }
 
 
+def shares() -> list[list[Any]]:
+    """For each replica batches of one shape, of which other numbers of rows are real: means are to weigh rows."""
+    x, y = samples()
+    real = torch.arange(SAMPLES) % 8 < 5  # four rows of the first half of each eight, one of the second
+    batches = [*zip(x.split(ROWS), y.split(ROWS), real.split(ROWS), strict=True)]
+    return [batches[rank::DEVICES] for rank in range(DEVICES)]
+
+
+def squares(model: Any, batch: Any) -> Tally:
+    x, y, real = batch
+    return tally(F.mse_loss(model(x), y, reduction="none").mean(-1), real)
+
+
+def train_in_loop(accumulate: int) -> dict[str, Any]:
+    """Two epochs of a :class:`Loop`, and what came of it in this replica."""
+    kinds: list[int] = []
+
+    class Watched(XlaBackend):
+        def sync(self, wait: bool = False) -> None:
+            kinds.append(collectives([*model.parameters()]))
+            super().sync(wait)
+
+    model = made(seed=0).to(backend.device())
+    loop = loop_of(model, accumulate, Watched())
+    batches = [loop.backend.send([*batch]) for batch in shares()[backend.place().rank]]
+    loop.prepare()
+    kinds.clear()
+    for _ in range(EPOCHS):
+        for at in range(0, len(batches), accumulate):
+            loop.step(batches[at : at + accumulate])
+    return {"weights": [parameter.tolist() for parameter in model.parameters()], "collectives": kinds}
+
+
+def loop_of(model: torch.nn.Module, accumulate: int, used: Any = None) -> Loop:
+    optimizer = torch.optim.AdamW(model.parameters(), lr=RATE)
+    return Loop(model, optimizer, squares, accumulate=accumulate, clip_norm=LIMIT, backend=used)
+
+
+def loop_alone(accumulate: int) -> dict[str, Any]:
+    """The same with all batches in one process on the host."""
+    model = made(seed=0)
+    loop = loop_of(model, accumulate)
+    pairs = [[torch.cat(parts) for parts in zip(*pair, strict=True)] for pair in zip(*shares(), strict=True)]
+    for _ in range(EPOCHS):
+        for at in range(0, len(pairs), accumulate):
+            loop.step(pairs[at : at + accumulate])
+    return {"weights": [parameter.tolist() for parameter in model.parameters()]}
+
+
 def collectives(tensors: list[torch.Tensor]) -> int:
     """How many there are in the graph of these tensors."""
     import torch_xla
@@ -166,12 +218,15 @@ def replica(index: int, file: str) -> None:
         take_turns()
     turns.wait()
     results[place.rank] = {"place": place, "reduced": train(reduce=True), "alone": train(reduce=False)}
+    for accumulate in LOOPS:
+        results[place.rank][f"loop {accumulate}"] = train_in_loop(accumulate)
     turns.wait()
     if place.rank == 0:
         found = [results[rank] for rank in range(DEVICES)]
         alone = one_process([of_replica["reduced"]["seen"] for of_replica in found])
+        loops = {f"loop {accumulate}": loop_alone(accumulate) for accumulate in LOOPS}
         with open(file, "w", encoding="utf-8") as opened:
-            json.dump({"samples": SAMPLES, "epochs": EPOCHS, "replicas": found, "one_process": alone}, opened)
+            json.dump({"samples": SAMPLES, "epochs": EPOCHS, "replicas": found, "one_process": alone, **loops}, opened)
 
 
 if __name__ == "__main__":

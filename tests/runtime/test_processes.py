@@ -57,7 +57,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
             capture_output=True,
             text=True,
             check=False,
-            timeout=300,
+            timeout=500,
         )
         if "rendezvous.cc" not in done.stderr:
             break
@@ -119,6 +119,20 @@ def test_output_is_of_the_first_replica_and_of_numbers(run: dict[str, Any]) -> N
     assert second["lines"] == [] and len(first["lines"]) == len(first["seen"])
     lines = first["lines"] + replicas(run, "alone")[0]["lines"]
     assert [line for line in run["printed"] if line.startswith("loss")] == [f"loss {losses[0]}" for losses in lines]
+
+
+@pytest.mark.parametrize("accumulate", [1, 2])
+def test_loops_of_two_replicas_take_the_steps_of_one(run: dict[str, Any], accumulate: int) -> None:
+    """Of unequal shares: four real rows in each batch of one replica, one in those of the other."""
+    name = f"loop {accumulate}"
+    first, second = replicas(run, name)
+    assert first["weights"] == second["weights"]
+    for found, expected in zip(first["weights"], run[name]["weights"], strict=True):
+        torch.testing.assert_close(torch.tensor(found), torch.tensor(expected), rtol=1e-4, atol=1e-5)
+    # With each update one sum of gradients, and one of what they count, which are of other dtypes. None in between.
+    update = [2] if accumulate == 1 else [0, 0, 2]
+    steps = run["samples"] // 8 // accumulate * run["epochs"]
+    assert first["collectives"] == second["collectives"] == update * steps
 
 
 # ---------------------------------------------------------------- one replica, with the collective kept
