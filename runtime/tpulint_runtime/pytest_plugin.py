@@ -21,6 +21,19 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", f"{_NAME}(**settings): arguments of the RecompileGuard of this test")
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Raises TypeError for a test with the mark and without the fixture: no step of it would be told, and none guarded.
+
+    Marks of a class or a module are settings for those of its tests that take the fixture.
+    """
+    is_marked = any(mark.name == _NAME for mark in item.own_markers)
+    if is_marked and _NAME not in getattr(item, "fixturenames", ()):
+        raise TypeError(
+            f"{item.name} is marked {_NAME} and guards nothing: take the fixture {_NAME}, and call its step(batch) "
+            "first in every step"
+        )
+
+
 @pytest.fixture
 def recompile_guard(request: pytest.FixtureRequest) -> Iterator[RecompileGuard]:
     """A guard that is entered: call ``step(batch)`` first in every step. The test fails beyond the budget.
@@ -48,6 +61,8 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, Any, Any]
         result = yield
         if isinstance(guard, RecompileGuard) and guard.is_entered:
             guard.on_train_end()
+        if isinstance(guard, RecompileGuard) and not guard.report().steps:
+            raise RuntimeError(f"{_NAME} was told of no step and guarded nothing: call its step(batch) in every step")
     finally:
         if isinstance(guard, RecompileGuard):
             pyfuncitem.add_report_section("call", _NAME, str(guard.report()))

@@ -133,6 +133,29 @@ def test_logged_values_are_means_over_the_interval() -> None:
     assert [record.step for record in history.records] == [2, 3]
 
 
+class OwnRate(torch.optim.Optimizer):
+    """Finds its rate by itself, as Transformers' Adafactor does unless it is given one."""
+
+    def __init__(self, parameters: Any) -> None:
+        super().__init__(parameters, {"lr": None})
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> None:  # type: ignore[override]
+        for parameter in self.param_groups[0]["params"]:
+            parameter -= 0.01 * parameter.grad
+
+
+def test_an_optimizer_without_a_rate_logs_none(tmp_path: Path) -> None:
+    for epochs in (1, 2):  # the second goes on where the first ended
+        model = model_of()
+        loop = Loop(model, OwnRate(model.parameters()), squares, log_every=1)
+        loader = DataLoader(data(), batch_sampler=EpochBatchSampler(data(), 8))
+        with Checkpoints(tmp_path, every=5) as checkpoints:
+            loop.train(loader, epochs=epochs, checkpoints=checkpoints)
+    assert len(loop.history.column("loss")) == 2 * 5
+    assert loop.history.column("lr") == []
+
+
 def test_a_value_that_is_no_number_is_refused() -> None:
     with pytest.raises(ValueError, match=r"shape \(4, 6\): give one number"):
         loop_of(lambda model, batch: (squares(model, batch), {"input": batch[0]})).train(batches(), epochs=1)

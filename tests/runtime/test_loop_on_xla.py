@@ -216,6 +216,43 @@ def test_schedules_are_inputs_of_the_graph(name: str) -> None:
     assert history.column("lr")[0] == rates[0][1]
 
 
+@pytest.mark.parametrize("make", [torch.optim.SGD, torch.optim.AdamW])
+def test_a_rate_that_is_a_tensor_is_an_input_also_at_0_and_1(make: Any) -> None:
+    width = 226 + (make is torch.optim.AdamW)
+    model, plain = line(width).to(XLA.device()), line(width)
+    optimizer, reference = (make(each.parameters(), torch.tensor(0.01)) for each in (model, plain))
+
+    def schedule(optimizer: torch.optim.Optimizer) -> Any:
+        return torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: (0.0, 1.0, 2.0, 100.0, 0.5, 0.0)[step % 6])
+
+    before = XLA.compile_count()
+    loop = Loop(model, optimizer, squares, scheduler=schedule(optimizer), clip_norm=1.0, log_every=1)
+    losses = loop.train(regression(width, 6), epochs=1).column("loss")
+    assert XLA.compile_count() == before + 1
+    expected = by_hand(plain, reference, regression(width, 6), scheduler=schedule(reference), clip_norm=1.0)
+    assert losses == pytest.approx(expected, rel=1e-4)
+    assert loop.history.column("lr") == pytest.approx([0.0, 0.01, 0.02, 1.0, 0.005, 0.0])
+    assert torch.is_tensor(optimizer.param_groups[0]["lr"])
+
+
+def test_a_changing_weight_of_a_loss_is_an_input_where_it_comes_with_the_batch() -> None:
+    weights = [0.0, 0.25, 1.0, -1.0, 0.5]
+    batches = [
+        {**batch, "weight": torch.tensor(weight)} for batch, weight in zip(regression(228, 5), weights, strict=True)
+    ]
+
+    def loss_of(model: Any, batch: Any) -> torch.Tensor:
+        found: torch.Tensor = squares(model, batch) + batch["weight"] * model(batch["x"]).abs().mean()
+        return found
+
+    model, plain = line(228).to(XLA.device()), line(228)
+    before = XLA.compile_count()
+    losses = Loop(model, torch.optim.SGD(model.parameters(), 0.002), loss_of, log_every=1).train(batches, epochs=1)
+    assert XLA.compile_count() == before + 1
+    expected = by_hand(plain, torch.optim.SGD(plain.parameters(), 0.002), batches, loss_of)
+    assert losses.column("loss") == pytest.approx(expected, rel=1e-5)
+
+
 def test_groups_that_start_at_the_same_rate_and_part_are_one_program() -> None:
     def optimizer_of(model: torch.nn.Module) -> torch.optim.Optimizer:
         first, *rest = model.parameters()
@@ -594,4 +631,11 @@ def test_kernels_of_cuda_are_refused(option: str) -> None:
     optimizer = torch.optim.Adam(model.parameters(), 0.02)
     optimizer.param_groups[0][option] = True
     with pytest.raises(ValueError, match=f"{option}=True is for CUDA"):
+        Loop(model, optimizer, squares)
+
+
+def test_a_rate_on_the_device_is_refused() -> None:
+    model = perceptron(25).to(XLA.device())
+    optimizer = torch.optim.SGD(model.parameters(), torch.tensor(0.1).to(XLA.device()))
+    with pytest.raises(ValueError, match="the learning rate is a tensor on the device, read in every step: give a nu"):
         Loop(model, optimizer, squares)

@@ -431,6 +431,27 @@ def test_without():
 @pytest.mark.recompile_guard(1, 2)
 def test_settings_without_names(recompile_guard):
     pass
+
+@pytest.mark.recompile_guard(budget=1)
+def test_without_fixture():
+    pass
+
+@pytest.mark.recompile_guard(backend=backend)
+def test_without_a_step(recompile_guard):
+    pass
+
+@pytest.mark.recompile_guard(backend=backend, warmup=0)
+class TestMarkedClass:
+    def test_that_trains_nothing(self):
+        pass
+
+    @pytest.fixture
+    def loop(self, recompile_guard):
+        return recompile_guard.on_step_begin
+
+    def test_by_another_fixture(self, loop):
+        loop()
+        backend.works(compiles=1)
 """
 
 
@@ -452,7 +473,11 @@ def test_fixture_fails_the_test_and_not_its_end(tmp_path: Path) -> None:
         check=False,
         cwd=tmp_path,
     )
-    assert "2 failed, 2 passed, 1 error" in done.stdout, done.stdout + done.stderr
+    assert "4 failed, 3 passed, 2 errors" in done.stdout, done.stdout + done.stderr
+    assert "test_without_fixture is marked recompile_guard and guards nothing: take the fixture" in done.stdout
+    assert "recompile_guard was told of no step and guarded nothing" in done.stdout
+    assert "PASSED test_training.py::TestMarkedClass::test_that_trains_nothing" in done.stdout
+    assert "FAILED test_training.py::TestMarkedClass::test_by_another_fixture - tpulint" in done.stdout
     assert "FAILED test_training.py::test_beyond - tpulint_runtime" in done.stdout
     assert "BudgetExceeded: step 1: 1 compilation" in done.stdout
     assert "recompile_guard(1, 2): name the settings, as in recompile_guard(budget=1)" in done.stdout

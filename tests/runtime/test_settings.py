@@ -55,6 +55,11 @@ def loop_of(loss_of: Any = squares, **settings: Any) -> Loop:
         ({"model": squares, "optimizer": 0.1}, TypeError, "model is a function: give a torch.nn.Module"),
         ({"optimizer": torch.optim.SGD}, TypeError, "optimizer is the class SGD: give a torch.optim.Optimizer"),
         ({"optimizer": 0.1}, TypeError, "optimizer is a float: give a torch.optim.Optimizer"),
+        (
+            {"optimizer": torch.optim.LBFGS([torch.ones(1, requires_grad=True)])},
+            TypeError,
+            "optimizer is a LBFGS, which computes the loss again by itself: write a loop of your own for it",
+        ),
         ({"loss_of": "mse"}, TypeError, "loss_of is a str: give a function of the model and a batch"),
         ({"scheduler": 0.1}, TypeError, "scheduler is a float: give something with step(), or None"),
         (

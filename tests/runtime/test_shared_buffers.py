@@ -129,3 +129,50 @@ def test_loops_train_again_from_weights_on_the_host_not_on_the_device() -> None:
     assert first[-1] < first[0]
     with pytest.raises(RuntimeError, match=DELETED):  # a loop has a boundary before its first step
         train_folds_in_loops(on_device)
+
+
+def averaged(keep: Callable[[torch.nn.Module, torch.nn.Module], None], device: torch.device) -> list[float]:
+    """The weight of a model, and of its moving average, which begins as ``keep`` fills it. The average comes first in
+    the step, with a boundary behind it: an update of what was copied, and the source not yet updated."""
+    torch.manual_seed(2)
+    model, average = (torch.nn.Linear(1, 1, bias=False).to(device) for _ in range(2))
+    x = torch.ones(4, 1).to(device)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    XLA.sync()
+    keep(average, model)
+    XLA.sync()
+    for _ in range(3):
+        with torch.no_grad():
+            average.weight.lerp_(model.weight, 0.5)
+        XLA.sync()
+        optimizer.zero_grad()
+        model(x).sum().backward()
+        optimizer.step()
+        XLA.sync()
+    return [model.weight.item(), average.weight.item()]
+
+
+def load(average: torch.nn.Module, model: torch.nn.Module) -> None:
+    average.load_state_dict(model.state_dict())
+
+
+def load_from_host(average: torch.nn.Module, model: torch.nn.Module) -> None:
+    average.load_state_dict(on_host(model))
+
+
+def copy_a_product(average: torch.nn.Module, model: torch.nn.Module) -> None:
+    with torch.no_grad():
+        for own, other in zip(average.parameters(), model.parameters(), strict=True):
+            own.copy_(other * 1)
+
+
+def test_moving_averages_begin_from_weights_of_the_host_or_a_product() -> None:
+    XLA.device()
+    expected = averaged(load, torch.device("cpu"))
+    for keep in (load_from_host, copy_a_product):
+        assert averaged(keep, XLA.device()) == pytest.approx(expected, rel=1e-6)
+
+
+def test_moving_averages_loaded_from_the_device_fail() -> None:
+    with pytest.raises(RuntimeError, match=DELETED):
+        averaged(load, XLA.device())

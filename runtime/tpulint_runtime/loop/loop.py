@@ -26,6 +26,7 @@ from tpulint_runtime.loop.parts import (
     devices_of,
     parameters_of,
     parts_of,
+    rate_of,
 )
 from tpulint_runtime.loop.position import begin_epoch, usable_sampler
 from tpulint_runtime.loop.precision import autocast
@@ -132,7 +133,7 @@ class Loop:
         self._is_torn = False
         """Whether an update was broken off."""
         self._logged_at = 0.0
-        self._last = (float(optimizer.param_groups[0]["lr"]), 0)
+        self._last = (rate_of(optimizer), 0)
         """Learning rate and epoch of the last step."""
         self._devices = devices_of(model)
         check_kernels(optimizer, self.backend)
@@ -178,7 +179,7 @@ class Loop:
         with varying(self.optimizer, self.backend):
             self.optimizer.step()
         self.optimizer.zero_grad()  # before the boundary, which would have to keep the gradients
-        self._last = (float(self.optimizer.param_groups[0]["lr"]), self.epoch)
+        self._last = (rate_of(self.optimizer), self.epoch)
         if self.scheduler is not None:
             self.scheduler.step()
         self.backend.sync()
@@ -288,7 +289,9 @@ class Loop:
             return
         now = time.monotonic()
         rate, epoch = self._last
-        record = Record(self.steps, epoch, {**values, "lr": rate}, now - self._logged_at)
+        if rate is not None:
+            values = {**values, "lr": rate}
+        record = Record(self.steps, epoch, values, now - self._logged_at)
         self._logged_at = now
         self.history.records.append(record)
         self._tell("on_log", record)
@@ -320,7 +323,7 @@ class Loop:
         self.steps, self.epoch, self.batches = int(state["steps"]), int(state["epoch"]), int(state["batches"])
         self.is_stopping = bool(state["is_stopping"])
         rate, epoch = state["last"]
-        self._last = float(rate), int(epoch)
+        self._last = (None if rate is None else float(rate)), int(epoch)
         self.history.load_state_dict(state["history"])
         self._values.load_state_dict(state["values"])
         for callback, saved in zip(callbacks, state["callbacks"], strict=True):

@@ -27,6 +27,10 @@ def check_parts(model: Any, optimizer: Any, loss_of: Any, scheduler: Any) -> Non
         raise TypeError(f"model is {kind_of(model)}: give a torch.nn.Module")
     if isinstance(optimizer, type) or not all(hasattr(optimizer, name) for name in ("param_groups", "step")):
         raise TypeError(f"optimizer is {kind_of(optimizer)}: give a torch.optim.Optimizer")
+    if isinstance(optimizer, torch.optim.LBFGS):
+        raise TypeError(
+            "optimizer is a LBFGS, which computes the loss again by itself: write a loop of your own for it"
+        )
     if not callable(loss_of):
         raise TypeError(f"loss_of is {kind_of(loss_of)}: give a function of the model and a batch")
     _check_scheduler(scheduler, optimizer)
@@ -38,6 +42,9 @@ def check_kernels(optimizer: torch.optim.Optimizer, backend: Backend) -> None:
     for name in ("fused", "capturable"):
         if backend.counts_work and any(group.get(name) for group in optimizer.param_groups):
             raise ValueError(f"{name}=True is for CUDA: leave it out, XLA compiles the whole update into one program")
+    rates = [group.get("lr") for group in optimizer.param_groups]
+    if backend.counts_work and any(isinstance(rate, torch.Tensor) and rate.device.type != "cpu" for rate in rates):
+        raise ValueError("the learning rate is a tensor on the device, read in every step: give a number")
 
 
 def checked_clip_norm(given: Any) -> float | None:
@@ -105,6 +112,12 @@ def devices_of(model: torch.nn.Module) -> frozenset[str]:
 def parameters_of(optimizer: torch.optim.Optimizer) -> list[torch.nn.Parameter]:
     """The parameters of all groups."""
     return [parameter for group in optimizer.param_groups for parameter in group["params"]]
+
+
+def rate_of(optimizer: torch.optim.Optimizer) -> float | None:
+    """The learning rate of the first group; None of one that finds its own, as Transformers' Adafactor."""
+    rate = optimizer.param_groups[0].get("lr")
+    return None if rate is None else float(rate)
 
 
 def _check_scheduler(scheduler: Any, optimizer: Any) -> None:

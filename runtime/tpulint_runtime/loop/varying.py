@@ -137,23 +137,24 @@ def varying(optimizer: torch.optim.Optimizer, backend: Backend) -> Iterator[None
         yield
         return
     Varying.backend = backend
-    before = [(group, group["lr"], group.get("betas")) for group in optimizer.param_groups]
+    before = [(group, group.get("lr"), group.get("betas")) for group in optimizer.param_groups]
     rates: dict[Any, Varying] = {}
     betas_of: dict[float, _Beta] = {}
     try:
         for group, lr, betas in before:
-            if isinstance(lr, float | int):
+            if isinstance(lr, float | int) or (isinstance(lr, torch.Tensor) and lr.device.type == "cpu"):
                 # Groups with the same schedule share an input of the graph. Others must not, not even while both are 0.
-                start = group.get("initial_lr", lr)
-                if (start, lr) not in rates:
-                    rates[start, lr] = _made(lr or (len(rates) + 1) * _TINIEST)
-                group["lr"] = rates[start, lr]
+                start, rate = float(group.get("initial_lr", lr)), float(lr)
+                if (start, rate) not in rates:
+                    rates[start, rate] = _made(rate or (len(rates) + 1) * _TINIEST)
+                group["lr"] = rates[start, rate]
             if betas is not None:
                 group["betas"] = tuple(_power_of(beta, betas_of) if isinstance(beta, float) else beta for beta in betas)
         yield
     finally:
         for group, lr, betas in before:
-            group["lr"] = lr
+            if "lr" in group:
+                group["lr"] = lr
             if betas is not None:
                 group["betas"] = betas
 
