@@ -20,6 +20,6 @@ if os.environ.get("TPULINT_RECIPE"):
     _own = _here / "scripts" / f"{os.environ['TPULINT_RECIPE']}.py"
     if _own.exists():
         runpy.run_path(str(_own))
-    for _name in ("libraries", "modules", "pictures", "games"):
+    for _name in ("libraries", "modules", "pictures", "games", "ratings"):
         sys.modules.pop(_name, None)  # the script may have files of these names
     sys.path[:] = [path for path in sys.path if Path(path or ".").resolve() != _here.resolve()]

@@ -1,22 +1,5 @@
-"""Ratings of users and, for each, a rated item and others that were not."""
+"""Ratings of users."""
 
-import random
-from pathlib import Path
+import ratings
 
-import modules
-
-_chance = random.Random(0)
-_seen = {user: _chance.sample(range(60), 8) for user in range(30)}
-
-
-def _change(module: object) -> None:
-    module.train_rating, module.test_negative = "r.rating", "r.negative"  # type: ignore[attr-defined]
-
-
-Path("models").mkdir(exist_ok=True)
-Path("r.rating").write_text("".join(f"{user}\t{item}\t5\t1\n" for user, items in _seen.items() for item in items[1:]))
-Path("r.negative").write_text("".join(
-    f"({user},{items[0]})\t" + "\t".join(str(_chance.randrange(60)) for _ in range(19)) + "\n"
-    for user, items in _seen.items()
-))  # fmt: skip
-modules.when_imported("config", _change)
+ratings.install()
