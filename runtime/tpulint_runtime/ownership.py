@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import sysconfig
-from types import CodeType, FrameType
+from types import CodeType, FrameType, TracebackType
 from typing import NamedTuple
 
 
@@ -62,6 +62,16 @@ class Ownership:
         while frame is not None and not self.path_of(frame.f_code):
             frame = frame.f_back
         return frame
+
+    def innermost(self, trace: TracebackType | None) -> Line | None:
+        """The innermost line of the user's code in a traceback."""
+        found = None
+        while trace is not None:
+            path = self.path_of(trace.tb_frame.f_code)
+            if path:
+                found = Line(path, trace.tb_lineno, trace.tb_frame.f_code.co_qualname)
+            trace = trace.tb_next
+        return found
 
     def _find(self, name: str) -> str:
         if name == self._script:

@@ -6,14 +6,12 @@ shapes alone. A step of any model is then captured in the time that tracing it t
 
 from __future__ import annotations
 
-import faulthandler
 import gc
 import hashlib
 import json
 import os
 import re
 import sys
-import time
 from collections.abc import Callable
 from types import FrameType
 from typing import Any, NamedTuple
@@ -28,8 +26,6 @@ from tpulint_runtime.observation.unread import answer_reads
 from tpulint_runtime.observation.variants import Variant
 from tpulint_runtime.ownership import Line, Ownership
 
-_LEAST_SECONDS = 0.1
-"""A timer needs something to wait for."""
 _MOST_READS = 20
 """Lines told of that read a value before its step boundary."""
 
@@ -77,9 +73,7 @@ class Capturer:
         os.environ["XLA_HLO_DEBUG"] = "1"  # source lines of operations
         self._records.write("start", pid=os.getpid(), parent=os.getppid())
         if wishes.hang_at:
-            self._stack_file = open(os.path.join(wishes.folder, f"stack-{os.getpid()}.txt"), "w")  # noqa: SIM115
-            left = max(wishes.hang_at - time.time(), _LEAST_SECONDS)
-            faulthandler.dump_traceback_later(left, file=self._stack_file)
+            self._records.write_stack_at(wishes.hang_at)
         self._training.install()
         self._variant.install()
         processes.follow_spawned("capture_spawned", "capturer")
@@ -98,13 +92,7 @@ class Capturer:
 
     def line_of(self, trace: Any) -> Line | None:
         """The innermost line of the user's code in a traceback."""
-        found = None
-        while trace is not None:
-            path = self._ownership.path_of(trace.tb_frame.f_code)
-            if path:
-                found = Line(path, trace.tb_lineno, trace.tb_frame.f_code.co_qualname)
-            trace = trace.tb_next
-        return found
+        return self._ownership.innermost(trace)
 
     def _tell(self, text: str) -> None:
         self._records.write("note", text=text)

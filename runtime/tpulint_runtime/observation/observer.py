@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import faulthandler
 import json
 import os
 import sys
-import time
 from collections.abc import Iterable
 from multiprocessing import util
 from types import FrameType, TracebackType
@@ -24,9 +22,6 @@ from tpulint_runtime.observation.lines import LineTracer, rows_of
 from tpulint_runtime.observation.records import Records
 from tpulint_runtime.observation.training import Training
 from tpulint_runtime.ownership import Line, Ownership
-
-_LEAST_SECONDS = 0.1
-"""A timer needs something to wait for."""
 
 
 class Wishes(NamedTuple):
@@ -80,9 +75,7 @@ class Observer:
         wishes = self._wishes
         self._records.write("start", pid=os.getpid(), parent=os.getppid())
         if wishes.hang_at:
-            self._stack_file = open(os.path.join(wishes.folder, f"stack-{os.getpid()}.txt"), "w")  # noqa: SIM115
-            left = max(wishes.hang_at - time.time(), _LEAST_SECONDS)
-            faulthandler.dump_traceback_later(left, file=self._stack_file)
+            self._records.write_stack_at(wishes.hang_at)
         if wishes.compare:
             comparable.install(wishes.drop_last, lambda: self._records.write("dropping"))
             watch_bfloat16(lambda: self._records.write("bfloat16"))
@@ -146,13 +139,7 @@ class Observer:
 
     def line_of(self, trace: TracebackType | None) -> Line | None:
         """The innermost line of the user's code in a traceback."""
-        found = None
-        while trace is not None:
-            path = self._ownership.path_of(trace.tb_frame.f_code)
-            if path:
-                found = Line(path, trace.tb_lineno, trace.tb_frame.f_code.co_qualname)
-            trace = trace.tb_next
-        return found
+        return self._ownership.innermost(trace)
 
     def _read_results(self) -> None:
         torch_xla: Any = sys.modules.get("torch_xla")

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import faulthandler
 import json
 import os
 import threading
+import time
 from typing import Any
 
 _WRITTEN_AT_ONCE = 200
 """Records of a kind and place that are written as they come; later ones are added up and written step by step."""
+_LEAST_SECONDS = 0.1
+"""A timer needs something to wait for."""
 
 
 class Records:
@@ -50,6 +54,11 @@ class Records:
         pending = self._pending.setdefault(key, {"event": event, **fields})
         for name, amount in amounts.items():
             pending[name] = pending.get(name, 0) + amount
+
+    def write_stack_at(self, moment: float) -> None:
+        """Write down, beside the records, where the process is at a time since the epoch, if it still runs then."""
+        self._stack_file = open(os.path.join(self._folder, f"stack-{self.pid}.txt"), "w")  # noqa: SIM115
+        faulthandler.dump_traceback_later(max(moment - time.time(), _LEAST_SECONDS), file=self._stack_file)
 
     def flush(self) -> None:
         """Write what was added up."""
