@@ -577,8 +577,11 @@ def test_watch(project: Path) -> None:
             assert any("error: " in line and "tpulint.toml" in line for line in heard())
             change("tpulint.toml", CONFIG + 'ignore = ["ACM002"]\n')
             assert sum("train.py" in line for line in heard()) == 1
-            change(".tpulint.toml", CONFIG)  # which comes before tpulint.toml
+            change("base.toml", CONFIG)
+            change(".tpulint.toml", 'extend = "base.toml"\n')  # which comes before tpulint.toml
             assert sum("train.py" in line for line in heard()) == 2
+            change("base.toml", CONFIG + 'ignore = ["ACM002"]\n')
+            assert sum("train.py" in line for line in heard()) == 1
             process.send_signal(signal.SIGINT)
             assert process.wait(30) == 0
         finally:

@@ -188,7 +188,7 @@ def _show_settings(configuration: Configuration, catalogue: Catalogue) -> None:
     fields["target"] = settings.target.name
     fields["target-version"] = ".".join(map(str, settings.target.version))
     for name, value in fields.items():
-        if name in ("paths", "config_file"):
+        if name in ("paths", "config_file", "extended_files"):
             continue
         key = name.replace("_", "-")
         origin = origins.get("rules" if key == "rule-options" else key)

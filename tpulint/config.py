@@ -121,6 +121,8 @@ class RunSettings(NamedTuple):
     """Folder of the configuration file, else the working directory; the cache lies there."""
     config_file: str = ""
     """Empty when the defaults are used."""
+    extended_files: tuple[str, ...] = ()
+    """What it extends, the most general first."""
     exclude: tuple[str, ...] = DEFAULT_EXCLUDE
     extend_exclude: tuple[str, ...] = ()
     include: tuple[str, ...] = DEFAULT_INCLUDE

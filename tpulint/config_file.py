@@ -36,6 +36,7 @@ def load(
     if not isolated:
         found = files[0] if files else find(str(invocation.get("stdin_filename") or paths[0]))
     layers = _read_chain(found) if found else []
+    invocation["extended_files"] = tuple(layer.origin for layer in layers[:-1])
     layers.extend(_parse_inline(text) for text in configs if text not in files)
     layers.append(check(flags or {}, COMMAND_LINE, os.getcwd()))
     return merge(layers, found, invocation)

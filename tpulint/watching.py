@@ -54,8 +54,9 @@ def watch(configured: Callable[[], Configuration], lint: Callable[[], int], path
 def _snapshot(configuration: Configuration) -> Snapshot:
     found: Snapshot = {}
     wishes = configuration.run
-    # The file that was read, which may be one named by hand, and the nearest one, which may be new.
-    for path in (*discover(wishes).files, *filter(None, (wishes.config_file, _nearest_configuration(wishes)))):
+    # The files that were read, of which one may be named by hand, and the nearest one, which may be new.
+    configuring = (wishes.config_file, *wishes.extended_files, _nearest_configuration(wishes), wishes.baseline)
+    for path in (*discover(wishes).files, *filter(None, configuring)):
         try:
             status = os.stat(path)
         except OSError:
