@@ -8,12 +8,15 @@ the original did, and on the CPU with torch_xla hidden. The driver folder record
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import json
 import math
 import os
 import re
+import select
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -113,9 +116,17 @@ def fix(script: Path, *options: str) -> str:
     return script.read_text(encoding="utf-8")
 
 
-def record_reference(case: Case, folder: Path, drop_last: bool = False) -> Recording:
-    """Runs the original, on the CPU."""
-    return record_on_cuda(case, case.script.read_text(encoding="utf-8"), folder, drop_last)
+_originals: dict[tuple[Case, bool, bool], Recording] = {}
+"""Runs of originals, which are the same for every port: by case, whether CUDA is there, and last batches."""
+
+
+def record_reference(case: Case, folder: Path, drop_last: bool = False, has_cuda: bool = True) -> Recording:
+    """Runs the original, on the CPU, unless this was done before."""
+    key = (case, has_cuda, drop_last)
+    if key not in _originals:
+        record = record_on_cuda if has_cuda else record_on_host
+        _originals[key] = record(case, case.script.read_text(encoding="utf-8"), folder, drop_last)
+    return _originals[key]
 
 
 def record_port(case: Case, text: str, folder: Path) -> Recording:
@@ -141,30 +152,46 @@ def _record(case: Case, text: str, folder: Path, environment: dict[str, str]) ->
     records = folder / "records"
     records.mkdir(parents=True)
     (folder / case.script.name).write_text(text, encoding="utf-8")
-    kept = {name: value for name, value in os.environ.items() if name in KEPT_ENVIRONMENT}
-    done = subprocess.run(
-        [XLA_PYTHON, case.script.name, *case.arguments],
-        cwd=folder,
-        env=kept
-        | {
-            "PYTHONPATH": os.pathsep.join([str(DRIVER), str(REPOSITORY / "runtime")]),
-            "PYTHONDONTWRITEBYTECODE": "1",
-            "PYTHONHASHSEED": "0",
-            "CUDA_VISIBLE_DEVICES": "",
-            "MASTER_PORT": str(_free_port()),
-            "TPULINT_RUN_RECORDS": str(records),
-        }
-        | environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=TIMEOUT,
-    )
+    variables = environment | {"MASTER_PORT": str(_free_port()), "TPULINT_RUN_RECORDS": str(records)}
+    exit_code, output = _run(folder, [case.script.name, *case.arguments], variables)
     runs = [json.loads(file.read_text()) for file in records.iterdir()]
     if len(runs) != 1:
-        output = f"{done.stdout}\n{len(runs)} processes trained, expected 1"
-        return Recording(done.returncode, output)
-    return _recording(done.returncode, done.stdout, runs[0])
+        return Recording(exit_code, f"{output}\n{len(runs)} processes trained, expected 1")
+    return _recording(exit_code, output, runs[0])
+
+
+def _run(folder: Path, command: list[str], environment: dict[str, str]) -> tuple[int, str]:
+    """Runs a script with its arguments; exit status and what it printed."""
+    environment = _plain_environment() | environment
+    server = _fork_server()
+    assert server.stdin and server.stdout
+    output = folder / "records.txt"
+    wish = {"folder": str(folder), "script": command[0], "arguments": command[1:], "output": str(output)}
+    server.stdin.write(json.dumps(wish | {"environment": environment}) + "\n")
+    server.stdin.flush()
+    process = int(server.stdout.readline())
+    if not select.select([server.stdout], [], [], TIMEOUT)[0]:
+        os.killpg(process, signal.SIGKILL)
+        server.stdout.readline()
+        raise subprocess.TimeoutExpired(command, TIMEOUT, output.read_bytes())
+    return int(server.stdout.readline()), output.read_text(encoding="utf-8", errors="replace")
+
+
+@functools.cache
+def _fork_server() -> subprocess.Popen[str]:
+    """The process that forks those of the scripts. It ends when this one does, with its standard input."""
+    command = [XLA_PYTHON, str(DRIVER / "fork_server.py")]
+    return subprocess.Popen(command, env=_plain_environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def _plain_environment() -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if name in KEPT_ENVIRONMENT}
+    return kept | {
+        "PYTHONPATH": os.pathsep.join([str(DRIVER), str(REPOSITORY / "runtime")]),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONHASHSEED": "0",
+        "CUDA_VISIBLE_DEVICES": "",
+    }
 
 
 def _recording(exit_code: int, output: str, run: dict[str, Any]) -> Recording:
@@ -219,18 +246,16 @@ def measure(case: Case, text: str, folder: Path) -> list[str]:
 
 def measure_elsewhere(case: Case, text: str, folder: Path) -> list[str]:
     """Runs the original and a portable port on CUDA and on the CPU alone, and returns what is wrong with the port."""
-    original = case.script.read_text(encoding="utf-8")
     complaints = []
-    for where, record in (("CUDA", record_on_cuda), ("the CPU", record_on_host)):
-        reference = record(case, original, folder / "reference")
-        if reference.exit_code or not reference.losses:
-            record_original = record_on_cuda  # it trains on GPUs only
-            reference = record_original(case, original, folder / "reference")
-        else:
-            record_original = record
-        port = record(case, text, folder / "port")
+    for where, has_cuda in (("CUDA", True), ("the CPU", False)):
+        reference = record_reference(case, folder / "reference", has_cuda=has_cuda)
+        # Some originals train on GPUs only.
+        on_cuda = has_cuda or bool(reference.exit_code) or not reference.losses
+        if on_cuda != has_cuda:
+            reference = record_reference(case, folder / "reference")
+        port = (record_on_cuda if has_cuda else record_on_host)(case, text, folder / "port")
         if case.may_drop_last and 0 < len(port.losses) < len(reference.losses):
-            reference = record_original(case, original, folder / "reference", drop_last=True)
+            reference = record_reference(case, folder / "reference", drop_last=True, has_cuda=on_cuda)
         complaints += [f"on {where}: {complaint}" for complaint in judge_elsewhere(case, reference, port)]
     return complaints
 
