@@ -464,7 +464,7 @@ def test_batches_ahead_keep_type_and_order_and_end_with_the_loop() -> None:
 def varied(lr: float) -> Any:
     """A learning rate as the optimizer finds it in its step."""
     optimizer = torch.optim.SGD(model_of().parameters(), lr)
-    with varying(optimizer, XlaBackend()):
+    with varying(optimizer, XlaBackend(), {}):
         return optimizer.param_groups[0]["lr"]
 
 

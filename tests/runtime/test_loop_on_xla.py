@@ -178,47 +178,85 @@ def warmup_and_cosine(optimizer: torch.optim.Optimizer) -> Any:
     return torch.optim.lr_scheduler.LambdaLR(optimizer, factor)
 
 
-def one_cycle(optimizer: torch.optim.Optimizer) -> Any:
-    return one_cycle_of(13, optimizer)
-
-
 def one_cycle_of(steps: int, optimizer: torch.optim.Optimizer) -> Any:
     return torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=0.05, total_steps=steps)
 
 
-SCHEDULES: dict[str, tuple[Callable[[Any], torch.optim.Optimizer], Callable[[Any], Any]]] = {
-    "SGD": (lambda p: torch.optim.SGD(p, 0.05), warmup_and_cosine),
-    "AdamW": (lambda p: torch.optim.AdamW(p, 0.05, weight_decay=0.1), warmup_and_cosine),
-    "SGD, cycled momentum": (lambda p: torch.optim.SGD(p, 0.05, momentum=0.9), one_cycle),
-    "AdamW, cycled beta": (lambda p: torch.optim.AdamW(p, 0.05), one_cycle),
-    "RMSprop": (lambda p: torch.optim.RMSprop(p, 0.05, momentum=0.5), warmup_and_cosine),
+STEPS = 10
+SCHEDULERS: dict[str, Callable[[Any], Any]] = {
+    "LambdaLR": warmup_and_cosine,
+    "OneCycleLR": lambda o: torch.optim.lr_scheduler.OneCycleLR(o, 1.0, STEPS),
+    "CosineAnnealingLR": lambda o: torch.optim.lr_scheduler.CosineAnnealingLR(o, STEPS - 1),
+    "LinearLR": lambda o: torch.optim.lr_scheduler.LinearLR(o, 1.0, 0.0, STEPS - 2),
+    "CyclicLR": lambda o: torch.optim.lr_scheduler.CyclicLR(o, 0.0, 1.0, 3, cycle_momentum=False),
+}
+SPECIAL = {"LambdaLR": (0.0, 1.0), "CosineAnnealingLR": (0.0, 1.0), "LinearLR": (0.0, 1.0), "CyclicLR": (0.0, 1.0)}
+"""Rates that come up, and that torch_xla makes constants."""
+SCHEDULED: dict[str, Callable[[Any], torch.optim.Optimizer]] = {
+    "SGD": lambda p: torch.optim.SGD(p, 1.0, momentum=0.9, weight_decay=0.1),
+    "Adam": lambda p: torch.optim.Adam(p, 1.0, weight_decay=0.01),
+    "AdamW": lambda p: torch.optim.AdamW(p, 1.0, weight_decay=0.1),
+    "RMSprop": lambda p: torch.optim.RMSprop(p, 1.0, momentum=0.5),
 }
 
 
-@pytest.mark.parametrize("name", SCHEDULES)
-def test_schedules_are_inputs_of_the_graph(name: str) -> None:
-    """Also a rate of 0, at the first step and the last, which torch_xla would make a constant."""
-    width = 220 + [*SCHEDULES].index(name)
-    make, schedule = SCHEDULES[name]
-    batches = regression(width, 12)
+@pytest.mark.parametrize("kind", SCHEDULERS)
+@pytest.mark.parametrize("name", SCHEDULED)
+def test_schedules_are_inputs_of_the_graph(name: str, kind: str) -> None:
+    """Also a rate of 0 or 1, at the first step, between, and at the last. OneCycleLR changes momentum and beta, too."""
+    width = 260 + 5 * [*SCHEDULED].index(name) + [*SCHEDULERS].index(kind)
+    schedule = SCHEDULERS[kind]
+    batches = [{key: 0.01 * tensor for key, tensor in batch.items()} for batch in regression(width, STEPS)]
     model = line(width).to(XLA.device())
-    optimizer = make(model.parameters())
-    before = XLA.compile_count()
-    history = Loop(model, optimizer, squares, scheduler=schedule(optimizer), log_every=1).train(batches, epochs=1)
-    assert XLA.compile_count() == before + 1
+    optimizer = SCHEDULED[name](model.parameters())
+    before = XLA.counts()
+    loop = Loop(model, optimizer, squares, scheduler=schedule(optimizer), log_every=1)
+    history = loop.train(batches, epochs=1)
+    work = XLA.counts().since(before)
+    assert (work.compiles, work.reads, work.extra_launches) == (1, STEPS, 0)
     plain = line(width)
-    reference = make(plain.parameters())
+    reference = SCHEDULED[name](plain.parameters())
     scheduler = schedule(reference)
-    rates = [(scheduler.last_epoch, scheduler.get_last_lr()[0])]
-    assert history.column("loss") == pytest.approx(by_hand(plain, reference, batches, scheduler=scheduler), rel=1e-4)
+    rates = []
+
+    def noted(model: Any, batch: Any) -> torch.Tensor:
+        rates.append(scheduler.get_last_lr()[0])
+        return squares(model, batch)
+
+    losses = by_hand(plain, reference, batches, noted, scheduler)
+    assert history.column("loss") == pytest.approx(losses, rel=1e-4)
+    assert history.column("lr") == rates and {*SPECIAL.get(kind, ())} <= {*rates}
     assert type(optimizer.param_groups[0]["lr"]) is float
     assert optimizer.param_groups[0]["lr"] == reference.param_groups[0]["lr"]
-    assert history.column("lr")[0] == rates[0][1]
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW"])
+def test_a_weight_decay_that_changes_is_an_input_also_at_0_and_1(name: str) -> None:
+    width = 285 + ["SGD", "Adam", "AdamW"].index(name)
+    decays = [0.04, 0.3, 1.0, 0.4, 0.0, 0.2]
+
+    def decayed(optimizer: torch.optim.Optimizer) -> Callable[[Any, Any], torch.Tensor]:
+        left = iter(decays)
+
+        def loss_of(model: Any, batch: Any) -> torch.Tensor:
+            optimizer.param_groups[0]["weight_decay"] = next(left)
+            return squares(model, batch)
+
+        return loss_of
+
+    model, plain = line(width).to(XLA.device()), line(width)
+    optimizer, reference = (getattr(torch.optim, name)(each.parameters(), 0.001) for each in (model, plain))
+    before = XLA.compile_count()
+    losses = Loop(model, optimizer, decayed(optimizer), log_every=1).train(regression(width, 6), epochs=1)
+    assert XLA.compile_count() == before + 1
+    expected = by_hand(plain, reference, regression(width, 6), decayed(reference))
+    assert losses.column("loss") == pytest.approx(expected, rel=1e-4)
+    assert optimizer.param_groups[0]["weight_decay"] == 0.2
 
 
 @pytest.mark.parametrize("make", [torch.optim.SGD, torch.optim.AdamW])
 def test_a_rate_that_is_a_tensor_is_an_input_also_at_0_and_1(make: Any) -> None:
-    width = 226 + (make is torch.optim.AdamW)
+    width = 224 + (make is torch.optim.AdamW)
     model, plain = line(width).to(XLA.device()), line(width)
     optimizer, reference = (make(each.parameters(), torch.tensor(0.01)) for each in (model, plain))
 
@@ -235,20 +273,26 @@ def test_a_rate_that_is_a_tensor_is_an_input_also_at_0_and_1(make: Any) -> None:
     assert torch.is_tensor(optimizer.param_groups[0]["lr"])
 
 
-def test_a_changing_weight_of_a_loss_is_an_input_where_it_comes_with_the_batch() -> None:
+@pytest.mark.parametrize("kind", ["of the batch", "of one element"])
+def test_a_weight_of_a_loss_that_changes_is_an_input_where_it_is_a_tensor(kind: str) -> None:
     weights = [0.0, 0.25, 1.0, -1.0, 0.5]
+    width = 226 + ["of the batch", "of one element"].index(kind)
     batches = [
-        {**batch, "weight": torch.tensor(weight)} for batch, weight in zip(regression(228, 5), weights, strict=True)
+        {**batch, "weight": torch.tensor(weight), "number": weight}
+        for batch, weight in zip(regression(width, 5), weights, strict=True)
     ]
 
     def loss_of(model: Any, batch: Any) -> torch.Tensor:
-        found: torch.Tensor = squares(model, batch) + batch["weight"] * model(batch["x"]).abs().mean()
+        x = batch["x"]
+        weight = batch["weight"] if kind == "of the batch" else torch.tensor([batch["number"]], device=x.device)[0]
+        found: torch.Tensor = squares(model, batch) + weight * model(x).abs().mean()
         return found
 
-    model, plain = line(228).to(XLA.device()), line(228)
-    before = XLA.compile_count()
+    model, plain = line(width).to(XLA.device()), line(width)
+    before = XLA.counts()
     losses = Loop(model, torch.optim.SGD(model.parameters(), 0.002), loss_of, log_every=1).train(batches, epochs=1)
-    assert XLA.compile_count() == before + 1
+    work = XLA.counts().since(before)
+    assert (work.compiles, work.reads, work.extra_launches) == (1, 5, 0)
     expected = by_hand(plain, torch.optim.SGD(plain.parameters(), 0.002), batches, loss_of)
     assert losses.column("loss") == pytest.approx(expected, rel=1e-5)
 

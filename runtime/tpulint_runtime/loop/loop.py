@@ -129,6 +129,8 @@ class Loop:
         self.history = History()
         self._values = Values()
         self._gradients: Gradients | None = None
+        self._decays: dict[int, float] = {}
+        """See :func:`varying`."""
         self._is_prepared = False
         self._is_torn = False
         """Whether an update was broken off."""
@@ -176,7 +178,7 @@ class Loop:
             self._gradients.put_back()
         if self.clip_norm is not None:
             self._values.keep("grad_norm", _clip(self.optimizer, self.clip_norm))
-        with varying(self.optimizer, self.backend):
+        with varying(self.optimizer, self.backend, self._decays):
             self.optimizer.step()
         self.optimizer.zero_grad()  # before the boundary, which would have to keep the gradients
         self._last = (rate_of(self.optimizer), self.epoch)
@@ -310,6 +312,7 @@ class Loop:
             "batches": self.batches,
             "is_stopping": self.is_stopping,
             "last": [*self._last],
+            "decays": dict(self._decays),
             "history": self.history.state_dict(),
             "values": self._values.state_dict(),
             "callbacks": [callback.state_dict() for callback in self._with_state()],
@@ -324,6 +327,7 @@ class Loop:
         self.is_stopping = bool(state["is_stopping"])
         rate, epoch = state["last"]
         self._last = (None if rate is None else float(rate)), int(epoch)
+        self._decays = dict(state.get("decays", {}))
         self.history.load_state_dict(state["history"])
         self._values.load_state_dict(state["values"])
         for callback, saved in zip(callbacks, state["callbacks"], strict=True):

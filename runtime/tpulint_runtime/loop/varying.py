@@ -130,33 +130,44 @@ def _made(value: float) -> Varying:
 
 
 @contextmanager
-def varying(optimizer: torch.optim.Optimizer, backend: Backend) -> Iterator[None]:
-    """Inside, ``optimizer.step()`` keeps its learning rates, and what it computes from them and from the number of the
-    step, inputs of the graph. Updates are the same. Does nothing where there are no graphs."""
+def varying(optimizer: torch.optim.Optimizer, backend: Backend, decays: dict[int, float]) -> Iterator[None]:
+    """Inside, ``optimizer.step()`` keeps its learning rates and weight decays, and what it computes from them and from
+    the number of the step, inputs of the graph. Updates are the same. Does nothing where there are no graphs.
+
+    decays
+        The first weight decay above 0 of each group, by its number; filled here, for the next step. A group that never
+        had one is left without: it computes nothing for it."""
     if not backend.counts_work:
         yield
         return
     Varying.backend = backend
-    before = [(group, group.get("lr"), group.get("betas")) for group in optimizer.param_groups]
-    rates: dict[Any, Varying] = {}
+    before = [{name: group[name] for name in _CHANGED if name in group} for group in optimizer.param_groups]
+    numbers: dict[tuple[str, float, float], Varying] = {}
     betas_of: dict[float, _Beta] = {}
+
+    def vary(name: str, start: float, now: float) -> Varying:
+        # Groups with the same schedule share an input of the graph. Others must not, not even while both are 0.
+        if (name, start, now) not in numbers:
+            numbers[name, start, now] = _made(now or (len(numbers) + 1) * _TINIEST)
+        return numbers[name, start, now]
+
     try:
-        for group, lr, betas in before:
+        for number, group in enumerate(optimizer.param_groups):
+            lr, decay, betas = (group.get(name) for name in _CHANGED)
             if isinstance(lr, float | int) or (isinstance(lr, torch.Tensor) and lr.device.type == "cpu"):
-                # Groups with the same schedule share an input of the graph. Others must not, not even while both are 0.
-                start, rate = float(group.get("initial_lr", lr)), float(lr)
-                if (start, rate) not in rates:
-                    rates[start, rate] = _made(rate or (len(rates) + 1) * _TINIEST)
-                group["lr"] = rates[start, rate]
+                group["lr"] = vary("lr", float(group.get("initial_lr", lr)), float(lr))
+            if isinstance(decay, float | int) and (decay or number in decays):
+                group["weight_decay"] = vary("weight_decay", decays.setdefault(number, decay), decay)
             if betas is not None:
                 group["betas"] = tuple(_power_of(beta, betas_of) if isinstance(beta, float) else beta for beta in betas)
         yield
     finally:
-        for group, lr, betas in before:
-            if "lr" in group:
-                group["lr"] = lr
-            if betas is not None:
-                group["betas"] = betas
+        for group, values in zip(optimizer.param_groups, before, strict=True):
+            group.update(values)
+
+
+_CHANGED = ("lr", "weight_decay", "betas")
+"""What of a group is exchanged for the time of an update."""
 
 
 def _power_of(beta: float, known: dict[float, _Beta]) -> _Beta:
