@@ -140,6 +140,7 @@ class TestCpu:
 def test_package_that_is_kept_out_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch_xla", None)
     assert not backend._is_installed("torch_xla")
+    assert backend.current().name == "cpu"
     assert backend._is_installed("torch")
     assert not backend._is_installed("a_package_nobody_has")
 

@@ -165,7 +165,7 @@ def current(using: Any = None) -> Backend:
     """
     found = _device_of(using)
     if found is None:
-        if "torch_xla" in sys.modules:
+        if sys.modules.get("torch_xla") is not None:  # None: it is kept out
             return XlaBackend()
         return PlainBackend(torch.device("cuda" if torch.cuda.is_available() else "cpu"))
     if found.type != "xla":

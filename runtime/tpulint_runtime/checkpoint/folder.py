@@ -128,6 +128,10 @@ class Folder:
             raise CheckpointError(f"{name} cannot be read: {error}") from error
         try:
             found = manifest.read(data)
+        except manifest.CutOff as error:
+            if self.storage.shows_halves:
+                raise Incomplete(f"{name} is cut off: process {rank} had not finished writing") from None
+            raise CheckpointError(f"{name} is no manifest: {error}") from None
         except CheckpointError as error:
             raise CheckpointError(f"{name} is no manifest: {error}") from None
         if (found.step, found.rank) != (entry.step, rank):

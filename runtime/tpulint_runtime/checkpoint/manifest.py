@@ -16,6 +16,10 @@ PIECE = 1 << 20
 """Bytes that are read at once."""
 
 
+class CutOff(CheckpointError):
+    """A manifest that does not end as one: it was not written to its end, or was damaged."""
+
+
 class Contents(NamedTuple):
     """What is in a file."""
 
@@ -57,13 +61,14 @@ def name_of(rank: int) -> str:
 
 
 def read(data: bytes) -> Manifest:
-    """The manifest in the bytes of a file. Raises CheckpointError, with the reason, if there is none."""
+    """The manifest in the bytes of a file. Raises CheckpointError, with the reason, if there is none; CutOff where the
+    bytes may be the beginning of one."""
     try:
         found = json.loads(data)
         content: dict[str, Any] = found["manifest"]
         intact = found["sha256"] == _digest(content)
     except (ValueError, KeyError, TypeError):
-        raise CheckpointError("it is cut off or garbled") from None
+        raise CutOff("it is cut off or garbled") from None
     if not intact:
         raise CheckpointError("it is not as it was written")
     if content.pop("format", None) != FORMAT:
@@ -83,14 +88,14 @@ class Measured:
         self._file = file
         self._digest = hashlib.sha256()
         self._size = 0
-        self.error: OSError | None = None
+        self.error: Exception | None = None
         """Why it cannot be written. What torch raises in its place says less."""
 
     def write(self, data: Any) -> int:
         view = memoryview(data).cast("B")
         try:
             self._file.write(view)
-        except OSError as error:
+        except Exception as error:
             self.error = self.error or error
             raise
         self._digest.update(view)

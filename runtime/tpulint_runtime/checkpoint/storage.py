@@ -6,7 +6,7 @@ import contextlib
 import io
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO, Protocol
 
 Write = Callable[[BinaryIO], None]
@@ -18,6 +18,10 @@ class Storage(Protocol):
     @property
     def location(self) -> str:
         """The root, as messages show it."""
+
+    @property
+    def shows_halves(self) -> bool:
+        """Whether a file can be seen that is not written to its end."""
 
     def prepare(self) -> None:
         """Makes the root where it is missing, and fails where nothing can be written to it."""
@@ -49,6 +53,8 @@ def storage_of(path: str | os.PathLike[str]) -> Storage:
 
 class LocalStorage:
     """A folder of this machine, or one that is mounted."""
+
+    shows_halves = False
 
     def __init__(self, root: str) -> None:
         self.location = root
@@ -122,6 +128,8 @@ class UrlStorage:
     """Anything fsspec opens. A file is there when it was written to its end, as object stores do it; where a file
     system shows half of one, the manifest that is missing or differs tells."""
 
+    shows_halves = True
+
     def __init__(self, url: str) -> None:
         import fsspec.core  # for URLs only: it is no part of torch
 
@@ -130,34 +138,53 @@ class UrlStorage:
         self._files, self._root = found
 
     def prepare(self) -> None:
-        self._files.makedirs(self._root, exist_ok=True)
+        with _as_os_error():
+            self._files.makedirs(self._root, exist_ok=True)
+            probe = self._path(f".probe-{os.getpid()}")
+            self._files.pipe_file(probe, b"")
+            self._files.rm_file(probe)
 
     def names(self, folder: str = "") -> list[str]:
         self._files.invalidate_cache()  # other processes write here as well
         try:
-            found = self._files.ls(self._path(folder), detail=False)
+            with _as_os_error():
+                found = self._files.ls(self._path(folder), detail=False)
         except FileNotFoundError:
             return []
         return [str(name).rstrip("/").rpartition("/")[2] for name in found]
 
     def size(self, name: str) -> int:
-        return int(self._files.size(self._path(name)))
+        with _as_os_error():
+            return int(self._files.size(self._path(name)))
 
     def open(self, name: str) -> BinaryIO:
-        return io.BytesIO(self._files.cat_file(self._path(name)))  # at once: it is read twice
+        with _as_os_error():
+            return io.BytesIO(self._files.cat_file(self._path(name)))  # at once: it is read twice
 
     def write(self, name: str, write: Write) -> None:
         path = self._path(name)
-        self._files.makedirs(path.rpartition("/")[0], exist_ok=True)
-        with self._files.open(path, "wb") as file:
-            write(file)
+        with _as_os_error():
+            self._files.makedirs(path.rpartition("/")[0], exist_ok=True)
+            with self._files.open(path, "wb") as file:
+                write(file)
 
     def remove(self, folder: str, first: str) -> None:
         for name in sorted(self.names(folder), key=lambda name: not name.endswith(first)):
-            with contextlib.suppress(FileNotFoundError):
+            with contextlib.suppress(FileNotFoundError), _as_os_error():
                 self._files.rm_file(self._path(f"{folder}/{name}"))
-        with contextlib.suppress(OSError):  # object stores have no folders to remove
+        with contextlib.suppress(OSError), _as_os_error():  # object stores have no folders to remove
             self._files.rmdir(self._path(folder))
 
     def _path(self, name: str) -> str:
         return f"{self._root.rstrip('/')}/{name}" if name else str(self._root)
+
+
+@contextlib.contextmanager
+def _as_os_error() -> Iterator[None]:
+    """What goes wrong, as OSError: clients of object stores have errors of their own for what a server answers."""
+    try:
+        yield
+    except OSError:
+        raise
+    except Exception as error:
+        raise OSError(f"{type(error).__name__}: {error}") from error
