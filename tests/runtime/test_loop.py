@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import os
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,6 +23,7 @@ from tpulint_runtime import (
     Evaluation,
     Loop,
     PadLastBatch,
+    Preempted,
     Progress,
     Record,
     Tally,
@@ -329,6 +332,42 @@ def test_interrupted_and_resumed_it_loses_what_it_would_have(step: int, accumula
     assert resumed.callbacks[0].state_dict() == whole.callbacks[0].state_dict()
     for parameter, expected in zip(resumed.model.parameters(), whole.model.parameters(), strict=True):
         assert torch.equal(parameter, expected)
+
+
+@pytest.mark.parametrize("every", [None, 3, 4], ids=["after the epoch", "amid it", "where it saves anyway"])
+def test_sigterm_amid_an_evaluation_is_not_kept_waiting(every: int | None, tmp_path: Path) -> None:
+    """The evaluation is broken off, and made by the run that is resumed, with the random numbers it would have had."""
+    evaluated: list[int] = []
+
+    def run(folder: str, told_at: int = -1) -> Loop:
+        evaluated.clear()
+
+        def tallies_of(model: Any, batch: Any) -> dict[str, Tally]:
+            evaluated.append(loop.steps)
+            if len(evaluated) == told_at:
+                os.kill(os.getpid(), signal.SIGTERM)
+            return {"loss": weighted(model, batch), "drawn": tally(torch.rand(3))}
+
+        sampler = EpochBatchSampler(data(), 4, seed=2)
+        loader = DataLoader(data(), batch_sampler=sampler, generator=sampler.generator)
+        loop = loop_of(log_every=4)
+        torch.manual_seed(3)
+        with Checkpoints(tmp_path / folder, every=4) as checkpoints:
+            loop.train(
+                loader, epochs=2, evaluation=Evaluation(batches(5), tallies_of, every=every), checkpoints=checkpoints
+            )
+        return loop
+
+    whole = run("whole")
+    with pytest.raises(Preempted) as end:
+        run("parts", told_at=7)  # the second evaluation, its second batch
+    assert len(evaluated) == 7, "no batch after the one that was under way"
+    assert end.value.step == evaluated[-1] - 1
+    resumed = run("parts")
+    assert evaluated[:5] == [end.value.step + 1] * 5, "all of it"
+    assert numbers(resumed.history.evaluations) == numbers(whole.history.evaluations)
+    assert numbers(resumed.history.records) == numbers(whole.history.records)
+    assert all(map(torch.equal, resumed.model.parameters(), whole.model.parameters()))
 
 
 def test_training_goes_on_where_it_was_left() -> None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import io
 import math
+import os
+import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -25,9 +27,11 @@ from tpulint_runtime import (
     Callback,
     Checkpoints,
     EarlyStopping,
+    EpochBatchSampler,
     Evaluation,
     Loop,
     PadLastBatch,
+    Preempted,
     Progress,
     RecompileGuard,
     Tally,
@@ -631,6 +635,46 @@ def test_interrupted_loop_goes_on_as_if_it_had_not_been(tmp_path: Path) -> None:
     ]
     for parameter, expected in zip(resumed.model.parameters(), whole.model.parameters(), strict=True):
         assert torch.equal(parameter.cpu(), expected.cpu())
+
+
+def test_sigterm_amid_an_evaluation_moves_no_random_numbers_of_the_device(tmp_path: Path) -> None:
+    """Each boundary does, those of an evaluation too: broken off and made again, it has to begin where it had begun."""
+
+    def run(folder: str, told_at: int = -1) -> tuple[Loop, int]:
+        batches = 0
+
+        def tallies_of(model: Any, batch: Any) -> dict[str, Tally]:
+            nonlocal batches
+            batches += 1
+            if batches == told_at:
+                os.kill(os.getpid(), signal.SIGTERM)
+            return {"loss": weighted(model, batch)}
+
+        torch.manual_seed(58)
+        model = torch.nn.Sequential(torch.nn.Dropout(0.5), line(58)).to(XLA.device())
+        XLA.seed(3)
+        data = regression(58, 6)
+        loop = Loop(model, torch.optim.AdamW(model.parameters(), 0.01), squares, log_every=1)
+        sampler = EpochBatchSampler(len(data), 1, seed=2)
+        loader = DataLoader(
+            data, batch_sampler=sampler, collate_fn=lambda samples: samples[0], generator=torch.Generator()
+        )  # type: ignore[arg-type, var-annotated]
+        evaluation = Evaluation(data[:4], tallies_of, every=3)
+        with Checkpoints(tmp_path / folder, every=100) as checkpoints:
+            loop.train(loader, epochs=2, evaluation=evaluation, checkpoints=checkpoints)
+        return loop, batches
+
+    whole, batches = run("whole")
+    assert batches == 4 * 4
+    with pytest.raises(Preempted) as end:
+        run("parts", told_at=6)
+    assert end.value.step == 5
+    resumed, batches = run("parts")
+    assert batches == 3 * 4
+    for name in ("loss", "lr"):
+        assert resumed.history.column(name) == whole.history.column(name)
+    assert resumed.history.evaluated("loss") == whole.history.evaluated("loss")
+    assert_same_state(resumed.optimizer, whole.optimizer)
 
 
 def test_an_error_of_the_loader_is_raised_at_its_batch() -> None:

@@ -15,6 +15,7 @@ from tpulint_runtime.loop.device_batches import device_batches
 from tpulint_runtime.loop.evaluation import Evaluation, TalliesOf, evaluate
 from tpulint_runtime.loop.gradients import Gradients
 from tpulint_runtime.loop.history import History, Loggable, Record, Values
+from tpulint_runtime.loop.notice import is_owed, watched
 from tpulint_runtime.loop.optimizer_state import make_state
 from tpulint_runtime.loop.parts import (
     Loss,
@@ -134,6 +135,8 @@ class Loop:
         self._is_prepared = False
         self._is_torn = False
         """Whether an update was broken off."""
+        self._is_resumed = False
+        """Whether :meth:`train` began with a checkpoint."""
         self._logged_at = 0.0
         self._last = (rate_of(optimizer), 0)
         """Learning rate and epoch of the last step."""
@@ -242,6 +245,8 @@ class Loop:
         self._begin(loader, epochs, steps, checkpoints)
         try:
             self._tell("on_train_begin", self)
+            if evaluation is not None and self._is_resumed and is_owed(evaluation, self.history, self.steps):
+                self._evaluate(evaluation, checkpoints)
             while not self._is_done(epochs, steps):
                 self.batches = begin_epoch(loader, self.epoch, self.batches)
                 self._tell("on_epoch_begin")
@@ -252,17 +257,16 @@ class Loop:
                     if self.steps % self.log_every == 0:
                         self.log()
                     if evaluation is not None and evaluation.every and self.steps % evaluation.every == 0:
-                        self.evaluate(evaluation.loader, evaluation.tallies_of)
+                        self._evaluate(evaluation, checkpoints)
                     if checkpoints is not None and checkpoints.is_due(self.steps - 1):
-                        with self._expected():
-                            checkpoints.save(self.steps - 1, done=self.batches)
+                        self._save(checkpoints)
                     if self._is_done(None, steps):
                         break
                 else:
                     if not self.batches:
                         raise ValueError("the loader has no batch (an iterator is at its end after one epoch)")
                     if evaluation is not None and not evaluation.every:
-                        self.evaluate(evaluation.loader, evaluation.tallies_of)
+                        self._evaluate(evaluation, checkpoints)
                     self._tell("on_epoch_end")
                     self.epoch, self.batches = self.epoch + 1, 0
             self.log()
@@ -341,17 +345,27 @@ class Loop:
     def _begin(
         self, loader: Iterable[Any], epochs: int | None, steps: int | None, checkpoints: Checkpoints | None
     ) -> None:
-        self.is_stopping = False
+        self.is_stopping = self._is_resumed = False
         self.prepare()
         if checkpoints is not None:
             parts = {"model": self.model, "optimizer": self.optimizer, "scheduler": self.scheduler}
-            checkpoints.resume(**parts, sampler=usable_sampler(loader), loop=self)
+            self._is_resumed = checkpoints.resume(**parts, sampler=usable_sampler(loader), loop=self) > 0
         length = getattr(loader, "__len__", lambda: None)()
         wanted = [] if steps is None else [steps]
         if length is not None and epochs is not None:
             wanted.append(epochs * -(-length // self.accumulate))
         self.planned_steps = min(wanted, default=None)
         self._logged_at = time.monotonic()
+
+    def _save(self, checkpoints: Checkpoints) -> None:
+        with self._expected():
+            checkpoints.save(self.steps - 1, done=self.batches)
+
+    def _evaluate(self, evaluation: Evaluation, checkpoints: Checkpoints | None) -> None:
+        tallies_of = evaluation.tallies_of
+        if checkpoints is not None:
+            tallies_of = watched(tallies_of, checkpoints, self.backend, lambda: self._save(checkpoints))
+        self.evaluate(evaluation.loader, tallies_of)
 
     def _is_done(self, epochs: int | None, steps: int | None) -> bool:
         all_epochs = epochs is not None and self.epoch >= epochs
