@@ -1,4 +1,4 @@
-"""The example of the training loop, on XLA:CPU: as many programs as it says, and no read that is not meant."""
+"""What the guide to the training loop shows, on XLA:CPU: as many programs as it says, and no read that is not meant."""
 
 from __future__ import annotations
 
@@ -32,6 +32,39 @@ def has(*packages: str) -> bool:
     return subprocess.run([ELSEWHERE, "-c", imports], capture_output=True, check=False).returncode == 0
 
 
+def run(code: str) -> str:
+    """What it prints, in an interpreter with torch_xla."""
+    folders = [str(REPOSITORY / "runtime"), str(REPOSITORY / "examples")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(folders), "PJRT_DEVICE": "CPU"}
+    done = subprocess.run(
+        [ELSEWHERE, "-c", code], env=environment, capture_output=True, text=True, check=False, cwd=REPOSITORY
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+COUNTED = """
+work = backend.own().counts()
+print(__import__("json").dumps({
+    "compiles": work.compiles, "reads": work.reads, "loss": history.column("loss"),
+    "accuracy": history.evaluated("accuracy"),
+}))
+"""
+
+
+@pytest.mark.xla
+@pytest.mark.slow
+def test_the_loop_of_the_guide_compiles_each_shape_once_and_learns() -> None:
+    if not has("torch_xla"):
+        pytest.skip("torch_xla is not installed (extra xla)")
+    page = (REPOSITORY / "docs" / "runtime.md").read_text(encoding="utf-8")
+    example = page.partition("## A training loop")[2].partition("```python\n")[2].partition("```")[0]
+    found = json.loads(run(example + COUNTED).splitlines()[-1])
+    assert found["compiles"] == 2 * 2, "training and evaluation, each of two shapes once"
+    assert found["reads"] == len(found["loss"]) + 3
+    assert len(found["accuracy"]) == 3 and found["accuracy"][-1] > 0.9, "numbers that count up are easily learned"
+
+
 @pytest.mark.xla
 @pytest.mark.slow
 def test_llama_of_transformers_compiles_each_shape_once_and_learns() -> None:
@@ -39,13 +72,7 @@ def test_llama_of_transformers_compiles_each_shape_once_and_learns() -> None:
         pytest.skip("torch_xla is not installed (extra xla)")
     if not has("transformers"):
         pytest.skip("transformers is not installed")
-    folders = [str(REPOSITORY / "runtime"), str(REPOSITORY / "examples")]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(folders), "PJRT_DEVICE": "CPU"}
-    done = subprocess.run(
-        [ELSEWHERE, "-c", RUN], env=environment, capture_output=True, text=True, check=False, cwd=REPOSITORY
-    )
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout.splitlines()[-1])
+    found = json.loads(run(RUN).splitlines()[-1])
     assert found["compiles"] == 2 * found["shapes"], "training and evaluation, each shape once"
     assert found["reads"] == found["records"] + found["evaluations"]
     assert found["extra"] == 0 and not found["fallbacks"]
