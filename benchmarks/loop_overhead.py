@@ -37,6 +37,22 @@ class Perceptron(torch.nn.Module):
         return found
 
 
+class Convolutional(torch.nn.Module):
+    """Four blocks with batch normalisation, whose statistics are state of the step as well."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        blocks: list[torch.nn.Module] = []
+        for before, after in ((3, 16), (16, 32), (32, 32), (32, 64)):
+            blocks += [torch.nn.Conv2d(before, after, 3, padding=1), torch.nn.BatchNorm2d(after), torch.nn.ReLU()]
+        self.layers = torch.nn.Sequential(*blocks, torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten())
+        self.head = torch.nn.Linear(64, 10)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        found: torch.Tensor = self.head(self.layers(x))
+        return found
+
+
 class Transformer(torch.nn.Module):
     """Four layers, as they are trained."""
 
@@ -51,7 +67,11 @@ class Transformer(torch.nn.Module):
         return found
 
 
-SHAPES: dict[type[torch.nn.Module], tuple[int, ...]] = {Perceptron: (32, 64), Transformer: (8, 64, 128)}
+SHAPES: dict[type[torch.nn.Module], tuple[int, ...]] = {
+    Perceptron: (32, 64),
+    Convolutional: (16, 3, 16, 16),
+    Transformer: (8, 64, 128),
+}
 
 
 def loss_of(model: Any, batch: Any) -> torch.Tensor:
@@ -135,7 +155,7 @@ def main() -> None:
         from tpulint_runtime.backend import XlaBackend
 
         device = XlaBackend().device()
-    for kind in (Perceptron, Transformer):
+    for kind in SHAPES:
         medians = [statistics.median(times) / TURN * 1e3 for times in zip(*turns(kind, device, steps), strict=True)]
         hand, ours, hand_host, ours_host = medians
         print(

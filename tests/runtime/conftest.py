@@ -1,6 +1,7 @@
 """The tests of the runtime need torch in the interpreter that runs them.
 
-Where it is, they are collected as they stand; where it is not, one test runs them in an interpreter that has it.
+Where torch_xla is, too, they are collected as they stand. Where torch is alone, those that run XLA are left out.
+Without torch, one test runs all of them in an interpreter that has both.
 """
 
 from __future__ import annotations
@@ -20,8 +21,21 @@ os.environ.setdefault("PJRT_DEVICE", "CPU")
 # Programs of these tests run a few times: what they compute is looked at, not how fast.
 os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true")
 
-if importlib.util.find_spec("torch_xla") is None:
+
+def has(package: str) -> bool:
+    return importlib.util.find_spec(package) is not None
+
+
+XLA_ONLY = (
+    "checkpoint_kills", "loop_on_xla", "mesh", "on_xla", "operations", "planted_changes", "processes", "settings",
+    "shared_buffers", "written_out",
+)  # fmt: skip
+"""Tests that run XLA, among others."""
+
+if not has("torch"):
     collect_ignore = [path.name for path in HERE.glob("test_*.py") if path.name != "test_elsewhere.py"]
+elif not has("torch_xla"):
+    collect_ignore = [f"test_{name}.py" for name in ("without_xla", *XLA_ONLY)]
 else:
     collect_ignore = ["test_elsewhere.py"]
 
@@ -30,6 +44,7 @@ else:
 def xla_started() -> None:
     """For tests that compute gradients on the CPU. torch sets up its autograd threads at the first one, for the devices
     there are, and later gradients on XLA fail if XLA's runtime starts only after that."""
-    import torch_xla
+    if has("torch_xla"):
+        import torch_xla
 
-    torch_xla.device()
+        torch_xla.device()
