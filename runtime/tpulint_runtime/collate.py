@@ -205,7 +205,8 @@ class Buckets(Padding):
 
 
 class PadToLength(Buckets):
-    """Pads every batch to one length: one graph. As :class:`Buckets` with a single size."""
+    """Pads every batch to ``length``, at least 1: one graph. As :class:`Buckets` with a single size, with the same
+    shapes, dtypes and errors."""
 
     def __init__(
         self,

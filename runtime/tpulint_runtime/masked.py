@@ -49,7 +49,10 @@ class RunningMean:
             torch_xla.sync()
         print(loss.mean().item(), loss.mean().exp().item())     # once; the second is the perplexity
 
-    The sum is a float32. To add up processes, reduce ``total`` and ``count``, both of shape ``(1,)``, not the mean.
+    To add up processes, reduce ``total``, float32, and ``count``, int64, both of shape ``(1,)``, not the mean.
+
+    device
+        Where both are kept, that of the tallies; None for the CPU.
     """
 
     def __init__(self, device: torch.device | str | None = None) -> None:
@@ -71,6 +74,11 @@ class RunningMean:
 def tally(values: torch.Tensor, mask: torch.Tensor | None = None) -> Tally:
     """Sum and number of the entries of ``values`` that ``mask`` keeps; of all without a mask.
 
+    values
+        Any shape, floating or whole numbers. Of half precision and whole numbers the sum is a float32.
+    mask
+        Bool, of the shape of ``values`` or of its first dimensions.
+
     Raises ValueError for a mask that is not bool or does not fit."""
     kept = _fit(mask, values)
     return Tally(_sum(_blank(values, kept)), kept.sum())
@@ -79,6 +87,11 @@ def tally(values: torch.Tensor, mask: torch.Tensor | None = None) -> Tally:
 def masked_mean(values: torch.Tensor, mask: torch.Tensor | None = None, dim: int | None = None) -> torch.Tensor:
     """The mean of the entries of ``values`` that ``mask`` keeps; along ``dim``, or over all of them. Half precision is
     summed, and returned, as float32, and so are whole numbers.
+
+    values, mask
+        As with :func:`tally`.
+    dim
+        The dimension that the result has not; None for a result without dimensions.
 
     Raises ValueError for a mask that is not bool or does not fit."""
     kept = _fit(mask, values)
@@ -128,7 +141,8 @@ def masked_cross_entropy(
 def tally_cross_entropy(
     logits: torch.Tensor, targets: torch.Tensor, mask: torch.Tensor | None = None, *, ignore_index: int = -100
 ) -> Tally:
-    """The sum of the losses, with its gradient, and the number of targets: see :func:`masked_cross_entropy`."""
+    """The sum of the losses, with its gradient, and the number of targets. ``logits`` are ``(*, C)``, floating, and
+    ``targets`` ``(*)``, int64; the rest, and what is raised, is as with :func:`masked_cross_entropy`."""
     kept = _kept(logits.shape[:-1], targets, mask, ignore_index)
     return Tally(_sum(_losses(logits, targets, kept, None, 0.0)), kept.sum())
 
@@ -141,7 +155,9 @@ def tally_correct(
     ignore_index: int = -100,
 ) -> Tally:
     """How many targets are right, and of how many. ``predictions`` are logits ``(*, C)``, the largest of which counts,
-    or numbers of classes ``(*)``; the rest is as with :func:`masked_cross_entropy`."""
+    or numbers of classes ``(*)``; ``targets`` are ``(*)``, int64. The sum is a float32, without a gradient.
+
+    Raises ValueError for shapes or a mask that do not fit, and for targets that are probabilities."""
     if predictions.dim() == targets.dim() + 1:
         predictions = predictions.argmax(-1)
     kept = _kept(predictions.shape, targets, mask, ignore_index)
@@ -155,15 +171,17 @@ def masked_accuracy(
     *,
     ignore_index: int = -100,
 ) -> torch.Tensor:
-    """The share of targets that are right, from 0 to 1: see :func:`tally_correct`."""
+    """The share of targets that are right, from 0 to 1: a float32 without dimensions. Arguments and errors are
+    those of :func:`tally_correct`."""
     return tally_correct(predictions, targets, mask, ignore_index=ignore_index).mean()
 
 
 def masked_perplexity(
     logits: torch.Tensor, targets: torch.Tensor, mask: torch.Tensor | None = None, *, ignore_index: int = -100
 ) -> torch.Tensor:
-    """``exp`` of the mean cross entropy of one batch. That of a data set is not the mean of these: add up
-    :func:`tally_cross_entropy` in a :class:`RunningMean`, and take ``exp`` of its mean."""
+    """``exp`` of the mean cross entropy of one batch, without dimensions: float64 of such logits, else float32. That of
+    a data set is not the mean of these: add up :func:`tally_cross_entropy` in a :class:`RunningMean`, and take ``exp``
+    of its mean. Arguments and errors are those of :func:`tally_cross_entropy`."""
     return tally_cross_entropy(logits, targets, mask, ignore_index=ignore_index).mean().exp()
 
 

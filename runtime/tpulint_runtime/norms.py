@@ -16,7 +16,8 @@ from torch import nn
 def divide_norms(model: nn.Module) -> int:
     """Lets the ``LayerNorm``, ``GroupNorm`` and ``BatchNorm`` layers of ``model`` compute so that rows can be divided.
     Returns how many there are. Their parameters, buffers, hooks and names stay; results differ by rounding only. Layers
-    of derived classes are left alone. :meth:`Mesh.shard_model` calls it."""
+    of derived classes are left alone. Shapes and dtypes are those of the layers: half precision is normalised in
+    float32, and returned as it came. :meth:`Mesh.shard_model` calls it."""
     found = [module for module in model.modules() if type(module) in _DIVIDED]
     for module in found:
         module.__class__ = _DIVIDED[type(module)]

@@ -94,9 +94,11 @@ def _pixels(input: torch.Tensor, x: torch.Tensor, y: torch.Tensor) -> torch.Tens
 
 def weight_norm(module: _Layer, name: str = "weight", dim: int | None = 0) -> _Layer:
     """``torch.nn.utils.weight_norm``: changes ``module`` and returns it. Parameters and their names are torch's, so
-    checkpoints fit, and ``torch.nn.utils.remove_weight_norm`` takes it off.
+    checkpoints fit, and ``torch.nn.utils.remove_weight_norm`` takes it off: ``weight_v``, of the shape of the weight,
+    and ``weight_g``, which has 1 for each dimension but ``dim``, both of its dtype. With ``dim`` None, one norm is
+    taken over all of it.
 
-    Raises RuntimeError where ``name`` is normed already."""
+    Raises AttributeError where ``module`` has no parameter ``name``, RuntimeError where ``name`` is normed already."""
     nn.utils.weight_norm(module, name, -1 if dim is None else dim)
     hooks = module._forward_pre_hooks
     for key, hook in hooks.items():

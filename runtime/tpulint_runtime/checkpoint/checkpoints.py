@@ -46,6 +46,9 @@ class Checkpoints:
 
     Call :meth:`resume` once, :meth:`is_due` and :meth:`save` at the end of each step, in all processes. ``with`` waits
     for the last checkpoint at its end. Steps count from 0.
+
+    Raises ValueError for numbers and words that cannot be, TypeError for what is no number, ImportError for a URL where
+    fsspec, or its part for it, is not installed.
     """
 
     def __init__(

@@ -27,7 +27,10 @@ class EarlyStopping(Callback):
         What counts as an improvement, in units of the value: more than so much better than the best so far.
 
     It looks at numbers that were read anyway, and is the same in all processes, as evaluations are. It stops the loop,
-    and puts no earlier weights back: those are in checkpoints. Raises KeyError for a name that evaluations do not have.
+    and puts no earlier weights back: those are in checkpoints.
+
+    Raises ValueError for another ``better`` and numbers that are too small, and KeyError, at the first evaluation,
+    for a name that evaluations do not have.
     """
 
     def __init__(
@@ -73,7 +76,9 @@ class EarlyStopping(Callback):
             self._loop.stop()
 
     def state_dict(self) -> dict[str, Any]:
+        """The best value and how long ago it was, as plain numbers, for a checkpoint."""
         return {"best": self.best, "best_step": self.best_step, "waited": self.waited}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Goes on from what :meth:`state_dict` gave. Raises KeyError where it is of something else."""
         self.best, self.best_step, self.waited = state["best"], state["best_step"], state["waited"]

@@ -50,6 +50,7 @@ class History:
         return {name: [_plain(record) for record in getattr(self, name)] for name in ("records", "evaluations")}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Has the records that :meth:`state_dict` gave, and no others. Raises KeyError where there are none."""
         self.records, self.evaluations = (
             [Record(*record) for record in state[name]] for name in ("records", "evaluations")
         )
