@@ -16,7 +16,7 @@ from tpulint_runtime import CheckpointError, Checkpoints, CheckpointWarning
 
 pytestmark = pytest.mark.xla  # where torch is, torch_xla is
 
-PIECE = 400
+PIECE = 2000
 """Bytes of an upload that arrive at once."""
 
 

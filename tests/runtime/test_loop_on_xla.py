@@ -432,20 +432,55 @@ def classes(model: Any, batch: Any) -> torch.Tensor:
     return F.cross_entropy(model(batch[0]), batch[1])
 
 
-def test_convolutional_network_learns_as_on_the_cpu() -> None:
-    generator = torch.Generator().manual_seed(244)
-    images, labels = torch.randn(48, 1, 6, 244, generator=generator), torch.arange(48) % 5
+def cast(loss_of: Callable[[Any, Any], torch.Tensor], bf16: bool) -> Callable[[Any, Any], torch.Tensor]:
+    """For a loop by hand on the CPU, whose forward pass is under autocast."""
+
+    def found(model: Any, batch: Any) -> torch.Tensor:
+        with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
+            return loss_of(model, batch)
+
+    return found
+
+
+@pytest.mark.parametrize(("bf16", "tolerance"), [(False, 2e-5), (True, 2e-2)], ids=["float32", "bfloat16"])
+def test_perceptron_learns_as_on_the_cpu(bf16: bool, tolerance: float) -> None:
+    width = 66 + bf16
+    batches = [(batch["x"], (batch["y"] > 0).long().squeeze(1)) for batch in regression(width, 8)]
+
+    def made() -> torch.nn.Module:
+        torch.manual_seed(width)
+        layers = [torch.nn.Linear(width, 16), torch.nn.ReLU(), torch.nn.Linear(16, 16), torch.nn.ReLU()]
+        return torch.nn.Sequential(*layers, torch.nn.Linear(16, 2))
+
+    model, plain = made().to(XLA.device()), made()
+    before = XLA.counts()
+    loop = Loop(model, torch.optim.SGD(model.parameters(), 0.1, momentum=0.9), classes, bf16=bf16, log_every=1)
+    losses = loop.train(batches, epochs=2).column("loss")
+    work = XLA.counts().since(before)
+    assert (work.compiles, work.reads, work.extra_launches) == (1, 16, 0)
+    reference = torch.optim.SGD(plain.parameters(), 0.1, momentum=0.9)
+    expected = by_hand(plain, reference, batches * 2, cast(classes, bf16))
+    assert losses == pytest.approx(expected, rel=tolerance)
+    assert expected[-1] < 0.9 * expected[0]
+
+
+@pytest.mark.parametrize(("bf16", "tolerance"), [(False, 1e-3), (True, 2e-2)], ids=["float32", "bfloat16"])
+def test_convolutional_network_learns_as_on_the_cpu(bf16: bool, tolerance: float) -> None:
+    width = 244 + 2 * bf16
+    generator = torch.Generator().manual_seed(width)
+    images, labels = torch.randn(48, 1, 6, width, generator=generator), torch.arange(48) % 5
     batches = [(images[at : at + 8], labels[at : at + 8]) for at in range(0, 48, 8)]
-    model, plain = Convolutional(244).to(XLA.device()), Convolutional(244)
+    model, plain = Convolutional(width).to(XLA.device()), Convolutional(width)
     XLA.sync()  # the counter of batch normalisation, a number without dimensions, is pending after .to()
     before = XLA.counts()
     optimizer = torch.optim.SGD(model.parameters(), 0.002, momentum=0.9)
-    losses = Loop(model, optimizer, classes, log_every=1).train(batches, epochs=2).column("loss")
+    losses = Loop(model, optimizer, classes, bf16=bf16, log_every=1).train(batches, epochs=2).column("loss")
     work = XLA.counts().since(before)
     assert (work.compiles, work.reads, work.extra_launches) == (1, 12, 0)
     reference = torch.optim.SGD(plain.parameters(), 0.002, momentum=0.9)
-    assert losses == pytest.approx(by_hand(plain, reference, batches * 2, classes), rel=1e-3)
-    torch.testing.assert_close(model.layers[1].running_mean.cpu(), plain.layers[1].running_mean, rtol=1e-3, atol=1e-5)
+    assert losses == pytest.approx(by_hand(plain, reference, batches * 2, cast(classes, bf16)), rel=tolerance)
+    statistics = model.layers[1].running_mean.cpu()
+    torch.testing.assert_close(statistics, plain.layers[1].running_mean, rtol=tolerance, atol=1e-3 if bf16 else 1e-5)
 
 
 class Speaker(torch.nn.Module):
