@@ -2639,3 +2639,98 @@ def test_dict_that_is_looked_at_now_and_then_holds_tensors() -> None:
 def test_dicts_that_need_numbers(old: str, new: str) -> None:
     assert old in KEPT_DICT
     assert 'shown["loss"] = loss.detach()' not in port(SETUP + KEPT_DICT.replace(old, new)).text
+
+
+
+NO_TENSORS = """
+def default(value, other):
+    return value if value is not None else other
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(4, 3)
+
+    def forward(self, x, cache, parts, exact=None):
+        exact = default(exact, self.training)
+        y = default(self.layer(x), x)
+        first = parts.pop() if parts else None
+        for name, part in parts.items():
+            y = y + part
+        return WANTED
+
+net = Net().to(device)
+"""
+
+
+@pytest.mark.parametrize(
+    ("wanted", "on_device"),
+    [
+        ("y", True),
+        ("cache.keys", True),
+        ("exact", False),
+        ("parts", False),
+        ("name", False),
+        ('cache.layer_kind == "a"', False),
+        ("x.shape[1] - cache.cache_length > 1", False),
+    ],
+)
+def test_arguments_of_a_forward_pass_that_are_no_tensors(wanted: str, on_device: bool) -> None:
+    source = SourceFile.from_text(SETUP + NO_TENSORS.replace("WANTED", wanted))
+    module = ast.parse(source.text)
+    index = SemanticIndex(source, module)
+    returned = [node for node in ast.walk(module) if isinstance(node, ast.Return)][-1].value
+    assert returned is not None
+    assert index.kinds.is_on_device(returned) == on_device
+
+
+SHOWN_AND_RESET = """
+running = 0.0
+correct = 0
+for epoch in range(3):
+    for step, (x, y) in enumerate(loader):
+        out = model(x.to(device))
+        loss = F.cross_entropy(out, y.to(device))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        running += loss.item()
+        correct += (out.argmax(1) == y.to(device)).sum().item()
+        if step % 100 == 99:
+            writer.add_scalar("loss", running / 100, step)
+            share = correct / 100
+            writer.add_scalar("correct", share, step)
+            running = 0.0
+            correct = 0
+"""
+
+
+def test_total_that_starts_before_the_epochs_and_anew_where_it_is_shown() -> None:
+    becomes(
+        SHOWN_AND_RESET,
+        """
+        running = torch.zeros(1).to(device)
+        correct = torch.zeros(1, dtype=torch.long).to(device)
+        for epoch in range(3):
+            for step, (x, y) in enumerate(loader):
+                out = model(x.to(device))
+                loss = F.cross_entropy(out, y.to(device))
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+                running += loss.detach()
+                correct += (out.argmax(1) == y.to(device)).sum()
+                torch_xla.sync()
+                if step % 100 == 99:
+                    writer.add_scalar("loss", running.item() / 100, step)
+                    share = correct.item() / 100
+                    writer.add_scalar("correct", share, step)
+                    running = torch.zeros(1).to(device)
+                    correct = torch.zeros(1, dtype=torch.long).to(device)
+        """,
+    )
+
+
+def test_total_of_all_epochs_that_is_shown_behind_each_stays_a_number() -> None:
+    text = SETUP + SHOWN_AND_RESET + "    print(running, correct)\n"
+    assert "running += loss.detach()" not in port(text).text

@@ -29,6 +29,8 @@ _DEPTH = 48
 _PARTS = 4
 """Names that a part of a batch is followed through."""
 _DEVICE_WORDS = ("cuda", "device", "torch_xla", "accelerat", "fabric", "lightning", ".to(")
+_COUNT_OR_NAME = re.compile(r"(num|n)_|\w+_(length|count|type|name)\Z")
+"""Attributes of objects that hold more than a tensor."""
 _XLA = re.compile(r"\bxla")
 _MOVES = re.compile(r"\.cuda\(|cuda\.is_available|torch\.device\(|xla_device|torch_xla\.device")
 
@@ -65,6 +67,7 @@ class Kinds:
         self._flow = flow
         self._definitions = definitions
         self._imported = imported
+        self._asked: dict[tuple[FunctionNode, str], bool] = {}
         self._outside = outside
         self._memo: dict[ast.AST, Value] = {}
         self._bindings: dict[Binding, Value] = {}
@@ -135,6 +138,8 @@ class Kinds:
         if isinstance(node, ast.Compare):
             if any(isinstance(op, ast.Is | ast.IsNot | ast.In | ast.NotIn) for op in node.ops):
                 return HOST
+            if any(isinstance(item, ast.Constant) and isinstance(item.value, str) for item in node.comparators):
+                return HOST  # `layer.kind == "a"`: no tensor is compared with a text
             return self._combine([self.value(item, depth) for item in (node.left, *node.comparators)])
         if isinstance(node, ast.BoolOp):
             return self._join(self.value(item, depth) for item in node.values)
@@ -219,7 +224,8 @@ class Kinds:
                 return known
         function = self._definitions.function_called(node)
         if function is not None:
-            return self.returned(function, (), depth)
+            chosen = self._chosen(self.passing, function, node, depth)
+            return self.returned(function, (), depth) if chosen is None else chosen
         owner = self._definitions.class_called(node)
         if owner is not None:
             return self.instance(owner)
@@ -268,6 +274,9 @@ class Kinds:
             return UNKNOWN if path else other.instance(called.node)
         if not isinstance(called.node, FUNCTIONS):
             return UNKNOWN
+        chosen = None if path else self._chosen(other.passing, called.node, node, depth + 2)
+        if chosen is not None:
+            return chosen._replace(certain=False)
         value = other.returned(called.node, path, depth + 2)._replace(certain=False)
         if value.kind in (Kind.UNKNOWN, Kind.TENSOR) and not path:
             passed = self._passed(called, called.node, node, depth)
@@ -275,6 +284,18 @@ class Kinds:
             if passed is not None and (value.kind is Kind.UNKNOWN or passed.kind is Kind.MODULE):
                 return passed._replace(certain=False)
         return self._beside(value, node, called, depth)
+
+    def _chosen(self, passing: Passing, function: FunctionNode, node: ast.Call, depth: int) -> Value | None:
+        """What ``default(mask, other)`` gives, which hands back one of its arguments: what other calls give says nothing.
+
+        What stands in for a missing value is of its kind: where kinds differ, neither is known.
+        """
+        names = passing.choice(function)
+        if not names:
+            return None
+        values = [self.value(item, depth) for name, item in arguments_given(node, function, False) if name in names]
+        kinds = {value.kind for value in values if value.kind is not Kind.UNKNOWN}
+        return self._join(values) if len(kinds) == 1 else UNKNOWN
 
     def _passed(self, called: Definition, function: FunctionNode, node: ast.Call, depth: int) -> Value | None:
         """What a call gives to a function of another file that hands it back."""
@@ -577,12 +598,16 @@ class Kinds:
         if base.kind is Kind.TENSOR:
             if node.attr == "device":
                 return Value(Kind.DEVICE)
+            if not base.certain and _COUNT_OR_NAME.match(node.attr):
+                return UNKNOWN  # `cache.cache_length`: an object of several things
             return HOST if node.attr in facts.TENSOR_HOST_ATTRIBUTES else base
         if base.kind is Kind.NUMPY:
             return HOST if node.attr in ("shape", "size", "ndim", "dtype") else base
         if base.kind is Kind.MODULE:
             if node.attr in ("weight", "bias"):
                 return self._parameter_tensor()
+            if node.attr == "training":
+                return HOST
             return base._replace(certain=False) if node.attr == "module" else UNKNOWN
         if node.attr == "grad" and base.kind is Kind.UNKNOWN and isinstance(node.ctx, ast.Load):
             return self._parameter_tensor()
@@ -731,6 +756,10 @@ class Kinds:
             value = value if given.kind is Kind.UNKNOWN else given
         if value.kind is Kind.LOADER:
             return BATCH
+        call = node if isinstance(node, ast.Call) else None
+        is_items = call is not None and isinstance(call.func, ast.Attribute) and call.func.attr == "items"
+        if is_items and path[:1] == (0,):
+            return UNKNOWN  # a key
         if value.kind in (Kind.TENSOR, Kind.NUMPY):
             return value
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "items":
@@ -789,6 +818,8 @@ class Kinds:
                     return HOST._replace(certain=False)  # `ratio=0.5`, `return_attention=False`
                 if self._is_given_numbers(function, binding.name):
                     return HOST._replace(certain=False)  # `self.forward(x, drop=0.)`
+                if self._is_asked(function, binding.name):
+                    return UNKNOWN  # `forward(self, x, states=None)`, `if states:`
                 if function.args.args and function.args.args[0].arg != binding.name:
                     return Value(Kind.TENSOR, Side.DEVICE if self.mentions_device else Side.UNKNOWN, certain=False)
                 return UNKNOWN
@@ -796,9 +827,25 @@ class Kinds:
             values = [self.value(argument, depth + 2) for argument in given if not _is_none(argument)]
             values.extend(self._given_outside(function, binding.name, owner))
             joined = self._join(values)
+            if joined.kind is Kind.TENSOR and not joined.certain and self._is_asked(function, binding.name):
+                return UNKNOWN
             if joined.kind is not Kind.UNKNOWN:
                 return joined._replace(certain=False)
         return UNKNOWN
+
+    def _is_asked(self, function: FunctionNode, name: str) -> bool:
+        """Whether a function asks if a parameter is true, which a tensor of several elements does not tell."""
+        key = (function, name)
+        if key not in self._asked:
+            loads = self._names.loads(name, self._names.scope_of(function.body[0]))
+            self._asked[key] = any(map(self._is_condition, loads))
+        return self._asked[key]
+
+    def _is_condition(self, name: ast.Name) -> bool:
+        parent = self._tree.parents[name]
+        if isinstance(parent, ast.If | ast.While | ast.IfExp | ast.Assert):
+            return parent.test is name
+        return isinstance(parent, ast.BoolOp) or (isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not))
 
     def _is_given_numbers(self, function: FunctionNode, name: str) -> bool:
         """Whether calls in this file give nothing but constants for a parameter."""

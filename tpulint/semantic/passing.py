@@ -23,11 +23,31 @@ class Passing:
         self._names = names
         self._flow = flow
         self._definitions = definitions
+        self._choices: dict[FunctionNode, frozenset[str]] = {}
 
     def parameter(self, function: FunctionNode) -> str | None:
         """The parameter that what a function returns is made of by methods of tensors; None for anything else."""
         found = {self._root(value, 0) for value in self._definitions.returned_by(function)}
         return found.pop() if len(found) == 1 else None
+
+    def choice(self, function: FunctionNode) -> frozenset[str]:
+        """The parameters one of which a function hands back as it is: ``return x if x is not None else other``."""
+        if function not in self._choices:
+            returned = () if self._tree.class_of(function) else self._definitions.returned_by(function)
+            found = {name for value in returned for name in self._picked(value)}
+            self._choices[function] = frozenset() if None in found else frozenset(name for name in found if name)
+        return self._choices[function]
+
+    def _picked(self, node: ast.expr) -> list[str | None]:
+        if isinstance(node, ast.IfExp):
+            return [*self._picked(node.body), *self._picked(node.orelse)]
+        if isinstance(node, ast.BoolOp):
+            return [name for item in node.values for name in self._picked(item)]
+        if isinstance(node, ast.Call) and not node.args and not node.keywords:
+            node = node.func  # `other() if isfunction(other) else other`
+        bindings = self._flow.reaching(node) if isinstance(node, ast.Name) else ()
+        own = bool(bindings) and all(binding.kind == "parameter" for binding in bindings)
+        return [node.id if own and isinstance(node, ast.Name) else None]
 
     def stays(self, function: FunctionNode) -> bool:
         """Whether a function neither moves tensors to the host nor makes any there."""

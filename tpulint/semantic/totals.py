@@ -230,7 +230,18 @@ class Totals:
         if start.kind != "assign" or not _is_zero(element_of(start)) or not index.flow.dominates(start, loop):
             return None
         outer = index.tree.loop_of(loop)
-        return start if outer is None or index.tree.encloses(outer, start.statement) else None
+        starts_anew = outer is None or index.tree.encloses(outer, start.statement)
+        return start if starts_anew or not self._is_seen_outside(loop, start) else None
+
+    def _is_seen_outside(self, loop: LoopNode, start: Binding) -> bool:
+        """Whether anything but the loop and the start says what a variable holds: it would be a number there."""
+        index = self._index
+        assert isinstance(start.node, ast.Name)
+        found = index.names.find_name(start.node)
+        if found is None:
+            return True
+        mentions = (*index.names.loads(start.name, found[0]), *(b.node for b in found[1] if b is not start))
+        return any(not index.tree.encloses(loop, node) for node in mentions)
 
     def _may_read(self, use: ast.Name) -> bool:
         """Whether reading the total here costs no more than what was read before."""
