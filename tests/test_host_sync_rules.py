@@ -2641,7 +2641,6 @@ def test_dicts_that_need_numbers(old: str, new: str) -> None:
     assert 'shown["loss"] = loss.detach()' not in port(SETUP + KEPT_DICT.replace(old, new)).text
 
 
-
 NO_TENSORS = """
 def default(value, other):
     return value if value is not None else other

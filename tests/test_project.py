@@ -557,3 +557,23 @@ def test_a_number_that_changes_in_the_loop_of_another_file(tmp_path: Path, place
     (tmp_path / "train.py").write_text(WINDOWS.replace("PLACE", place))
     assert found(tpulint("--output-format=json", "--select", "TPU201", cwd=tmp_path)) == expected
     assert found(tpulint("--output-format=json", "--select", "TPU201", cwd=tmp_path)) == expected, "from the cache"
+
+
+@pytest.mark.parametrize(
+    ("program", "expected"),
+    [
+        ("import config\ndevice = torch.device(config.DEVICE)\n", {"config.py:1 TPU001"}),
+        ("from config import DEVICE\nmodel.to(DEVICE)\n", {"config.py:1 TPU001"}),
+        ("from config import DEVICE as gpu_device\nx = torch.zeros(2, device=gpu_device)\n", {"config.py:1 TPU001"}),
+        ("import config\nprint(config.DEVICE)\n", set()),
+        ("from config import SIZE\nmodel.to(SIZE)\n", set()),
+    ],
+)
+def test_device_of_a_file_of_settings_that_does_not_import_torch(
+    tmp_path: Path, program: str, expected: set[str]
+) -> None:
+    (tmp_path / "config.py").write_text('DEVICE = "cuda"\nSIZE = 8\n')
+    (tmp_path / "train.py").write_text("import torch\n" + program + "loss.backward()\noptimizer.step()\n")
+    assert {row for row in found(tpulint("--output-format=json", cwd=tmp_path)) if "config" in row} == expected
+    tpulint("--fix", "--unsafe-fixes", cwd=tmp_path)
+    assert ('DEVICE = "xla"' in (tmp_path / "config.py").read_text()) == bool(expected)

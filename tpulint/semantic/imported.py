@@ -120,6 +120,25 @@ class Imported:
             return None if hasattr(builtins, node.id) else self._by_star(node.id, 0)
         return self._bound(found[1], 0)
 
+    def variable(self, node: ast.expr) -> tuple[SemanticIndex, str] | None:
+        """The file whose variable an imported name or an attribute of a module is, and its name there."""
+        file: SemanticIndex | None = None
+        name = ""
+        if isinstance(node, ast.Attribute):
+            base = self.definition(node.value)
+            if base is not None and isinstance(base.node, ast.Module):
+                file, name = base.file, node.attr
+        elif isinstance(node, ast.Name) and self._library is not None:
+            found = self._names.find_name(node)
+            statement = found[1][0].statement if found is not None and len(found[1]) == 1 else None
+            if isinstance(statement, ast.ImportFrom):
+                name = next((item.name for item in statement.names if (item.asname or item.name) == node.id), "")
+                file = self._library.module(self._path, statement.level, statement.module or "")
+        if file is None or not name:
+            return None
+        bindings = file.names.bindings_in(file.names.module, name)
+        return (file, name) if bindings and all(binding.kind == "assign" for binding in bindings) else None
+
     def exported(self, name: str, index: SemanticIndex, hops: int = 0) -> Definition | None:
         """What this file, whose index is ``index``, offers under a name."""
         bindings = self._names.bindings_in(self._names.module, name)

@@ -286,7 +286,7 @@ class Kinds:
         return self._beside(value, node, called, depth)
 
     def _chosen(self, passing: Passing, function: FunctionNode, node: ast.Call, depth: int) -> Value | None:
-        """What ``default(mask, other)`` gives, which hands back one of its arguments: what other calls give says nothing.
+        """What ``default(mask, other)`` gives, which hands back one of its arguments, whatever other calls give it.
 
         What stands in for a missing value is of its kind: where kinds differ, neither is known.
         """

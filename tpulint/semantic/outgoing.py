@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tpulint.model import WORDS_OF_LOOPS
 from tpulint.semantic.definitions import qualified_in_file
+from tpulint.semantic.device_settings import settings_used
 from tpulint.semantic.fed_parameters import arguments_given, function_run
 from tpulint.semantic.imported import Definition, methods
 from tpulint.semantic.outside import NOW_AND_THEN, STEP, OutgoingCall, OutsideCall
@@ -43,6 +44,7 @@ def outgoing_calls(index: SemanticIndex) -> tuple[OutgoingCall, ...]:
             parts = ((path,), ()) if turn == STEP else ((), (path,))
             fed = OutsideCall(name, NOW_AND_THEN, False, False, (), os.path.basename(index.source.path), *parts)
             found[OutgoingCall(source.file.source.path, fed)] = None
+    found.update(dict.fromkeys(settings_used(index)))
     return tuple(found)
 
 

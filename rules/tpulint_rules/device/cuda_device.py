@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Certainty, Finding, Fix, Scope, Severity
 from tpulint.semantic.device_numbers import is_index_of_tensor
+from tpulint.semantic.device_settings import is_used_as_device
 from tpulint.semantic.devices import Devices, Role, Site
 from tpulint_rules.device._choice_doubts import doubt, gpu_numbers
 from tpulint_rules.device._named_outside import REASON as _NAMED_OUTSIDE
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from tpulint.context import Folding
 
 _REASON = "Every place that chooses the device is certain, and they change together."
+_IMPORTS_TORCH = r"(?m)^\s*(?:import|from)\s[^\n#]*\btorch\b"
 _SILENT = "so without a GPU this trains on the host CPU without a word"
 _MODEL_PARALLEL = (
     "The file uses several GPUs by number: one process drives one XLA device, "
@@ -34,7 +36,7 @@ _GUARDS_CUDA = (
 def check(ctx: FileContext) -> Iterator[Finding]:
     devices = ctx.index.devices
     sites = heeded(ctx, devices.sites) if ctx.portable else devices.sites
-    if not sites or not ctx.index.mentions(r"(?m)^\s*(?:import|from)\s[^\n#]*\btorch\b"):
+    if not ctx.index.mentions(_IMPORTS_TORCH) and not any(_is_setting(ctx, site) for site in sites):
         return
     numbers = gpu_numbers(sites)
     fix = None
@@ -54,6 +56,13 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             certainty=certainty,
             help=_MODEL_PARALLEL if len(numbers) > 1 else _GUARDS_CUDA if site.node in left else "",
         )
+
+
+def _is_setting(ctx: FileContext, site: Site) -> bool:
+    """Whether a file of the project takes the variable that a place is the value of for a device."""
+    statement = ctx.index.statement_of(site.node)
+    names = statement.targets if isinstance(statement, ast.Assign) and statement.value is site.node else []
+    return any(isinstance(name, ast.Name) and is_used_as_device(ctx.index, name.id) for name in names)
 
 
 def _serves_others(ctx: FileContext, site: Site) -> bool:
