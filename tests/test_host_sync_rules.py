@@ -2733,3 +2733,25 @@ def test_total_that_starts_before_the_epochs_and_anew_where_it_is_shown() -> Non
 def test_total_of_all_epochs_that_is_shown_behind_each_stays_a_number() -> None:
     text = SETUP + SHOWN_AND_RESET + "    print(running, correct)\n"
     assert "running += loss.detach()" not in port(text).text
+
+
+def test_functions_of_numpy_around_a_number_become_those_of_torch() -> None:
+    result = port(
+        SETUP
+        + """
+import numpy as np
+total, perplexities = 0, []
+for x, y in loader:
+    loss = F.cross_entropy(model(x.to(device)), y.to(device))
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    total += np.exp(loss.item())
+    perplexities.append(np.exp(loss.item()))
+    torch_xla.sync()
+print(total, perplexities)
+"""
+    )
+    assert "    total += torch.exp(loss.detach())\n" in result.text
+    assert "erplexities.append(torch.exp(loss.detach()))\n" in result.text
+    assert result.findings == ()

@@ -1057,3 +1057,37 @@ def test_with_the_copy_on_the_host_boundaries_are_safe_again() -> None:
     assert "initial = {name: value.cpu().clone() for name, value in model.state_dict().items()}" in result.text
     assert result.text.count("torch_xla.sync()") == 2
     assert result.findings == ()
+
+
+MOVED_LATE = """
+from torch import nn, optim
+import torch_xla
+model = nn.LSTM(4, 3)
+model.load_state_dict(states)
+optimizer = optim.Adam(model.parameters())
+device = torch_xla.device()  # the chip
+model = model.to(device)
+"""
+
+
+def test_a_device_that_is_taken_behind_the_optimizer_moves_with_the_model() -> None:
+    becomes(
+        MOVED_LATE,
+        """
+        from torch import nn, optim
+        import torch_xla
+        model = nn.LSTM(4, 3)
+        model.load_state_dict(states)
+        device = torch_xla.device()  # the chip
+        model = model.to(device)
+        optimizer = optim.Adam(model.parameters())
+        """,
+        unsafe=True,
+        select=("TPU303",),
+    )
+
+
+def test_a_device_that_needs_the_optimizer_stays_behind_it() -> None:
+    text = MOVED_LATE.replace("torch_xla.device()  # the chip", "choose(optimizer)")
+    fixed = port(text, select=("TPU303",)).text
+    assert fixed.index("optim.Adam") < fixed.index("choose(optimizer)") < fixed.index("model.to(device)")

@@ -29,7 +29,11 @@ _KEEPING_METHODS = frozenset({
 _GRADIENT_OF_THEIR_TENSOR = frozenset({"clone", "reshape", "squeeze", "float", "double", "sum", "mean"})
 """Methods whose result has a gradient only if the tensor they are called on has one; integers have none."""
 _INTEGER_FUNCTIONS = frozenset(f"torch.{name}" for name in _COMPARING)
-MATH_OF_TORCH = frozenset(f"math.{name}" for name in ("exp", "log", "log10", "log2", "log1p", "expm1", "sqrt"))
+MATH_OF_TORCH = frozenset(
+    f"{module}.{name}"
+    for module in ("math", "numpy")
+    for name in ("exp", "log", "log10", "log2", "log1p", "expm1", "sqrt")
+)
 """Functions of one number that torch has by the same name."""
 _INTEGER_TYPES = ("torch.long", "torch.int64", "torch.int", "torch.int32")
 

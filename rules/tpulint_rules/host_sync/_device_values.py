@@ -10,13 +10,13 @@ from tpulint.semantic.scalars import MATH_OF_TORCH
 
 
 def keep_on_device(fix: FixBuilder, index: SemanticIndex, read: Read, tail: str = "") -> None:
-    """Write the tensor, and ``tail``, where its value was read; functions of ``math`` around it become torch's."""
+    """Write the tensor, and ``tail``, where its value was read; functions of ``math`` and NumPy become torch's."""
     free = index.scalars.is_integer(read.tensor) or index.scalars.is_detached(read.tensor)
     suffix = "" if free or not index.regions.records_gradient(read.node) else ".detach()"
     is_operand = isinstance(index.parent(read.node), ast.BinOp | ast.UnaryOp | ast.AugAssign)
     for ancestor in index.tree.ancestors(read.node):
         if isinstance(ancestor, ast.Call) and index.qualified_name(ancestor.func) in MATH_OF_TORCH:
-            name = (index.qualified_name(ancestor.func) or "").removeprefix("math.")
+            name = (index.qualified_name(ancestor.func) or "").rpartition(".")[2]
             fix.rename_callee(ancestor, f"{torch_text(fix, index, ancestor)}.{name}")
         elif not isinstance(ancestor, ast.BinOp | ast.UnaryOp):
             break
