@@ -506,6 +506,22 @@ def test_script_without_a_device() -> None:
     )
 
 
+def test_script_without_a_device_that_draws_axes() -> None:
+    stays(
+        """
+        import torch
+        import matplotlib.pyplot as plt
+        model = torch.nn.Linear(2, 1)
+        optimizer = torch.optim.SGD(model.parameters())
+        for x in batches:
+            optimizer.zero_grad()
+            model(x).mean().backward()
+            optimizer.step()
+        plt.xlabel("step")
+        """,
+    )
+
+
 def test_optimizer_is_defined_not_used() -> None:
     stays(
         """

@@ -31,7 +31,7 @@ _PARTS = 4
 _DEVICE_WORDS = ("cuda", "device", "torch_xla", "accelerat", "fabric", "lightning", ".to(")
 _COUNT_OR_NAME = re.compile(r"(num|n)_|\w+_(length|count|type|name)\Z")
 """Attributes of objects that hold more than a tensor."""
-_XLA = re.compile(r"\bxla")
+_XLA = re.compile(r"\bxla(?:\b|_)")
 _MOVES = re.compile(r"\.cuda\(|cuda\.is_available|torch\.device\(|xla_device|torch_xla\.device")
 
 
