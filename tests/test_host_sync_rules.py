@@ -2755,3 +2755,30 @@ print(total, perplexities)
     assert "    total += torch.exp(loss.detach())\n" in result.text
     assert "erplexities.append(torch.exp(loss.detach()))\n" in result.text
     assert result.findings == ()
+
+
+def test_bar_that_one_process_shows() -> None:
+    text = (
+        SETUP
+        + """
+bar = tqdm(total=10)
+total = 0
+for step, (x, y) in enumerate(loader):
+    loss = F.cross_entropy(model(x.to(device)), y.to(device))
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    total += loss.item()
+    if rank == 0:
+        bar.set_postfix(**{"loss": total / (step + 1)})
+        bar.update(1)
+"""
+    )
+    shown = """\
+    torch_xla.sync()
+    if rank == 0:
+        if step % 10 == 0:
+            bar.set_postfix(**{"loss": total.item() / (step + 1)})
+        bar.update(1)
+"""
+    assert port(text).text.endswith(shown)

@@ -1107,3 +1107,38 @@ def test_a_device_that_needs_the_optimizer_stays_behind_it() -> None:
     text = MOVED_LATE.replace("torch_xla.device()  # the chip", "choose(optimizer)")
     fixed = port(text, select=("TPU303",)).text
     assert fixed.index("optim.Adam") < fixed.index("choose(optimizer)") < fixed.index("model.to(device)")
+
+
+def test_wait_in_an_evaluation_loop_becomes_its_boundary() -> None:
+    becomes(
+        """
+        import time
+        import torch
+        import torch_xla
+        device = torch_xla.device()
+        model = torch.nn.Linear(4, 3).to(device)
+        model.eval()
+        with torch.no_grad():
+            for x in batches:
+                start = time.time()
+                out = model(x.to(device))
+                torch.cuda.synchronize()
+                print(time.time() - start)
+        """,
+        """
+        import time
+        import torch
+        import torch_xla
+        device = torch_xla.device()
+        model = torch.nn.Linear(4, 3).to(device)
+        model.eval()
+        with torch.no_grad():
+            for x in batches:
+                start = time.time()
+                out = model(x.to(device))
+                torch_xla.sync(wait=True)
+                print(time.time() - start)
+        """,
+        unsafe=True,
+        select=(*FAMILY, "TPU010"),
+    )

@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from tpulint.semantic.regions import Step
+from tpulint.semantic.tree import LoopNode
 from tpulint.semantic.turns import Work
 
 if TYPE_CHECKING:
@@ -55,6 +56,11 @@ class Clocks:
             if at > last and self._index.step_loop_of(name) is step and self.is_timed_wait(name):
                 return not any(last < tree.start(read.node) < at for read in reads.inside(step.node))
         return False
+
+    def waits_in(self, loop: LoopNode) -> bool:
+        """Whether every turn of a loop waits for CUDA: each such call becomes a boundary that waits."""
+        calls = (self._index.parent(name) for name, _ in self._index.references(*_WAITS))
+        return any(self._index.parent(call) in loop.body for call in calls if isinstance(call, ast.Call))
 
     def _stands_in(self, statement: ast.stmt, step: Step) -> bool:
         """Whether every turn of a step that goes well runs a statement."""

@@ -21,7 +21,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         boundary = index.deferrals.boundary_statement(loop)
         if boundary is None or index.parent(boundary) is not loop.node:
             continue
-        for statements in _runs(index, loop.node.body):
+        for statements in (run for suite in _suites(loop.node.body) for run in _runs(index, suite)):
             bars = list(filter(index.reads.is_bar, statements))
             reads = [read for statement in bars for read in index.reads.inside(statement) if _counts(index, read, loop)]
             if not reads:
@@ -35,6 +35,15 @@ def check(ctx: FileContext) -> Iterator[Finding]:
                     fix,
                     certainty=Certainty.CERTAIN if read.certain else Certainty.LIKELY,
                 )
+
+
+def _suites(body: list[ast.stmt]) -> Iterator[list[ast.stmt]]:
+    """The statements of a turn, and those under its conditions: ``if rank == 0: bar.set_postfix(...)``."""
+    yield body
+    for statement in body:
+        if isinstance(statement, ast.If):
+            yield from _suites(statement.body)
+            yield from _suites(statement.orelse)
 
 
 def _runs(index: SemanticIndex, body: list[ast.stmt]) -> Iterator[list[ast.stmt]]:
