@@ -99,3 +99,34 @@ def test_import_that_a_fix_brought_in_goes_with_its_use() -> None:
     ((_, (alias,)),) = unused_imports(indices[0], indices[1])
     assert alias.asname == "xr"
     assert unused_imports(indices[1], indices[1]) == [], "its author wrote it"
+
+
+def test_imports_in_branches_of_a_function_go_with_their_last_use() -> None:
+    ported = port(
+        """
+import torch
+device = torch.device("cuda")
+def evaluate(model, x, fp16):
+    if fp16:
+        from torch.cuda.amp import autocast
+        with autocast():
+            return model(x.to(device))
+    return model(x.to(device))
+"""
+    )
+    assert "torch.cuda" not in ported
+    assert "    if fp16:\n        with torch.autocast(" in ported
+
+
+def test_imports_in_branches_of_a_module_are_there_for_others() -> None:
+    ported = port(
+        """
+import torch
+x = torch.ones(2).to("cuda")
+if fp16:
+    from torch.cuda.amp import autocast
+    with autocast():
+        y = x.mean()
+"""
+    )
+    assert "    from torch.cuda.amp import autocast\n" in ported

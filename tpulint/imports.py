@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tpulint.model import Edit, ImportNeed, Span
@@ -159,7 +159,8 @@ def unused_imports(
 ) -> list[tuple[ast.Import | ast.ImportFrom, list[ast.alias]]]:
     """Imports in ``after`` that have no use: they lost the last one through our edits, or are by us.
 
-    Never in ``__init__.py``, never names in ``__all__``, never inside try or if: those imports may be there for others.
+    Never in ``__init__.py``, never names in ``__all__``, never inside try or an if of the module: those imports may be
+    there for others.
     """
     if before.source.path.replace("\\", "/").endswith("__init__.py"):
         return []
@@ -203,9 +204,20 @@ def comments_on_effect(before: SemanticIndex, after: SemanticIndex) -> list[Edit
 
 
 def _imports(index: SemanticIndex) -> list[ast.Import | ast.ImportFrom]:
-    """Import statements of the module and of functions, those inside of try, if and classes left out."""
-    holders = [index.tree.module, *index.tree.functions]
-    return [item for holder in holders for item in holder.body if isinstance(item, ast.Import | ast.ImportFrom)]
+    """Import statements of the module, those inside of try, if and classes left out, and of functions but for try."""
+    bodies = [index.tree.module.body]
+    for function in index.tree.functions:
+        bodies.extend(_plain_blocks(function.body))
+    return [item for body in bodies for item in body if isinstance(item, ast.Import | ast.ImportFrom)]
+
+
+def _plain_blocks(body: list[ast.stmt]) -> Iterator[list[ast.stmt]]:
+    """The statements of a function, and of its branches and loops: what they import nobody else sees."""
+    yield body
+    for statement in body:
+        if isinstance(statement, ast.If | ast.For | ast.While | ast.With):
+            yield from _plain_blocks(statement.body)
+            yield from _plain_blocks(getattr(statement, "orelse", []))
 
 
 def _used_names(index: SemanticIndex) -> set[str]:
