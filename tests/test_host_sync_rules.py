@@ -2782,3 +2782,52 @@ for step, (x, y) in enumerate(loader):
         bar.update(1)
 """
     assert port(text).text.endswith(shown)
+
+
+AVERAGED = """
+total = 0
+for step, (x, y) in enumerate(loader):
+    loss = F.cross_entropy(model(x.to(device)), y.to(device))
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    total += loss.item()
+    if step % 100 == 0:
+        total = total / 100
+        print("%5.2f %5.2f" % (total, math.exp(total)))
+        total = 0
+"""
+
+
+def test_total_that_becomes_its_average_where_it_is_shown() -> None:
+    becomes(
+        AVERAGED,
+        """
+        total = torch.zeros(1).to(device)
+        for step, (x, y) in enumerate(loader):
+            loss = F.cross_entropy(model(x.to(device)), y.to(device))
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            total += loss.detach()
+            torch_xla.sync()
+            if step % 100 == 0:
+                total = total.item() / 100
+                print("%5.2f %5.2f" % (total, math.exp(total)))
+                total = torch.zeros(1).to(device)
+        """,
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("        total = 0\n", ""),
+        ("        total = 0\n", "        if reset: total = 0\n"),
+        ("    if step % 100 == 0:", "    if True:"),
+    ],
+    ids=["goes on with the average", "may go on with it", "in every step"],
+)
+def test_average_that_needs_the_number_in_every_step(old: str, new: str) -> None:
+    assert old in AVERAGED
+    assert "total += loss.detach()" not in port(SETUP + AVERAGED.replace(old, new)).text

@@ -6,6 +6,7 @@ import ast
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
+from tpulint.model import Span
 from tpulint.semantic.kinds import Kind, Side
 from tpulint.semantic.names import Binding
 from tpulint.semantic.reads import Read, adds_to_itself
@@ -181,8 +182,13 @@ class Totals:
         if start is None or not isinstance(start.statement, ast.stmt):
             return None
         resets: list[ast.expr] = []
+        averaged: list[Span] = []
         for binding in found[1]:
             if not index.tree.encloses(loop, binding.node) or binding.statement in total.additions:
+                continue
+            stretch = self._averaged(binding)
+            if stretch is not None:
+                averaged.append(stretch)
                 continue
             element = element_of(binding)
             if binding.kind != "assign" or element is None or not _is_zero(element):
@@ -202,6 +208,8 @@ class Totals:
             if not begin <= at < end:
                 used_behind = True
                 continue
+            if any(stretch.start <= at < stretch.end for stretch in averaged):
+                continue
             if any(index.tree.encloses(statement, name) for statement in total.additions):
                 continue
             if not any(index.tree.encloses(item, name) for item in loop.body):
@@ -218,6 +226,22 @@ class Totals:
             uses=tuple(sorted(dict.fromkeys(uses), key=index.span)),
             is_used_behind=used_behind,
         )
+
+    def _averaged(self, binding: Binding) -> Span | None:
+        """Where a variable is a number: from ``total = total / 100``, now and then, to the ``total = 0`` behind it."""
+        index, statement = self._index, binding.statement
+        if not isinstance(statement, ast.Assign) or len(statement.targets) != 1 or binding.path:
+            return None
+        if not index.scalars.is_arithmetic(statement.value, set()) or _is_zero(statement.value):
+            return None
+        if index.pace_of(statement) is not Pace.LOG_INTERVAL:
+            return None
+        suite = index.tree.suite_of(statement)
+        for later in suite[suite.index(statement) + 1 :]:
+            if isinstance(later, ast.Assign) and _is_zero(later.value):
+                if any(isinstance(target, ast.Name) and target.id == binding.name for target in later.targets):
+                    return Span(index.span(statement).end, index.span(later).start)
+        return None
 
     def _start(self, loop: LoopNode, bindings: list[Binding]) -> Binding | None:
         """The binding to a literal 0 that holds whenever the loop begins."""
