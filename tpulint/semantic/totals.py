@@ -238,9 +238,9 @@ class Totals:
             return None
         suite = index.tree.suite_of(statement)
         for later in suite[suite.index(statement) + 1 :]:
-            if isinstance(later, ast.Assign) and _is_zero(later.value):
-                if any(isinstance(target, ast.Name) and target.id == binding.name for target in later.targets):
-                    return Span(index.span(statement).end, index.span(later).start)
+            names = later.targets if isinstance(later, ast.Assign) and _is_zero(later.value) else []
+            if any(isinstance(name, ast.Name) and name.id == binding.name for name in names):
+                return Span(index.span(statement).end, index.span(later).start)
         return None
 
     def _start(self, loop: LoopNode, bindings: list[Binding]) -> Binding | None:
