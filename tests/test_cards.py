@@ -8,6 +8,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import NamedTuple
 
 import pytest
@@ -227,7 +228,12 @@ def resolve(name: str) -> bool:
     return True
 
 
+needs_xla = pytest.mark.skipif(find_spec("torch_xla") is None, reason="torch_xla is not installed (extra xla)")
+"""Of tests that look names up in torch and torch_xla."""
+
+
 @pytest.mark.xla
+@needs_xla
 @pytest.mark.parametrize("rule", [rule for rule in LIVE if rule.mapping], ids=lambda rule: rule.code)
 def test_new_names_exist(rule: Rule) -> None:
     for row in rule.mapping:
@@ -237,6 +243,7 @@ def test_new_names_exist(rule: Rule) -> None:
 
 
 @pytest.mark.xla
+@needs_xla
 def test_old_names_are_spelled_right() -> None:
     """Names of torch and torch_xla, which are pinned; the frameworks move their names from release to release."""
     old = {
@@ -250,6 +257,7 @@ def test_old_names_are_spelled_right() -> None:
 
 
 @pytest.mark.xla
+@needs_xla
 def test_removed_names_are_gone() -> None:
     stale = CATALOGUE.get("stale-torch-xla-name")
     assert stale is not None
