@@ -4,39 +4,75 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import NamedTuple
 
 _IS_PART = re.compile(r"[A-Za-z0-9_]+\Z")
 _SEPARATED = bytes(code if code > 127 or chr(code).isalnum() or code == ord("_") else ord(" ") for code in range(256))
 """Table that puts a blank for each byte that is part of no name."""
+_MOST_NAMES = 50_000
+"""Names that are remembered: a few megabytes."""
+
+
+class _Longer(NamedTuple):
+    """An anchor with other signs in it than those of names, as ``xmp.spawn(``."""
+
+    anchor: str
+    edges: frozenset[bytes]
+    """How names end in front of its first sign, and begin behind its last; a blank stands for the edge of the name."""
+    whole: frozenset[bytes]
+    """Names between two signs of it."""
 
 
 class Anchors:
     """Texts to look for, wherever they stand: ``cat`` stands in ``concatenate`` as well.
 
-    Most names of a text occur in it many times, so names are looked through once each. An anchor with other signs in
+    The files of a project share most of their names, so each name is looked through once. An anchor with other signs in
     it, as ``.to(``, is looked for in the whole text, but only where the names within it are there.
     """
 
     def __init__(self, anchors: Iterable[str]) -> None:
-        self._parts: list[str] = []
+        self._parts: dict[bytes, str] = {}
         """Anchors that lie within one name."""
-        self._longer: list[tuple[str, tuple[bytes, ...], str, str]] = []
-        """The others: with names that a text with the anchor has, how a name ends in front of them, and begins behind.
-        """
+        self._longer: list[_Longer] = []
+        """The others."""
         for anchor in sorted(anchors):
             if _IS_PART.match(anchor):
-                self._parts.append(anchor)
+                self._parts[anchor.encode()] = anchor
             else:
-                names = re.split(r"[^A-Za-z0-9_]+", anchor)
-                whole = tuple(name.encode() for name in names[1:-1] if name)
-                self._longer.append((anchor, whole, names[0], names[-1]))
+                first, *whole, last = re.split(rb"[^A-Za-z0-9_]+", anchor.encode())
+                edges = frozenset({first + b" ", b" " + last} - {b" "})
+                self._longer.append(_Longer(anchor, edges, frozenset(whole)))
+        self._looked_for = sorted({*self._parts, *(edge for longer in self._longer for edge in longer.edges)})
+        self._held: dict[bytes, frozenset[bytes]] = {}
+        """What of all that the names seen so far hold."""
+        self._silent: set[bytes] = set()
+        """Names seen so far that hold nothing of it: most of them."""
 
     def present(self, text: str) -> set[str]:
         """The anchors that stand in the text."""
         names = set(text.encode(errors="replace").translate(_SEPARATED).split())
-        joined = b" ".join(names).decode()
-        found = {anchor for anchor in self._parts if anchor in joined}
-        for anchor, whole, end, beginning in self._longer:
-            if end in joined and beginning in joined and names.issuperset(whole) and anchor in text:
+        held = self._held
+        speaking = names - self._silent
+        if new := speaking.difference(held):
+            self._look_through(new)
+            speaking -= self._silent
+        parts = {part for name in speaking for part in held[name]}
+        found = {self._parts[part] for part in parts if part in self._parts}
+        for anchor, edges, whole in self._longer:
+            if edges <= parts and whole <= names and anchor in text:
                 found.add(anchor)
         return found
+
+    def _look_through(self, names: set[bytes]) -> None:
+        """Find what new names hold."""
+        if len(self._held) + len(self._silent) > _MOST_NAMES:
+            self._silent.clear()  # the others are few, and asked for
+        joined = b" %b " % b" ".join(names)
+        there = [part for part in self._looked_for if part in joined]
+        for name in names:
+            between = b" %b " % name
+            parts = frozenset([part for part in there if part in between])
+            if parts:
+                self._held[name] = parts
+            else:
+                self._silent.add(name)
