@@ -536,26 +536,16 @@ class SemanticIndex:
         yield from found
 
     def _all_references(self) -> Iterator[tuple[ast.expr, str]]:
-        parents, names = self.tree.parents, self.names
+        names = self.names
         for root in self.tree.names:
-            if root.id not in names.nameable or not isinstance(root.ctx, ast.Load):
-                continue
-            node: ast.expr = root
-            name = names.qualified(root)
-            while name is not None:
-                parent = parents.get(node)
-                longer = names.qualified(parent) if isinstance(parent, ast.Attribute) else None
-                if longer is None:
-                    yield node, name
-                    break
-                assert isinstance(parent, ast.Attribute)
-                node, name = parent, longer
+            if root.id in names.nameable and isinstance(root.ctx, ast.Load):
+                found = names.outermost(root)
+                if found is not None:
+                    yield found
 
     def calls_to(self, *names: str) -> Iterator[ast.Call]:
         """Calls whose callee is one of these qualified names."""
-        for call in self.tree.calls:
-            if self.names.qualified(call.func) in names:
-                yield call
+        yield from self.names.calls_to(*names)
 
     def method_calls(self, *methods: str) -> Iterator[tuple[ast.Call, ast.expr]]:
         """Calls ``receiver.method(...)``, with the receiver; calls of qualified names are not among them."""

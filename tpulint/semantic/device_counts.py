@@ -29,7 +29,7 @@ class DeviceCounts:
         self._stores: dict[tuple[str, str], list[ast.Assign]] | None = None
         self._seed = seed if isinstance(seed, ast.Name | ast.Attribute) else None
         """A variable that counts, wherever its value comes from."""
-        self.calls = [call for call in tree.calls if names.qualified(call.func) in COUNTERS]
+        self.calls = names.calls_to(*COUNTERS)
         """Calls that ask for the number."""
 
     def with_seed(self, seed: ast.expr | None) -> DeviceCounts:

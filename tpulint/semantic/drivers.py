@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tpulint.semantic.tree import SyntaxTree
 
 _WORDS = (*WORDS_OF_CALLERS, "loader")
-_EVALUATES = ("no_grad", "inference_mode", "eval")
+_EVALUATES = ("no_grad", "inference_mode", "eval(", "train(False", "train(mode=False")
 _DEPTH = 3
 """Functions between a loop and the call that makes it one."""
 
@@ -64,6 +64,15 @@ class Drivers:
         text = self._tree.source.text
         if not self._tree.loops or not (self._regions.are_called or any(word in text for word in _WORDS)):
             return  # most files of a library
+        if self._may_evaluate or self._imported.knows_others:
+            self._look_at_calls()
+        # Without the word the file has no loader, unless another one gives it.
+        if "loader" in text.lower() or self._regions.are_called or self._imported.knows_others:
+            for loop in self._tree.loops:
+                self._look_for_batches(loop)
+
+    def _look_at_calls(self) -> None:
+        """Take in loops that run a step, or a model without gradients, by what they call."""
         loops = [loop for loop in self._tree.loops if not self._is_of_forward_pass(loop)]
         in_loops = dict.fromkeys(
             node for loop in loops for node in self._tree.inside(loop, functions=False) if isinstance(node, ast.Call)
@@ -78,8 +87,6 @@ class Drivers:
                     self._note(node, evaluating)
         for loop, call in evaluating:  # a loop that trains does that first of all
             self._add(loop, call, EVALUATION, has_boundary=False)
-        for loop in self._tree.loops:
-            self._look_for_batches(loop)
 
     def _is_of_forward_pass(self, loop: LoopNode) -> bool:
         """Whether a loop belongs to what a module computes."""

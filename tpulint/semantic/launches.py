@@ -73,7 +73,7 @@ class Launches:
         self._tree = tree
         self._names = names
         self._definitions = definitions
-        self.launches = [launch for call in tree.calls if (launch := self._launch(call)) is not None]
+        self.launches = [launch for call in names.calls_to(*_PARAMETERS) if (launch := self._launch(call)) is not None]
         self._launched: dict[FunctionNode, Launch] = {}
         for launch in self.launches:
             for function in self._closure(launch.functions):
@@ -138,11 +138,10 @@ class Launches:
 
     def started_by_hand(self) -> Iterator[tuple[ast.Call, list[FunctionNode]]]:
         """Calls ``Process(target=fn)``, each with the functions of this file that run in the process."""
-        for call in self._tree.calls:
-            if self._names.qualified(call.func) in _PROCESSES:
-                target = next((keyword.value for keyword in call.keywords if keyword.arg == "target"), None)
-                if target is not None:
-                    yield call, self._closure(tuple(self._functions_meant(target)))
+        for call in self._names.calls_to(*_PROCESSES):
+            target = next((keyword.value for keyword in call.keywords if keyword.arg == "target"), None)
+            if target is not None:
+                yield call, self._closure(tuple(self._functions_meant(target)))
 
     def launch_of(self, node: ast.AST) -> Launch | None:
         """The launch in whose processes the node runs."""

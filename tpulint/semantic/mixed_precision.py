@@ -14,6 +14,7 @@ from tpulint.semantic.tree import FunctionNode, SyntaxTree
 _NEW_STYLE = ("torch.autocast", "torch.amp.autocast")
 _OLD_STYLE = "torch.cuda.amp.autocast"
 _PARAMETERS = {True: ("enabled", "dtype", "cache_enabled"), False: ("device_type", "dtype", "enabled", "cache_enabled")}
+_PARTIAL = "functools.partial"
 _DEPTH = 3
 _UNWRAPPED = {"scale": 1, "step": 1, "unscale_": 1, "update": 0}
 """Methods that have a plain counterpart, with the number of arguments they need."""
@@ -69,10 +70,10 @@ class MixedPrecision:
         declarations = (node for node in tree.binders if isinstance(node, ast.Global | ast.Nonlocal))
         self._declared_elsewhere = {name for node in declarations for name in node.names}
         """Variables that a ``global`` or ``nonlocal`` statement names: these must not lose their value."""
-        for call in tree.calls:
+        for call in names.calls_to(_PARTIAL, _OLD_STYLE, *_NEW_STYLE, *facts.SCALER_CLASSES):
             name = names.qualified(call.func)
             callee, positional = call.func, call.args
-            if name == "functools.partial" and call.args:
+            if name == _PARTIAL and call.args:
                 callee, positional = call.args[0], call.args[1:]
                 name = names.qualified(callee)
             if name == _OLD_STYLE or name in _NEW_STYLE:

@@ -153,11 +153,10 @@ class Moves:
     def keeps_parameters(self) -> bool:
         """Whether the file makes moves keep the parameter objects, by the flag of torch for it."""
         return any(
-            self._names.qualified(call.func) == SWAP_FLAG
-            and len(call.args) == 1
+            len(call.args) == 1
             and isinstance(call.args[0], ast.Constant)
             and call.args[0].value is True
-            for call in self._tree.calls
+            for call in self._names.calls_to(SWAP_FLAG)
         )
 
     def precedes(self, first: ast.AST, second: ast.AST) -> bool | None:

@@ -75,6 +75,7 @@ class Names:
         self._mentions: dict[str, dict[Scope, list[ast.Name]]] = {}
         self._qualified: dict[ast.AST, str | None] = {}
         self._variables: dict[tuple[ast.AST, str], str | None] = {}
+        self._calls: dict[str, list[tuple[int, ast.Call]]] | None = None
         self.module = self._make_scope(tree.module, None)
         self.has_star_import = False
         self.nameable: set[str] = set()
@@ -86,6 +87,8 @@ class Names:
         self._homes: dict[str, Scope | None] = {}
         """The scope that a name is bound in; None where it is bound in several."""
         self._sort_binders()
+        self._rooting = self.nameable | _BUILTINS
+        """What a qualified name begins with."""
 
     # ---------------------------------------------------------------- scopes
 
@@ -364,6 +367,11 @@ class Names:
         Builtins are ``builtins.print``. A name that is rebound, shadowed by a parameter or assigned anything but
         another dotted name is unknown.
         """
+        root = node
+        while root.__class__ is ast.Attribute:
+            root = root.value  # type: ignore[attr-defined]
+        if root.__class__ is not ast.Name or root.id not in self._rooting:  # type: ignore[attr-defined]
+            return None  # most names of a file: nobody has to look for their scope
         memo = self._qualified
         if node in memo:
             return memo[node]
@@ -392,6 +400,30 @@ class Names:
             self._variables[variable] = names.pop() if len(names) == 1 else None
         return self._variables[variable]
 
+    def outermost(self, root: ast.Name) -> tuple[ast.expr, str] | None:
+        """The longest dotted name that begins with a name and has a qualified one, and that; None where it has none."""
+        parents, memo = self._tree.parents, self._qualified
+        node: ast.expr = root
+        name = self.qualified(root)
+        if name is None:
+            return None
+        while isinstance(parent := parents[node], ast.Attribute) and not name.startswith("builtins."):
+            name = f"{name}.{parent.attr}"
+            memo[parent] = name = CANONICAL_NAMES.get(name, name)
+            node = parent
+        return node, name
+
+    def calls_to(self, *names: str) -> list[ast.Call]:
+        """Calls whose callee is one of these qualified names, in order of position."""
+        if self._calls is None:
+            self._calls = {}
+            for at, call in enumerate(self._tree.calls):
+                if (name := self.qualified(call.func)) is not None:
+                    self._calls.setdefault(name, []).append((at, call))
+        # The places in the list of all calls keep the order where several names are asked for.
+        found = [item for name in dict.fromkeys(names) for item in self._calls.get(name, ())]
+        return [call for _, call in sorted(found, key=_place)]
+
     def qualified_binding(self, binding: Binding) -> str | None:
         """Dotted name a binding gives; "" when it says nothing (``x = None`` beside an import in try/except)."""
         if binding.kind == "import":
@@ -410,6 +442,10 @@ class Names:
             if isinstance(binding.value, ast.Constant) and binding.value.value is None:
                 return ""
         return None
+
+
+def _place(item: tuple[int, ast.Call]) -> int:
+    return item[0]
 
 
 def _root(name: str) -> str:

@@ -16,7 +16,7 @@ class ParentProcess:
     def __init__(self, tree: SyntaxTree, names: Names, definitions: Definitions) -> None:
         self._tree = tree
         self._definitions = definitions
-        self.starts = [call for call in tree.calls if names.qualified(call.func) in PROCESS_STARTERS]
+        self.starts = names.calls_to(*PROCESS_STARTERS)
         """Calls that start processes."""
         self._functions: set[FunctionNode] | None = None
 
