@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from typing import TYPE_CHECKING, Any
@@ -439,6 +440,7 @@ def main() -> None:
         # The reader (head, a pager) has seen enough. What is left unwritten must not be flushed at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = 1
+    gc.freeze()  # the interpreter would look for garbage in all that is left, on its way out
     sys.exit(status)
 
 

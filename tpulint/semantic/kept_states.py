@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.tree import FUNCTIONS
@@ -16,8 +15,7 @@ if TYPE_CHECKING:
 _COPIES = ("clone", "detach")
 
 
-@dataclass(frozen=True)
-class KeptState:
+class KeptState(NamedTuple):
     """One ``load_state_dict`` in a loop that trains, of weights that were copied before the loop."""
 
     load: ast.Call
