@@ -16,23 +16,21 @@ _MADE_OF_CUDA = (
     r"(?m)^\s*(?:import|from)\s+(?:bitsandbytes|triton|tensorrt|torch_tensorrt|apex|amp_C|deepspeed|transformer_engine"
     r"|flash_attn|xformers|pynvml|cupy|pycuda|numba\.cuda|nvidia\.dali|tinycudann|megatron)\b"
 )
-_FOR_GPUS = re.compile(
-    r"cuda|(?<![a-z])gpu|nccl|nvtx|nvml|tensorrt|(?<![a-z])trt|(?<![a-z])bnb|bitsandbytes|triton|quanti[zs]|awq|gptq|hqq"
+# These are long, and few files ask for them: `re` compiles, and keeps, those that are used.
+_FOR_GPUS = (
+    r"(?i)cuda|(?<![a-z])gpu|nccl|nvtx|nvml|tensorrt|(?<![a-z])trt|(?<![a-z])bnb|bitsandbytes|triton|quanti[zs]|awq|gptq|hqq"
     r"|(?<!distributed )data ?parallel|(?<![a-z])sm ?\d\d|gemm(?![a-z])|(?<![a-z])(?:ampere|hopper|blackwell)"
-    r"|(?<![a-z])(?:fp8|int8|int4|apex|megatron|deepspeed|nvidia)",
-    re.IGNORECASE,
+    r"|(?<![a-z])(?:fp8|int8|int4|apex|megatron|deepspeed|nvidia)"
 )
 """Names of functions and classes that are about GPUs, or about what only GPUs compute."""
-_FOR_PRODUCT = re.compile(
-    r"nccl|nvtx|nvml|tensorrt|(?<![a-z])trt(?![a-z])|bitsandbytes|(?<![a-z])bnb|triton|cuda ?graph|cudart"
-    r"|transformer ?engine|cuda.*capability|gpu (?:memory|usage|info)|for cuda|cuda devices",
-    re.IGNORECASE,
+_FOR_PRODUCT = (
+    r"(?i)nccl|nvtx|nvml|tensorrt|(?<![a-z])trt(?![a-z])|bitsandbytes|(?<![a-z])bnb|triton|cuda ?graph|cudart"
+    r"|transformer ?engine|cuda.*capability|gpu (?:memory|usage|info)|for cuda|cuda devices"
 )
 """Those that cannot be about anything else."""
-_ASKS = re.compile(
-    r"cuda|gpu|xpu|nccl|nvtx|nvml|tensorrt|sagemaker|(?<![a-z])(?:mps|npu|hpu|rocm|hip)(?![a-z])|device|accelerator|['\"]cpu|backend|stream|quanti[zs]"
-    r"|offload|pin_memory|[48][-_]?bit",
-    re.IGNORECASE,
+_ASKS = (
+    r"(?i)cuda|gpu|xpu|nccl|nvtx|nvml|tensorrt|sagemaker|(?<![a-z])(?:mps|npu|hpu|rocm|hip)(?![a-z])|device|accelerator|['\"]cpu|backend|stream|quanti[zs]"
+    r"|offload|pin_memory|[48][-_]?bit"
 )
 """Words of a condition that chooses between devices."""
 
@@ -75,7 +73,8 @@ class Callers:
         if self.is_program:
             return False
         owners = (owner for owner in self._tree.ancestors(node) if isinstance(owner, (*FUNCTIONS, ast.ClassDef)))
-        return any(_FOR_PRODUCT.search(owner.name) or _FOR_PRODUCT.search(_words(owner.name)) for owner in owners)
+        names = (name for owner in owners for name in (owner.name, _words(owner.name)))
+        return any(re.search(_FOR_PRODUCT, name) for name in names)
 
     def _is_default(self, node: ast.expr) -> bool:
         """``def move(x, device="cuda")``, ``getattr(args, "device", "cuda")``, ``device or torch.device("cuda")``"""
@@ -98,11 +97,11 @@ class Callers:
         child: ast.AST = node
         for ancestor in self._tree.ancestors(node):
             if isinstance(ancestor, ast.If | ast.IfExp):
-                if child is not ancestor.test and _ASKS.search(self._tree.text(ancestor.test)):
+                if child is not ancestor.test and re.search(_ASKS, self._tree.text(ancestor.test)):
                     return True
             elif isinstance(ancestor, (*FUNCTIONS, ast.ClassDef)):
                 made = " ".join(map(self._tree.text, ancestor.decorator_list))
-                if _FOR_GPUS.search(_words(ancestor.name)) or "custom_op" in made or "triton" in made:
+                if re.search(_FOR_GPUS, _words(ancestor.name)) or "custom_op" in made or "triton" in made:
                     return True
             child = ancestor
         return False
