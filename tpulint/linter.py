@@ -141,7 +141,7 @@ def _with_calls(result: FileResult, index: Index, surroundings: Surroundings) ->
 
     assert isinstance(index, SemanticIndex)
     source = index.source
-    serves = not index.turn_code.loops and not source.cell_starts and _has_functions(source.text)
+    serves = _has_functions(source.text) and not source.cell_starts and not index.turn_code.loops
     return result._replace(calls=index.outgoing_calls, serves=serves)
 
 

@@ -73,13 +73,14 @@ class DeviceFlow:
         if not node.values:
             return None
         first, *rest = node.values
+        if isinstance(first, ast.Constant):
+            return "?" if first.value == "cuda:" and len(rest) == 1 else None
+        text = str(rest[0].value) if rest and isinstance(rest[0], ast.Constant) else ""
+        computed = text == ":" and len(rest) == 2
+        if not computed and (len(rest) != 1 or not re.fullmatch(r":\d+", text)):
+            return None
         derived = isinstance(first, ast.FormattedValue) and self.derives(first.value) and not _repeats(rest)
-        if derived and rest and isinstance(rest[0], ast.Constant):
-            text = str(rest[0].value)
-            if text == ":" and len(rest) == 2:
-                return "?"
-            return text[1:] if re.fullmatch(r":\d+", text) and len(rest) == 1 else None
-        return "?" if isinstance(first, ast.Constant) and first.value == "cuda:" and len(rest) == 1 else None
+        return ("?" if computed else text[1:]) if derived else None
 
     # ---------------------------------------------------------------- where a value goes
 

@@ -233,7 +233,9 @@ class Devices:
 
     def _names(self) -> Iterator[Site]:
         flow = self.flow
-        candidates: list[ast.expr] = [*self._tree.strings, *self._tree.fstrings]
+        # What names a CUDA device begins with the word, by itself or as the first part of a longer expression.
+        texts = [node for node in self._tree.strings if str(node.value).startswith("cuda")]
+        candidates: list[ast.expr] = [*texts, *self._tree.fstrings]
         for candidate in candidates:
             node = self._whole_text(candidate)
             number = flow.cuda_index(node)

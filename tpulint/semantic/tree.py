@@ -248,9 +248,11 @@ class SyntaxTree:
                 value = getattr(current, field, None)
                 children: Any = value if value.__class__ is list else (value,)
                 for child in children:
-                    if child.__class__ in fields and (functions or child.__class__ not in _OWN_BODIES):
+                    below = fields.get(child.__class__)
+                    if below is not None and (functions or child.__class__ not in _OWN_BODIES):
                         yield child
-                        stack.append(child)
+                        if below:  # most nodes have nothing below them
+                            stack.append(child)
 
     # ---------------------------------------------------------------- positions
 
