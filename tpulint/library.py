@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 _LONGEST = 200_000
 """Bytes of a file that is still read for the sake of another."""
-_KEPT = 80
-_KEPT_BYTES = 800_000
-"""Indexed files that a process remembers, and their text."""
+_KEPT = 40
+_KEPT_BYTES = 400_000
+"""Indexed files that a process remembers, and their text: an index takes some sixty times as much memory as that."""
 
 Stamp = tuple[int, int] | None
 """Time of change in nanoseconds and size of a file; None where there is none."""
