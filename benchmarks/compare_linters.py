@@ -7,6 +7,10 @@ seeded sample of ``--files`` Python files under them is linted by every tool in 
 of user + system CPU seconds (children included) is compared, so that a noisy machine disturbs all tools alike. The
 warm run of tpulint and ruff is the second run over an unchanged tree with their own cache.
 
+With ``--pre-commit`` each tool is a hook, and ``pre-commit run`` is measured on the files: what a commit waits for. The
+row ``python -c pass`` is then a hook that does nothing: what pre-commit and git themselves take. RIVALS_VENV must hold
+``pre-commit`` as well.
+
 Every tool is measured as ``pip install`` leaves it, with its Python compiled: a tpulint that is run from its sources is
 compiled first, and ``PYTHONDONTWRITEBYTECODE`` is not handed on. Without this a run on one file takes twice as long.
 """
@@ -16,16 +20,22 @@ from __future__ import annotations
 import argparse
 import compileall
 import importlib
+import json
 import os
 import random
+import shlex
 import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+
+Commands = dict[str, list[str]]
+_MOST_IN_PROCESS = 1000
+"""Files that are linted in process, seven times over."""
 
 
 def python_files(paths: list[str]) -> Iterator[Path]:
@@ -47,6 +57,26 @@ def measure(command: list[str], folder: Path) -> tuple[float, float, float]:
     _, _, usage = os.wait4(process.pid, 0)
     process.returncode = 0
     return usage.ru_utime + usage.ru_stime, time.perf_counter() - started, usage.ru_maxrss / 1024
+
+
+def in_pre_commit(tools: Commands, names: Sequence[str], folder: Path, rivals: Path) -> Commands:
+    """The same tools as hooks of a repository made of the folder: the commands that have pre-commit run each of them.
+
+    Hooks call the tools that are there already, as pre-commit does once it has made its environments.
+    """
+    lines = ["repos:", "  - repo: local", "    hooks:"]
+    commands = {}
+    for number, (tool, command) in enumerate(tools.items()):
+        entry = shlex.join(word for word in command if word not in names)
+        hook = {"id": f"tool{number}", "name": tool, "entry": entry, "language": "system", "require_serial": True}
+        hook |= {"types": ["python"], "pass_filenames": len(command) > 3}
+        first, *rest = (f"{key}: {json.dumps(value)}" for key, value in hook.items())
+        lines += [f"      - {first}", *(f"        {line}" for line in rest)]
+        commands[tool] = [str(rivals / "pre-commit"), "run", f"tool{number}", "--files", *names]
+    (folder / ".pre-commit-config.yaml").write_text("\n".join(lines) + "\n")
+    for words in (["init", "-q"], ["add", "-A"]):
+        subprocess.run(["git", *words], cwd=folder, check=True)
+    return commands
 
 
 def in_process_ratio(files: list[Path]) -> float:
@@ -93,6 +123,7 @@ def main() -> None:
     parser.add_argument(
         "--skip", action="append", default=[], help="leave a tool out (it may be very slow on many files)"
     )
+    parser.add_argument("--pre-commit", action="store_true", help="run the tools as hooks of pre-commit")
     args = parser.parse_args()
 
     for package in ("tpulint", "tpulint_rules"):
@@ -137,7 +168,10 @@ def main() -> None:
         "Fixit": [str(rivals / "fixit"), "lint", *names],
         "python -c pass": [sys.executable, "-c", "pass"],
     }
-    results: dict[str, list[tuple[float, float, float]]] = {name: [] for name in tools if name not in args.skip}
+    tools = {name: command for name, command in tools.items() if name not in args.skip}
+    if args.pre_commit:
+        tools = in_pre_commit(tools, names, folder, rivals)
+    results: dict[str, list[tuple[float, float, float]]] = {name: [] for name in tools}
     for name in results:
         if "warm" in name or name == "tpulint, cold":  # the cards of the rules are parsed once
             measure(tools[name], folder)
@@ -154,7 +188,8 @@ def main() -> None:
     for name, rows in results.items():
         cpu = statistics.median(row[0] for row in rows)
         print(f"| {name} | {cpu:.3f} | {cpu / base:.2f} | {max(row[2] for row in rows):.0f} |")
-    print(f"\nin process, lint over ast.parse of the same files: {in_process_ratio(files[: args.files]):.2f}x")
+    some = files[: min(args.files, _MOST_IN_PROCESS)]
+    print(f"\nin process, lint over ast.parse of {len(some)} of the files: {in_process_ratio(some):.2f}x")
 
 
 if __name__ == "__main__":
