@@ -68,11 +68,13 @@ class Anchors:
         if len(self._held) + len(self._silent) > _MOST_NAMES:
             self._silent.clear()  # the others are few, and asked for
         joined = b" %b " % b" ".join(names)
-        there = [part for part in self._looked_for if part in joined]
-        for name in names:
-            between = b" %b " % name
-            parts = frozenset([part for part in there if part in between])
-            if parts:
-                self._held[name] = parts
-            else:
-                self._silent.add(name)
+        held: dict[bytes, list[bytes]] = {}
+        for part in self._looked_for:
+            at = joined.find(part)
+            while at >= 0:
+                inside = at + part.startswith(b" ")
+                end = joined.index(b" ", inside)
+                held.setdefault(joined[joined.rindex(b" ", 0, inside) + 1 : end], []).append(part)
+                at = joined.find(part, end)
+        self._held.update((name, frozenset(parts)) for name, parts in held.items())
+        self._silent.update(names.difference(held))

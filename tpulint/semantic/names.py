@@ -369,8 +369,8 @@ class Names:
         """
         root = node
         while root.__class__ is ast.Attribute:
-            root = root.value  # type: ignore[attr-defined]
-        if root.__class__ is not ast.Name or root.id not in self._rooting:  # type: ignore[attr-defined]
+            root = root.value
+        if root.__class__ is not ast.Name or root.id not in self._rooting:
             return None  # most names of a file: nobody has to look for their scope
         memo = self._qualified
         if node in memo:
