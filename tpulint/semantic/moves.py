@@ -153,9 +153,7 @@ class Moves:
     def keeps_parameters(self) -> bool:
         """Whether the file makes moves keep the parameter objects, by the flag of torch for it."""
         return any(
-            len(call.args) == 1
-            and isinstance(call.args[0], ast.Constant)
-            and call.args[0].value is True
+            len(call.args) == 1 and isinstance(call.args[0], ast.Constant) and call.args[0].value is True
             for call in self._names.calls_to(SWAP_FLAG)
         )
 
