@@ -99,9 +99,10 @@ for x in loader:
 
 def truth(*costs: Cost, ending: str = "finished", uneven: tuple[tuple[str, int], ...] = ()) -> Truth:
     steps = (1, 2, 3, 4)
+    head = RanIn("a.py", 1, 0, 5 if ending == "finished" else 4, steps)
     return Truth(
         "one", 4, ending, "", {}, (Loop("a.py", 1, "step", 4, steps), Loop("a.py", 8, "evaluation", 4, (4,))),
-        (*(RanIn("a.py", row, 0, 4, steps) for row in (2, 3, 4, 5, 6, 7)), RanIn("a.py", 9, 1, 4, (4,))),
+        (head, *(RanIn("a.py", row, 0, 4, steps) for row in (2, 3, 4, 5, 6, 7)), RanIn("a.py", 9, 1, 4, (4,))),
         costs, uneven, (),
     )  # fmt: skip
 
@@ -200,6 +201,30 @@ def test_batches_cut_by_hand_are_judged_by_their_loop(layouts: Layouts) -> None:
     assert outcomes(truth(trained), layouts, cut) == [(RECOMPILE, "right")]
     assert outcomes(truth(evaluated), layouts, cut) == [(RECOMPILE, "wrong")]
     assert outcomes(truth(ending="stopped"), layouts, cut) == [(RECOMPILE, "not seen")], "no last batch was seen"
+
+
+def test_a_last_batch_counts_when_the_first_one_came_after_warm_up(layouts: Layouts) -> None:
+    both = (("a.py", 1), ("a.py", 8))
+    training, evaluation = said(1, "data", "partial-last-batch"), said(8, "data", "partial-evaluation-batch")
+    seen = truth(uneven=both)
+    assert outcomes(seen, layouts, training, evaluation) == [(RECOMPILE, "wrong")] * 2
+
+    def ran(heads: int, evaluated: tuple[int, ...], error: str = "") -> Truth:
+        loops = (seen.loops[0], seen.loops[1]._replace(steps=evaluated))
+        return seen._replace(loops=loops, error=error, ran=(seen.ran[0]._replace(times=heads), *seen.ran[1:]))
+
+    unseen = [(RECOMPILE, "not seen")] * 2
+    assert outcomes(ran(6, (2, 4)), layouts, training, evaluation) == unseen, "two passes of two turns: known by step 2"
+    cut_short = ran(4, (4,), "took too long")
+    assert outcomes(cut_short, layouts, training, evaluation) == unseen, "no loop came to its end"
+
+
+def test_a_loop_whose_lines_were_lost_may_be_the_one_that_changed(layouts: Layouts) -> None:
+    evaluated = cost(9, "compile", loop=-1, steps=(4,), causes=("input",), callers=(("a.py", 9),))
+    seen = truth(evaluated, uneven=(("a.py", 8),))
+    lost = seen._replace(loops=(seen.loops[0], seen.loops[1]._replace(steps=())), ran=seen.ran[:-1])
+    evaluation = said(8, "data", "partial-evaluation-batch")
+    assert outcomes(lost, layouts, evaluation) == [(RECOMPILE, "right")]
 
 
 def test_a_line_of_a_model_belongs_to_the_loop_that_launched_its_graph(layouts: Layouts) -> None:

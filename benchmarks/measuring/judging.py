@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from measuring.layout import Layouts
 from measuring.scripts import REPOSITORY
-from measuring.truth import Cost, Ran, Truth
+from measuring.truth import Cost, Loop, Ran, Truth
 
 QUESTIONS = (
     "host syncs in step loops", "host syncs in evaluation loops", "recompilations", "recompilations that come back",
@@ -171,7 +171,8 @@ class _Judge:
                 return Judgement(said, RECOMPILE, "not seen")  # what changed came from another loader
         else:
             uneven = True
-        return Judgement(said, RECOMPILE, "right" if changed else "wrong" if uneven and self._is_long() else "not seen")
+        ended = any(self._came_to_its_end(loop) for loop in self._truth.loops if loop.kind in _OF_LOADER[said.name])
+        return Judgement(said, RECOMPILE, "right" if changed else "wrong" if uneven and ended else "not seen")
 
     def _is_among(self, said: Said, places: Iterable[Place]) -> bool:
         return any(path == said.path and self._layouts.of(path).statement(row) in said.rows for path, row in places)
@@ -193,7 +194,8 @@ class _Judge:
         A line of a model runs in several loops: only one that ran in the step of the change can be meant, and of
         several the one that launched the graph.
         """
-        loops = [loop for loop in self._truth.loops if not set(loop.steps).isdisjoint(cost.steps)]
+        # A run that was ended by its time limit has no lines of the loop that it was in.
+        loops = [loop for loop in self._truth.loops if not loop.steps or not set(loop.steps).isdisjoint(cost.steps)]
         launched = {(path, around) for path, row in cost.callers for around in self._layouts.of(path).loops(row)}
         kinds = {loop.kind for loop in loops if (loop.path, loop.row) in launched}
         if len(kinds) != 1 and cost.loop >= 0 and self._truth.loops[cost.loop] in loops:
@@ -218,9 +220,18 @@ class _Judge:
             one.loop == cost.loop for row in said.rows for one in self._runs.get((said.path, row), ())
         )  # fmt: skip
 
-    def _is_long(self) -> bool:
-        """Whether some loop over batches came to its end, so that a last batch was seen."""
-        return self._truth.ending == "finished"
+    def _came_to_its_end(self, loop: Loop) -> bool:
+        """Whether the first pass of a loop ended after warm-up: the first last batch was seen, and what it changed.
+
+        The head of a loop runs once more than its body in every pass that comes to its end. In a loop that ends during
+        warm-up, the smaller batch is known by the time that changes count.
+        """
+        if loop.kind == "evaluation":
+            is_whole = len(loop.steps) > 1 or (len(loop.steps) == 1 and self._truth.is_whole)
+            return is_whole and loop.steps[0] > _LATE
+        number, steps = self._truth.loops.index(loop), max(loop.steps, default=0)
+        heads = sum(one.times for one in self._truth.ran if one[:3] == (loop.path, loop.row, number))
+        return heads > steps and steps / (heads - steps) > _LATE
 
     def _speaks_of(self, said: Said, cost: Cost) -> bool:
         places = [(cost.path, cost.row), *cost.callers]

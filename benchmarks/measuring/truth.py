@@ -20,6 +20,7 @@ from measuring.scripts import REPOSITORY, Script, environment_of, lay_out, recip
 _FORMAT = 1
 _ENOUGH = 4
 """Steps by which a script can be judged: graphs may change in the first three."""
+_TOO_LONG = "took too long"
 PORT = "TPU0,TPU210,TPU3,TPU4,TPU6,TPU7,TPU8,TPU9"
 """What is fixed before a script is run: all that keeps it from running on XLA, but no read and no changing graph."""
 
@@ -79,6 +80,11 @@ class Truth(NamedTuple):
     even_loaders: tuple[tuple[str, int], ...]
     backwards: tuple[tuple[str, int], ...] = ()
     """By kind of device, the number of steps in which a backward pass ran there; empty where that was not noted."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the script was left to come to its end, whatever that was."""
+        return self.ending == "finished" and not self.error.startswith(_TOO_LONG)
 
     @property
     def is_usable(self) -> bool:
@@ -186,7 +192,7 @@ def _reduce(script: Script, done: Any, root: Path, versions: dict[str, str]) -> 
     process = done.recording.training
     wrong = [one.text for one in how_it_ended(done, os.getcwd())]
     if done.timed_out:
-        wrong = ["took too long"]
+        wrong = [_TOO_LONG]
     phases = Phases(process, root.resolve())
     costs = [*_reads(process, phases), *_recompiles(compilations(done.recording), process, phases)]
     loaders = {kind: _places(process, phases, kind) for kind in ("uneven-loader", "loader")}
