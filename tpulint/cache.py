@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 FOLDER = ".tpulint_cache"
 
-_FORMAT = 5
+_FORMAT = 6
 _PARTS = 9
 """Of what is kept about a file."""
 _KEPT_FILES = 8
@@ -90,8 +90,8 @@ class Cache:
         try:
             if kept is None or kept[0] != changed_ns or kept[1] != size or not self._is_current(kept[8]):
                 return None
-            calls = tuple(OutgoingCall(self._full(name), _outside_call(*call)) for name, call in kept[5])
-            outside = tuple(_outside_call(*call) for call in kept[6])
+            calls = tuple(OutgoingCall(self._full(name), self._outside_call(*call)) for name, call in kept[5])
+            outside = tuple(self._outside_call(*call) for call in kept[6])
             return Kept(thaw(path, kept[3], kept[4]), size, calls, outside, bool(kept[7]))
         except (IndexError, KeyError, TypeError, ValueError, AttributeError):
             return None
@@ -126,10 +126,11 @@ class Cache:
         if examined.stamp is None:
             return
         report = examined.report
-        calls = [(self._name(outgoing.path), outgoing.call) for outgoing in examined.calls]
+        calls = [(self._name(outgoing.path), self._movable(outgoing.call)) for outgoing in examined.calls]
+        outside = [self._movable(call) for call in examined.outside]
         dependencies = {self._name(path): stamp for path, stamp in examined.dependencies.items()}
         self._files[self._name(report.path)] = [
-            *examined.stamp, report.entries, report.fixes, calls, examined.outside, examined.serves, dependencies
+            *examined.stamp, report.entries, report.fixes, calls, outside, examined.serves, dependencies
         ]  # fmt: skip
         self._changed = True
 
@@ -158,6 +159,28 @@ class Cache:
     def _full(self, name: str) -> str:
         return os.path.join(self._inside, name)
 
+    def _movable(self, call: OutsideCall) -> OutsideCall:
+        """A call with names of files as they are kept."""
+        return call._replace(classes=tuple((given, self._name(path), name) for given, path, name in call.classes))
+
+    def _outside_call(
+        self,
+        function: str,
+        turn: str,
+        is_behind: bool,
+        has_boundary: bool,
+        arguments: list[list[str]],
+        caller: str,
+        fed: list[list[int]],
+        fed_evaluation: list[list[int]],
+        changing: list[str],
+        classes: list[list[str]],
+    ) -> OutsideCall:
+        given = tuple((name, kind, side) for name, kind, side in arguments)
+        paths = tuple(map(tuple, fed)), tuple(map(tuple, fed_evaluation))
+        made = tuple((parameter, self._full(path), name) for parameter, path, name in classes)
+        return OutsideCall(function, turn, is_behind, has_boundary, given, caller, *paths, tuple(changing), made)
+
     def _mark_folder(self) -> None:
         """Keep the folder out of version control and backups."""
         for name, text in _NOTES.items():
@@ -171,22 +194,6 @@ class Cache:
             )
         for entry in kept[:-_KEPT_FILES]:
             os.unlink(entry.path)
-
-
-def _outside_call(
-    function: str,
-    turn: str,
-    is_behind: bool,
-    has_boundary: bool,
-    arguments: list[list[str]],
-    caller: str,
-    fed: list[list[int]],
-    fed_evaluation: list[list[int]],
-    changing: list[str],
-) -> OutsideCall:
-    given = tuple((name, kind, side) for name, kind, side in arguments)
-    paths = tuple(map(tuple, fed)), tuple(map(tuple, fed_evaluation))
-    return OutsideCall(function, turn, is_behind, has_boundary, given, caller, *paths, tuple(changing))
 
 
 def is_cache(folder: str) -> bool:

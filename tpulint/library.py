@@ -72,6 +72,11 @@ class Library:
         """Whether an import reads a file of the project; that file itself is not read for it."""
         return self._find(importer, level, name) is not None
 
+    def file(self, importer: str, path: str) -> SemanticIndex | None:
+        """A file by its absolute path, which what is known of another depends on. Never raises."""
+        self._asked.setdefault(os.path.abspath(importer), set()).add(path)
+        return None if self._stamp(path) is None else self._read(path)
+
     def known(self, source: SourceFile) -> SemanticIndex | None:
         """The index of this very text, when another file asked for it before."""
         found = self._files.get(os.path.abspath(source.path), (None, None))[1]

@@ -160,6 +160,9 @@ class OutsideCall(NamedTuple):
     """The same of an evaluation loop."""
     changing: tuple[str, ...] = ()
     """Parameters that every turn gives another number."""
+    classes: tuple[tuple[str, str, str], ...] = ()
+    """Name of a parameter, absolute path of a file, and name of a class there that it is given an instance of; several
+    for one parameter where it may be of several classes."""
 
 
 class OutgoingCall(NamedTuple):

@@ -132,7 +132,13 @@ class SemanticIndex:
         """Definitions of other files of the project."""
         # Definitions know what is imported: they are asked for later.
         return Imported(
-            self.tree, self.names, self.flow, self._library, lambda *wanted: self.definitions.arguments_for(*wanted)
+            self.tree,
+            self.names,
+            self.flow,
+            self._library,
+            lambda *wanted: self.definitions.arguments_for(*wanted),
+            lambda function: self.definitions.returned_by(function),
+            self.outside,
         )
 
     @cached_property
@@ -441,6 +447,8 @@ class SemanticIndex:
             return self
         other = SemanticIndex.__new__(SemanticIndex)
         lent = _OF_THE_FILE if library is self._library else _OF_THE_TEXT
+        if any(call.classes for call in outside):
+            lent = tuple(name for name in lent if name != "imported")
         other.__dict__.update((name, part) for name, part in self.__dict__.items() if name in lent)
         other._borrowed = frozenset(other.__dict__)
         other._library, other.outside, other.is_shared = library, outside, False

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.flow import Flow
+from tpulint.semantic.handed_objects import HandedObjects
 from tpulint.semantic.names import Binding, Names
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
+    from tpulint.semantic.outside import OutsideCall
     from tpulint.source import SourceFile
 
 _HOPS = 4
 """Files that a name is followed through: ``from .meters import Meter`` in an ``__init__.py`` is one hop."""
 _DEPTH = 5
+_MOST_CHOICES = 48
+"""Classes of a dictionary, one of which an option chooses."""
 _ELSEWHERE = ("torch.", "builtins.", "numpy.", "torch_xla.", "torchvision.")
 """Beginnings of names that most calls have, and that no file of a project defines."""
 
@@ -32,6 +36,9 @@ class Library(Protocol):
 
     def has(self, importer: str, level: int, name: str) -> bool:
         """Whether there is such a file; it is not read for it."""
+
+    def file(self, importer: str, path: str) -> SemanticIndex | None:
+        """A file by its absolute path, which what is known of another depends on."""
 
     def known(self, source: SourceFile) -> SemanticIndex | None:
         """The index of this very text, when another file asked for it before."""
@@ -59,24 +66,30 @@ class Imported:
         flow: Flow,
         library: Library | None,
         arguments_for: Callable[[FunctionNode, str], list[ast.expr]],
+        returned_by: Callable[[FunctionNode], list[ast.expr]],
+        outside: Sequence[OutsideCall],
     ) -> None:
         self._tree = tree
         self._names = names
         self._flow = flow
         self._library = library
         self._arguments_for = arguments_for
+        self._handed = HandedObjects(tree, self, library, outside, returned_by)
         self._memo: dict[ast.expr, Definition | None] = {}
         self._classes: dict[ast.expr, tuple[Definition, ...]] = {}
         self._called: dict[ast.Call, tuple[Definition, ...]] = {}
 
     @cached_property
     def knows_others(self) -> bool:
-        """Whether any import of the file, wherever it stands, reads a file of the project."""
-        return self._library is not None and any(
-            self._library.has(self._path, level, name)
-            for node in self._tree.binders
-            if isinstance(node, ast.Import | ast.ImportFrom)
-            for level, name in _modules_in(node)
+        """Whether any import of the file, wherever it stands, reads a file of the project, or one hands it objects."""
+        return self._library is not None and (
+            self._handed.exist
+            or any(
+                self._library.has(self._path, level, name)
+                for node in self._tree.binders
+                if isinstance(node, ast.Import | ast.ImportFrom)
+                for level, name in _modules_in(node)
+            )
         )
 
     def files(self) -> Iterator[SemanticIndex]:
@@ -258,8 +271,8 @@ class Imported:
         elif isinstance(node, ast.Attribute):
             bindings = self._flow.reaching_attribute(node)
             if not bindings:
-                return self._classes_of_part(node, depth)
-        others = [binding for binding in bindings if not self._is_elsewhere(binding.value)]
+                return self._classes_of_part(node, depth) or self._classes_kept_by_base(node, depth)
+        others = [binding for binding in bindings if not self.is_elsewhere(binding.value)]
         return _all_of([self._classes_bound(binding, depth) for binding in others])
 
     def _classes_of_part(self, node: ast.Attribute, depth: int) -> tuple[Definition, ...]:
@@ -268,13 +281,18 @@ class Imported:
         for owner in self.classes_of(node.value, depth + 1):
             if isinstance(owner.node, ast.ClassDef):
                 bound = owner.file.names.attribute_bindings(owner.node, node.attr)
-                values = [binding.value for binding in bound if not self._is_elsewhere(binding.value)]
+                values = [binding.value for binding in bound if not self.is_elsewhere(binding.value)]
                 for value in values:
                     other = owner.file
                     found.append(() if value is None else other.imported.classes_here(value, other, depth + 2))
         return _all_of(found)
 
-    def _is_elsewhere(self, value: ast.expr | None) -> bool:
+    def _classes_kept_by_base(self, node: ast.Attribute, depth: int) -> tuple[Definition, ...]:
+        """Classes of ``self.model``, which a base class of another file sets."""
+        kept = self._handed.kept_by_base(node)
+        return _all_of([() if value is None else others.classes_of(value, depth + 2) for others, value in kept])
+
+    def is_elsewhere(self, value: ast.expr | None) -> bool:
         """Whether a value is nothing that a file of the project runs: None, or an instance of a class of torch."""
         made = self._names.qualified(value.func) if isinstance(value, ast.Call) else None
         return _is_none(value) or ((made or "").startswith("torch.nn.") and made not in facts.MODULE_WRAPPERS)
@@ -283,7 +301,9 @@ class Imported:
         value = binding.value
         if binding.kind == "parameter" and isinstance(binding.statement, FUNCTIONS):
             given = self._arguments_for(binding.statement, binding.name)
-            return _all_of([self.classes_of(item, depth + 1) for item in given])
+            here = _all_of([self.classes_of(item, depth + 1) for item in given])
+            handed = (Definition(*item) for item in self._handed.given(binding.statement, binding.name))
+            return tuple(dict.fromkeys((*here, *handed)))
         if binding.kind == "with" and value is not None and not binding.path:
             return self.classes_of(value, depth + 1)
         if binding.kind != "assign" or value is None:
@@ -300,13 +320,44 @@ class Imported:
         if self._names.qualified(call.func) in facts.MODULE_WRAPPERS and call.args:
             return self.classes_of(call.args[0], depth + 1)
         found = self.definition(call.func)
-        if found is None or isinstance(found.node, ast.Module):
+        if found is None:
+            return self._classes_chosen(call.func)
+        if isinstance(found.node, ast.Module):
             return ()
         if isinstance(found.node, ast.ClassDef):
             return (found,)
         # `build_model(config)` gives what it returns.
         other = found.file
         return _all_of([other.imported.classes_here(value, other, depth + 1) for value in returned(found)])
+
+    def _classes_chosen(self, func: ast.expr) -> tuple[Definition, ...]:
+        """``MODELS[args.model](...)``, ``MODELS[args.model].Model(...)``: any of a dictionary that is written out."""
+        member = func.attr if isinstance(func, ast.Attribute) else ""
+        chosen = func.value if isinstance(func, ast.Attribute) else func
+        found: list[Definition | None] = []
+        for others, values in self._dictionaries(chosen.value) if isinstance(chosen, ast.Subscript) else ():
+            for value in values:
+                item = others.definition(value)
+                if member and item is not None:
+                    is_module = isinstance(item.node, ast.Module)
+                    item = item.file.imported.exported(member, item.file) if is_module else None
+                found.append(item)
+        known = [item for item in found if item is not None and item.is_class]
+        return tuple(dict.fromkeys(known)) if len(known) == len(found) <= _MOST_CHOICES else ()
+
+    def _dictionaries(self, node: ast.expr) -> Iterator[tuple[Imported, list[ast.expr]]]:
+        """What the one dictionary holds that a variable or ``self.x`` stands for, with what knows its file's imports."""
+        bindings: tuple[Binding, ...] = ()
+        if isinstance(node, ast.Name):
+            bindings = self._flow.reaching(node)
+        elif isinstance(node, ast.Attribute):
+            bindings = self._flow.reaching_attribute(node)
+            if not bindings:
+                for others, value in self._handed.kept_by_base(node):
+                    if isinstance(value, ast.Dict):
+                        yield others, value.values
+        if len(bindings) == 1 and isinstance(bindings[0].value, ast.Dict) and not bindings[0].path:
+            yield self, bindings[0].value.values
 
     def classes_here(self, node: ast.expr, index: SemanticIndex, depth: int) -> tuple[Definition, ...]:
         """The classes that an expression of this file, whose index is ``index``, may be an instance of."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tpulint.model import WORDS_OF_LOOPS
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 
 _MOST_CALLS = 400
 """Of a file, those to others or not: a bound on work for generated code."""
+_MOST_CLASSES = 48
+"""Of one object; where there are more, nothing is told of them."""
+_MAY_GIVE = (ast.Name, ast.Attribute, ast.Call, ast.IfExp)
+"""Expressions that may give an object of a class of the project."""
 
 
 def outgoing_calls(index: SemanticIndex) -> tuple[OutgoingCall, ...]:
@@ -35,7 +40,8 @@ def outgoing_calls(index: SemanticIndex) -> tuple[OutgoingCall, ...]:
             continue  # it tells nothing
         for definition in _run_by(index, call) if turn is not None else _handed_to(index, call):
             described = _described(index, call, definition, turn or NOW_AND_THEN)
-            if turn is not None or described.call.arguments:  # else it tells nothing, and the file is looked at again
+            told = described.call
+            if turn is not None or told.arguments or told.classes:  # else it tells nothing, and the file is looked at again
                 found[described] = None
     for call, path, turn in index.loaders.sources_elsewhere if index.imported.knows_others else ():
         source = index.imported.called(call)
@@ -75,6 +81,7 @@ def _handed_to(index: SemanticIndex, call: ast.Call) -> list[Definition]:
         for item in found
         if any(word in item.file.source.text for word in WORDS_OF_LOOPS)
         or any(index.kind(value) is Kind.LOADER for value in given)
+        or ("train" in item.file.source.text and any(True for value in given for _ in _classes_of(index, value)))
     )
     return [run for run in runs if run is not None]
 
@@ -97,8 +104,17 @@ def _described(index: SemanticIndex, call: ast.Call, definition: Definition, tur
         tuple((name, *_described_value(index, value)) for name, value in values if value.kind is not Kind.UNKNOWN),
         os.path.basename(index.source.path),
         changing=tuple(changing),
+        classes=tuple((name, *made) for name, item in given for made in _classes_of(index, item)),
     )
     return OutgoingCall(definition.file.source.path, outside)
+
+
+def _classes_of(index: SemanticIndex, item: ast.expr) -> Iterator[tuple[str, str]]:
+    """The classes that an object may be of that a call gives, those that have to do with tensors, with their files."""
+    made = index.imported.classes_here(item, index, 0) if isinstance(item, _MAY_GIVE) else ()
+    for owner in made if len(made) <= _MOST_CLASSES else ():
+        if isinstance(owner.node, ast.ClassDef) and "torch" in owner.file.source.text:
+            yield os.path.abspath(owner.file.source.path), owner.node.name
 
 
 def _described_value(index: SemanticIndex, value: Value) -> tuple[str, str]:

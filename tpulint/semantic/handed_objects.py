@@ -1,0 +1,128 @@
+"""Classes of objects that a file does not make: calls of other files hand them over, or a base class there keeps them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from tpulint.semantic import torch_facts as facts
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
+
+if TYPE_CHECKING:
+    from tpulint.semantic import SemanticIndex
+    from tpulint.semantic.imported import Definition, Imported, Library
+    from tpulint.semantic.names import Binding
+    from tpulint.semantic.outside import OutsideCall
+
+_START = "__init__"
+
+
+class HandedObjects:
+    """Answers about one file, whose ``Imported`` asks."""
+
+    def __init__(
+        self,
+        tree: SyntaxTree,
+        imported: Imported,
+        library: Library | None,
+        outside: Sequence[OutsideCall],
+        returned_by: Callable[[FunctionNode], list[ast.expr]],
+    ) -> None:
+        self._tree = tree
+        self._imported = imported
+        self._library = library
+        self._returned_by = returned_by
+        self._given: dict[tuple[str, str], dict[tuple[str, str], None]] = {}
+        for call in outside if library is not None else ():
+            for parameter, path, name in call.classes:
+                self._given.setdefault((call.function, parameter), {})[path, name] = None
+
+    @property
+    def exist(self) -> bool:
+        """Whether another file hands over an object of a known class."""
+        return bool(self._given)
+
+    def given(self, function: FunctionNode, parameter: str) -> Iterator[tuple[SemanticIndex, ast.ClassDef]]:
+        """Classes, with their files, of what calls in other files give for a parameter: each of them may run."""
+        owner = self._tree.class_of(function)
+        called = function.name if owner is None else f"{owner.name}.{function.name}"
+        here = self._tree.source.path
+        for path, name in self._given.get((called, parameter), ()):
+            assert self._library is not None
+            index = self._library.file(here, path)
+            made = [] if index is None else [item for item in index.tree.classes if item.name == name]
+            if index is not None and len(made) == 1:
+                yield index, made[0]
+
+    def kept_by_base(self, node: ast.Attribute) -> Iterator[tuple[Imported, ast.expr | None]]:
+        """Values of ``self.x`` that a base class of another file sets, with what knows the imports of their files.
+
+        What the base class is given by ``super().__init__(model)``, or asks a method of the class for, stands here.
+        """
+        owner = self._owner(node)
+        for place in [] if owner is None else owner.bases:
+            base = self._imported.definition(place)
+            if owner is None or base is None or not isinstance(base.node, ast.ClassDef):
+                continue
+            others = base.file.imported
+            bound = base.file.names.attribute_bindings(base.node, node.attr)
+            values = [binding.value for binding in bound if not others.is_elsewhere(binding.value)]
+            for value in values:
+                yield from [(others, None)] if value is None else self._origins(owner, base, value)
+            if values:
+                return
+
+    def _origins(
+        self, owner: ast.ClassDef, base: Definition, value: ast.expr
+    ) -> list[tuple[Imported, ast.expr | None]]:
+        """Where a value comes from that a base class keeps, which is part of every object of a class of this file."""
+        while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+            if value.func.attr not in facts.MODULE_SELF_METHODS:
+                break
+            value = value.func.value
+        if isinstance(value, ast.Name):
+            bindings = base.file.flow.reaching(value)
+            if len(bindings) == 1 and bindings[0].kind == "parameter":
+                return [(self._imported, self._given_to_base(owner, bindings[0]))]
+        if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+            if isinstance(value.func.value, ast.Name) and value.func.value.id == "self":
+                own = _method(owner, value.func.attr)
+                if own is not None:
+                    return [(self._imported, item) for item in self._returned_by(own)]
+        return [(base.file.imported, value)]
+
+    def _given_to_base(self, owner: ast.ClassDef, parameter: Binding) -> ast.expr | None:
+        """What ``super().__init__(...)`` of a class gives for a parameter of its base."""
+        start, function = _method(owner, _START), parameter.statement
+        if start is None or not isinstance(function, FUNCTIONS) or function.name != _START:
+            return None
+        for call in self._tree.inside(start, functions=False):
+            if isinstance(call, ast.Call) and _starts_base(call):
+                for keyword in call.keywords:
+                    if keyword.arg == parameter.name:
+                        return keyword.value
+                names = [item.arg for item in (*function.args.posonlyargs, *function.args.args)][1:]
+                given = dict(zip(names, call.args, strict=False)).get(parameter.name)
+                return None if any(isinstance(item, ast.Starred) for item in call.args) else given
+        return None
+
+    def _owner(self, node: ast.Attribute) -> ast.ClassDef | None:
+        """The class of the object, where the attribute is one of ``self``."""
+        within = self._tree.function_of(node)
+        if within is None or not isinstance(node.value, ast.Name) or not within.args.args:
+            return None
+        return self._tree.class_of(node) if within.args.args[0].arg == node.value.id else None
+
+
+def _method(owner: ast.ClassDef, name: str) -> FunctionNode | None:
+    return next((item for item in owner.body if isinstance(item, FUNCTIONS) and item.name == name), None)
+
+
+def _starts_base(call: ast.Call) -> bool:
+    """Whether a call is ``super().__init__(...)``."""
+    func = call.func
+    of_super = func.value.func if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Call) else None
+    return isinstance(func, ast.Attribute) and func.attr == _START and isinstance(of_super, ast.Name) and (
+        of_super.id == "super"
+    )  # fmt: skip
