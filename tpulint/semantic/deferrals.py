@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 
 _DEPTH = 3
+_GIVING = frozenset({"detach", "cpu", "to", "item", "clone", "contiguous"})
+"""Methods of a tensor that compute nothing."""
 
 
 class Deferrals:
@@ -77,6 +79,34 @@ class Deferrals:
             if not isinstance(holder, ast.stmt):
                 return False
             child = holder
+
+    def is_computed_behind(self, read: Read, loop: Step) -> bool:
+        """Whether a function that is called behind a boundary reads what it computed itself: a graph of its own."""
+        return isinstance(loop, CalledStep) and loop.call.is_behind and self._is_computed(read.tensor, 0)
+
+    def _is_computed(self, tensor: ast.expr, depth: int) -> bool:
+        """Whether a function computes a tensor from others, and was not given it."""
+        while isinstance(tensor, ast.Attribute) or (
+            isinstance(tensor, ast.Call) and isinstance(tensor.func, ast.Attribute) and tensor.func.attr in _GIVING
+        ):
+            tensor = tensor.value if isinstance(tensor, ast.Attribute) else tensor.func.value  # type: ignore[attr-defined]
+        if isinstance(tensor, ast.Name):
+            bindings = self._index.flow.reaching(tensor)
+            return depth < _DEPTH and bool(bindings) and all(
+                binding.kind == "augment"
+                or (
+                    binding.kind == "assign"
+                    and not binding.path
+                    and binding.value is not None
+                    and self._is_computed(binding.value, depth + 1)
+                )
+                for binding in bindings
+            )  # fmt: skip
+        if isinstance(tensor, ast.Call | ast.BinOp | ast.Compare):
+            return self._index.is_device_tensor(tensor) and not (
+                isinstance(tensor, ast.Call) and self._index.definitions.function_run(tensor) is not None
+            )
+        return False
 
     def _is_behind(self, node: ast.AST, call: ast.Call) -> bool:
         """Whether a node stands behind a call, in the same block or deeper."""

@@ -148,6 +148,30 @@ class Evaluation:
             child = ancestor
         return False
 
+    def is_without_training(self, node: ast.AST) -> bool:
+        """Whether a node stands where ``self.training`` is false: ``if self.training: ... else: node``."""
+        if ".training" not in self._tree.source.text:
+            return False
+        tree = self._tree
+        child = node
+        for ancestor in tree.ancestors(node):
+            if isinstance(child, ast.stmt):
+                suite = tree.suite_of(child)
+                above = suite[: tree.position_of(child)]
+                if any(isinstance(item, ast.If) and _trains(item.test) and _leaves(item.body) for item in above):
+                    return True
+            if isinstance(ancestor, FUNCTIONS):
+                return False
+            if isinstance(ancestor, ast.If):
+                is_body = tree.in_body(ancestor, child)
+                is_negated = isinstance(ancestor.test, ast.UnaryOp) and isinstance(ancestor.test.op, ast.Not)
+                if is_body and is_negated and _trains(ancestor.test.operand):  # type: ignore[union-attr]
+                    return True
+                if not is_body and child is not ancestor.test and _trains(ancestor.test):
+                    return True
+            child = ancestor
+        return False
+
     def _without_gradient(self, loop: LoopNode) -> bool:
         if self.is_under_no_grad(loop) or self._is_called_so(loop):
             return True
@@ -231,3 +255,12 @@ class Evaluation:
             if any(module.split(".", 1)[0] == "accelerate" for module in modules):
                 return True
         return False
+
+
+def _trains(test: ast.AST) -> bool:
+    """``self.training``, ``model.training``"""
+    return isinstance(test, ast.Attribute) and test.attr == "training"
+
+
+def _leaves(suite: list[ast.stmt]) -> bool:
+    return isinstance(suite[-1], ast.Return | ast.Raise)

@@ -361,6 +361,11 @@ class Regions:
 
     def pace_of(self, node: ast.AST) -> Pace | None:
         """How often a turn runs the node: the nearest loop decides, then the caller; None outside of all turns."""
+        pace = self._pace_of(node)
+        trains = pace in (Pace.STEP, Pace.LOG_INTERVAL)
+        return None if trains and self.evaluation.is_without_training(node) else pace
+
+    def _pace_of(self, node: ast.AST) -> Pace | None:
         child = node
         for ancestor in self._tree.ancestors(node):
             if isinstance(ancestor, LOOPS) and self._tree.in_body(ancestor, child):

@@ -87,7 +87,8 @@ class TurnCode:
             if isinstance(ancestor, LOOPS) and ancestor in self._loops and self._index.tree.in_body(ancestor, child):
                 return self._loops[ancestor]
             if isinstance(ancestor, FUNCTIONS):
-                return self._functions.get(ancestor)
+                turn = self._functions.get(ancestor)
+                return None if turn == STEP and self._index.regions.evaluation.is_without_training(node) else turn
             child = ancestor
         return None
 

@@ -7,10 +7,13 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding
-from tpulint.semantic import FunctionNode, Kind, Pace
+from tpulint.semantic import FunctionNode, Kind, Pace, SemanticIndex
 from tpulint.semantic.turn_code import STEP
 
 _PREFIX = "torch.distributions"
+_CHECKING = frozenset({"log_prob", "cdf"})
+"""Methods that check what they are given."""
+_ASKED = "the value is read and checked here too"
 _NOT_DISTRIBUTIONS = ("kl", "transforms", "constraints", "utils", "constraint_registry")
 
 
@@ -35,10 +38,31 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             continue
         fix = ctx.fix("Do not check the arguments", Applicability.UNSAFE, "Wrong arguments are no longer reported.")
         fix.set_argument(call, "validate_args", "False")
-        yield ctx.finding(call, f"`{parts[-1]}` reads its arguments from the device to check them, in every step", fix)
+        yield ctx.finding(
+            call,
+            f"`{parts[-1]}` reads its arguments from the device to check them, in every step",
+            fix,
+            related=tuple((index.span(asked), _ASKED) for asked in _asked(index, call)),
+        )
+
+
+def _asked(index: SemanticIndex, made: ast.Call) -> Iterator[ast.Call]:
+    """Calls that give the distribution values, of which it reads each to check it: ``normal.log_prob(x)``."""
+    statement = index.parent(made)
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    found = index.names.find_name(target) if isinstance(target, ast.Name) else None
+    if found is None or not isinstance(target, ast.Name):
+        return
+    for use in index.names.loads(target.id, found[0]):
+        method = index.parent(use)
+        call = index.parent(method) if isinstance(method, ast.Attribute) and method.attr in _CHECKING else None
+        if isinstance(call, ast.Call) and any(b.value is made for b in index.flow.reaching(use)):
+            yield call
 
 
 def _per_step(ctx: FileContext, call: ast.Call) -> bool:
+    if ctx.index.regions.evaluation.is_without_training(call):
+        return False
     if ctx.index.pace_of(call) is Pace.STEP or ctx.index.turn_code.turn_of(call) == STEP:
         return True
     owner, function = ctx.index.tree.class_of(call), ctx.index.function_of(call)

@@ -17,6 +17,7 @@ from tpulint_rules.host_sync.progress_bar_reads_every_step import throttle
 
 HELD = "The arithmetic is done in float32 on the device, where it was done in float64 on the host."
 METERED = "The meter holds tensors, and sums them in the dtype they have."
+_EARLIER = "Compute it in front of the boundary, and read only the result behind it."
 MOVED = "What is shown is shown after the update of the step, and a clock read beside it reads later."
 
 
@@ -35,7 +36,7 @@ def step_reads(ctx: FileContext, hows: tuple[How, ...]) -> Iterator[Finding]:
         for read, pace, kept in costly:
             if read.how in hows:
                 fix = kept or together.get(read.node) or _held_back(ctx, read, loop)
-                yield _finding(ctx, read, pace, caller_of(loop), fix)
+                yield _finding(ctx, read, pace, loop, fix)
     for node in index.regions.evaluation_loops:
         yield from _evaluation_reads(ctx, node, hows, taken)
     for called in index.evaluations_called:
@@ -64,6 +65,8 @@ def _costly_reads(ctx: FileContext, loop: Step, taken: Set[ast.expr]) -> Iterato
         behind = index.deferrals.is_behind_boundary(read.node, loop)
         if not behind or kept is not None or (pace is Pace.STEP and not index.deferrals.has_boundary(loop)):
             yield read, pace, kept
+        elif pace is Pace.STEP and index.deferrals.is_computed_behind(read, loop):
+            yield read, pace, None
 
 
 def reads_kept_elsewhere(index: SemanticIndex) -> set[ast.expr]:
@@ -82,7 +85,19 @@ def caller_of(step: Step) -> str:
     return f" of {step.call.caller}" if isinstance(step, CalledStep) and step.call.caller else ""
 
 
-def _finding(ctx: FileContext, read: Read, pace: Pace, caller: str, fix: FixBuilder | None) -> Finding:
+def _finding(ctx: FileContext, read: Read, pace: Pace, loop: Step, fix: FixBuilder | None) -> Finding:
+    caller = caller_of(loop)
+    index = ctx.index
+    is_late = index.deferrals.has_boundary(loop) and index.deferrals.is_computed_behind(read, loop)
+    if is_late:
+        return ctx.finding(
+            read.node,
+            f"`{short(ctx.text(read.tensor))}` is computed and {read.how.value} behind the step boundary{caller}: "
+            "a graph of its own in every step, and the host waits for it",
+            severity=Severity.WARNING,
+            certainty=Certainty.CERTAIN if read.certain else Certainty.LIKELY,
+            help=_EARLIER,
+        )
     often = (
         f"in every step{caller}"
         if pace is Pace.STEP
