@@ -203,7 +203,17 @@ def test_who_calls_is_said(project: Path) -> None:
 
 
 def test_behind_the_boundary_it_is_no_matter(project: Path) -> None:
+    write(project, before="pass", after="meter.update(loss)")
+    assert lint(project, ".") == {"blocks.py:6 TPU103"}
+
+
+def test_what_is_computed_behind_the_boundary_is_a_graph_of_its_own(project: Path) -> None:
     write(project, before="pass", after="accuracy(out, y)")
+    assert lint(project, ".") == {"metrics.py:3 TPU101", "blocks.py:6 TPU103"}
+    answer = tpulint("--output-format=json", "--select", "TPU101", cwd=project)
+    (entry,) = json.loads(answer.out)
+    assert "computed and copied to the host behind the step boundary of train.py" in entry["message"]
+    write(project, before="pass", after="if epoch % 10 == 0: accuracy(out, y)")
     assert lint(project, ".") == {"blocks.py:6 TPU103"}
 
 

@@ -171,7 +171,7 @@ class _Judge:
                 return Judgement(said, RECOMPILE, "not seen")  # what changed came from another loader
         else:
             uneven = True
-        ended = any(self._came_to_its_end(loop) for loop in self._truth.loops if loop.kind in _OF_LOADER[said.name])
+        ended = any(self._came_to_its_end(loop) for loop in self._truth.loops if loop.kind in _loops_fed(said))
         return Judgement(said, RECOMPILE, "right" if changed else "wrong" if uneven and ended else "not seen")
 
     def _is_among(self, said: Said, places: Iterable[Place]) -> bool:
@@ -186,7 +186,7 @@ class _Judge:
             around = {(path, loop) for path, row in places for loop in self._layouts.of(path).loops(row)}
             return any((said.path, row) in around for row in said.rows)
         kind = self._kind_of_loop(cost)
-        return kind is None or kind in _OF_LOADER[said.name]
+        return kind is None or kind in _loops_fed(said)
 
     def _kind_of_loop(self, cost: Cost) -> str | None:
         """What the loop does that a graph changed in; None where that cannot be told.
@@ -204,8 +204,11 @@ class _Judge:
         return kinds.pop() if len(kinds) == 1 else None
 
     def _hides_changes(self) -> bool:
-        """Whether graphs change in most steps: of several changes only the first in the order of tracing is known."""
-        return any(cost.kind == "compile" and cost.loop >= 0 and self._is_often(cost) for cost in self._truth.costs)
+        """Whether graphs change again and again: of several changes only the first in the order of tracing is known."""
+        return any(
+            cost.kind == "compile" and cost.loop >= 0 and (len(cost.steps) >= _AGAIN or self._is_often(cost))
+            for cost in self._truth.costs
+        )
 
     def _is_about(self, said: Said, cost: Cost) -> bool:
         """Whether a finding speaks of what changed, at another statement than the one that pays for it."""
@@ -271,6 +274,11 @@ class _Judge:
 
     def _statement(self, path: str, row: int) -> Place:
         return path, self._layouts.of(path).statement(row)
+
+
+def _loops_fed(said: Said) -> tuple[str, ...]:
+    """Which loops a finding about a loader says that its batches go to."""
+    return ("step", "evaluation") if "the training and the evaluation" in said.message else _OF_LOADER[said.name]
 
 
 def score(verdicts: Iterable[Verdict], question: str) -> dict[str, Any]:

@@ -81,6 +81,8 @@ _OF_THE_FILE = (
     "mixed_precision",
 )  # fmt: skip
 """What no call in another file changes."""
+_OF_OBJECTS = ("imported", "definitions")
+"""Of that, what does change where a call in another file hands over an object of a known class."""
 
 
 class SemanticIndex:
@@ -125,7 +127,7 @@ class SemanticIndex:
     @cached_property
     def definitions(self) -> Definitions:
         """Functions and classes of the file, and who calls them."""
-        return Definitions(self.tree, self.names, self.flow, self.imported)
+        return Definitions(self.tree, self.names, self.flow, self.imported, self.outside)
 
     @cached_property
     def imported(self) -> Imported:
@@ -448,7 +450,7 @@ class SemanticIndex:
         other = SemanticIndex.__new__(SemanticIndex)
         lent = _OF_THE_FILE if library is self._library else _OF_THE_TEXT
         if any(call.classes for call in outside):
-            lent = tuple(name for name in lent if name != "imported")
+            lent = tuple(name for name in lent if name not in _OF_OBJECTS)
         other.__dict__.update((name, part) for name, part in self.__dict__.items() if name in lent)
         other._borrowed = frozenset(other.__dict__)
         other._library, other.outside, other.is_shared = library, outside, False

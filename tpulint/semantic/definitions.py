@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.callees import Callees
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.imported import Imported
 from tpulint.semantic.names import Binding, Names
+from tpulint.semantic.outside import OutsideCall, classes_of_file
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 
 _CALLS_LOOKED_AT = 8
@@ -19,11 +21,15 @@ _CLASS_DEPTH = 5
 class Definitions:
     """Calls resolved to the definitions of the same file, where it is certain which."""
 
-    def __init__(self, tree: SyntaxTree, names: Names, flow: Flow, imported: Imported) -> None:
+    def __init__(
+        self, tree: SyntaxTree, names: Names, flow: Flow, imported: Imported, outside: Sequence[OutsideCall] = ()
+    ) -> None:
         self._tree = tree
         self._names = names
         self._flow = flow
         self._imported = imported
+        self.handed = classes_of_file(outside, tree.source.path)
+        """Names of classes of this file, by function and parameter, that other files hand over objects of."""
         self._callees = Callees(tree, names, self)
         self._callers: dict[str, list[ast.Call]] | None = None
         self._classes: dict[ast.expr, tuple[ast.ClassDef, ...]] = {}
@@ -118,17 +124,20 @@ class Definitions:
         else:
             bindings = self._flow.reaching_attribute(name) or self._bindings_of_part(name, depth)
         values: list[ast.expr | None] = []
+        found: dict[ast.ClassDef, None] = {}
         for binding in bindings:
             if binding.kind == "parameter" and isinstance(binding.statement, FUNCTIONS):
                 given = self.arguments_for(binding.statement, binding.name)
-                values.extend(given or [None])
+                names = self.handed.get((qualified_in_file(self._tree, binding.statement), binding.name), ())
+                handed = [owner for owner in self._tree.classes if owner.name in names]
+                found.update(dict.fromkeys(handed))
+                values.extend(given or ([] if handed else [None]))
                 continue
             value = binding.value if binding.kind == "assign" else None
             for at in binding.path:
                 value = value.elts[at] if isinstance(value, ast.Tuple) and 0 <= at < len(value.elts) else None
             if value is None or not (isinstance(value, ast.Constant) and value.value is None):
                 values.append(value)
-        found: dict[ast.ClassDef, None] = {}
         for value in values:
             made = () if value is None else self.classes_made(value, depth + 1)
             if not made:

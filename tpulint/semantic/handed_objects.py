@@ -77,10 +77,7 @@ class HandedObjects:
         self, owner: ast.ClassDef, base: Definition, value: ast.expr
     ) -> list[tuple[Imported, ast.expr | None]]:
         """Where a value comes from that a base class keeps, which is part of every object of a class of this file."""
-        while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
-            if value.func.attr not in facts.MODULE_SELF_METHODS:
-                break
-            value = value.func.value
+        value = _itself(value)
         if isinstance(value, ast.Name):
             bindings = base.file.flow.reaching(value)
             if len(bindings) == 1 and bindings[0].kind == "parameter":
@@ -99,13 +96,17 @@ class HandedObjects:
             return None
         for call in self._tree.inside(start, functions=False):
             if isinstance(call, ast.Call) and _starts_base(call):
-                for keyword in call.keywords:
-                    if keyword.arg == parameter.name:
-                        return keyword.value
-                names = [item.arg for item in (*function.args.posonlyargs, *function.args.args)][1:]
-                given = dict(zip(names, call.args, strict=False)).get(parameter.name)
-                return None if any(isinstance(item, ast.Starred) for item in call.args) else given
+                return _argument(call, function, parameter.name, is_method=True)
         return None
+
+    def given_back(self, call: ast.Call, function: Definition, value: ast.expr) -> ast.expr | None:
+        """What a call gives for the parameter that a function returns: ``model = to_device(Net())``."""
+        value = _itself(value)
+        bindings = function.file.flow.reaching(value) if isinstance(value, ast.Name) else ()
+        if len(bindings) != 1 or bindings[0].kind != "parameter" or not isinstance(function.node, FUNCTIONS):
+            return None
+        is_method = function.file.tree.class_of(function.node) is not None
+        return _argument(call, function.node, bindings[0].name, is_method)
 
     def _owner(self, node: ast.Attribute) -> ast.ClassDef | None:
         """The class of the object, where the attribute is one of ``self``."""
@@ -117,6 +118,26 @@ class HandedObjects:
 
 def _method(owner: ast.ClassDef, name: str) -> FunctionNode | None:
     return next((item for item in owner.body if isinstance(item, FUNCTIONS) and item.name == name), None)
+
+
+def _itself(value: ast.expr) -> ast.expr:
+    """The module that ``module.to(device).eval()`` is."""
+    while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+        if value.func.attr not in facts.MODULE_SELF_METHODS:
+            break
+        value = value.func.value
+    return value
+
+
+def _argument(call: ast.Call, function: FunctionNode, name: str, is_method: bool) -> ast.expr | None:
+    """What a call gives for a parameter of a function."""
+    for keyword in call.keywords:
+        if keyword.arg == name:
+            return keyword.value
+    if any(isinstance(item, ast.Starred) for item in call.args):
+        return None
+    names = [item.arg for item in (*function.args.posonlyargs, *function.args.args)][int(is_method) :]
+    return dict(zip(names, call.args, strict=False)).get(name)
 
 
 def _starts_base(call: ast.Call) -> bool:

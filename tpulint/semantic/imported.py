@@ -328,7 +328,14 @@ class Imported:
             return (found,)
         # `build_model(config)` gives what it returns.
         other = found.file
-        return _all_of([other.imported.classes_here(value, other, depth + 1) for value in returned(found)])
+        parts = []
+        for value in returned(found):
+            given = self._handed.given_back(call, found, value)
+            if given is None:
+                parts.append(other.imported.classes_here(value, other, depth + 1))
+            else:
+                parts.append(self.classes_of(given, depth + 1))
+        return _all_of(parts)
 
     def _classes_chosen(self, func: ast.expr) -> tuple[Definition, ...]:
         """``MODELS[args.model](...)``, ``MODELS[args.model].Model(...)``: any of a dictionary that is written out."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
+
 from tpulint.model import OutgoingCall as OutgoingCall
 from tpulint.model import OutsideCall as OutsideCall
 
@@ -10,6 +13,17 @@ EVALUATION = "evaluation batch"
 """What the turns of a loop are called."""
 NOW_AND_THEN = ""
 """In no turn: the call tells what its function is given."""
+
+
+def classes_of_file(calls: Sequence[OutsideCall], path: str) -> dict[tuple[str, str], list[str]]:
+    """Names of classes of a file, by function and parameter, of which calls in other files give its functions objects."""
+    found: dict[tuple[str, str], list[str]] = {}
+    here = os.path.abspath(path) if any(call.classes for call in calls) else ""
+    for call in calls:
+        for parameter, place, name in call.classes:
+            if place == here and name not in found.setdefault((call.function, parameter), []):
+                found[call.function, parameter].append(name)
+    return found
 
 
 def merge(calls: list[OutsideCall]) -> OutsideCall:

@@ -113,9 +113,10 @@ class TurnCode:
         return loop if loop is not None and loop not in self._loops else None
 
     def _forwards(self) -> list[FunctionNode]:
-        """Forward passes of the module classes that this file makes an instance of."""
+        """Forward passes of the module classes that this file makes an instance of, or is handed one of."""
         index = self._index
         made = {node.id for node in index.tree.names if isinstance(node.ctx, ast.Load)}
+        made.update(name for names in index.definitions.handed.values() for name in names)
         return [
             function
             for owner in index.tree.classes
