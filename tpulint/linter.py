@@ -147,7 +147,7 @@ def _with_calls(result: FileResult, index: Index, surroundings: Surroundings) ->
 
 def _may_drive(text: str) -> bool:
     """Whether a file is a program with tensors, whose loops may run what other files define, or hands on a loader."""
-    return ("__main__" in text and "torch" in text) or _hands_on_loaders(text)
+    return ("torch" in text and ("__main__" in text or "train(" in text)) or _hands_on_loaders(text)
 
 
 def _hands_on_loaders(text: str) -> bool:

@@ -131,7 +131,7 @@ class Finding(NamedTuple):
 
 WORDS_OF_LOOPS = ("backward", "no_grad", "inference_mode")
 """Without any of these words a file has no loop that trains or evaluates."""
-WORDS_OF_CALLERS = (*WORDS_OF_LOOPS, "__main__", "DataLoader(", ".eval(")
+WORDS_OF_CALLERS = (*WORDS_OF_LOOPS, "__main__", "DataLoader(", ".eval(", "train(")
 """Without any of these words a file has no such loop, nor hands anything to one."""
 
 

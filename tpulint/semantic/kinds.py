@@ -615,7 +615,11 @@ class Kinds:
             return base._replace(kind=Kind.TENSOR) if node.attr in facts.DISTRIBUTION_ATTRIBUTES else UNKNOWN
         if base.kind is Kind.DEVICE:
             return HOST
-        return UNKNOWN
+        # `self.model`, which a base class of another file keeps
+        made = self._imported.classes_of(node) if base.kind is Kind.UNKNOWN else ()
+        return self._join(
+            item.file.kinds.instance(item.node) for item in made if isinstance(item.node, ast.ClassDef)
+        )._replace(certain=False)  # fmt: skip
 
     # ---------------------------------------------------------------- bindings
 

@@ -93,7 +93,10 @@ def _described(index: SemanticIndex, call: ast.Call, definition: Definition, tur
     given = arguments_given(call, definition.node, is_method)
     values = [(name, index.value(item)) for name, item in given]
     first = [*definition.node.args.posonlyargs, *definition.node.args.args][:1]
-    if is_method and first and isinstance(call.func, ast.Attribute) and index.kind(call.func.value) is Kind.MODULE:
+    run = index.value(call.func)
+    if is_method and first and run.kind is Kind.MODULE:  # a module that is called is where its tensors are
+        values.append((first[0].arg, run))
+    elif is_method and first and isinstance(call.func, ast.Attribute) and index.kind(call.func.value) is Kind.MODULE:
         values.append((first[0].arg, index.value(call.func.value)))
     changing = (name for name, item in given if turn and index.changing_numbers.cause(item) is not None)
     outside = OutsideCall(

@@ -6,7 +6,7 @@ import ast
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
-from tpulint.semantic.kinds import Kind
+from tpulint.semantic.kinds import Kind, Side
 from tpulint.semantic.outside import EVALUATION as EVALUATION
 from tpulint.semantic.outside import STEP as STEP
 from tpulint.semantic.reads import Read
@@ -60,13 +60,15 @@ class TurnCode:
         """
         index = self._index
         steps = (*index.steps, *index.regions.steps_across_files)
+        handed = any(side == Side.DEVICE.name for call in index.outside for _, _, side in call.arguments)
         per_step = {function for step in steps for function in (step.node, *step.functions)}
         found = []
         for function, turn in self._functions.items():
             if function in per_step:
                 continue
             for read in index.reads.inside(function):
-                if self.turn_of(read.node) == turn and (read.certain or not self._is_given(read.tensor)):
+                on_device = read.certain or (handed and function.name == "forward") or not self._is_given(read.tensor)
+                if on_device and self.turn_of(read.node) == turn:
                     found.append((read, turn))
         return found
 

@@ -1,0 +1,325 @@
+"""Objects whose class a main program knows and a trainer of another file does not: what runs of them, and how often.
+
+Lines of which something must be said are marked with the code of the rule; no other line may be named.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+from command import tpulint
+
+MODEL = """\
+import torch
+from torch import nn
+
+class Part(nn.Module):
+    def forward(self, x):
+        if x.sum() > 0:  # TPU103
+            x = x * 2
+        return x
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.part = Part()
+
+    def forward(self, x):
+        if not self.training:
+            print(x.mean().item())
+        x = self.part(x)
+        return x * x.mean().item()  # TPU101
+
+    def describe(self, x):
+        return x.sum().item()
+"""
+TRAINER = """\
+import torch
+
+class Trainer:
+    def __init__(self, model, optimizer):
+        self.model = model
+        self.optimizer = optimizer
+        self.device = torch.device("cuda")
+
+    def train(self, loader):
+        for x in loader:
+            loss = self.model(x.to(self.device)).sum()
+            self.optimizer.zero_grad()
+            loss.backward()
+            self.optimizer.step()
+"""
+MAIN = """\
+import torch
+from models import Net
+from trainer import Trainer
+
+model = Net().to("cuda")
+trainer = Trainer(model, torch.optim.SGD(model.parameters(), lr=0.1))
+trainer.train([torch.ones(2)])
+"""
+FILES = {"main.py": MAIN, "models.py": MODEL, "trainer.py": TRAINER}
+
+
+def write(folder: Path, files: dict[str, str]) -> Path:
+    """Put a project into a folder."""
+    for name, text in {"pyproject.toml": "", **files}.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(dedent(text))
+    return folder
+
+
+def lint(folder: Path, *args: str) -> set[str]:
+    """``file:row code`` of what is said of reads and changing graphs."""
+    codes = "TPU101,TPU103,TPU131,TPU201,TPU501,TPU516"
+    answer = tpulint("--output-format=json", "--select", codes, *args, ".", cwd=folder)
+    return {
+        f"{Path(one['filename']).relative_to(folder).as_posix()}:{one['location']['row']} {one['code']}"
+        for one in json.loads(answer.out)
+    }
+
+
+def marked(folder: Path) -> set[str]:
+    """The same of the marks."""
+    return {
+        f"{path.relative_to(folder).as_posix()}:{row} {code}"
+        for path in folder.rglob("*.py")
+        for row, line in enumerate(path.read_text().splitlines(), 1)
+        for code in re.findall(r"# (TPU\d+)", line)
+    }
+
+
+def test_a_model_that_a_program_hands_to_a_trainer(tmp_path: Path) -> None:
+    write(tmp_path, FILES)
+    assert lint(tmp_path) == marked(tmp_path)
+    answer = tpulint("--output-format=json", "--select", "TPU101", ".", cwd=tmp_path)
+    (entry,) = json.loads(answer.out)
+    assert "in every step of trainer.py" in entry["message"]
+
+
+def test_a_model_that_nobody_trains_is_left_alone(tmp_path: Path) -> None:
+    write(tmp_path, {**FILES, "main.py": "import torch\nfrom models import Net\n\nmodel = Net().to('cuda')\n"})
+    assert lint(tmp_path) == set()
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "move(Net())",
+        "torch.nn.DataParallel(Net()).cuda()",
+        "NETS[name]()",
+        "FILES[name].Net()",
+        "build(name)",
+    ],
+)
+def test_ways_to_make_it(tmp_path: Path, made: str) -> None:
+    other = "import torch\n\nclass Plain(torch.nn.Module):\n    def forward(self, x):\n        return x\n"
+    setup = """\
+        import torch
+        import models
+        import other
+        from models import Net
+        from other import Plain
+        from placing import build, move
+        from trainer import Trainer
+
+        NETS = {"net": Net, "plain": Plain}
+        FILES = {"net": models}
+        name = input()
+        """
+    placing = """\
+        import torch
+        from models import Net
+        from other import Plain
+
+        def move(module):
+            return module.to("cuda")
+
+        def build(name):
+            model = None
+            if name == "net":
+                model = Net()
+            else:
+                model = Plain()
+            return model
+        """
+    main = dedent(setup) + MAIN.split("\n\n", 1)[1].replace('Net().to("cuda")', made)
+    write(tmp_path, {**FILES, "main.py": main, "other.py": other, "placing.py": placing})
+    assert lint(tmp_path) == marked(tmp_path)
+
+
+def test_a_trainer_whose_base_class_keeps_the_model(tmp_path: Path) -> None:
+    base = """\
+        import torch
+
+        class Base:
+            def __init__(self, model, optimizer):
+                self.device = torch.device("cuda")
+                self.model = model.to(self.device)
+                self.optimizer = optimizer
+        """
+    head, _, tail = TRAINER.partition("    def __init__")
+    trainer = (
+        head.replace("class Trainer:", "from base import Base\n\nclass Trainer(Base):")
+        + "    def __init__(self, model, optimizer):\n        super().__init__(model, optimizer=optimizer)\n\n"
+        + "    def train"
+        + tail.partition("    def train")[2]
+    )
+    write(tmp_path, {**FILES, "base.py": base, "trainer.py": trainer})
+    assert lint(tmp_path) == marked(tmp_path)
+
+
+def test_a_base_class_that_asks_for_the_model(tmp_path: Path) -> None:
+    base = """\
+        import torch
+
+        class Base:
+            def __init__(self):
+                self.device = torch.device("cuda")
+                self.model = self.make().to(self.device)
+                self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1)
+
+            def make(self):
+                raise NotImplementedError
+        """
+    made = "\n    def make(self):\n        return Net().float()\n\n    def train"
+    head, _, tail = TRAINER.partition("    def __init__")
+    head = head.replace("class Trainer:", "from base import Base\nfrom models import Net\n\nclass Trainer(Base):")
+    trainer = head + made.lstrip("\n") + tail.partition("    def train")[2]
+    write(tmp_path, {"base.py": base, "trainer.py": trainer, "models.py": MODEL})
+    assert lint(tmp_path) == marked(tmp_path)
+
+
+def test_through_a_file_that_only_hands_on(tmp_path: Path) -> None:
+    middle = """\
+        import torch
+        from trainer import Trainer
+
+        def train(net, loader):
+            Trainer(net, torch.optim.SGD(net.parameters(), lr=0.1)).train(loader)
+        """
+    main = """\
+        import torch
+        from models import Net
+        from middle import train
+
+        train(Net().to("cuda"), [torch.ones(2)])
+        """
+    write(tmp_path, {**FILES, "main.py": main, "middle.py": middle})
+    assert lint(tmp_path) == marked(tmp_path)
+
+
+def test_a_class_beside_the_function_that_is_handed_it(tmp_path: Path) -> None:
+    net = """\
+        import torch
+        from torch import nn
+
+        def to_host(x):
+            return x.cpu()  # TPU101
+
+        class Net(nn.Module):
+            def forward(self, x):
+                return x
+
+            def score(self, x):
+                return torch.relu(x)
+
+        def evaluate(model, loader):
+            model.eval()
+            with torch.no_grad():
+                for x in loader:
+                    print(to_host(model.score(torch.as_tensor(x).to("cuda"))).numpy())
+        """
+    main = """\
+        import torch
+        from net import Net, evaluate
+
+        if __name__ == "__main__":
+            evaluate(Net().cuda(), [torch.ones(2)])
+        """
+    write(tmp_path, {"main.py": main, "net.py": net})
+    assert lint(tmp_path) == marked(tmp_path)
+
+
+def test_loaders_that_an_object_makes(tmp_path: Path) -> None:
+    data = """\
+        from torch.utils.data import DataLoader
+
+        class Data:
+            def loaders(self, batch_size):
+                train = DataLoader(self.train, batch_size=batch_size)  # TPU501
+                test = DataLoader(self.test, batch_size=batch_size)
+                return train, test
+        """
+    trainer = TRAINER.replace("(self, loader)", "(self, data)").replace(
+        "        for x in loader", "        loader, _ = data.loaders(8)\n        for x in loader"
+    )
+    main = MAIN.replace("import torch\n", "import torch\nfrom data import Data\n", 1).replace("[torch.ones(2)]", "Data()")
+    write(tmp_path, {**FILES, "data.py": data, "main.py": main, "trainer.py": trainer})
+    assert lint(tmp_path) == marked(tmp_path)
+
+
+def test_what_is_kept_of_a_run_moves_with_the_project(tmp_path: Path) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    write(here, FILES)
+    assert lint(here) == lint(here) == marked(here)
+    shutil.copytree(here, there)
+    (there / "main.py").write_text(MAIN.replace("from models", "from other"))
+    write(there, {"other.py": MODEL.replace("  # TPU101", "").replace("x * x.mean().item()", "x")})
+    found = {"models.py:6 TPU103", "models.py:18 TPU101", "other.py:6 TPU103"}
+    assert lint(there) == lint(there) == found - {"models.py:6 TPU103", "models.py:18 TPU101"}
+
+
+def test_values_that_a_distribution_checks_are_related(tmp_path: Path) -> None:
+    policy = """\
+        import torch
+        from torch import nn
+        from torch.distributions import Normal
+
+        class Policy(nn.Module):
+            def forward(self, x):
+                if self.training:
+                    normal = Normal(x, x.exp())  # TPU131
+                    value = normal.rsample()
+                    return normal.log_prob(value)
+                else:
+                    return Normal(x, x.exp()).mean
+        """
+    main = MAIN.replace("from models import Net", "from policy import Policy").replace("Net()", "Policy()")
+    write(tmp_path, {"main.py": main, "policy.py": policy, "trainer.py": TRAINER})
+    assert lint(tmp_path) == marked(tmp_path)
+    (entry,) = json.loads(tpulint("--output-format=json", "--select", "TPU131", ".", cwd=tmp_path).out)
+    assert [place["location"]["row"] for place in entry["related"]] == [10]
+
+
+def test_what_is_moved_on_a_condition_is_on_the_device(tmp_path: Path) -> None:
+    batching = """\
+        def batchify(data, count, cuda):
+            data = data.narrow(0, 0, count).contiguous()
+            if cuda:
+                data = data.cuda()
+            return data
+
+        def get_batch(source, i):
+            return source[i:i + 8]  # TPU201
+        """
+    main = """\
+        import torch
+        from batching import batchify, get_batch
+
+        model = torch.nn.Linear(2, 2).cuda()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        data = batchify(torch.load("data"), 64, True)
+        for i in range(0, 64, 8):
+            loss = model(get_batch(data, i)).sum()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """
+    write(tmp_path, {"main.py": main, "batching.py": batching})
+    assert lint(tmp_path) == marked(tmp_path)
