@@ -259,7 +259,8 @@ def test_loaders_that_an_object_makes(tmp_path: Path) -> None:
     trainer = TRAINER.replace("(self, loader)", "(self, data)").replace(
         "        for x in loader", "        loader, _ = data.loaders(8)\n        for x in loader"
     )
-    main = MAIN.replace("import torch\n", "import torch\nfrom data import Data\n", 1).replace("[torch.ones(2)]", "Data()")
+    main = MAIN.replace("import torch\n", "import torch\nfrom data import Data\n", 1)
+    main = main.replace("[torch.ones(2)]", "Data()")
     write(tmp_path, {**FILES, "data.py": data, "main.py": main, "trainer.py": trainer})
     assert lint(tmp_path) == marked(tmp_path)
 

@@ -448,7 +448,7 @@ class SemanticIndex:
         if library is self._library and tuple(outside) == tuple(self.outside):
             return self
         other = SemanticIndex.__new__(SemanticIndex)
-        lent = _OF_THE_FILE if library is self._library else _OF_THE_TEXT
+        lent: tuple[str, ...] = _OF_THE_FILE if library is self._library else _OF_THE_TEXT
         if any(call.classes for call in outside):
             lent = tuple(name for name in lent if name not in _OF_OBJECTS)
         other.__dict__.update((name, part) for name, part in self.__dict__.items() if name in lent)

@@ -163,11 +163,11 @@ class Evaluation:
             if isinstance(ancestor, FUNCTIONS):
                 return False
             if isinstance(ancestor, ast.If):
-                is_body = tree.in_body(ancestor, child)
-                is_negated = isinstance(ancestor.test, ast.UnaryOp) and isinstance(ancestor.test.op, ast.Not)
-                if is_body and is_negated and _trains(ancestor.test.operand):  # type: ignore[union-attr]
-                    return True
-                if not is_body and child is not ancestor.test and _trains(ancestor.test):
+                test = ancestor.test
+                if tree.in_body(ancestor, child):
+                    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) and _trains(test.operand):
+                        return True
+                elif child is not test and _trains(test):
                     return True
             child = ancestor
         return False

@@ -1,4 +1,4 @@
-"""Classes of objects that a file does not make: calls of other files hand them over, or a base class there keeps them."""
+"""Classes of objects that a file does not make: other files hand them over, or a base class there keeps them."""
 
 from __future__ import annotations
 
@@ -82,11 +82,11 @@ class HandedObjects:
             bindings = base.file.flow.reaching(value)
             if len(bindings) == 1 and bindings[0].kind == "parameter":
                 return [(self._imported, self._given_to_base(owner, bindings[0]))]
-        if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
-            if isinstance(value.func.value, ast.Name) and value.func.value.id == "self":
-                own = _method(owner, value.func.attr)
-                if own is not None:
-                    return [(self._imported, item) for item in self._returned_by(own)]
+        func = value.func if isinstance(value, ast.Call) else None
+        if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id == "self":
+            own = _method(owner, func.attr)
+            if own is not None:
+                return [(self._imported, item) for item in self._returned_by(own)]
         return [(base.file.imported, value)]
 
     def _given_to_base(self, owner: ast.ClassDef, parameter: Binding) -> ast.expr | None:

@@ -353,7 +353,7 @@ class Imported:
         return tuple(dict.fromkeys(known)) if len(known) == len(found) <= _MOST_CHOICES else ()
 
     def _dictionaries(self, node: ast.expr) -> Iterator[tuple[Imported, list[ast.expr]]]:
-        """What the one dictionary holds that a variable or ``self.x`` stands for, with what knows its file's imports."""
+        """What the one dictionary holds that a variable or ``self.x`` stands for, with who knows its imports."""
         bindings: tuple[Binding, ...] = ()
         if isinstance(node, ast.Name):
             bindings = self._flow.reaching(node)

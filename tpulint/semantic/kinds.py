@@ -160,9 +160,13 @@ class Kinds:
         """What a variable holds; one that an ``if args.cuda`` moves is where it is moved to."""
         values = [self.binding_value(binding, depth) for binding in bindings]
         sides = {value.side for value in values if value.kind is Kind.TENSOR}
-        if Side.DEVICE in sides and len(sides) > 1 and any(
-            value.side is Side.DEVICE and self._is_moved_on_condition(binding)
-            for binding, value in zip(bindings, values, strict=True)
+        if (
+            Side.DEVICE in sides
+            and len(sides) > 1
+            and any(
+                value.side is Side.DEVICE and self._is_moved_on_condition(binding)
+                for binding, value in zip(bindings, values, strict=True)
+            )
         ):
             values = [value for value in values if value.kind is not Kind.TENSOR or value.side is Side.DEVICE]
             return self._join(values)._replace(certain=False)

@@ -40,8 +40,8 @@ def outgoing_calls(index: SemanticIndex) -> tuple[OutgoingCall, ...]:
             continue  # it tells nothing
         for definition in _run_by(index, call) if turn is not None else _handed_to(index, call):
             described = _described(index, call, definition, turn or NOW_AND_THEN)
-            told = described.call
-            if turn is not None or told.arguments or told.classes:  # else it tells nothing, and the file is looked at again
+            # What tells nothing would have the file looked at again for nothing.
+            if turn is not None or described.call.arguments or described.call.classes:
                 found[described] = None
     for call, path, turn in index.loaders.sources_elsewhere if index.imported.knows_others else ():
         source = index.imported.called(call)

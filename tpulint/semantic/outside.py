@@ -16,7 +16,7 @@ NOW_AND_THEN = ""
 
 
 def classes_of_file(calls: Sequence[OutsideCall], path: str) -> dict[tuple[str, str], list[str]]:
-    """Names of classes of a file, by function and parameter, of which calls in other files give its functions objects."""
+    """Names of a file's own classes, by function and parameter, of which calls in other files give objects."""
     found: dict[tuple[str, str], list[str]] = {}
     here = os.path.abspath(path) if any(call.classes for call in calls) else ""
     for call in calls:
