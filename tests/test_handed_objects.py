@@ -153,6 +153,34 @@ def test_ways_to_make_it(tmp_path: Path, made: str) -> None:
     assert lint(tmp_path) == marked(tmp_path)
 
 
+def test_sizes_that_a_forward_pass_is_given_are_no_tensors(tmp_path: Path) -> None:
+    model = """\
+        import torch
+        from torch import nn
+
+        def divides(number, by):
+            return number % by == 0
+
+        class Bias(nn.Module):
+            def forward(self, i, j):
+                if self.slopes.shape[-1] >= j:
+                    return self.slopes
+                return torch.arange(i)
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.bias = Bias()
+
+            def forward(self, x):
+                keys = x.shape[1]
+                assert divides(keys, 4) or divides(x, 2)
+                return x + self.bias(x.shape[0], keys)
+        """
+    write(tmp_path, {**FILES, "models.py": model})
+    assert lint(tmp_path) == {"models.py:20 TPU103"}
+
+
 def test_a_trainer_whose_base_class_keeps_the_model(tmp_path: Path) -> None:
     base = """\
         import torch

@@ -67,10 +67,21 @@ class TurnCode:
             if function in per_step:
                 continue
             for read in index.reads.inside(function):
-                on_device = read.certain or (handed and function.name == "forward") or not self._is_given(read.tensor)
-                if on_device and self.turn_of(read.node) == turn:
+                computes = any(isinstance(node, ast.Call) for node in ast.walk(read.tensor))
+                in_forward = handed and computes and function.name == "forward"
+                on_device = read.certain or in_forward or not self._is_given(read.tensor)
+                if on_device and self.turn_of(read.node) == turn and not self._is_of_numbers(read.tensor):
                     found.append((read, turn))
         return found
+
+    def _is_of_numbers(self, tensor: ast.expr) -> bool:
+        """Whether a function of this file makes a value, and is given no tensor: what it makes of those of others."""
+        index = self._index
+        function = index.definitions.function_called(tensor) if isinstance(tensor, ast.Call) else None
+        if function is None or not isinstance(tensor, ast.Call) or index.tree.class_of(function) is not None:
+            return False
+        given = [*tensor.args, *(item.value for item in tensor.keywords)]
+        return bool(given) and all(index.kind(item) in (Kind.UNKNOWN, Kind.HOST) for item in given)
 
     def _is_given(self, tensor: ast.expr) -> bool:
         """Whether a tensor is made of nothing but what the function was given: that may be on the host all the time."""
