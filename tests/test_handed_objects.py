@@ -352,3 +352,34 @@ def test_what_is_moved_on_a_condition_is_on_the_device(tmp_path: Path) -> None:
         """
     write(tmp_path, {"main.py": main, "batching.py": batching})
     assert lint(tmp_path) == marked(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "drawn",
+    [
+        "while True:\n        for batch in loader:\n            yield batch",
+        "batches = iter(loader)\n    while True:\n        yield next(batches)",
+        "while True:\n        yield from loader",
+    ],
+)
+def test_batches_that_a_generator_draws(tmp_path: Path, drawn: str) -> None:
+    head = """\
+        import torch
+        from torch.utils.data import DataLoader
+
+        def sample_data(data):
+            loader = DataLoader(data, batch_size=8)  # TPU501
+        """
+    tail = """\
+
+        model = torch.nn.Linear(2, 2).cuda()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        batches = iter(sample_data(torch.load("data")))
+        for step in range(9):
+            loss = model(next(batches).cuda()).sum()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """
+    write(tmp_path, {"main.py": f"{dedent(head)}    {drawn}\n{dedent(tail)}"})
+    assert lint(tmp_path) == marked(tmp_path)

@@ -184,12 +184,30 @@ class Loaders:
                 yield node
                 if node in self._loaders:
                     continue
+                waiting.extend((item, depth + 1) for item in self._drawn_from(node))
                 if creation.path:
                     waiting.extend((item, depth + 1) for item in _handed_back(node, creation.path))
                 else:
                     waiting.extend(
                         (item, depth + 1) for item in node.args if not isinstance(item, ast.Starred | ast.Constant)
                     )
+
+    def _drawn_from(self, call: ast.Call) -> Iterator[ast.expr]:
+        """What a generator of this file takes its batches from: ``while True: for batch in loader: yield batch``."""
+        tree = self._index.tree
+        function = self._index.definitions.function_called(call)
+        if function is None or not self._index.kinds.yields(function):
+            return
+        for node in tree.inside(function, functions=False):
+            if isinstance(node, ast.YieldFrom):
+                yield node.value
+            elif isinstance(node, ast.Yield) and isinstance(node.value, ast.Call) and node.value.args:
+                if self._index.qualified_name(node.value.func) == "builtins.next":
+                    yield node.value.args[0]
+            elif isinstance(node, ast.Yield):
+                loop = tree.loop_of(node)
+                if isinstance(loop, ast.For):
+                    yield loop.iter
 
     # ---------------------------------------------------------------- sizes
 
