@@ -30,14 +30,19 @@ def watch(configured: Callable[[], Configuration], lint: Callable[[], int], path
     for path in paths:
         if not os.path.lexists(path):
             raise ConfigError(f"command line: --watch: {path}: no such file or folder")
-    configuration = configured()
+    configuration = configured()  # the last one that could be read
     is_first = True
     try:
         while True:
+            try:
+                configuration = configured()
+            except ConfigError:
+                if is_first:
+                    raise
+            # In front of the run, which reads the configuration itself: what changes meanwhile is seen.
             before = _snapshot(configuration)
             _clear()
             try:
-                configuration = configured()
                 lint()
             except ConfigError as error:
                 if is_first:
