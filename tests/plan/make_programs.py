@@ -43,6 +43,11 @@ def main(folder: Path) -> None:
         "spectrum": program(double, f"fft %arg0, type = FFT, length = [256] : ({double}) -> {double}", folder),
         "kernel": program(small, f"custom_call @a_gpu_kernel(%arg0) : ({small}) -> {small}", folder),
     }
+    # As torch_xla prints it where values wait on the device: it returns them, and reads them nowhere.
+    texts["waiting"] = (
+        f"module @m {{ func.func @main(%arg0: {large}, %arg1: {small}) -> ({large}, {small}, {small}) {{\n"
+        f"%0 = stablehlo.add %arg1, %arg1 : {small}\nreturn %arg0, %0, %arg1 : {large}, {small}, {small} }} }}\n"
+    )
     for name, text in texts.items():
         with mlir.make_ir_context():
             code = stablehlo.serialize_portable_artifact(ir.Module.parse(text), stablehlo.get_minimum_version())

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tpulint.planning.batches import BatchOption, Limits, find_option, search, with_batch
-from tpulint.planning.capturing import signature_of, with_roles
+from tpulint.planning.capturing import signature_of, what_is_computed, with_roles
 from tpulint.planning.compiled import (
     Argument,
     Capture,
@@ -125,6 +125,16 @@ def test_signature_with_names_and_places() -> None:
     arguments, outputs = signature_of(text)
     assert arguments == [Tensor("i64", (32,)), Tensor("f32", ()), Tensor("complex<f32>", (4, 1))]
     assert outputs == [Tensor("f32", ()), Tensor("bf16", (10, 128))]
+
+
+def test_what_only_lives_is_neither_read_nor_computed() -> None:
+    text = (
+        "module @m attributes {a = {}} {\n  func.func @main(%arg0: tensor<f32>, %arg1: tensor<f32>, %arg10: tensor<f32>) "
+        "-> (tensor<f32>, tensor<f32>, tensor<f32>) {\n    %0 = call @f(%arg10) : (tensor<f32>) -> tensor<f32>\n"
+        "    return %arg0, %0, %arg10 : tensor<f32>, tensor<f32>, tensor<f32>\n  }\n"
+        "  func.func private @f(%arg1: tensor<f32>) -> tensor<f32> {\n    return %arg1 : tensor<f32>\n  }\n}\n"
+    )  # fmt: skip
+    assert what_is_computed(text) == ({10}, [False, True, False])
 
 
 def test_roles_need_the_same_shapes() -> None:

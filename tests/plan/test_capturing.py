@@ -53,8 +53,21 @@ def test_kept_and_early_reads(tmp_path: Path) -> None:
     # The weight of the frozen layer is read in the backward pass, its bias only for the loss.
     assert roles(program)["kept"] == 2
     assert roles(program)["state"] == 4
+    # Weight, bias, momenta, the loss, and gradients twice: torch_xla computes what a gradient is a view of, too.
+    # What is only read is no result: it would take its memory twice.
+    assert len(program.outputs) == 9
     (note,) = found.notes
     assert "reads_early.py:13" in note and "before the step boundary" in note
+
+
+def test_batches_that_wait_in_a_loader_are_inputs(tmp_path: Path) -> None:
+    """Those of later steps are no arguments, the one that is read is not kept."""
+    (program,) = take("prefetches.py", tmp_path).programs
+    assert roles(program)["state"] == 2 and not roles(program)["kept"]
+    inputs = [one.tensor.shape for one in program.arguments if one.role == "input" and one.tensor.shape]
+    assert sorted(inputs) == [(8,), (8, 4)]
+    # Weight, bias, two gradients, the loss.
+    assert len(program.outputs) == 5
 
 
 def test_bf16_and_checkpointing_change_the_graph(tmp_path: Path) -> None:

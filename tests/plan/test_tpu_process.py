@@ -49,6 +49,13 @@ def test_only_state_is_donated(programs: Path, tmp_path: Path, role: str, aliase
     assert found.seconds > 0
 
 
+def test_what_only_waits_on_the_device_is_no_part_of_the_program(programs: Path, tmp_path: Path) -> None:
+    """57 GB are returned as they came: no program that torch_xla runs does so."""
+    found = ask(programs, "waiting", tmp_path, "input")
+    assert found.failure is None and found.memory is not None
+    assert (found.memory.arguments, found.memory.outputs, found.memory.aliased) == (MATRIX, MATRIX, 0)
+
+
 def test_too_large_in_the_words_of_the_compiler(programs: Path, tmp_path: Path) -> None:
     failure = ask(programs, "large", tmp_path).failure
     assert failure is not None and failure.kind == "out-of-memory"

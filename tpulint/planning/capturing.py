@@ -19,7 +19,8 @@ from tpulint.verification.records import Tally
 STEP = 3
 """The first step that repeats the one before: the second takes in what the optimizer made in the first."""
 _MAIN = re.compile(r"func\.func (?:public )?@main\((.*)\)\s*(?:->\s*(.*?))?\s*(?:attributes\s*\{.*\})?\s*\{")
-_OUTPUT_LINES = 10
+_RETURN = re.compile(r"^\s*return ([^:\n]*)", re.MULTILINE)
+_ARGUMENT = re.compile(r"%arg(\d+)\b")
 
 
 class CannotCapture(Exception):
@@ -127,8 +128,11 @@ def _program(event: dict[str, Any], runs: int) -> Program:
     with open(event["path"] + ".mlirbc", "rb") as code_file:
         code = code_file.read()
     arguments, outputs = signature_of(text)
+    read, computed = what_is_computed(text)
+    roles = [[shape, role if number in read else "unread"] for number, (shape, role) in enumerate(event["roles"])]
+    outputs = [one for one, is_computed in zip(outputs, computed, strict=True) if is_computed]
     place = Place(event["line"][0], event["line"][1]) if event["line"] else None
-    return Program(event["digest"], text, code, with_roles(arguments, event["roles"]), tuple(outputs), runs, place)
+    return Program(event["digest"], text, code, with_roles(arguments, roles), tuple(outputs), runs, place)
 
 
 def signature_of(text: str) -> tuple[list[Tensor], list[Tensor]]:
@@ -140,6 +144,15 @@ def signature_of(text: str) -> tuple[list[Tensor], list[Tensor]]:
     head = match[0]
     given, _, results = head.rpartition("->")
     return (tensors(given), tensors(results)) if given else (tensors(head), [])
+
+
+def what_is_computed(text: str) -> tuple[set[int], list[bool]]:
+    """Arguments of the main function that something reads, and of each result whether it is none of them."""
+    body = text.partition("func.func @main(")[2].partition("{\n")[2].partition("func.func ")[0]
+    match = _RETURN.search(body)
+    names = [name.strip() for name in match[1].split(",")] if match else []
+    operations = body[: match.start()] if match else body
+    return {int(number) for number in _ARGUMENT.findall(operations)}, [not name.startswith("%arg") for name in names]
 
 
 def with_roles(arguments: list[Tensor], roles: list[list[Any]]) -> tuple[Argument, ...]:

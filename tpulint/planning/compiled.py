@@ -13,8 +13,10 @@ from tpulint.planning.generations import Generation, Slice
 from tpulint.planning.tensors import Place, Tensor
 
 BATCH, BF16, CHECKPOINTING, ACCUMULATION = "batch", "bf16", "checkpointing", "accumulation"
-ROLES = ("state", "kept", "input")
-"""Of an argument: kept from step to step and replaced by an output; kept and only read; new in every step."""
+ROLES = ("state", "kept", "input", "unread")
+"""Of an argument: kept from step to step and replaced by an output; kept and only read; new in every step; printed with
+the program, but no argument of what is run: it only lives, such as a batch that waits in the queue of a loader."""
+KEPT = ("state", "kept")
 KINDS = ("out-of-memory", "operator", "compiler", "crash", "timeout", "topology")
 """Why a compilation gave nothing: it does not fit; an operator cannot be compiled; another error of the compiler's; its
 process died; it took too long; the installed compiler does not know the chip or the topology."""
@@ -27,7 +29,7 @@ class Argument(NamedTuple):
 
     tensor: Tensor
     role: str
-    """One of ``ROLES``. Buffers of state can be donated to the outputs that replace it."""
+    """One of ``ROLES``. Buffers of ``state`` can be donated to the outputs that replace it."""
 
 
 class Program(NamedTuple):
@@ -40,7 +42,9 @@ class Program(NamedTuple):
     code: bytes
     """The same as a portable artifact, which other versions of StableHLO read."""
     arguments: tuple[Argument, ...]
+    """By position in ``code``."""
     outputs: tuple[Tensor, ...]
+    """What is computed: ``code`` also returns arguments."""
     runs: int
     """How often one optimizer step runs it."""
     place: Place | None

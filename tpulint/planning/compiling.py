@@ -17,7 +17,7 @@ from tpulint.planning.compilers import TOPOLOGIES, Compiler, environment
 from tpulint.planning.generations import Generation
 from tpulint.verification.process import end
 
-_FORMAT = 1
+_FORMAT = 2
 _LOOK_SECONDS = 0.1
 _KEPT_ANSWERS = 500
 _START_SECONDS = 60.0

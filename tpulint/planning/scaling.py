@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from tpulint.planning.compiled import Scaled, StepOnChip
+from tpulint.planning.compiled import KEPT, Scaled, StepOnChip
 from tpulint.planning.data import Price
 from tpulint.planning.estimate import DATA_PARALLEL, FSDP, GRADIENT_BYTES, STRATEGIES, USABLE
 from tpulint.planning.generations import Generation, Slice
@@ -56,7 +56,7 @@ def _scaled(
 
 def _largest(step: StepOnChip) -> int:
     """Bytes of the largest array that is kept: FSDP gathers one at a time."""
-    kept = [one for program in step.capture.programs for one in program.arguments if one.role != "input"]
+    kept = [one for program in step.capture.programs for one in program.arguments if one.role in KEPT]
     return max((one.tensor.bytes for one in kept), default=0)
 
 

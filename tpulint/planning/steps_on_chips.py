@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tpulint.planning.compiled import Argument, Capture, Compilation, Program, Roofline, StepOnChip
+from tpulint.planning.compiled import KEPT, Argument, Capture, Compilation, Program, Roofline, StepOnChip
 from tpulint.planning.generations import Generation
 
 Compile = Callable[[Program, Generation], Compilation]
@@ -13,7 +13,7 @@ Compile = Callable[[Program, Generation], Compilation]
 
 def state_of(arguments: tuple[Argument, ...]) -> int:
     """Bytes that are kept between steps."""
-    return sum(one.tensor.bytes for one in arguments if one.role != "input")
+    return sum(one.tensor.bytes for one in arguments if one.role in KEPT)
 
 
 def measure(capture: Capture, generation: Generation, compile_program: Compile) -> StepOnChip:

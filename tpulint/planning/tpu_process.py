@@ -49,6 +49,7 @@ def compile_program(request: dict[str, Any]) -> dict[str, Any]:
         with mlir.make_ir_context() as context, open(request["program"], "rb") as file:
             module: Any = stablehlo.deserialize_portable_artifact(context, file.read())
             _donate(module, request["donated"], ir)
+            _leave_out_what_only_passes(module, ir)
             stage = "compile"
             options: Any = xla_client.CompileOptions()
             options.executable_build_options.num_replicas = 1
@@ -76,12 +77,41 @@ def _donate(module: Any, positions: list[int], ir: Any) -> None:
     """Allow outputs to lie in the buffers of some arguments."""
     if not positions:
         return
-    main = next(one for one in module.body.operations if str(one.name).strip('"') == "main")
+    main = _main(module)
     known = list(main.arg_attrs) if "arg_attrs" in main.attributes else [ir.DictAttr.get({})] * len(main.arguments)
     for position in positions:
         now = {name.name: name.attr for name in known[position]}
         known[position] = ir.DictAttr.get({**now, "jax.buffer_donor": ir.BoolAttr.get(True)})
     main.arg_attrs = ir.ArrayAttr.get(known)
+
+
+def _leave_out_what_only_passes(module: Any, ir: Any) -> None:
+    """Leave out results that are arguments, and arguments that nothing reads: torch_xla prints all that lives, but a
+    step boundary computes only what has no buffer yet."""
+    main = _main(module)
+    block = main.regions[0].blocks[0]
+    end = list(block.operations)[-1]
+    results = list(end.operands)
+    kept = [number for number, one in enumerate(results) if not isinstance(one.owner, ir.Block)]
+    if not kept:
+        return
+    with ir.InsertionPoint(end), end.location:
+        ir.Operation.create("func.return", operands=[results[number] for number in kept])
+    end.operation.erase()
+    read = [number for number, one in enumerate(block.arguments) if any(True for _ in one.uses)]
+    for number in reversed(range(len(block.arguments))):
+        if number not in read:
+            block.erase_argument(number)
+    for name, numbers in (("arg_attrs", read), ("res_attrs", kept)):
+        if name in main.attributes:
+            attributes = ir.ArrayAttr(main.attributes[name])
+            main.attributes[name] = ir.ArrayAttr.get([attributes[number] for number in numbers])
+    kind = ir.FunctionType.get([one.type for one in block.arguments], [results[number].type for number in kept])
+    main.attributes["function_type"] = ir.TypeAttr.get(kind)
+
+
+def _main(module: Any) -> Any:
+    return next(one for one in module.body.operations if str(one.name).strip('"') == "main")
 
 
 def _end_with_parent() -> None:

@@ -62,6 +62,9 @@ class Capturer:
         self._before: set[int] | None = None
         """Identities of the tensors that lived at the last step boundary; None until the one before the step."""
         self._settled: set[int] = set()
+        self._kept: set[int] = set()
+        """Identities of all that programs wrote or read before the step that is captured. What only waits in the queue
+        of a loader is none of them."""
         self._known: dict[str, int] = {}
         """Graphs by digest, and their numbers."""
         self._is_finished = False
@@ -149,8 +152,16 @@ class Capturer:
             self._take(tensors, frame)
             if steps >= self._wishes.step:
                 self._end()
+        self._remember(tensors)
         if self._before is not None or steps >= self._wishes.step - 1:
             self._before = self._settled
+
+    def _remember(self, tensors: list[torch.Tensor]) -> None:
+        """What the program of this boundary writes and reads."""
+        needed = self._xla._check_tensor_need_materialization(tensors)
+        written = [one for one, is_needed in zip(tensors, needed, strict=True) if is_needed]
+        read, _ = self._xla._get_tensors_xla_device_data_node(written)
+        self._kept.update(map(self._identity, written), read)
 
     def _living(self) -> list[torch.Tensor]:
         """Tensors on the device that Python knows, in the order in which torch_xla takes them."""
@@ -193,14 +204,14 @@ class Capturer:
         self._records.write("run", number=number)
 
     def _roles(self, tensors: list[torch.Tensor]) -> list[list[Any]]:
-        """Shape and role of every argument. What lived at the last boundary is kept from step to step, and what does
-        not live any more is replaced."""
+        """Shape and role of every argument. What lived at the last boundary is kept from step to step, unless it only
+        waited for its step; and what does not live any more is replaced."""
         assert self._before is not None
         numbers, values = self._xla._get_tensors_xla_device_data_node(tensors)
         found = []
         for number, value in zip(numbers, values, strict=True):
             role = "input"
-            if number in self._before:
+            if number in self._before and number in self._kept:
                 role = "kept" if number in self._settled and not self._is_written(number, tensors) else "state"
             found.append([list(getattr(value, "shape", ())), role])
         return found
