@@ -25,6 +25,7 @@ from tpulint.planning.generations import Generation, Slice
 from tpulint.planning.numbers import parse_count, show_bytes, show_count, show_money, show_seconds
 from tpulint.planning.plan import TITLE, make
 from tpulint.planning.slices import scale
+from tpulint.planning.text_report import render_prices
 
 ROOT = Path(__file__).parent.parent
 HARDWARE = load_hardware()
@@ -180,6 +181,23 @@ def test_price_of_an_unknown_chip_is_refused(tmp_path: Path) -> None:
     file.write_text('date: "2030-01-01"\ncurrency: EUR\nsource: a bill\nchip_hours: {v7x: {on_demand: 1}}\n')
     with pytest.raises(ConfigError, match="a price for 'v7x'"):
         load_prices(str(file))
+
+
+def test_a_price_may_have_a_date_and_source_of_its_own(tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(
+        'date: "2030-01-01"\ncurrency: EUR\nsource: a list\nchip_hours:\n  v5e: {on_demand: 1}\n'
+        '  v6e: {on_demand: 2, date: "2030-02-02", source: a bill}\n'
+    )
+    prices = load_prices(str(file))
+    assert [price[3:] for price in prices.chip_hours.values()] == [("2030-01-01", "a list"), ("2030-02-02", "a bill")]
+    lines = "".join(render_prices(prices, ["v5e", "v6e", "v4"])).splitlines()
+    assert lines == [
+        "Costs in EUR, prices of 2030-01-01 from a list",
+        "  v5e: 1 on demand an hour for a chip",
+        "  v6e: 2 on demand an hour for a chip, of 2030-02-02 from a bill",
+        "  v4: no price",
+    ]
 
 
 # ------------------------------------------------------------------------ numbers

@@ -129,8 +129,9 @@ def test_signature_with_names_and_places() -> None:
 
 def test_what_only_lives_is_neither_read_nor_computed() -> None:
     text = (
-        "module @m attributes {a = {}} {\n  func.func @main(%arg0: tensor<f32>, %arg1: tensor<f32>, %arg10: tensor<f32>) "
-        "-> (tensor<f32>, tensor<f32>, tensor<f32>) {\n    %0 = call @f(%arg10) : (tensor<f32>) -> tensor<f32>\n"
+        "module @m attributes {a = {}} {\n  func.func @main(%arg0: tensor<f32>, %arg1: tensor<f32>, "
+        "%arg10: tensor<f32>) -> (tensor<f32>, tensor<f32>, tensor<f32>) {\n"
+        "    %0 = call @f(%arg10) : (tensor<f32>) -> tensor<f32>\n"
         "    return %arg0, %0, %arg10 : tensor<f32>, tensor<f32>, tensor<f32>\n  }\n"
         "  func.func private @f(%arg1: tensor<f32>) -> tensor<f32> {\n    return %arg1 : tensor<f32>\n  }\n}\n"
     )  # fmt: skip

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
 import pytest
-from planning_runs import SCRIPTS, plan
+from planning_runs import REPOSITORY, SCRIPTS, plan
+
+from tpulint.planning.compilers import TOPOLOGIES
 
 pytestmark = [pytest.mark.xla, pytest.mark.compiler, pytest.mark.slow]
 
@@ -34,6 +41,26 @@ def test_flops_agree_with_the_analytic_count(
     assert memory["arguments"] >= step["state_bytes"] + step["input_bytes"]
     assert answer.data["chosen"]["slice"]["type"] == "v5litepod-1"
     assert any(f"python3 {script}" in one["line"] for one in answer.data["commands"])
+
+
+def test_every_generation_compiles_a_port(tmp_path: Path) -> None:
+    """A script that was written for CUDA, with a scaler and a loader, ported by this linter."""
+    with tempfile.TemporaryDirectory() as folder:  # with a short name: workers of a loader open sockets in it
+        port = Path(folder, "train.py")
+        shutil.copy(REPOSITORY / "examples" / "train_gpu.py", port)
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(str(REPOSITORY / name) for name in (".", "rules"))}
+        fix = [sys.executable, "-m", "tpulint", "--isolated", "--no-cache", "--exit-zero", "--unsafe-fixes", str(port)]
+        subprocess.run(fix, env=environment, check=True, capture_output=True, timeout=120)
+        generations = ",".join(TOPOLOGIES)
+        answer = plan(port, "--tpu", generations, "--output-format", "json", folder=Path(folder))
+    assert answer.status == 0, answer.err
+    steps = answer.data["steps"]
+    assert [one["name"] for one in steps] == list(TOPOLOGIES)
+    assert [one["failure"] for one in steps] == [None] * len(TOPOLOGIES)
+    # They count elementwise arithmetic in ways of their own, and products alike.
+    flops = [one["flops"] for one in steps]
+    assert max(flops) < 1.2 * min(flops)
+    assert all(one["memory"]["total"] < 0.01 * one["capacity"] for one in steps)
 
 
 def test_batch_that_is_too_large_is_refused_by_the_compiler(tmp_path: Path) -> None:

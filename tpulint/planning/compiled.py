@@ -254,3 +254,8 @@ class CompiledPlan(NamedTuple):
     chosen: Scaled | None
     commands: tuple[Command, ...]
     notes: tuple[str, ...]
+
+    @property
+    def generations(self) -> tuple[Generation, ...]:
+        """All that its numbers are of, GPUs included."""
+        return tuple({one.generation.name: one.generation for one in (*self.steps, *self.scaled)}.values())

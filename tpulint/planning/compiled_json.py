@@ -8,15 +8,16 @@ from typing import Any
 from tpulint.planning.commands import SOURCES
 from tpulint.planning.compiled import BatchSearch, CompiledPlan, CompileFailure, Program, Scaled, StepOnChip
 from tpulint.planning.compiled_text import TITLE
+from tpulint.planning.estimate import unverified
 from tpulint.planning.generations import Generation
 from tpulint.planning.graph_analysis import analyse
 from tpulint.planning.graph_report import as_data
+from tpulint.planning.json_report import prices_data
 from tpulint.planning.scaling import ABOUT
 
 
 def render(plan: CompiledPlan) -> str:
     """A whole plan."""
-    prices = plan.prices
     data = {
         "version": 1,
         "kind": "compiled",
@@ -34,10 +35,8 @@ def render(plan: CompiledPlan) -> str:
         "steps_per_epoch": plan.steps_per_epoch,
         "epochs": plan.epochs,
         "spot": plan.spot,
-        "prices": {
-            "file": prices.path, "date": prices.date, "currency": prices.currency, "source": prices.source,
-            "note": prices.note,
-        },
+        "prices": prices_data(plan.prices),
+        "unverified": {name: list(keys) for name, keys in unverified(plan.generations).items()},
         "commands": [one._asdict() for one in plan.commands],
         "command_sources": list(SOURCES),
         "notes": list(plan.notes),

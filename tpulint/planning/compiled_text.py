@@ -7,11 +7,12 @@ from collections.abc import Iterator
 
 from tpulint.planning.commands import SOURCES
 from tpulint.planning.compiled import BatchSearch, CompiledPlan, CompileFailure, Scaled, StepOnChip, Variant
+from tpulint.planning.estimate import unverified
 from tpulint.planning.graph_analysis import analyse
 from tpulint.planning.graph_report import sentences
 from tpulint.planning.numbers import show_bytes, show_count, show_money, show_seconds
 from tpulint.planning.scaling import ABOUT
-from tpulint.planning.text_report import table
+from tpulint.planning.text_report import render_doubts, render_prices, table
 
 TITLE = "compiled, not run: what libtpu's compiler says of the traced step; times and costs are lower bounds"
 _SLICES_SHOWN = 4
@@ -44,8 +45,8 @@ def render(plan: CompiledPlan) -> Iterator[str]:
     yield from _commands(plan)
 
 
-_HEAD = ["", "compiles", "HBM", "of", "without donation", "arguments", "temporaries", "new outputs", "program", "FLOPs",
-         "HBM traffic", "FLOPs a byte", "step at least", "bound by"]  # fmt: skip
+_HEAD = ["", "compiles", "HBM", "of", "without donation (a sum)", "arguments", "temporaries", "new outputs", "program",
+         "FLOPs", "HBM traffic", "FLOPs a byte", "step at least", "bound by"]  # fmt: skip
 
 
 def _step(step: StepOnChip) -> Iterator[str]:
@@ -68,7 +69,7 @@ def _row(first: str, step: StepOnChip) -> list[str]:
         show_bytes(memory.temporaries), show_bytes(memory.outputs - memory.aliased), show_bytes(memory.code),
         "-" if step.flops is None else f"{step.flops:.3g}",
         "-" if step.bytes_accessed is None else show_bytes(step.bytes_accessed),
-        "-" if step.intensity is None else f"{step.intensity:.0f}",
+        "-" if step.intensity is None else f"{step.intensity:{'.0f' if step.intensity >= 10 else '.2g'}}",
         "-" if line.seconds is None else show_seconds(line.seconds), line.bound or "-",
     ]  # fmt: skip
 
@@ -130,9 +131,9 @@ def _scaled(plan: CompiledPlan) -> Iterator[str]:
         if shown[key] <= _SLICES_SHOWN or one == plan.chosen:
             rows.append(_slice(one))
     yield from table(rows)
-    prices = plan.prices
-    yield f"Run: {plan.epochs} x {plan.steps_per_epoch} steps of the captured batch, shared by all devices. Costs in "
-    yield f"{prices.currency}, prices of {prices.date} from {prices.source}\n"
+    yield f"Run: {plan.epochs} x {plan.steps_per_epoch} steps of the captured batch, shared by all devices. "
+    yield from render_prices(plan.prices, [one.name for one in plan.generations])
+    yield from render_doubts(unverified(plan.generations))
 
 
 def _slice(one: Scaled) -> list[str]:

@@ -26,6 +26,9 @@ class Price(NamedTuple):
     on_demand: float | None
     spot: float | None
     region: str
+    date: str
+    source: str
+    """Those of the file, unless it has others for this chip."""
 
 
 class Prices(NamedTuple):
@@ -76,17 +79,18 @@ def parse_prices(text: str, path: str) -> Prices:
     """Read a price file. Raises ``CardError``."""
     table = read(text, path, "the price file")
     rates = table.table("chip_hours")
+    date, source = table.text("date"), table.text("source")
     prices = Prices(
-        path, table.text("date"), table.text("currency"), table.text("source"), table.text("note", ""),
-        {name: _price(rates.table(name)) for name in rates.words},
+        path, date, table.text("currency"), source, table.text("note", ""),
+        {name: _price(rates.table(name), date, source) for name in rates.words},
     )  # fmt: skip
     table.close()
     return prices
 
 
-def _price(table: Table) -> Price:
+def _price(table: Table, date: str, source: str) -> Price:
     on_demand, spot = (_positive(table, key) if key in table else None for key in ("on_demand", "spot"))
-    price = Price(on_demand, spot, table.text("region", ""))
+    price = Price(on_demand, spot, table.text("region", ""), table.text("date", date), table.text("source", source))
     table.close()
     return price
 

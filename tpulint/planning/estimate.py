@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from tpulint.planning.generations import Generation, Slice
@@ -25,6 +26,16 @@ HIDDEN_PER_LAYER = 128
 
 ESTIMATED_FROM = ("devices", "hbm", "hbm_bandwidth", "peak_bf16", "ici")
 """Figures of a generation that the formulas use."""
+
+
+def unverified(generations: Iterable[Generation]) -> dict[str, tuple[str, ...]]:
+    """By name, those of them that no page of the vendor states without contradiction."""
+    found = {
+        one.name: tuple(key for key in ESTIMATED_FROM if key in one.figures and not one.figures[key].verified)
+        for one in generations
+    }
+    return {name: keys for name, keys in found.items() if keys}
+
 
 FORMULAS = {
     "parameters": "4 bytes x params (f32, also under bf16 autocast)",

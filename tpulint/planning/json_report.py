@@ -6,6 +6,7 @@ from typing import Any
 
 from tpulint.json_output import serialize
 from tpulint.planning.commands import SOURCES
+from tpulint.planning.data import Prices
 from tpulint.planning.estimate import FORMULAS
 from tpulint.planning.generations import Figure, Generation, Hardware, Slice
 from tpulint.planning.plan import TITLE, Plan
@@ -21,7 +22,7 @@ def render_generations(generations: list[Generation], hardware: Hardware) -> str
 
 def render_plan(plan: Plan) -> str:
     """A whole plan, with the formulas behind it."""
-    work, prices = plan.workload, plan.prices
+    work = plan.workload
     data = {
         "version": 1,
         "kind": "estimate",
@@ -34,10 +35,7 @@ def render_plan(plan: Plan) -> str:
         },
         "script": script_data(plan.script) if plan.script is not None else None,
         "formulas": FORMULAS,
-        "prices": {
-            "file": prices.path, "date": prices.date, "currency": prices.currency, "source": prices.source,
-            "note": prices.note,
-        },
+        "prices": prices_data(plan.prices),
         "unverified": {name: list(keys) for name, keys in plan.unverified.items()},
         "options": [_scaling(one, plan) for one in plan.scalings],
         "chosen": _candidate(plan.chosen, plan) if plan.chosen else None,
@@ -46,6 +44,15 @@ def render_plan(plan: Plan) -> str:
         "command_sources": list(SOURCES),
     }  # fmt: skip
     return serialize(data) + "\n"
+
+
+def prices_data(prices: Prices) -> dict[str, Any]:
+    """A price file, with the date and source of each price."""
+    return {
+        "file": prices.path, "date": prices.date, "currency": prices.currency, "source": prices.source,
+        "note": prices.note,
+        "chip_hours": [{"generation": name, **price._asdict()} for name, price in prices.chip_hours.items()],
+    }  # fmt: skip
 
 
 def _generation(generation: Generation, hardware: Hardware) -> dict[str, Any]:

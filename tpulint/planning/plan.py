@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from tpulint.planning.commands import Command, commands
 from tpulint.planning.data import Prices
-from tpulint.planning.estimate import ESTIMATED_FROM, Workload
+from tpulint.planning.estimate import Workload, unverified
 from tpulint.planning.generations import Generation
 from tpulint.planning.script_numbers import ScriptNumbers
 from tpulint.planning.slices import Candidate, Scaling, cheapest, scale
@@ -34,12 +34,7 @@ class Plan(NamedTuple):
     @property
     def unverified(self) -> dict[str, tuple[str, ...]]:
         """By name of a generation, figures behind the plan that no page of the vendor states without contradiction."""
-        generations = {one.generation.name: one.generation for one in self.scalings}
-        found = {
-            name: tuple(key for key in ESTIMATED_FROM if key in one.figures and not one.figures[key].verified)
-            for name, one in generations.items()
-        }
-        return {name: keys for name, keys in found.items() if keys}
+        return unverified(one.generation for one in self.scalings)
 
     @property
     def steps(self) -> int:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from tpulint.planning.commands import SOURCES
+from tpulint.planning.data import Prices
 from tpulint.planning.generations import Generation, Hardware
 from tpulint.planning.numbers import show_bytes, show_count, show_money, show_seconds
 from tpulint.planning.plan import TITLE, Plan
@@ -116,23 +117,34 @@ def _row(one: Candidate, plan: Plan) -> list[str]:
 def _prices(plan: Plan) -> Iterator[str]:
     prices = plan.prices
     names = dict.fromkeys(scaling.generation.name for scaling in plan.scalings)
-    yield f"\nRun: {plan.steps} steps ({plan.epochs} x {plan.steps_per_epoch}). Costs in {prices.currency}, "
-    yield f"prices of {prices.date} from {prices.source}\n"
-    for name, price in prices.chip_hours.items():
-        if name in names:
-            rates = [
-                f"{rate:g} {kind}" for rate, kind in ((price.on_demand, "on demand"), (price.spot, "spot")) if rate
-            ]
-            yield f"  {name}: {', '.join(rates)} an hour for a chip{' in ' + price.region if price.region else ''}\n"
-    for name in names:
-        if name not in prices.chip_hours:
-            yield f"  {name}: no price\n"
+    yield f"\nRun: {plan.steps} steps ({plan.epochs} x {plan.steps_per_epoch}). "
+    yield from render_prices(prices, names)
     if any(one.step.collective_bytes and one.step.collective_seconds is None
            for scaling in plan.scalings for one in scaling.candidates):  # fmt: skip
         yield "?: no bandwidth between chips is known, the time of collectives is left out\n"
-    if doubtful := plan.unverified:
+    yield from render_doubts(plan.unverified)
+
+
+def render_prices(prices: Prices, names: Iterable[str]) -> Iterator[str]:
+    """What an hour of each chip costs; where a price is not of the file's date and source, with its own."""
+    yield f"Costs in {prices.currency}, prices of {prices.date} from {prices.source}\n"
+    for name in names:
+        price = prices.chip_hours.get(name)
+        if price is None:
+            yield f"  {name}: no price\n"
+            continue
+        rates = [f"{rate:g} {kind}" for rate, kind in ((price.on_demand, "on demand"), (price.spot, "spot")) if rate]
+        where = f" in {price.region}" if price.region else ""
+        own = (price.date, price.source) != (prices.date, prices.source)
+        yield f"  {name}: {', '.join(rates)} an hour for a chip{where}"
+        yield f", of {price.date} from {price.source}\n" if own else "\n"
+
+
+def render_doubts(unverified: dict[str, tuple[str, ...]]) -> Iterator[str]:
+    """Figures that no page of the vendor states without contradiction."""
+    if unverified:
         listed = "; ".join(
-            f"{name} {', '.join(key.replace('_', ' ') for key in keys)}" for name, keys in doubtful.items()
+            f"{name} {', '.join(key.replace('_', ' ') for key in keys)}" for name, keys in unverified.items()
         )
         yield f"Not verified: {listed}; why: tpulint tpus NAME\n"
 
