@@ -1,4 +1,6 @@
-"""Stands in for a Python: says what it has installed, and hangs, with a child, when it is to run something."""
+"""Stands in for a Python: says what it has installed, and hangs, with two children, when it is to run something.
+
+One of the children leaves its session, as services of loggers do."""
 
 from __future__ import annotations
 
@@ -14,9 +16,10 @@ if sys.argv[1] == "-c":
 elif sys.argv[1] == "-P" and sys.argv[2] == "-c":
     print('[[3, 12], "{jax}", "{jax}"]')
 else:
-    child = subprocess.Popen([{python!r}, "-IS", "-c", "import time; time.sleep(600)"])
+    sleep = [{python!r}, "-IS", "-c", "import time; time.sleep(600)"]
+    children = [subprocess.Popen(sleep, start_new_session=detached) for detached in (False, True)]
     with open({pids!r} + ".part", "w") as file:
-        file.write(f"{{child.pid}} {{__import__('os').getpid()}}")
+        file.write(" ".join(str(one.pid) for one in children) + f" {{__import__('os').getpid()}}")
     __import__("os").replace({pids!r} + ".part", {pids!r})
     time.sleep(600)
 """

@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.xla, pytest.mark.compiler, pytest.mark.slow]
 MLP = 512 * (6 * (1024 * 1024 + 1024 * 128) + 4 * 256 * 1024)
 """A product forward, two backward; the first layer needs no gradient of its input. Two FLOPs for each weight."""
 CNN = 32 * (4 * 14 * 14 * 9 * 64 * 128 + 6 * 12 * 12 * 9 * 128 * 128 + 6 * 128 * 12 * 12 * 128)
-_TOKENS, _HIDDEN, _SEQUENCE, _WORDS, _LAYERS = 8 * 128, 512, 128, 1024, 1
+_TOKENS, _HIDDEN, _SEQUENCE, _WORDS, _LAYERS = 8 * 128, 256, 128, 1024, 1
 TRANSFORMER = _TOKENS * 6 * (_LAYERS * (12 * _HIDDEN**2 + 2 * _SEQUENCE * _HIDDEN) + _HIDDEN * _WORDS)
 """Attention multiplies every token with all others of its sequence, twice."""
 
@@ -49,7 +49,17 @@ def test_every_generation_compiles_a_port(tmp_path: Path) -> None:
         port = Path(folder, "train.py")
         shutil.copy(REPOSITORY / "examples" / "train_gpu.py", port)
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(str(REPOSITORY / name) for name in (".", "rules"))}
-        fix = [sys.executable, "-m", "tpulint", "--isolated", "--no-cache", "--exit-zero", "--unsafe-fixes", str(port)]
+        fix = [
+            sys.executable,
+            "-m",
+            "tpulint",
+            "--isolated",
+            "--no-cache",
+            "--exit-zero",
+            "--fix",
+            "--unsafe-fixes",
+            str(port),
+        ]
         subprocess.run(fix, env=environment, check=True, capture_output=True, timeout=120)
         generations = ",".join(TOPOLOGIES)
         answer = plan(port, "--tpu", generations, "--output-format", "json", folder=Path(folder))
@@ -80,8 +90,11 @@ def test_batch_that_is_too_large_is_refused_by_the_compiler(tmp_path: Path) -> N
     assert refused["failure"]["used"] > refused["failure"]["limit"]
     fitting = [one["memory"]["total"] for batch, one in sorted(by_batch.items()) if batch <= search["largest"]]
     assert len(fitting) >= 2 and fitting == sorted(fitting) and fitting[0] < fitting[-1]
-    again = plan("mlp.py", *arguments, folder=tmp_path).data
-    assert all(one["cached"] for step in again["batch_searches"][0]["probes"] for one in step["compilations"])
+    # The batch of the search, alone: it is not compiled again.
+    alone = ("--tpu", "v5e", "--output-format", "json", "--batch", str(search["largest"]), *arguments[8:])
+    (again,) = plan("mlp.py", *alone, folder=tmp_path).data["steps"]
+    assert again["memory"] == by_batch[search["largest"]]["memory"]
+    assert all(one["cached"] for one in again["compilations"])
 
 
 def test_operator_that_the_compiler_refuses(tmp_path: Path) -> None:

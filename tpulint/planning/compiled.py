@@ -258,4 +258,5 @@ class CompiledPlan(NamedTuple):
     @property
     def generations(self) -> tuple[Generation, ...]:
         """All that its numbers are of, GPUs included."""
-        return tuple({one.generation.name: one.generation for one in (*self.steps, *self.scaled)}.values())
+        found = [*(one.generation for one in self.steps), *(one.generation for one in self.scaled)]
+        return tuple({one.name: one for one in found}.values())

@@ -95,6 +95,7 @@ def run(task: Task, on_progress: Progress | None = None, echo: TextIO | None = N
                     on_progress(reader.tally())
         finally:
             status = end(process)
+            _end_detached(task.folder)
             if echo is not None:
                 _relay(printed, echo)
     seconds = time.monotonic() - started
@@ -157,6 +158,19 @@ def end(process: subprocess.Popen[bytes]) -> int:
     # What outlived it (workers of a data loader, say) has nobody left to wait for it.
     _signal(process, getattr(signal, "SIGKILL", signal.SIGTERM))
     return process.wait()
+
+
+def _end_detached(folder: str) -> None:
+    """End what the script started in a session of its own: its environment still names the folder of the records."""
+    marker = f"{_VARIABLE}=".encode()
+    name = json.dumps(folder).encode()
+    for entry in os.listdir("/proc") if sys.platform == "linux" else ():
+        if entry.isdecimal():
+            with suppress(OSError):
+                with open(f"/proc/{entry}/environ", "rb") as file:
+                    settings = file.read().split(b"\0")
+                if any(one.startswith(marker) and name in one for one in settings):
+                    os.kill(int(entry), signal.SIGKILL)
 
 
 def _signal(process: subprocess.Popen[bytes], number: int) -> None:

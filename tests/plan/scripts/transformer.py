@@ -5,10 +5,9 @@ import torch_xla
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--layers", type=int, default=2)
-parser.add_argument("--hidden", type=int, default=512)
 parser.add_argument("--f32", action="store_true")
 options = parser.parse_args()
-HIDDEN, HEADS, WORDS, SEQUENCE, BATCH = options.hidden, 4, 1024, 128, 8
+HIDDEN, HEADS, WORDS, SEQUENCE, BATCH = 256, 4, 1024, 128, 8
 
 
 class Block(torch.nn.Module):
