@@ -210,12 +210,15 @@ def test_an_estimate_on_the_page(estimated: Path) -> None:
 
 
 def test_a_compiled_plan_on_the_page(project: Path) -> None:
-    text = " ".join(re.sub("<[^>]*>", " ", page_with(project, compiled_plan()).read_text()).split())
+    plan = json.loads(compiled_plan())
+    plan["prices"]["chip_hours"][0] |= {"generation": "v4", "date": "2030-02-02", "source": "a <bill>"}
+    text = " ".join(re.sub("<[^>]*>", " ", page_with(project, json.dumps(plan)).read_text()).split())
     for expected in ("compiled, not run", "v5e as it is 6.0 GB of 16.0 GB 250 ms memory compiles",
                      "v6e as it is - - - out-of-memory: Ran out of memory",
                      "v4 as it is - - - operator: not implemented (train.py:9)",
                      "v5e batch 32, bf16 6.0 GB", "v5litepod-4 data parallel 4 6.0 GB 250 ms 2.08 min",
-                     "one &lt;note&gt;"):  # fmt: skip
+                     "one &lt;note&gt;", ", of v4 of 2030-02-02 from a &lt;bill&gt;; marked",
+                     "Figures that are not verified: v5e hbm bandwidth"):  # fmt: skip
         assert expected in text, expected
 
 

@@ -148,8 +148,16 @@ def _slices(rows: list[_Row], plan: Mapping[str, Any]) -> Iterator[str]:
         yield f'<td class="number">{_money(cost["on_demand"])}</td>'
         yield f'<td class="number">{_money(cost["spot"])}</td></tr>\n'
     yield "</table></div>\n"
-    yield f'<p class="soft">Prices of {_text(prices["date"])} from {_text(prices["source"])}; marked: the lowest cost '
-    yield f"{'spot' if plan['spot'] else 'on demand'} of a TPU slice.</p>\n"
+    others = [
+        f", of {_text(one['generation'])} of {_text(one['date'])} from {_text(one['source'])}"
+        for one in prices.get("chip_hours", ())
+        if (one["date"], one["source"]) != (prices["date"], prices["source"])
+    ]
+    yield f'<p class="soft">Prices of {_text(prices["date"])} from {_text(prices["source"])}{"".join(others)}; marked: '
+    yield f"the lowest cost {'spot' if plan['spot'] else 'on demand'} of a TPU slice.</p>\n"
+    doubts = [f"{name} {', '.join(keys).replace('_', ' ')}" for name, keys in plan.get("unverified", {}).items()]
+    if doubts:
+        yield f'<p class="soft">Figures that are not verified: {_text("; ".join(doubts))}.</p>\n'
 
 
 def _commands(plan: Mapping[str, Any]) -> Iterator[str]:
