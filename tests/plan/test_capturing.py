@@ -79,8 +79,9 @@ def test_bf16_and_checkpointing_change_the_graph(tmp_path: Path) -> None:
 
 
 @DEAR
-def test_what_cannot_be_traced_is_run(tmp_path: Path) -> None:
-    found = take("data_dependent.py", tmp_path)
+@pytest.mark.parametrize("script", ["data_dependent.py", "scaler.py"])
+def test_what_cannot_be_traced_is_run(tmp_path: Path, script: str) -> None:
+    found = take(script, tmp_path)
     assert found.notes and "it was run on the CPU" in found.notes[0]
 
 

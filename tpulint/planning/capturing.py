@@ -94,8 +94,13 @@ def _read(ran: Run, script: str, arguments: tuple[str, ...], variant: Variant, n
 
 def _failed_in_training(ran: Run) -> bool:
     """Whether the script may have failed because nothing was run: else running it would come to the same."""
-    if ran.timed_out or not ran.recording.training.backwards:
+    training = ran.recording.training
+    if ran.timed_out or not training.backwards:
         return False
+    if training.steps < STEP <= len(training.backwards):
+        return (
+            True  # a value that was made up may keep the optimizer from its step, as a scaler's sign of infinity does
+        )
     return any(how_it_ended(ran, os.getcwd())) or bool(_trouble(ran))
 
 
