@@ -105,6 +105,11 @@ def test_hanging_compiler_is_ended_with_all_it_started(tmp_path: Path) -> None:
         pytest.fail("the process that it started still runs")
 
 
+def test_a_compiler_that_dies_is_asked_for_the_program_as_it_was_printed(tmp_path: Path) -> None:
+    found = ask(tmp_path, f"os.abort() if request['leave_out'] else answer({GOOD!r})")
+    assert found.failure is None and found.flops == 7.0
+
+
 def test_unknown_generation_is_not_asked_for(tmp_path: Path) -> None:
     how = compiling(tmp_path, "os.abort()")
     found = compile_program(program(), GENERATIONS["a100"], "train.py", how)

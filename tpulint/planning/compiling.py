@@ -58,7 +58,11 @@ def compile_program(
     answer: dict[str, Any] | CompileFailure | None = _load(kept)
     is_cached = answer is not None
     if answer is None:
-        answer = _ask(program, request, script, how, on_wait)
+        answer = _ask(program, {**request, "leave_out": True}, script, how, on_wait)
+        if isinstance(answer, CompileFailure) and answer.kind == "crash":
+            # Seen of libtpu 0.0.51 (fusion_util.cc, TransformWindow), which compiles it with what passes through.
+            other = _ask(program, {**request, "leave_out": False}, script, how, on_wait)
+            answer = answer if isinstance(other, CompileFailure) else other
     if isinstance(answer, CompileFailure):
         return Compilation(program.digest, name, topology, None, None, None, answer, how.timeout, False)
     if not is_cached:

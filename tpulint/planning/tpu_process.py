@@ -49,7 +49,8 @@ def compile_program(request: dict[str, Any]) -> dict[str, Any]:
         with mlir.make_ir_context() as context, open(request["program"], "rb") as file:
             module: Any = stablehlo.deserialize_portable_artifact(context, file.read())
             _donate(module, request["donated"], ir)
-            _leave_out_what_only_passes(module, ir)
+            if request["leave_out"]:
+                _leave_out_what_only_passes(module, ir)
             stage = "compile"
             options: Any = xla_client.CompileOptions()
             options.executable_build_options.num_replicas = 1
