@@ -98,9 +98,8 @@ def _failed_in_training(ran: Run) -> bool:
     if ran.timed_out or not training.backwards:
         return False
     if training.steps < STEP <= len(training.backwards):
-        return (
-            True  # a value that was made up may keep the optimizer from its step, as a scaler's sign of infinity does
-        )
+        # A value that was made up may keep the optimizer from its step, as a scaler's sign of infinity does.
+        return True
     return any(how_it_ended(ran, os.getcwd())) or bool(_trouble(ran))
 
 

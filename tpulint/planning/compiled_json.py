@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
+from tpulint.json_output import serialize
 from tpulint.planning.commands import SOURCES
 from tpulint.planning.compiled import BatchSearch, CompiledPlan, CompileFailure, Program, Scaled, StepOnChip
 from tpulint.planning.compiled_text import TITLE
@@ -41,7 +41,7 @@ def render(plan: CompiledPlan) -> str:
         "command_sources": list(SOURCES),
         "notes": list(plan.notes),
     }  # fmt: skip
-    return json.dumps(data, indent=2) + "\n"
+    return serialize(data) + "\n"
 
 
 def _step(step: StepOnChip) -> dict[str, Any]:
