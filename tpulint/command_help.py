@@ -7,7 +7,22 @@ from typing import Any
 
 import click
 
+_LONGEST_SECONDS = 1e7
 _Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+class Seconds(click.FloatRange):
+    """A time limit: more than nothing, and less than for ever, which no clock of the system takes."""
+
+    def __init__(self) -> None:
+        super().__init__(min=0, max=_LONGEST_SECONDS, min_open=True)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Raises ``BadParameter`` for what is no number, too: it is neither above nor below a limit."""
+        number = super().convert(value, param, ctx)
+        if number != number:
+            self.fail(f"{value!r} is no number of seconds.", param, ctx)
+        return number
 
 
 class SectionedOption(click.Option):

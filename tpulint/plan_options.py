@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from tpulint.command_help import section
+from tpulint.command_help import Seconds, section
 
 EPILOG = """\b
 Examples:
@@ -27,7 +27,7 @@ _hardware = section("Hardware and prices")
 _commands = section("Commands")
 _output = section("Output")
 _COUNT = click.IntRange(min=1, max=10**9)
-_SECONDS = click.FloatRange(min=0, min_open=True)
+_SECONDS = Seconds()
 
 _OPTIONS: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
     _script(

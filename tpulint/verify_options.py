@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from tpulint.command_help import section
+from tpulint.command_help import Seconds, section
 
 EPILOG = """\b
 Examples:
@@ -35,7 +35,7 @@ _OPTIONS: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
     ),
     _run(
         "--timeout",
-        type=click.FloatRange(min=0, min_open=True),
+        type=Seconds(),
         default=300.0,
         metavar="SECONDS",
         help="End a run that takes longer; a failure.  [default: 300]",

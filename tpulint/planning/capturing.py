@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import re
+import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
-from tpulint.planning.compiled import Argument, Capture, Program, Variant
-from tpulint.planning.graph_text import tensors
-from tpulint.planning.tensors import Place, Tensor
+from tpulint.digest import digest_of
+from tpulint.planning.compiled import Capture, Program, Variant
+from tpulint.planning.program_text import content_of, signature_of, what_is_computed, with_roles
+from tpulint.planning.tensors import Place
 from tpulint.verification.environment import Interpreter, observer_script
 from tpulint.verification.failures import how_it_ended
 from tpulint.verification.process import Run, Task, run
@@ -18,9 +20,9 @@ from tpulint.verification.records import Tally
 
 STEP = 3
 """The first step that repeats the one before: the second takes in what the optimizer made in the first."""
-_MAIN = re.compile(r"func\.func (?:public )?@main\((.*)\)\s*(?:->\s*(.*?))?\s*(?:attributes\s*\{.*\})?\s*\{")
-_RETURN = re.compile(r"^\s*return ([^:\n]*)", re.MULTILINE)
-_ARGUMENT = re.compile(r"%arg(\d+)\b")
+_LONGEST_FOLDER = 107 - len("/pymp-12345678/listener-12345678")
+"""What Linux takes as the path of a socket, without what multiprocessing names it."""
+_SHORT_FOLDER = "/tmp"
 
 
 class CannotCapture(Exception):
@@ -73,10 +75,22 @@ def _run(
     wishes: dict[str, object] = {
         "step": STEP, "execute": execute, "bf16": variant.bf16, "checkpointing": variant.checkpointing,
     }  # fmt: skip
-    task = Task(
-        script, arguments, settings.interpreter.path, observer_script(), folder, timeout=timeout, capture=wishes
-    )
-    return run(task, on_progress)
+    with _for_temporary_files(folder) as temporary:
+        task = Task(
+            script, arguments, settings.interpreter.path, observer_script(), folder, timeout=timeout, capture=wishes,
+            temporary=temporary,
+        )  # fmt: skip
+        return run(task, on_progress)
+
+
+def _for_temporary_files(folder: str) -> AbstractContextManager[str]:
+    """A folder for those of a script. The process is left as soon as it has the step: what it would remove at its end
+    goes with the records. Workers of a loader open sockets in it, whose paths may not be long."""
+    beside = os.path.join(folder, "tmp")
+    if len(os.fsencode(beside)) > _LONGEST_FOLDER and os.access(_SHORT_FOLDER, os.W_OK):
+        return tempfile.TemporaryDirectory(prefix="tpulint-", dir=_SHORT_FOLDER, ignore_cleanup_errors=True)
+    os.mkdir(beside)
+    return nullcontext(beside)
 
 
 def _read(ran: Run, script: str, arguments: tuple[str, ...], variant: Variant, notes: tuple[str, ...]) -> Capture | str:
@@ -121,9 +135,15 @@ def _programs(events: list[dict[str, Any]]) -> tuple[Program, ...]:
     for event in events:
         if event["event"] == "run":
             runs[event["number"]] = runs.get(event["number"], 0) + 1
-    found = [_program(event, runs[event["number"]]) for event in events if event["event"] == "program"]
+    found: dict[object, Program] = {}
+    for event in events:
+        if event["event"] == "program":
+            program = _program(event, runs[event["number"]])
+            # Two graphs may differ only in what waits in a loader meanwhile.
+            key = (program.digest, program.read)
+            found[key] = program._replace(runs=program.runs + (found[key].runs if key in found else 0))
     # A boundary with nothing to do makes a graph without results.
-    return tuple(sorted((one for one in found if one.outputs), key=lambda one: -len(one.code)))
+    return tuple(sorted((one for one in found.values() if one.outputs), key=lambda one: -len(one.code)))
 
 
 def _program(event: dict[str, Any], runs: int) -> Program:
@@ -131,39 +151,13 @@ def _program(event: dict[str, Any], runs: int) -> Program:
         text = file.read()
     with open(event["path"] + ".mlirbc", "rb") as code_file:
         code = code_file.read()
-    arguments, outputs = signature_of(text)
+    shapes, outputs = signature_of(text)
     read, computed = what_is_computed(text)
     roles = [[shape, role if number in read else "unread"] for number, (shape, role) in enumerate(event["roles"])]
     outputs = [one for one, is_computed in zip(outputs, computed, strict=True) if is_computed]
     place = Place(event["line"][0], event["line"][1]) if event["line"] else None
-    return Program(event["digest"], text, code, with_roles(arguments, roles), tuple(outputs), runs, place)
-
-
-def signature_of(text: str) -> tuple[list[Tensor], list[Tensor]]:
-    """Arguments and results of the main function of a module."""
-    match = next((found for line in text.splitlines() if (found := _MAIN.search(line))), None)
-    if match is None:
-        return [], []
-    # The list of results begins at the last arrow of the line.
-    head = match[0]
-    given, _, results = head.rpartition("->")
-    return (tensors(given), tensors(results)) if given else (tensors(head), [])
-
-
-def what_is_computed(text: str) -> tuple[set[int], list[bool]]:
-    """Arguments of the main function that something reads, and of each result whether it is none of them."""
-    body = text.partition("func.func @main(")[2].partition("{\n")[2].partition("func.func ")[0]
-    match = _RETURN.search(body)
-    names = [name.strip() for name in match[1].split(",")] if match else []
-    operations = body[: match.start()] if match else body
-    return {int(number) for number in _ARGUMENT.findall(operations)}, [not name.startswith("%arg") for name in names]
-
-
-def with_roles(arguments: list[Tensor], roles: list[list[Any]]) -> tuple[Argument, ...]:
-    """Roles by position. Where shapes do not agree, nothing is said to be kept: then nothing is donated."""
-    if [list(one.shape) for one in arguments] != [shape for shape, _ in roles]:
-        return tuple(Argument(one, "input") for one in arguments)
-    return tuple(Argument(one, role) for one, (_, role) in zip(arguments, roles, strict=True))
+    arguments = with_roles(shapes, roles)
+    return Program(digest_of(content_of(text, arguments).encode()), text, code, arguments, tuple(outputs), runs, place)
 
 
 def _notes(events: list[dict[str, Any]]) -> Iterator[str]:

@@ -36,7 +36,7 @@ class Program(NamedTuple):
     """One graph that the step runs."""
 
     digest: str
-    """Of its text: names it in the cache."""
+    """Of what is compiled, without source lines: names it in the cache."""
     text: str
     """StableHLO as torch_xla prints it, with source lines (``#loc7 = /a/train.py:11:0``)."""
     code: bytes
@@ -49,6 +49,11 @@ class Program(NamedTuple):
     """How often one optimizer step runs it."""
     place: Place | None
     """The line whose step boundary runs it."""
+
+    @property
+    def read(self) -> tuple[Argument, ...]:
+        """Arguments of what is run."""
+        return tuple(one for one in self.arguments if one.role != "unread")
 
 
 class Variant(NamedTuple):
@@ -135,6 +140,8 @@ class Compilation(NamedTuple):
     seconds: float
     """Of compiling; as it was when it came out of the cache."""
     is_cached: bool
+    as_printed: bool = False
+    """Whether it was compiled with what only lives meanwhile: the compiler had died of it without."""
 
 
 class Roofline(NamedTuple):

@@ -70,7 +70,9 @@ def _step(step: StepOnChip) -> dict[str, Any]:
                 "program": one.program, "topology": one.topology,
                 "memory": one.memory._asdict() if one.memory else None,
                 "flops": one.flops, "bytes_accessed": one.bytes_accessed, "seconds": one.seconds,
-                "cached": one.is_cached, "failure": _failure(one.failure) if one.failure else None,
+                "cached": one.is_cached,
+                "as_printed": one.as_printed,
+                "failure": _failure(one.failure) if one.failure else None,
             }
             for one in step.compilations
         ],

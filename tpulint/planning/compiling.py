@@ -17,7 +17,7 @@ from tpulint.planning.compilers import TOPOLOGIES, Compiler, environment
 from tpulint.planning.generations import Generation
 from tpulint.verification.process import end
 
-_FORMAT = 2
+_FORMAT = 3
 _LOOK_SECONDS = 0.1
 _KEPT_ANSWERS = 500
 _START_SECONDS = 60.0
@@ -54,7 +54,7 @@ def compile_program(
     topology, configuration = TOPOLOGIES[name]
     donated = [position for position, one in enumerate(program.arguments) if one.role == "state"]
     request = {"topology": topology, "configuration": configuration, "donated": donated}
-    kept = _kept_at(program, request, how)
+    kept = _kept_at(program, TOPOLOGIES[name], how)
     answer: dict[str, Any] | CompileFailure | None = _load(kept)
     is_cached = answer is not None
     if answer is None:
@@ -62,15 +62,16 @@ def compile_program(
         if isinstance(answer, CompileFailure) and answer.kind == "crash":
             # Seen of libtpu 0.0.51 (fusion_util.cc, TransformWindow), which compiles it with what passes through.
             other = _ask(program, {**request, "leave_out": False}, script, how, on_wait)
-            answer = answer if isinstance(other, CompileFailure) else other
+            answer = answer if isinstance(other, CompileFailure) else {**other, "as_printed": True}
     if isinstance(answer, CompileFailure):
         return Compilation(program.digest, name, topology, None, None, None, answer, how.timeout, False)
-    if not is_cached:
-        _keep(kept, answer)
     failure = failure_of(str(answer["error"]), str(answer["stage"]), script) if "error" in answer else None
+    if not is_cached and (failure is None or failure.kind == "out-of-memory"):
+        _keep(kept, answer)  # other failures name lines, which are no part of the content
     return Compilation(
         program.digest, name, topology, Memory(*answer["memory"]) if "memory" in answer else None,
         answer.get("flops"), answer.get("bytes_accessed"), failure, float(answer.get("seconds", 0.0)), is_cached,
+        bool(answer.get("as_printed")),
     )  # fmt: skip
 
 
@@ -123,11 +124,12 @@ def _check(answer: dict[str, Any]) -> None:
             float(answer[key])
 
 
-def _kept_at(program: Program, request: dict[str, Any], how: Compiling) -> str:
+def _kept_at(program: Program, topology: tuple[str, dict[str, str]], how: Compiling) -> str:
     if not how.cache:
         return ""
-    words = json.dumps([_FORMAT, request, how.compiler.jax, how.compiler.libtpu], sort_keys=True)
-    return os.path.join(how.cache, "compiled", f"{digest_of(words.encode(), program.code)}.json")
+    donated = [one.role == "state" for one in program.read]
+    words = json.dumps([_FORMAT, topology, donated, how.compiler.jax, how.compiler.libtpu], sort_keys=True)
+    return os.path.join(how.cache, "compiled", f"{digest_of(words.encode(), program.digest.encode())}.json")
 
 
 def _load(path: str) -> dict[str, Any] | None:
@@ -144,8 +146,8 @@ def _load(path: str) -> dict[str, Any] | None:
 
 
 def _keep(path: str, answer: dict[str, Any]) -> None:
-    """A folder that cannot be written only costs time later. What is no word of the compiler's is not kept."""
-    if not path or answer.get("stage") in ("start", "topology"):
+    """A folder that cannot be written only costs time later."""
+    if not path:
         return
     try:
         write_private(path, json.dumps(answer).encode())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -31,9 +30,11 @@ from tpulint.planning.generations import Generation
 from tpulint.planning.scaling import cheapest, scale
 from tpulint.planning.steps_on_chips import measure
 
-_LOCATION = re.compile(r"^(#loc| at #loc).*\n|( \"[^\"\n]*\")?\(#loc\d*\)| #loc\d+| \[unknown\]", re.MULTILINE)
-"""What torch_xla prints of source lines."""
 VARIANTS = (BF16, CHECKPOINTING, ACCUMULATION)
+_AS_PRINTED = (
+    "{}: the compiler died of the step alone, and was asked for it with all tensors that live beside it, such as batches "
+    "that wait in a loader: HBM counts these, too."
+)
 _PARTS = 4
 """Parts that a batch is divided into to show what accumulation does; 2 where it cannot be divided by it."""
 
@@ -135,7 +136,10 @@ class _Planner:
         def compile_one(program: Program, wanted: Generation) -> Compilation:
             batch = "" if captured.variant.batch is None else f", batch {captured.variant.batch}"
             self._announce(f"compiling for {wanted.name}{batch}")
-            return compile_program(program, wanted, self._wishes.script, self._compiling)
+            done = compile_program(program, wanted, self._wishes.script, self._compiling)
+            if done.as_printed:
+                self._notes.append(_AS_PRINTED.format(wanted.name))
+            return done
 
         return measure(captured, generation, compile_one)
 
@@ -214,7 +218,7 @@ class _Planner:
 
 def _operations(captured: Capture) -> list[str]:
     """The graphs without source lines: a variant that changes nothing may still be called from elsewhere."""
-    return [_LOCATION.sub("", one.text) for one in captured.programs]
+    return [one.digest for one in captured.programs]
 
 
 def _elsewhere(step: StepOnChip, other: Generation) -> StepOnChip:

@@ -41,8 +41,9 @@ def assemble(capture: Capture, generation: Generation, compilations: tuple[Compi
         generation.memory and generation.memory * share,
         max(memories, key=lambda one: one.total) if works else None,
         max((state_of(one.arguments) for one in capture.programs), default=0),
-        max((sum(each.tensor.bytes for each in one.arguments if each.role == "input")
-             for one in capture.programs), default=0),
+        capture.variant.accumulation * sum(
+            one.runs * each.tensor.bytes for one in capture.programs for each in one.arguments if each.role == "input"
+        ),
         flops,
         traffic,
         Roofline(

@@ -44,6 +44,8 @@ class Task(NamedTuple):
     coverage: bool = False
     """Whether every line that runs is written down."""
     pjrt_device: str = "CPU"
+    temporary: str = ""
+    """Folder for temporary files of the script; empty for that of this process."""
     capture: dict[str, object] | None = None
     """What ``tpulint plan`` wants of the step, which is then captured instead of observed."""
 
@@ -121,10 +123,8 @@ def _environment(task: Task) -> dict[str, str]:
     )
     # A machine with a TPU has no CUDA either: whatever a GPU of this one would hide is to be seen.
     environment |= {_VARIABLE: json.dumps(wishes), "CUDA_VISIBLE_DEVICES": "", "PJRT_DEVICE": task.pjrt_device}
-    if task.capture is not None:
-        # The process is left as soon as it has the step: what it would remove at its end goes with the records.
-        environment["TMPDIR"] = os.path.join(task.folder, "tmp")
-        os.mkdir(environment["TMPDIR"])
+    if task.temporary:
+        environment["TMPDIR"] = task.temporary
     if task.compare:
         environment["PYTHONHASHSEED"] = "0"
     if task.reference:

@@ -164,13 +164,15 @@ class Capturer:
         self._kept.update(map(self._identity, written), read)
 
     def _living(self) -> list[torch.Tensor]:
-        """Tensors on the device that Python knows, in the order in which torch_xla takes them."""
+        """Tensors on the device that Python knows, and gradients, in the order in which torch_xla takes them."""
         found: dict[int, torch.Tensor] = {}
         for one in gc.get_objects():
             if issubclass(type(one), torch.Tensor):
                 try:
                     if one.device.type == "xla":
                         found[self._identity(one)] = one
+                        if one.is_leaf and one.grad is not None:  # Python knows it only once somebody has asked for it
+                            found[self._identity(one.grad)] = one.grad
                 except (RuntimeError, ReferenceError):
                     continue  # a tensor whose buffer was given away, or a proxy of one
         return [found[number] for number in sorted(found)]
