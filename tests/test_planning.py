@@ -45,6 +45,17 @@ def names(one: Generation) -> str:
     return one.name
 
 
+@pytest.mark.parametrize(
+    "command",
+    [("plan", "a.py", "--timeout"), ("plan", "a.py", "--compile-timeout"), ("verify", "a.py", "--timeout")],
+    ids=" ".join,
+)
+@pytest.mark.parametrize("value", ["nan", "inf", "0", "-1"])
+def test_time_limits_are_numbers(tmp_path: Path, command: tuple[str, ...], value: str) -> None:
+    done = tpulint(*command, value, cwd=tmp_path)
+    assert done.status == 2 and f"Invalid value for '{command[-1]}'" in done.err
+
+
 # ------------------------------------------------------------------------ the table
 
 

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tpulint.planning.batches import BatchOption, Limits, find_option, search, with_batch
-from tpulint.planning.capturing import signature_of, what_is_computed, with_roles
 from tpulint.planning.compiled import (
     Argument,
     Capture,
@@ -20,6 +19,7 @@ from tpulint.planning.compiled import (
     Variant,
 )
 from tpulint.planning.data import load_hardware
+from tpulint.planning.program_text import content_of, signature_of, what_is_computed, with_roles
 from tpulint.planning.steps_on_chips import assemble
 
 V5E = load_hardware().generations["v5e"]
@@ -136,6 +136,35 @@ def test_what_only_lives_is_neither_read_nor_computed() -> None:
         "  func.func private @f(%arg1: tensor<f32>) -> tensor<f32> {\n    return %arg1 : tensor<f32>\n  }\n}\n"
     )  # fmt: skip
     assert what_is_computed(text) == ({10}, [False, True, False])
+
+
+def waiting(before: int, rows: int = 3, calls: str = "negate") -> str:
+    """A program as it is printed with so many values that wait, on some line of a script."""
+    count = before + 1
+    arguments = [*(f'%arg{number}: tensor<8xf32> "data"(#loc{rows})' for number in range(before)),
+                 f"%arg{before}: tensor<f32>"]  # fmt: skip
+    results = ", ".join([*(f"%arg{number}" for number in range(before)), "%1"])
+    return (
+        f"#loc{rows} = /a/train.py:{rows}:0\nmodule @IrToHlo.{before} attributes {{}} {{\n"
+        f"  func.func @main({', '.join(arguments)}) -> (tensor<f32>) {{\n"
+        f'    %0 = stablehlo.{calls} %arg{before} : tensor<f32> "aten__neg"(#loc{rows})\n'
+        f'    %1 = "stablehlo.all_reduce"(%0) ({{\n    ^bb0(%arg{count}: tensor<f32>):\n'
+        f'      stablehlo.return %arg{count} : tensor<f32> "aten__neg.{before}"\n    }}) : tensor<f32> [unknown]\n'
+        f"    return {results} : tensor<f32> [unknown]\n  }} [unknown]\n"
+        "  func.func private @f(%arg0: tensor<f32>) -> tensor<f32> {\n    return %arg0 : tensor<f32>\n  }\n}\n"
+    )
+
+
+def content(before: int, rows: int = 3, calls: str = "negate") -> str:
+    tensors = [*(Argument(Tensor("f32", (8,)), "unread") for _ in range(before)), Argument(Tensor("f32", ()), "input")]
+    return content_of(waiting(before, rows, calls), tensors)
+
+
+def test_programs_are_the_same_by_what_is_compiled() -> None:
+    assert content(0) == content(1) == content(5) == content(5, rows=7)
+    assert content(0) != content(0, calls="abs")
+    other = content_of(waiting(0), [Argument(Tensor("f32", (2,)), "input")])
+    assert content(0) != other
 
 
 def test_roles_need_the_same_shapes() -> None:

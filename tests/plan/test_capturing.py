@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 import re
+import tempfile
 from collections import Counter
 from pathlib import Path
 
 import pytest
 from planning_runs import SCRIPTS, XLA_PYTHON
 
+from tpulint.planning import capturing
 from tpulint.planning.capturing import CannotCapture, Settings, capture
 from tpulint.planning.compiled import Capture, Program, Variant
+from tpulint.planning.data import load_hardware
+from tpulint.planning.steps_on_chips import assemble
 from tpulint.verification.environment import find
 
 pytestmark = [pytest.mark.xla, pytest.mark.slow]
@@ -109,3 +113,24 @@ def test_hanging_script_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_failing_script_is_told_of(tmp_path: Path) -> None:
     with pytest.raises(CannotCapture, match="unrecognized arguments: --depth"):
         take("mlp.py", tmp_path, "--depth", "3")
+
+
+def test_every_micro_step_computes_gradients(tmp_path: Path) -> None:
+    found = take("micro_steps.py", tmp_path)
+    # Two products each: forward, and the gradient of the weight.
+    assert [one.text.count("stablehlo.dot_general") for one in found.programs] == [2, 2, 2]
+    assert sum(one.runs for one in found.programs) == 3
+    # The first makes the gradient, the second adds to it, the third takes it in and writes the weight.
+    assert sorted(roles(one)["state"] for one in found.programs) == [0, 1, 2]
+    step = assemble(found, load_hardware().generations["v5e"], ())
+    assert step.inputs >= 3 * 8 * 32 * 4
+
+
+def test_workers_of_loaders_find_a_short_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / ("long" * 25)
+    folder.mkdir()
+    with tempfile.TemporaryDirectory() as short:
+        monkeypatch.setattr(capturing, "_SHORT_FOLDER", short)
+        (program,) = take("loader_with_workers.py", folder, timeout=120).programs
+        assert not os.listdir(short), "temporary files were left behind"
+    assert {one.tensor.shape for one in program.arguments if one.role == "input"} >= {(8, 4), (8,)}

@@ -34,7 +34,7 @@ OUT_OF_MEMORY = (
 
 def program(code: bytes = b"code") -> Program:
     arguments = tuple(Argument(Tensor("f32", (2,)), role) for role in ("state", "input", "state", "kept"))
-    return Program("digest", "", code, arguments, (Tensor("f32", (2,)),), 1, None)
+    return Program(code.decode(), "", code, arguments, (Tensor("f32", (2,)),), 1, None)
 
 
 def compiling(folder: Path, body: str, timeout: float = 30.0, cache: bool = False) -> Compiling:
@@ -107,7 +107,8 @@ def test_hanging_compiler_is_ended_with_all_it_started(tmp_path: Path) -> None:
 
 def test_a_compiler_that_dies_is_asked_for_the_program_as_it_was_printed(tmp_path: Path) -> None:
     found = ask(tmp_path, f"os.abort() if request['leave_out'] else answer({GOOD!r})")
-    assert found.failure is None and found.flops == 7.0
+    assert found.failure is None and found.flops == 7.0 and found.as_printed
+    assert ask(tmp_path, "os.abort()").as_printed is False
 
 
 def test_unknown_generation_is_not_asked_for(tmp_path: Path) -> None:
@@ -129,6 +130,31 @@ def test_answers_are_kept_by_content(tmp_path: Path) -> None:
     assert again == first._replace(is_cached=True)
     other = ask(tmp_path, "os.abort()", cache=True, code=b"other code")
     assert other.failure is not None
+
+
+def test_that_the_compiler_had_died_is_kept(tmp_path: Path) -> None:
+    ask(tmp_path, f"os.abort() if request['leave_out'] else answer({GOOD!r})", cache=True)
+    again = ask(tmp_path, "os.abort()", cache=True)
+    assert again.is_cached and again.as_printed
+
+
+def test_what_only_waits_is_no_part_of_the_content(tmp_path: Path) -> None:
+    """A queue of a loader is fuller at one time than at another."""
+    how = compiling(tmp_path, f"answer({GOOD!r})", cache=True)
+    once = program()
+    compile_program(once, GENERATIONS["v5e"], "train.py", how)
+    waits = Argument(Tensor("f32", (2,)), "unread")
+    fuller = once._replace(arguments=(waits, *once.arguments), code=b"another code")
+    assert compile_program(fuller, GENERATIONS["v5e"], "train.py", how).is_cached
+    given_away = once._replace(arguments=tuple(Argument(one.tensor, "state") for one in once.arguments))
+    assert not compile_program(given_away, GENERATIONS["v5e"], "train.py", how).is_cached
+
+
+def test_failures_that_name_lines_are_not_kept(tmp_path: Path) -> None:
+    refused = 'answer(\'{"error": "Custom emitter for kernel not found", "stage": "compile"}\')'
+    first = ask(tmp_path, refused, cache=True)
+    assert first.failure is not None and first.failure.kind == "operator"
+    assert ask(tmp_path, f"answer({GOOD!r})", cache=True).failure is None
 
 
 def test_refusals_are_kept_and_crashes_are_not(tmp_path: Path) -> None:

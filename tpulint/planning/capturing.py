@@ -23,6 +23,8 @@ STEP = 3
 _LONGEST_FOLDER = 107 - len("/pymp-12345678/listener-12345678")
 """What Linux takes as the path of a socket, without what multiprocessing names it."""
 _SHORT_FOLDER = "/tmp"
+_LAST_BYTES = 65536
+"""Looked through for the last line that a script printed."""
 
 
 class CannotCapture(Exception):
@@ -202,6 +204,7 @@ def _why_not(ran: Run) -> str:
 
 
 def _last_lines(path: str) -> str:
-    with open(path, encoding="utf-8", errors="replace") as file:
-        lines = [line.strip() for line in file.read().splitlines() if line.strip()]
+    with open(path, "rb") as file:
+        file.seek(max(0, os.path.getsize(path) - _LAST_BYTES))
+        lines = [line.strip() for line in file.read().decode(errors="replace").splitlines() if line.strip()]
     return " | ".join(lines[-1:])[:300] if lines else ""

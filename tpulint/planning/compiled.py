@@ -178,7 +178,7 @@ class StepOnChip(NamedTuple):
     state: int
     """Bytes of arguments that are kept between steps, without padding."""
     inputs: int
-    """Bytes of arguments that are new in every step, without padding."""
+    """Bytes of arguments that are new in every optimizer step, over all its programs, without padding."""
     flops: float | None
     """Of one optimizer step, over all programs."""
     bytes_accessed: float | None

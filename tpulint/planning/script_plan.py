@@ -32,8 +32,8 @@ from tpulint.planning.steps_on_chips import measure
 
 VARIANTS = (BF16, CHECKPOINTING, ACCUMULATION)
 _AS_PRINTED = (
-    "{}: the compiler died of the step alone, and was asked for it with all tensors that live beside it, such as batches "
-    "that wait in a loader: HBM counts these, too."
+    "{}: the compiler died of the step alone, and was asked for it with all tensors that live beside it, such as "
+    "batches that wait in a loader: HBM counts these, too."
 )
 _PARTS = 4
 """Parts that a batch is divided into to show what accumulation does; 2 where it cannot be divided by it."""
