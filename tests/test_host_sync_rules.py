@@ -2650,8 +2650,10 @@ class Net(torch.nn.Module):
         super().__init__()
         self.layer = torch.nn.Linear(4, 3)
 
-    def forward(self, x, cache, parts, exact=None):
+    def forward(self, x, cache, parts, exact=None, length=None):
         exact = default(exact, self.training)
+        rows, columns = x.shape
+        length = default(length, columns)
         y = default(self.layer(x), x)
         first = parts.pop() if parts else None
         for name, part in parts.items():
@@ -2668,6 +2670,8 @@ net = Net().to(device)
         ("y", True),
         ("cache.keys", True),
         ("exact", False),
+        ("length", False),
+        ("length > columns", False),
         ("parts", False),
         ("name", False),
         ('cache.layer_kind == "a"', False),
@@ -2755,6 +2759,27 @@ print(total, perplexities)
     assert "    total += torch.exp(loss.detach())\n" in result.text
     assert "erplexities.append(torch.exp(loss.detach()))\n" in result.text
     assert result.findings == ()
+
+
+@pytest.mark.parametrize(("added", "stays"), [("np.sqrt(loss.item() * scale)", False), ("loss.item() * 2.0", True)])
+def test_arrays_are_not_multiplied_with_tensors_of_the_device(added: str, stays: bool) -> None:
+    text = (
+        SETUP
+        + f"""
+import numpy as np
+scale = np.array([1.0, 2.0])
+total = 0
+for x, y in loader:
+    loss = F.cross_entropy(model(x.to(device)), y.to(device))
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    total += {added}
+    torch_xla.sync()
+print(total)
+"""
+    )
+    assert ("loss.detach()" in port(text).text) == stays
 
 
 def test_bar_that_one_process_shows() -> None:

@@ -298,8 +298,10 @@ class Kinds:
         if not names:
             return None
         values = [self.value(item, depth) for name, item in arguments_given(node, function, False) if name in names]
-        kinds = {value.kind for value in values if value.kind is not Kind.UNKNOWN}
-        return self._join(values) if len(kinds) == 1 else UNKNOWN
+        known = [value for value in values if value.kind is not Kind.UNKNOWN]
+        alike = len({value.kind for value in known}) == 1
+        # A guess beside what nobody knows says nothing: `default(query_len, seqlen)`
+        return self._join(values) if alike and (known == values or known[0].certain) else UNKNOWN
 
     def _passed(self, called: Definition, function: FunctionNode, node: ast.Call, depth: int) -> Value | None:
         """What a call gives to a function of another file that hands it back."""

@@ -69,7 +69,8 @@ class Scalars:
             return self.is_arithmetic(node.operand, reads)
         if isinstance(node, ast.Call) and self._index.qualified_name(node.func) in MATH_OF_TORCH:
             return len(node.args) == 1 and not node.keywords and self.is_arithmetic(node.args[0], reads)
-        return not self._index.reads.inside(node)
+        # An array times a tensor of the device is an error, and more than one number.
+        return self._index.kind(node) is not Kind.NUMPY and not self._index.reads.inside(node)
 
     def is_pure(self, call: ast.Call) -> bool:
         """Whether a call only computes a tensor of tensors, and may do so earlier."""
