@@ -1142,3 +1142,28 @@ def test_wait_in_an_evaluation_loop_becomes_its_boundary() -> None:
         unsafe=True,
         select=(*FAMILY, "TPU010"),
     )
+
+
+@pytest.mark.parametrize(
+    ("between", "bounded"),
+    [("", False), ("seen += 1", False), ("metric.add(out)", True), ("print(out.sum().item())", True)],
+)
+def test_wait_behind_what_may_read_is_no_boundary_of_a_batch(between: str, bounded: bool) -> None:
+    text = f"""\
+import time
+import torch
+import torch_xla
+device = torch_xla.device()
+model = torch.nn.Linear(4, 3).to(device)
+model.eval()
+seen = 0
+with torch.no_grad():
+    for x in batches:
+        start = time.time()
+        out = model(x.to(device))
+        {between or "pass"}
+        torch.cuda.synchronize()
+        print(time.time() - start)
+"""
+    codes = {finding.code for finding in check(text).findings}
+    assert ("TPU302" in codes) == bounded

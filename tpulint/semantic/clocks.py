@@ -57,10 +57,18 @@ class Clocks:
                 return not any(last < tree.start(read.node) < at for read in reads.inside(step.node))
         return False
 
-    def waits_in(self, loop: LoopNode) -> bool:
-        """Whether every turn of a loop waits for CUDA: each such call becomes a boundary that waits."""
+    def ends_batch(self, loop: LoopNode) -> bool:
+        """Whether every turn of an evaluation loop waits for CUDA where its boundary belongs, or in front of that.
+
+        Each such call becomes a boundary that waits. One further down comes too late: what stands in front of it may
+        read from the device, and what that does not need is computed again.
+        """
+        turns, body = self._index.turns, loop.body
+        end = body.index(turns.evaluation_place(loop)) + 1
+        while end < len(body) and turns.work(body[end]) is Work.HOST:
+            end += 1
         calls = (self._index.parent(name) for name, _ in self._index.references(*_WAITS))
-        return any(self._index.parent(call) in loop.body for call in calls if isinstance(call, ast.Call))
+        return any(self._index.parent(call) in body[: end + 1] for call in calls if isinstance(call, ast.Call))
 
     def _stands_in(self, statement: ast.stmt, step: Step) -> bool:
         """Whether every turn of a step that goes well runs a statement."""

@@ -21,7 +21,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     if not index.kinds.mentions_device:
         return
     for loop in index.regions.evaluation_loops:
-        if index.regions.boundaries_in(loop) or index.clocks.waits_in(loop):
+        if index.regions.boundaries_in(loop) or index.clocks.ends_batch(loop):
             continue
         fix = ctx.fix("Run each batch on its own", Applicability.SAFE, SAFE, Scope.STATEMENT)
         if index.kept_states.loaded_again:
