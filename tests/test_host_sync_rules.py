@@ -2734,6 +2734,25 @@ def test_total_that_starts_before_the_epochs_and_anew_where_it_is_shown() -> Non
     )
 
 
+def test_totals_that_share_their_start_start_in_front_of_the_epochs() -> None:
+    text = port(SETUP + SHOWN_AND_RESET.replace("running = 0.0\ncorrect = 0", "running = correct = 0", 1)).text
+    assert "running += loss.detach()" in text
+    starts = """\
+running = correct = 0
+running = torch.zeros(1).to(device)
+correct = torch.zeros(1, dtype=torch.long).to(device)
+for epoch in range(3):
+    for step,"""
+    assert starts in text
+
+
+def test_total_whose_device_is_chosen_in_every_epoch_is_left_alone() -> None:
+    text = SETUP + SHOWN_AND_RESET.replace("running = 0.0\ncorrect = 0", "running = correct = 0", 1)
+    text = text.replace("device = torch_xla.device()\n", "").replace(").to(device)\n", ")\n")
+    text = text.replace("    for step", "    device = torch_xla.device()\n    model.to(device)\n    for step")
+    assert "torch.zeros(1" not in port(text).text
+
+
 def test_total_of_all_epochs_that_is_shown_behind_each_stays_a_number() -> None:
     text = SETUP + SHOWN_AND_RESET + "    print(running, correct)\n"
     assert "running += loss.detach()" not in port(text).text
@@ -2850,8 +2869,9 @@ def test_total_that_becomes_its_average_where_it_is_shown() -> None:
         ("        total = 0\n", ""),
         ("        total = 0\n", "        if reset: total = 0\n"),
         ("    if step % 100 == 0:", "    if True:"),
+        ("        total = 0\n", "        if total < 0.1:\n            break\n        total = 0\n"),
     ],
-    ids=["goes on with the average", "may go on with it", "in every step"],
+    ids=["goes on with the average", "may go on with it", "in every step", "leaves the loop with it"],
 )
 def test_average_that_needs_the_number_in_every_step(old: str, new: str) -> None:
     assert old in AVERAGED

@@ -240,6 +240,9 @@ class Totals:
         for later in suite[suite.index(statement) + 1 :]:
             names = later.targets if isinstance(later, ast.Assign) and _is_zero(later.value) else []
             if any(isinstance(name, ast.Name) and name.id == binding.name for name in names):
+                between = suite[suite.index(statement) + 1 : suite.index(later)]
+                if any(isinstance(node, ast.Break | ast.Continue) for item in between for node in ast.walk(item)):
+                    return None  # the number is seen elsewhere, too
                 return Span(index.span(statement).end, index.span(later).start)
         return None
 

@@ -38,13 +38,13 @@ def check(ctx: FileContext) -> Iterator[Finding]:
 
 def move_to_device(fix: FixBuilder, index: SemanticIndex, loop: LoopNode, totals: list[Total]) -> None:
     """All totals of a loop as tensors, with the reads behind the loop."""
-    before: list[str] = []
+    before: dict[LoopNode, list[str]] = {}
     after: list[str] = []
     for total in totals:
         target = index.text(total.target)
         if total.home is Home.NEW_VARIABLE:
             name = index.names.fresh(f"device_{_identifier(total.target)}", loop)
-            before.append(f"{name} = {_zero(fix, index, total)}")
+            before.setdefault(loop, []).append(f"{name} = {_zero(fix, index, total)}")
             after.append(f"{target} += {name}.item()")
             for statement in total.additions:
                 assert isinstance(statement, ast.AugAssign)
@@ -65,8 +65,8 @@ def move_to_device(fix: FixBuilder, index: SemanticIndex, loop: LoopNode, totals
             fix.append(use, ".item()")
         for read in total.reads:
             keep_on_device(fix, index, read)
-    if before:
-        fix.insert_before(loop, "\n".join(before))
+    for place, lines in before.items():
+        fix.insert_before(place, "\n".join(lines))
     if after:
         fix.insert_after(loop, "\n".join(after))
 
@@ -78,16 +78,30 @@ def _zero(fix: FixBuilder, index: SemanticIndex, total: Total) -> str:
     return f"{torch}.zeros(1{dtype}).to({device_text(fix, index, total.loop)})"
 
 
-def _start_with(fix: FixBuilder, index: SemanticIndex, total: Total, zero: str, before: list[str]) -> None:
+def _start_with(
+    fix: FixBuilder, index: SemanticIndex, total: Total, zero: str, before: dict[LoopNode, list[str]]
+) -> None:
     """Start the total with a tensor: in place of the number, or on a line of its own where `a = b = 0` shares it."""
     assert total.start is not None
     element = element_of(total.start)
     statement = total.start.statement
     is_shared = isinstance(statement, ast.Assign) and len(statement.targets) > 1
-    if element is None or is_shared or not _is_readable_at(index, zero, statement):
-        before.append(f"{total.start.name} = {zero}")
-    else:
+    if element is not None and not is_shared and _is_readable_at(index, zero, statement):
         fix.replace(element, zero)
+        return
+    outer = _outermost(index, total)
+    if outer is not total.loop and not _is_readable_at(index, zero, outer):
+        fix.give_up()
+    before.setdefault(outer, []).append(f"{total.start.name} = {zero}")
+
+
+def _outermost(index: SemanticIndex, total: Total) -> LoopNode:
+    """The loop that the total starts in front of: in front of an inner one it would start anew in every epoch."""
+    assert total.start is not None
+    loop = total.loop
+    while (outer := index.tree.loop_of(loop)) is not None and not index.tree.encloses(outer, total.start.statement):
+        loop = outer
+    return loop
 
 
 def _is_readable_at(index: SemanticIndex, text: str, place: ast.AST) -> bool:
