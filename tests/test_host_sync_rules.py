@@ -2650,7 +2650,7 @@ class Net(torch.nn.Module):
         super().__init__()
         self.layer = torch.nn.Linear(4, 3)
 
-    def forward(self, x, cache, parts, exact=None, length=None):
+    def forward(self, x, cache, parts, question: List[str], size: "Size", other: "OptTensor", exact=None, length=None):
         exact = default(exact, self.training)
         rows, columns = x.shape
         length = default(length, columns)
@@ -2669,6 +2669,9 @@ net = Net().to(device)
     [
         ("y", True),
         ("cache.keys", True),
+        ("other", True),
+        ("question[0]", False),
+        ("size[0] != size[1]", False),
         ("exact", False),
         ("length", False),
         ("length > columns", False),

@@ -830,6 +830,9 @@ class Kinds:
                     return HOST._replace(certain=False)  # `self.forward(x, drop=0.)`
                 if self._is_asked(function, binding.name):
                     return UNKNOWN  # `forward(self, x, states=None)`, `if states:`
+                annotation = binding.node.annotation
+                if annotation is not None and "Tensor" not in self._tree.text(annotation):
+                    return UNKNOWN  # `question: List[str]`, `size: Size`
                 if function.args.args and function.args.args[0].arg != binding.name:
                     return Value(Kind.TENSOR, Side.DEVICE if self.mentions_device else Side.UNKNOWN, certain=False)
                 return UNKNOWN
