@@ -21,7 +21,7 @@ from tpulint.verification.records import Tally
 STEP = 3
 """The first step that repeats the one before: the second takes in what the optimizer made in the first."""
 _LONGEST_FOLDER = 107 - len("/pymp-12345678/listener-12345678")
-"""What Linux takes as the path of a socket, without what multiprocessing names it."""
+"""What Linux takes as a path that a process listens at, without what multiprocessing names it."""
 _SHORT_FOLDER = "/tmp"
 _LAST_BYTES = 65536
 """Looked through for the last line that a script printed."""
@@ -87,7 +87,7 @@ def _run(
 
 def _for_temporary_files(folder: str) -> AbstractContextManager[str]:
     """A folder for those of a script. The process is left as soon as it has the step: what it would remove at its end
-    goes with the records. Workers of a loader open sockets in it, whose paths may not be long."""
+    goes with the records. Workers of a loader listen in it, at paths that may not be long."""
     beside = os.path.join(folder, "tmp")
     if len(os.fsencode(beside)) > _LONGEST_FOLDER and os.access(_SHORT_FOLDER, os.W_OK):
         return tempfile.TemporaryDirectory(prefix="tpulint-", dir=_SHORT_FOLDER, ignore_cleanup_errors=True)
