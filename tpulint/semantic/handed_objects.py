@@ -6,8 +6,8 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
+from tpulint.semantic.variables import itself
 
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
@@ -77,7 +77,7 @@ class HandedObjects:
         self, owner: ast.ClassDef, base: Definition, value: ast.expr
     ) -> list[tuple[Imported, ast.expr | None]]:
         """Where a value comes from that a base class keeps, which is part of every object of a class of this file."""
-        value = _itself(value)
+        value = itself(value)
         if isinstance(value, ast.Name):
             bindings = base.file.flow.reaching(value)
             if len(bindings) == 1 and bindings[0].kind == "parameter":
@@ -101,7 +101,7 @@ class HandedObjects:
 
     def given_back(self, call: ast.Call, function: Definition, value: ast.expr) -> ast.expr | None:
         """What a call gives for the parameter that a function returns: ``model = to_device(Net())``."""
-        value = _itself(value)
+        value = itself(value)
         bindings = function.file.flow.reaching(value) if isinstance(value, ast.Name) else ()
         if len(bindings) != 1 or bindings[0].kind != "parameter" or not isinstance(function.node, FUNCTIONS):
             return None
@@ -118,15 +118,6 @@ class HandedObjects:
 
 def _method(owner: ast.ClassDef, name: str) -> FunctionNode | None:
     return next((item for item in owner.body if isinstance(item, FUNCTIONS) and item.name == name), None)
-
-
-def _itself(value: ast.expr) -> ast.expr:
-    """The module that ``module.to(device).eval()`` is."""
-    while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
-        if value.func.attr not in facts.MODULE_SELF_METHODS:
-            break
-        value = value.func.value
-    return value
 
 
 def _argument(call: ast.Call, function: FunctionNode, name: str, is_method: bool) -> ast.expr | None:

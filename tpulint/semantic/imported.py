@@ -265,15 +265,17 @@ class Imported:
             return self._classes_made(node, depth)
         if isinstance(node, ast.IfExp):
             return _all_of([self.classes_of(side, depth + 1) for side in (node.body, node.orelse)])
-        bindings: tuple[Binding, ...] = ()
-        if isinstance(node, ast.Name):
-            bindings = self._flow.reaching(node)
-        elif isinstance(node, ast.Attribute):
-            bindings = self._flow.reaching_attribute(node)
-            if not bindings:
-                return self._classes_of_part(node, depth) or self._classes_kept_by_base(node, depth)
+        bindings = self._bindings_of(node)
+        if isinstance(node, ast.Attribute) and not bindings:
+            return self._classes_of_part(node, depth) or self._classes_kept_by_base(node, depth)
         others = [binding for binding in bindings if not self.is_elsewhere(binding.value)]
         return _all_of([self._classes_bound(binding, depth) for binding in others])
+
+    def _bindings_of(self, node: ast.expr) -> tuple[Binding, ...]:
+        """Where a variable or ``self.x`` gets its value in this file."""
+        if isinstance(node, ast.Name):
+            return self._flow.reaching(node)
+        return self._flow.reaching_attribute(node) if isinstance(node, ast.Attribute) else ()
 
     def _classes_of_part(self, node: ast.Attribute, depth: int) -> tuple[Definition, ...]:
         """Classes of an attribute of an object whose class another file defines: ``agent.network``."""
@@ -354,15 +356,11 @@ class Imported:
 
     def _dictionaries(self, node: ast.expr) -> Iterator[tuple[Imported, list[ast.expr]]]:
         """What the one dictionary holds that a variable or ``self.x`` stands for, with who knows its imports."""
-        bindings: tuple[Binding, ...] = ()
-        if isinstance(node, ast.Name):
-            bindings = self._flow.reaching(node)
-        elif isinstance(node, ast.Attribute):
-            bindings = self._flow.reaching_attribute(node)
-            if not bindings:
-                for others, value in self._handed.kept_by_base(node):
-                    if isinstance(value, ast.Dict):
-                        yield others, value.values
+        bindings = self._bindings_of(node)
+        if isinstance(node, ast.Attribute) and not bindings:
+            for others, value in self._handed.kept_by_base(node):
+                if isinstance(value, ast.Dict):
+                    yield others, value.values
         if len(bindings) == 1 and isinstance(bindings[0].value, ast.Dict) and not bindings[0].path:
             yield self, bindings[0].value.values
 

@@ -11,6 +11,7 @@ from tpulint.semantic.kinds import Kind
 from tpulint.semantic.names import Binding
 from tpulint.semantic.reads import How, Read
 from tpulint.semantic.tree import FUNCTIONS
+from tpulint.semantic.variables import itself
 
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
@@ -265,10 +266,7 @@ class Scalars:
     def _is_loss_module(self, node: ast.expr, depth: int = 0) -> bool:
         """Whether an object is one of torch's losses, with the reduction it has by default."""
         index = self._index
-        while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            if node.func.attr not in facts.MODULE_SELF_METHODS:
-                break
-            node = node.func.value
+        node = itself(node)
         if isinstance(node, ast.Call):
             name = index.qualified_name(node.func) or ""
             reduces = not any(k.arg in ("reduction", "reduce", None) for k in node.keywords)

@@ -6,6 +6,8 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
+from tpulint.semantic import torch_facts as facts
+
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 
@@ -33,6 +35,15 @@ def says_device(name: str) -> bool:
 def is_configuration(name: str) -> bool:
     """Whether a name says that it holds the options of a program: ``args``."""
     return name not in ("self", "cls") and _CONFIGURATION.match(name) is not None
+
+
+def itself(value: ast.expr) -> ast.expr:
+    """The module that ``module.to(device).eval()`` is."""
+    while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+        if value.func.attr not in facts.MODULE_SELF_METHODS:
+            break
+        value = value.func.value
+    return value
 
 
 def last_name(node: ast.expr) -> str:
