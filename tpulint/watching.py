@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from tpulint.check_output import say
 from tpulint.config import ConfigError, Configuration, RunSettings
@@ -34,11 +35,6 @@ def watch(configured: Callable[[], Configuration], lint: Callable[[], int], path
     is_first = True
     try:
         while True:
-            try:
-                configuration = configured()
-            except ConfigError:
-                if is_first:
-                    raise
             # In front of the run, which reads the configuration itself: what changes meanwhile is seen.
             before = _snapshot(configuration)
             _clear()
@@ -52,6 +48,8 @@ def watch(configured: Callable[[], Configuration], lint: Callable[[], int], path
             say(f"[{time.strftime('%H:%M:%S')}] waiting for changes; Ctrl-C ends")
             while _snapshot(configuration) == before:
                 time.sleep(_PAUSE)
+            with suppress(ConfigError):  # of which the run tells
+                configuration = configured()
     except KeyboardInterrupt:
         return 0
 
