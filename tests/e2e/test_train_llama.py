@@ -52,11 +52,14 @@ print(__import__("json").dumps({
 """
 
 
+needs_xla = pytest.mark.skipif(not has("torch_xla"), reason="torch_xla is not installed (extra xla)")
+needs_transformers = pytest.mark.skipif(not has("transformers"), reason="transformers is not installed")
+
+
 @pytest.mark.xla
 @pytest.mark.slow
+@needs_xla
 def test_the_loop_of_the_guide_compiles_each_shape_once_and_learns() -> None:
-    if not has("torch_xla"):
-        pytest.skip("torch_xla is not installed (extra xla)")
     page = (REPOSITORY / "docs" / "runtime.md").read_text(encoding="utf-8")
     example = page.partition("## A training loop")[2].partition("```python\n")[2].partition("```")[0]
     found = json.loads(run(example + COUNTED).splitlines()[-1])
@@ -67,11 +70,9 @@ def test_the_loop_of_the_guide_compiles_each_shape_once_and_learns() -> None:
 
 @pytest.mark.xla
 @pytest.mark.slow
+@needs_xla
+@needs_transformers
 def test_llama_of_transformers_compiles_each_shape_once_and_learns() -> None:
-    if not has("torch_xla"):
-        pytest.skip("torch_xla is not installed (extra xla)")
-    if not has("transformers"):
-        pytest.skip("transformers is not installed")
     found = json.loads(run(RUN).splitlines()[-1])
     assert found["compiles"] == 2 * found["shapes"], "training and evaluation, each shape once"
     assert found["reads"] == found["records"] + found["evaluations"]
