@@ -32,7 +32,7 @@ from tpulint_runtime import (
 )
 from tpulint_runtime.backend import Place, PlainBackend, XlaBackend
 from tpulint_runtime.loop import device_batches
-from tpulint_runtime.loop.varying import Varying, varying
+from tpulint_runtime.loop.varying import Inputs, Varying, VaryingNumbers
 
 
 @pytest.fixture(autouse=True)
@@ -503,7 +503,7 @@ def test_batches_ahead_keep_type_and_order_and_end_with_the_loop() -> None:
 def varied(lr: float) -> Any:
     """A learning rate as the optimizer finds it in its step."""
     optimizer = torch.optim.SGD(model_of().parameters(), lr)
-    with varying(optimizer, XlaBackend(), {}):
+    with VaryingNumbers(optimizer, XlaBackend()):
         return optimizer.param_groups[0]["lr"]
 
 
@@ -532,6 +532,29 @@ def test_numbers_that_vary_are_never_what_torch_xla_makes_constants(number: floa
     found = varied(0.5) * (2 * number)
     assert found not in (0.0, 1.0, -1.0)
     assert torch.tensor(float(found), dtype=torch.float32).item() == as_float32
+
+
+def test_numbers_that_stay_are_sent_once() -> None:
+    sent: list[float] = []
+
+    class Counting(PlainBackend):
+        def send(self, tensors: list[torch.Tensor]) -> list[torch.Tensor]:
+            sent.extend(tensor.item() for tensor in tensors)
+            return super().send(tensors)
+
+    inputs = Inputs(Counting(torch.device("cpu")))
+
+    def update(*numbers: float) -> list[torch.Tensor]:
+        inputs.begin()
+        return [inputs.tensor(number, torch.float32) for number in numbers]
+
+    first = update(0.5, 0.25, 0.25)
+    assert first[1] is not first[2], "equal by chance: one tensor for both would be another graph"
+    second = update(0.5, 0.75, 0.25, 2.0)
+    assert [number.item() for number in second] == [0.5, 0.75, 0.25, 2.0]
+    assert [number.item() for number in update(0.75, 0.75)] == [0.75, 0.75]
+    assert sent == [0.5, 0.25, 0.25, 0.75, 2.0, 0.75]
+    assert [number.item() for number in first] == [0.5, 0.25, 0.25], "what a step was given stays as it was"
 
 
 # ---------------------------------------------------------------- what goes wrong amid a step

@@ -10,7 +10,7 @@ from tpulint_runtime.loop.history import History, Record
 from tpulint_runtime.loop.loop import Loop
 from tpulint_runtime.loop.optimizer_state import make_state
 from tpulint_runtime.loop.progress import Progress
-from tpulint_runtime.loop.varying import varying
+from tpulint_runtime.loop.varying import VaryingNumbers
 
 __all__ = [
     "Callback",
@@ -20,8 +20,8 @@ __all__ = [
     "Loop",
     "Progress",
     "Record",
+    "VaryingNumbers",
     "device_batches",
     "evaluate",
     "make_state",
-    "varying",
 ]

@@ -31,7 +31,7 @@ from tpulint_runtime.loop.parts import (
 )
 from tpulint_runtime.loop.position import begin_epoch, usable_sampler
 from tpulint_runtime.loop.precision import autocast
-from tpulint_runtime.loop.varying import varying
+from tpulint_runtime.loop.varying import VaryingNumbers
 from tpulint_runtime.masked import Tally
 from tpulint_runtime.settings import check_count, check_loader
 
@@ -130,8 +130,7 @@ class Loop:
         self.history = History()
         self._values = Values()
         self._gradients: Gradients | None = None
-        self._decays: dict[int, float] = {}
-        """See :func:`varying`."""
+        self._numbers = VaryingNumbers(optimizer, self.backend)
         self._is_prepared = False
         self._is_torn = False
         """Whether an update was broken off."""
@@ -181,7 +180,7 @@ class Loop:
             self._gradients.put_back()
         if self.clip_norm is not None:
             self._values.keep("grad_norm", _clip(self.optimizer, self.clip_norm))
-        with varying(self.optimizer, self.backend, self._decays):
+        with self._numbers:
             self.optimizer.step()
         self.optimizer.zero_grad()  # before the boundary, which would have to keep the gradients
         self._last = (rate_of(self.optimizer), self.epoch)
@@ -316,7 +315,7 @@ class Loop:
             "batches": self.batches,
             "is_stopping": self.is_stopping,
             "last": [*self._last],
-            "decays": dict(self._decays),
+            "decays": dict(self._numbers.decays),
             "history": self.history.state_dict(),
             "values": self._values.state_dict(),
             "callbacks": [callback.state_dict() for callback in self._with_state()],
@@ -331,7 +330,7 @@ class Loop:
         self.is_stopping = bool(state["is_stopping"])
         rate, epoch = state["last"]
         self._last = (None if rate is None else float(rate)), int(epoch)
-        self._decays = dict(state.get("decays", {}))
+        self._numbers.decays = dict(state.get("decays", {}))
         self.history.load_state_dict(state["history"])
         self._values.load_state_dict(state["values"])
         for callback, saved in zip(callbacks, state["callbacks"], strict=True):

@@ -8,8 +8,6 @@ passed so that XLA computes the same, but torch_xla does not see a constant.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -22,6 +20,31 @@ _BELOW_ONE = 1 - 2.0**-53
 """The next number below 1. As a float32 it is 1."""
 
 
+class Inputs:
+    """Numbers as tensors on the device. One that is at its place what it was in the last update, as with a learning
+    rate that stays, is not sent again."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self._numbers: list[tuple[float, torch.dtype]] = []
+        self._tensors: list[torch.Tensor] = []
+        self._place = 0
+
+    def begin(self) -> None:
+        """An update begins."""
+        self._place = 0
+
+    def tensor(self, number: float, dtype: torch.dtype) -> torch.Tensor:
+        """This number, without dimensions, as the next that an update needs. Two that are equal by chance are two
+        tensors: one for both would be another graph."""
+        place = self._place
+        self._place += 1
+        if self._numbers[place : place + 1] != [(number, dtype)]:
+            self._numbers[place : place + 1] = [(number, dtype)]
+            self._tensors[place : place + 1] = self._backend.send([torch.tensor(number, dtype=dtype)])
+        return self._tensors[place]
+
+
 class Varying(float):
     """A number that changes from step to step, or was computed from one.
 
@@ -32,10 +55,10 @@ class Varying(float):
     given the same number, which is the same input of the graph.
     """
 
-    __slots__ = ("_computed", "_tensors")
+    __slots__ = ("_computed", "_inputs", "_tensors")
     _computed: dict[tuple[str, float], Varying]
     _tensors: dict[torch.dtype, torch.Tensor]
-    backend: Backend
+    _inputs: Inputs
 
     def __neg__(self) -> Varying:
         return self._computed.get(("-", 0)) or self._keep("-", 0, -float(self))
@@ -68,7 +91,7 @@ class Varying(float):
     def _keep(self, operation: str, other: float, result: float) -> Varying:
         if not isinstance(result, float):
             return result  # of a tensor
-        number = self._computed[operation, other] = _made(result)
+        number = self._computed[operation, other] = _made(result, self._inputs)
         return number
 
     @classmethod
@@ -79,15 +102,15 @@ class Varying(float):
             tensor, factor = args
             if isinstance(factor, Varying) and tensor.is_xla:
                 return function(tensor, factor._tensor(tensor.dtype))
-        return function(*map(_plain, args), **{name: _plain(value) for name, value in (kwargs or {}).items()})
+        plain = [value if isinstance(value, torch.Tensor) else _plain(value) for value in args]
+        return function(*plain, **{name: _plain(value) for name, value in (kwargs or {}).items()})
 
     def _tensor(self, beside: torch.dtype) -> torch.Tensor:
         # What torch_xla makes of a number beside a tensor of that dtype, in bfloat16, too.
         dtype = torch.float64 if beside is torch.float64 else torch.float32
         tensor = self._tensors.get(dtype)
         if tensor is None:
-            (tensor,) = self.backend.send([torch.tensor(float(self), dtype=dtype)])
-            self._tensors[dtype] = tensor
+            tensor = self._tensors[dtype] = self._inputs.tensor(float(self), dtype)
         return tensor
 
 
@@ -99,13 +122,14 @@ _FACTORS: frozenset[Any] = frozenset(
 class _Beta(float):
     """A number that stays, but whose powers are of the number of the step."""
 
-    __slots__ = ("_powers",)
+    __slots__ = ("_inputs", "_powers")
     _powers: dict[float, Varying]
+    _inputs: Inputs
 
     def __pow__(self, other: float, modulo: Any = None) -> Varying:
         power = self._powers.get(other)
         if power is None:
-            power = self._powers[other] = _made(float(self) ** other)
+            power = self._powers[other] = _made(float(self) ** other, self._inputs)
         return power
 
 
@@ -118,7 +142,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _made(value: float) -> Varying:
+def _made(value: float, inputs: Inputs) -> Varying:
     if abs(value) < _TINIEST:
         value = _TINIEST if value >= 0 else -_TINIEST
     elif abs(value) == 1:
@@ -126,52 +150,67 @@ def _made(value: float) -> Varying:
     number = Varying(value)
     number._computed = {}
     number._tensors = {}
+    number._inputs = inputs
     return number
 
 
-@contextmanager
-def varying(optimizer: torch.optim.Optimizer, backend: Backend, decays: dict[int, float]) -> Iterator[None]:
-    """Inside, ``optimizer.step()`` keeps its learning rates and weight decays, and what it computes from them and from
-    the number of the step, inputs of the graph. Updates are the same. Does nothing where there are no graphs.
+class VaryingNumbers:
+    """The changing numbers of an optimizer.
 
-    decays
-        The first weight decay above 0 of each group, by its number; filled here, for the next step. A group that never
-        had one is left without: it computes nothing for it."""
-    if not backend.counts_work:
-        yield
-        return
-    Varying.backend = backend
-    before = [{name: group[name] for name in _CHANGED if name in group} for group in optimizer.param_groups]
-    numbers: dict[tuple[str, float, float], Varying] = {}
-    betas_of: dict[float, _Beta] = {}
+    Inside of ``with``, ``optimizer.step()`` keeps its learning rates and weight decays, and what it computes from them
+    and from the number of the step, inputs of the graph. Updates are the same. Does nothing where there are no graphs.
+    """
 
-    def vary(name: str, start: float, now: float) -> Varying:
-        # Groups with the same schedule share an input of the graph. Others must not, not even while both are 0.
-        if (name, start, now) not in numbers:
-            numbers[name, start, now] = _made(now or (len(numbers) + 1) * _TINIEST)
-        return numbers[name, start, now]
+    def __init__(self, optimizer: torch.optim.Optimizer, backend: Backend) -> None:
+        self.decays: dict[int, float] = {}
+        """The first weight decay above 0 of each group, by its number. A group that never had one is left without: it
+        computes nothing for it."""
+        self._optimizer = optimizer
+        self._is_inert = not backend.counts_work
+        self._inputs = Inputs(backend)
+        self._before: list[tuple[dict[str, Any], dict[str, Any]]] = []
+        """Groups, and what they had when the update began."""
 
-    try:
-        for number, group in enumerate(optimizer.param_groups):
-            lr, decay, betas = (group.get(name) for name in _CHANGED)
-            if isinstance(lr, float | int) or (isinstance(lr, torch.Tensor) and lr.device.type == "cpu"):
-                group["lr"] = vary("lr", float(group.get("initial_lr", lr)), float(lr))
-            if isinstance(decay, float | int) and (decay or number in decays):
-                group["weight_decay"] = vary("weight_decay", decays.setdefault(number, decay), decay)
+    def __enter__(self) -> None:
+        if self._is_inert:
+            return
+        self._inputs.begin()
+        numbers: dict[tuple[str, float, float], Varying] = {}
+        betas_of: dict[float, _Beta] = {}
+        for number, group in enumerate(self._optimizer.param_groups):
+            before = {name: group[name] for name in _CHANGED if name in group}
+            self._before.append((group, before))
+            lr, decay, betas = map(before.get, _CHANGED)
+            if isinstance(lr, _NUMBERS) or (isinstance(lr, torch.Tensor) and lr.device.type == "cpu"):
+                group["lr"] = self._vary(numbers, "lr", float(group.get("initial_lr", lr)), float(lr))
+            if isinstance(decay, _NUMBERS) and (decay or number in self.decays):
+                start = self.decays.setdefault(number, decay)
+                group["weight_decay"] = self._vary(numbers, "weight_decay", start, decay)
             if betas is not None:
-                group["betas"] = tuple(_power_of(beta, betas_of) if isinstance(beta, float) else beta for beta in betas)
-        yield
-    finally:
-        for group, values in zip(optimizer.param_groups, before, strict=True):
-            group.update(values)
+                group["betas"] = tuple(self._beta(betas_of, beta) for beta in betas)
+
+    def __exit__(self, *raised: object) -> None:
+        for group, before in self._before:
+            group.update(before)
+        self._before.clear()
+
+    def _vary(self, numbers: dict[tuple[str, float, float], Varying], name: str, start: float, now: float) -> Varying:
+        # Groups with the same schedule share an input of the graph. Others must not, not even while both are 0.
+        key = (name, start, now)
+        if key not in numbers:
+            numbers[key] = _made(now or (len(numbers) + 1) * _TINIEST, self._inputs)
+        return numbers[key]
+
+    def _beta(self, known: dict[float, _Beta], beta: Any) -> Any:
+        if not isinstance(beta, float):
+            return beta
+        if beta not in known:
+            known[beta] = _Beta(beta)
+            known[beta]._powers = {}
+            known[beta]._inputs = self._inputs
+        return known[beta]
 
 
 _CHANGED = ("lr", "weight_decay", "betas")
 """What of a group is exchanged for the time of an update."""
-
-
-def _power_of(beta: float, known: dict[float, _Beta]) -> _Beta:
-    if beta not in known:
-        known[beta] = _Beta(beta)
-        known[beta]._powers = {}
-    return known[beta]
+_NUMBERS = (float, int)
