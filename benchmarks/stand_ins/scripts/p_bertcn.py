@@ -43,3 +43,5 @@ def _change(module: Any) -> None:
 
 modules.when_imported("torch", _write)
 modules.when_imported("models.bert", _change)
+modules.put("boto3")
+modules.put("botocore.exceptions", ClientError=OSError)
