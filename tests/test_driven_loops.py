@@ -676,3 +676,49 @@ def test_operations_on_the_host(tmp_path: Path) -> None:
     expected = {row for row, line in enumerate(text.splitlines(), 1) if "TPU135" in line}
     found = tpulint("check", "--no-cache", "--select", "TPU135", "--output-format", "json", ".", cwd=tmp_path)
     assert {item["location"]["row"] for item in json.loads(found.out)} == expected
+
+
+# ---------------------------------------------------------------- modules of other files
+
+
+ENCODER = """\
+import torch
+from torch import nn
+from torch.nn.utils.rnn import pack_padded_sequence
+
+device = torch.device("cuda")
+
+class Encoder(nn.Module):
+    def __init__(self, embedding):
+        super().__init__()
+        self.embedding = embedding
+        self.gru = nn.GRU(8, 8, bidirectional=True)
+
+    def forward(self, words, lengths):
+        return self.gru(pack_padded_sequence(self.embedding(words), lengths))
+"""
+TRAINING = """\
+import torch
+from torch import nn
+from model import Encoder, device
+
+def step(words, lengths, encoder, optimizer):
+    loss = encoder(words.to(device), lengths)[0].data.mean()
+    loss.backward()
+    optimizer.step()
+
+def train(batches):
+    encoder = Encoder(nn.Embedding(9, 8)).to(device)
+    optimizer = torch.optim.SGD(encoder.parameters(), lr=0.1)
+    for words, lengths in batches:
+        step(words, lengths, encoder, optimizer)
+"""
+
+
+@pytest.mark.parametrize("others", [{}, {"train.py": TRAINING}], ids=["alone", "trained"])
+def test_sequence_packed_by_a_module_of_unknown_parts(tmp_path: Path, others: dict[str, str]) -> None:
+    """Knowing the loop that trains a module takes nothing away from what its file tells alone."""
+    for name, text in {"pyproject.toml": "", "model.py": ENCODER, **others}.items():
+        (tmp_path / name).write_text(text)
+    found = tpulint("check", "--no-cache", "--select", "TPU320", "--output-format", "json", "model.py", cwd=tmp_path)
+    assert [item["location"]["row"] for item in json.loads(found.out)] == [14]

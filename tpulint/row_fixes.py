@@ -64,9 +64,13 @@ def fix_of(ctx: FileContext, node: ast.Attribute | ast.Name, where: ast.AST, row
     call = parent if isinstance(parent, ast.Call) and parent.func is node else None
     if row.with_item and (call is None or not isinstance(ctx.index.parent(call), ast.withitem)):
         return None
-    scope = Scope.STATEMENT if row.action == "delete" else Scope.EXPRESSION
+    said = row.action == "rename" and call is not None and _is_said_before(ctx, call, row)
+    scope = Scope.STATEMENT if row.action == "delete" or said else Scope.EXPRESSION
     fix = ctx.fix("", _applicability(ctx, row), row.reason or _REASONS[row.action], scope)
-    if row.action == "rename":
+    if said:
+        fix.title = f"Remove the call: `{row.new}` stands for the one above it as well"
+        fix.delete(ctx.index.statement_of(node))
+    elif row.action == "rename":
         _rename(ctx, fix, node, call, row)
     elif row.action == "delete":
         _delete(ctx, fix, node, call)
@@ -82,6 +86,28 @@ def fix_of(ctx: FileContext, node: ast.Attribute | ast.Name, where: ast.AST, row
     if row.acquires_device and next(ctx.index.references(*_STARTS_PROCESSES), None) is not None:
         fix.lower(Applicability.UNSAFE, "It touches the device, which must not happen before processes are started.")
     return fix
+
+
+def _is_said_before(ctx: FileContext, call: ast.Call, row: MappingRow) -> bool:
+    """Whether the statement above becomes the very same call: ``manual_seed(s)`` in front of ``manual_seed_all(s)``."""
+    statement = ctx.index.parent(call)
+    if not isinstance(statement, ast.Expr):
+        return False
+    suite = ctx.index.tree.suite_of(statement)
+    at = suite.index(statement)
+    above = suite[at - 1] if at else None
+    if not isinstance(above, ast.Expr) or not isinstance(above.value, ast.Call):
+        return False
+    name = ctx.index.qualified_name(above.value.func)
+    if name is None or name == row.old or _given(above.value) != _given(call):
+        return False
+    table = ctx.rule.table
+    becomes = {other.new for other in table.rows_of(row.old)}
+    return any(other.action == "rename" and other.new in becomes for other in table.rows_of(name))
+
+
+def _given(call: ast.Call) -> list[str]:
+    return [ast.dump(item) for item in (*call.args, *call.keywords)]
 
 
 def _leave_out_report(ctx: FileContext, node: ast.expr, row: MappingRow) -> FixBuilder | None:

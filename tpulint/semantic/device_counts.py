@@ -94,7 +94,7 @@ class DeviceCounts:
         if depth > _DEPTH or not self.is_count(node):
             return False
         if isinstance(node, ast.Name):
-            values = self._values(node) if len(self._names.bindings(node)) == 1 else []
+            values = self._values(node) if len(self._flow.reaching(node)) == 1 else []
             return bool(values) and all(self.is_zero(value, depth + 1) for value in values)
         if isinstance(node, ast.Attribute):
             stores = self.attribute_stores(node)

@@ -83,10 +83,17 @@ class Handovers:
         """Whether a launched function uses the number."""
         if not handover.attribute:
             scope = self._index.names.scope_of(parameter)
-            loads: Sequence[ast.expr] = self._index.names.loads(parameter.arg, scope)
+            loads: Sequence[ast.expr] = [
+                load for load in self._index.names.loads(parameter.arg, scope) if self._is_handed(load, parameter)
+            ]
         else:
             loads = [node for node in _attribute_loads(self._index, handover.attribute) if self._is_launched(node)]
         return bool(loads)
+
+    def _is_handed(self, load: ast.expr, parameter: ast.arg) -> bool:
+        """Whether a variable may still hold what it was handed."""
+        reaching = self._index.flow.reaching(load) if isinstance(load, ast.Name) else ()
+        return not reaching or any(binding.kind == "parameter" for binding in reaching)
 
     def _is_launched(self, node: ast.AST) -> bool:
         return self._index.launches.launch_of(node) is not None

@@ -114,13 +114,25 @@ def _starts_many(ctx: FileContext, condition: ast.If) -> bool:
 
 def _count_fix(ctx: FileContext, node: ast.expr) -> FixBuilder | None:
     """``xr.local_device_count()``, where the process has its device already; 1 where it is the only process."""
-    launch = ctx.index.launches.launch_of(node)
-    if not isinstance(node, ast.Call) or not ((launch is not None and launch.is_xla) or _is_behind_join(ctx, node)):
+    call = _asking(ctx, node)
+    launch = ctx.index.launches.launch_of(call) if call is not None else None
+    if call is None or not ((launch is not None and launch.is_xla) or _is_behind_join(ctx, call)):
         return count_one(ctx, node)
     reason = "It counts the XLA devices of this machine, and starts the XLA runtime if nothing has so far."
     fix = ctx.fix("Count XLA devices", Applicability.UNSAFE, reason)
-    fix.replace(node, f"{fix.use('torch_xla.runtime', alias='xr', at=node)}.local_device_count()")
+    fix.replace(call, f"{fix.use('torch_xla.runtime', alias='xr', at=call)}.local_device_count()")
     return fix
+
+
+def _asking(ctx: FileContext, node: ast.expr) -> ast.Call | None:
+    """The call that asks for the number, in the function where it is used."""
+    if isinstance(node, ast.Name):
+        bindings = ctx.index.flow.reaching(node)
+        value = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "assign" else None
+        if value is None or bindings[0].path or ctx.index.function_of(value) is not ctx.index.function_of(node):
+            return None
+        node = value
+    return node if isinstance(node, ast.Call) else None
 
 
 def _is_behind_join(ctx: FileContext, node: ast.expr) -> bool:

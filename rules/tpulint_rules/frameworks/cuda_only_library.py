@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tpulint.context import FileContext
-from tpulint.model import Finding
+from tpulint.context import FileContext, FixBuilder
+from tpulint.model import Applicability, Finding, Scope
 
 _ATTENTION = "`torch.nn.functional.scaled_dot_product_attention` does the same on XLA"
 _OPTIMIZERS = "the optimizers of torch.optim run on XLA"
@@ -40,7 +40,23 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         # In a function, under a condition or in `try`, the file may well go on without it.
         if found is not None and isinstance(ctx.index.parent(node), ast.Module):
             message = f"`{found}` is made of CUDA kernels: it does not work on a TPU machine; {_LIBRARIES[found]}"
-            yield ctx.finding(node, message)
+            yield ctx.finding(node, message, _without_use(ctx, node))
+
+
+def _without_use(ctx: FileContext, node: ast.Import | ast.ImportFrom) -> FixBuilder | None:
+    """Removes an import whose names nothing in the file uses."""
+    names = ctx.index.names
+    modules = [node.module or ""] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names]
+    bound = [alias.asname or alias.name.split(".")[0] for alias in node.names]
+    shared = ctx.source.path.replace("\\", "/").endswith("__init__.py") or ctx.index.mentions(r"\b__all__\b")
+    if shared or "*" in bound or not all(map(_library, modules)):
+        return None
+    if any(names.loads(name, names.module) for name in bound):
+        return None
+    reason = "Another file may import the name from here."
+    fix = ctx.fix("Remove the unused import", Applicability.UNSAFE, reason, Scope.STATEMENT)
+    fix.delete(node)
+    return fix
 
 
 def _library(module: str) -> str | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Certainty, Finding, Span
-from tpulint.semantic import Kind
+from tpulint.semantic import Kind, Side, Value
 from tpulint.semantic.variables import is_configuration, last_name
 from tpulint_rules.precision._host_arrays import goes_to_numpy
 
@@ -27,7 +27,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             continue
         if goes_to_numpy(ctx, call):
             continue  # the format of an array; NumPy has no bfloat16
-        if _is_cast_back(ctx, call):
+        if _is_cast_back(ctx, call) or _is_for_host(ctx, call, kind):
             continue
         fix = ctx.fix("Use bfloat16", Applicability.UNSAFE, _REASON)
         end = ctx.index.span(call.func).end
@@ -44,6 +44,13 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         fix = ctx.fix("Use bfloat16", Applicability.UNSAFE, _REASON)
         fix.replace(node, f"{fix.use('torch', at=node)}.bfloat16")
         yield ctx.finding(node, f"`{name}` has no units on a TPU; use `torch.bfloat16`", fix)
+
+
+def _is_for_host(ctx: FileContext, call: ast.Call, value: Value) -> bool:
+    """``state.half().cpu()`` and ``state.cpu().half()``: the format of what is kept, in which nothing is computed."""
+    attribute = ctx.index.parent(call)
+    taken = isinstance(attribute, ast.Attribute) and attribute.attr == "cpu"
+    return value.kind is Kind.TENSOR and (taken or value.side is Side.HOST)
 
 
 def _is_cast_back(ctx: FileContext, call: ast.Call) -> bool:

@@ -35,8 +35,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
 def _is_on_device(ctx: FileContext, call: ast.Call) -> bool:
     """Whether a device tensor is packed in a turn, or a module that other files train packs its input."""
     index = ctx.index
-    if index.turn_code.turn_of(call) is not None:
-        return index.is_device_tensor(call.args[0])
+    if index.turn_code.turn_of(call) is not None and index.is_device_tensor(call.args[0]):
+        return True
     owner = index.tree.class_of(call)
     if index.is_program or owner is None or not index.definitions.is_module_class(owner):
         return False
