@@ -2879,3 +2879,36 @@ def test_total_that_becomes_its_average_where_it_is_shown() -> None:
 def test_average_that_needs_the_number_in_every_step(old: str, new: str) -> None:
     assert old in AVERAGED
     assert "total += loss.detach()" not in port(SETUP + AVERAGED.replace(old, new)).text
+
+
+BEHIND = """
+for step, (x, y) in enumerate(loader):
+    loss = F.cross_entropy(model(x.to(device)), y.to(device))
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    torch_xla.sync()
+{between}
+    if step % 100 == 0:
+        print("loss %.3f" % (loss.detach()))
+"""
+
+
+@pytest.mark.parametrize(
+    ("between", "is_behind"),
+    [
+        ("    if step % 1000 == 0:\n        show(model(samples).cpu())", True),
+        (
+            "    for k in range(4):\n        critic_optimizer.zero_grad()\n"
+            "        critic(x.to(device)).mean().backward()\n        critic_optimizer.step()\n        torch_xla.sync()",
+            True,
+        ),
+        ("    loss = critic(x.to(device)).mean()", False),
+        ("    if step > 3:\n        loss = critic(x.to(device)).mean()", False),
+        ("    for k in range(4):\n        loss = critic(x.to(device)).mean()", False),
+    ],
+    ids=["now and then", "a loop with a boundary", "computed anew", "in most steps", "a loop without a boundary"],
+)
+def test_work_between_the_boundary_and_a_read(between: str, is_behind: bool) -> None:
+    found = check(BEHIND.replace("{between}", between), ("TPU101", "TPU102"))
+    assert [code for code, _ in found if code == "TPU102"] == ([] if is_behind else ["TPU102"])

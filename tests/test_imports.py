@@ -130,3 +130,26 @@ if fp16:
 """
     )
     assert "    from torch.cuda.amp import autocast\n" in ported
+
+
+def test_settings_stand_in_front_of_torch() -> None:
+    """torch reads the environment when it is imported."""
+    top = "import os\nos.environ['OMP_NUM_THREADS'] = '1'\nimport torch\n"
+    assert top + "import torch_xla\n" in port(top + 'device = "cuda"\n' + TRAINING)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "device = torch.device('cuda' if torch.cuda.is_available() else 'cpu')\nx = torch.ones(2).to(device)\n",
+        "model = nn.Linear(2, 2).cuda()\nx = torch.ones(2)\nif torch.cuda.is_available():\n    x = x.cuda()\n",
+    ],
+)
+def test_torch_that_another_module_brings_in(text: str) -> None:
+    ported = port("from networks import *\n" + text)
+    assert "import torch_xla" in ported and "cuda" not in ported
+
+
+def test_name_of_the_file_that_a_star_does_not_replace() -> None:
+    text = "from networks import *\nimport my_torch as torch\nprint(torch.cuda.is_available())\n"
+    assert port(text) == text

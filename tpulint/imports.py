@@ -18,6 +18,8 @@ _IMPORTED_FOR_EFFECT = {
     "torch_xla.distributed.xla_backend": "tells torch of the backend xla",
 }
 """Modules whose name may well have no use, and what importing them does."""
+_SETTINGS = (ast.Expr, ast.Assign, ast.AnnAssign)
+"""What may stand between the imports at the top of a file."""
 
 
 class ImportTable:
@@ -93,8 +95,9 @@ class ImportTable:
 def import_edit(index: SemanticIndex, needs: Iterable[ImportNeed], edits: Iterable[Edit] = ()) -> Edit | None:
     """One insertion that imports everything needed and not imported yet, for the sake of these edits.
 
-    The place is below the last import of torch at the top, else below the last import, else below the docstring. In a
-    notebook it is below the first import of torch in any cell, when no edit stands above it.
+    The place is below the last import of torch at the top, else below the last import, else below the docstring. Settings
+    may stand between the imports of the top: those of the environment must, which torch reads when it is imported. In
+    a notebook it is below the first import of torch in any cell, when no edit stands above it.
     """
     lines = []
     for need in sorted(set(needs), key=lambda item: (item.name is not None, item.module, item.name or "")):
@@ -106,7 +109,10 @@ def import_edit(index: SemanticIndex, needs: Iterable[ImportNeed], edits: Iterab
         return None
     source = index.source
     body = index.tree.module.body
-    anchor = _below(_first_cell_of_torch(index, edits)) or _below(body)
+    edits = list(edits)
+    first_use = min((edit.span.start for edit in edits), default=len(source.text))
+    above = [statement for statement in body if index.tree.end(statement) <= first_use]
+    anchor = _below(_first_cell_of_torch(index, edits)) or _below(above) or _below(body)
     newline = source.newline
     if anchor is None:
         at = index.tree.start(body[0]) if body else 0
@@ -126,9 +132,10 @@ def _below(body: Sequence[ast.stmt]) -> ast.stmt | None:
     anchor: ast.stmt | None = None
     torch_import: ast.stmt | None = None
     torch_from: ast.stmt | None = None
+    is_top = True
     for number, statement in enumerate(body):
         if isinstance(statement, ast.Import | ast.ImportFrom):
-            anchor = statement
+            anchor = statement if is_top else anchor
             if imports_torch(statement):
                 if isinstance(statement, ast.Import):
                     torch_import = statement
@@ -136,8 +143,10 @@ def _below(body: Sequence[ast.stmt]) -> ast.stmt | None:
                     torch_from = statement
         elif number == 0 and isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
             anchor = statement
-        elif anchor is not None or number > 0:
+        elif torch_import or torch_from or not isinstance(statement, _SETTINGS):
             break
+        elif anchor is not None or number > 0:
+            is_top = False
     return torch_import or torch_from or anchor
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from tpulint.model import Pace
 from tpulint.semantic.drivers import Driver
 from tpulint.semantic.effects import Effects, Path, meet
 from tpulint.semantic.events import OPTIMIZER_STEP, SYNCS
 from tpulint.semantic.reads import Read
 from tpulint.semantic.regions import CalledStep, Step
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode, LoopNode
+from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, LoopNode
 
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
@@ -143,9 +144,25 @@ class Deferrals:
     def _passes_or_works(self, statement: ast.stmt, loop: Step, places: list[ast.stmt]) -> bool | None:
         if statement in places or self._passes_boundary(statement, loop, places):
             return True
-        if self._trains(statement, loop) or self._index.regions.runs_module(statement):
+        if self._trains(statement, loop):
             return False
-        return None
+        if not self._index.regions.runs_module(statement):
+            return None
+        if isinstance(statement, LOOPS):
+            return self._ends_turns(statement)
+        # What runs now and then, a sample of images, is no part of what the step was recorded for.
+        is_rare = isinstance(statement, ast.If) and self._index.pace_of(statement.body[0]) is not Pace.STEP
+        return None if is_rare else False
+
+    def _ends_turns(self, inner: LoopNode) -> bool:
+        """Whether each turn of a loop within the step comes last to a boundary of its own."""
+        boundaries, regions = self._index.regions.boundaries_in(inner), self._index.regions
+        for statement in reversed(inner.body):
+            if any(self._index.statement_of(boundary) is statement for boundary in boundaries):
+                return True
+            if regions.runs_module(statement):
+                return False
+        return False
 
     def _calls_are_behind(self, function: FunctionNode, loop: Step, depth: int) -> bool:
         index = self._index

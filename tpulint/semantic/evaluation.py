@@ -8,7 +8,7 @@ import re
 from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.events import EventMap
-from tpulint.semantic.kinds import Kind, Kinds
+from tpulint.semantic.kinds import Kind, Kinds, Side
 from tpulint.semantic.names import Names
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, LoopNode, SyntaxTree
 
@@ -17,6 +17,7 @@ _KEEPING = ("register_", "load_", "add_", "set_", "update_", "__")
 """Beginnings of methods of modules that only keep what they are given."""
 _LOADER = re.compile(r"loader\d*$", re.IGNORECASE)
 _WRAPPERS = frozenset({"builtins.enumerate", "builtins.iter", "tqdm.tqdm", "itertools.islice"})
+_MOVES = frozenset({"to", "cuda"})
 _DEPTH = 2
 """Functions that a wish for no gradients is followed through."""
 
@@ -65,10 +66,28 @@ class Evaluation:
         within_step = any(outer in step_loops for outer in self._tree.ancestors(loop))
         if not self._without_gradient(loop) and (within_step or not self._is_behind_eval(loop)):
             return False
-        if not self.runs_module(loop) or self._goes_through_modules(loop):
+        if not self.runs_module(loop) or self._goes_through_modules(loop) or self._is_on_host(loop):
             return False
         events = self._events.of(loop)
         return not events.backwards and not events.updates
+
+    def _is_on_host(self, loop: LoopNode) -> bool:
+        """Whether a module that a loop runs must be on the host: NumPy takes its result as it is.
+
+        In a file that moves nothing, it must be too where it is given what was made on the host.
+        """
+        moves = any(isinstance(call.func, ast.Attribute) and call.func.attr in _MOVES for call in self._tree.calls)
+        for node in self._tree.inside(loop, functions=False):
+            if isinstance(node, ast.Call) and self.is_run(node):
+                values = [self._kinds.value(item) for item in node.args]
+                if not moves and any(value.kind is Kind.TENSOR and value.side is Side.HOST for value in values):
+                    return True
+                outer: ast.AST = node
+                while isinstance(parent := self._tree.parents[outer], ast.Subscript | ast.Attribute):
+                    outer = parent
+                if isinstance(outer, ast.Attribute) and outer.attr == "numpy":
+                    return True
+        return False
 
     def runs_module(self, holder: ast.AST) -> bool:
         """Whether a module is run at or below a node."""

@@ -132,6 +132,8 @@ class Kinds:
         if isinstance(node, ast.Attribute):
             return self._infer_attribute(node, depth)
         if isinstance(node, ast.BinOp):
+            if isinstance(node.op, ast.Mod) and _is_text(node.left):
+                return HOST  # `"%.3f" % loss`
             return self._combine([self.value(node.left, depth), self.value(node.right, depth)])
         if isinstance(node, ast.UnaryOp):
             return HOST if isinstance(node.op, ast.Not) else self.value(node.operand, depth)
@@ -1028,6 +1030,10 @@ class Kinds:
         if depth > _DEPTH - 2:
             return UNKNOWN
         return self._join(self.value(item, depth + 2) for item in self.contents.of(node, key))
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
 
 
 def _is_none(node: ast.expr) -> bool:

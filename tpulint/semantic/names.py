@@ -10,6 +10,8 @@ from tpulint.semantic.tree import FUNCTIONS, SCOPES, SyntaxTree
 
 _BUILTINS = frozenset(dir(builtins))
 _SCOPE_CLASSES = frozenset(SCOPES)
+_STARRED = {"torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional", "optim": "torch.optim", "np": "numpy"}
+"""What everybody means by names that a file reads and does not bind, where ``from module import *`` brings names in."""
 _ASSIGNMENTS = (ast.Assign, ast.AnnAssign, ast.NamedExpr)
 _NAME_FIELDS = {ast.arg: "arg", ast.MatchMapping: "rest"}
 _DEFINED_KINDS = {
@@ -149,6 +151,7 @@ class Names:
                 for alias in node.names:
                     if alias.name == "*":
                         self.has_star_import = True
+                        nameable.update(_STARRED)
                     else:
                         name = alias.asname or (alias.name if isinstance(node, ast.ImportFrom) else _root(alias.name))
                         waiting.setdefault(name, []).append(alias)
@@ -392,7 +395,7 @@ class Names:
         if found is None:
             if node.id in _BUILTINS:
                 return f"builtins.{node.id}"
-            return None
+            return _STARRED.get(node.id) if self.has_star_import else None
         variable = (found[0].node, node.id)
         if variable not in self._variables:
             self._variables[variable] = None  # a cycle of aliases is unknown

@@ -36,7 +36,7 @@ _GUARDS_CUDA = (
 def check(ctx: FileContext) -> Iterator[Finding]:
     devices = ctx.index.devices
     sites = heeded(ctx, devices.sites) if ctx.portable else devices.sites
-    if not ctx.index.mentions(_IMPORTS_TORCH) and not any(_is_setting(ctx, site) for site in sites):
+    if not _has_torch(ctx) and not any(_is_setting(ctx, site) for site in sites):
         return
     numbers = gpu_numbers(sites)
     fix = None
@@ -56,6 +56,12 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             certainty=certainty,
             help=_MODEL_PARALLEL if len(numbers) > 1 else _GUARDS_CUDA if site.node in left else "",
         )
+
+
+def _has_torch(ctx: FileContext) -> bool:
+    """Whether a file imports torch, or something of it, or gets it with ``from module import *``."""
+    index = ctx.index
+    return index.mentions(_IMPORTS_TORCH) or (index.names.has_star_import and index.mentions(r"\btorch\."))
 
 
 def _is_setting(ctx: FileContext, site: Site) -> bool:
