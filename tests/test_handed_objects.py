@@ -383,3 +383,20 @@ def test_batches_that_a_generator_draws(tmp_path: Path, drawn: str) -> None:
         """
     write(tmp_path, {"main.py": f"{dedent(head)}    {drawn}\n{dedent(tail)}"})
     assert lint(tmp_path) == marked(tmp_path)
+
+
+def test_method_cuda_of_a_class_of_another_file(tmp_path: Path) -> None:
+    """Only torch's own `.cuda()` can be replaced by `.to(device)`."""
+    (tmp_path / "tables.py").write_text(
+        "import torch\n\nclass Table:\n    def __init__(self):\n        self.rows = torch.zeros(3)\n\n"
+        "    def cuda(self):\n        self.rows = self.rows.cuda()\n"
+    )
+    main = tmp_path / "net.py"
+    main.write_text(
+        "import torch\nfrom tables import Table\n\nclass Net(torch.nn.Module):\n    def __init__(self):\n"
+        "        super().__init__()\n        self.table = Table()\n        self.table.cuda()\n"
+        "        self.scale = torch.ones(3).cuda()\n"
+    )
+    tpulint("--fix", "--unsafe-fixes", "--no-cache", str(tmp_path))
+    assert "self.table.cuda()" in main.read_text() and "torch.ones(3, device=" in main.read_text()
+    assert "self.rows.to(torch_xla.device())" in (tmp_path / "tables.py").read_text()

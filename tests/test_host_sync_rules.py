@@ -2912,3 +2912,36 @@ for step, (x, y) in enumerate(loader):
 def test_work_between_the_boundary_and_a_read(between: str, is_behind: bool) -> None:
     found = check(BEHIND.replace("{between}", between), ("TPU101", "TPU102"))
     assert [code for code, _ in found if code == "TPU102"] == ([] if is_behind else ["TPU102"])
+
+
+def test_list_that_is_filled_now_and_then_holds_numbers() -> None:
+    """A number that is read behind the boundary in one step of five hundred costs nothing to speak of."""
+    becomes(
+        """
+        history, total = [], 0
+        for epoch in range(9):
+            for step, (x, y) in enumerate(loader):
+                loss = F.cross_entropy(model(x.to(device)), y.to(device))
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+                total += loss.item()
+                if step % 500 == 0:
+                    history.append(total / (step + 1))
+                    history.append(loss.item())
+        """,
+        """
+        history, total = [], torch.zeros(1).to(device)
+        for epoch in range(9):
+            for step, (x, y) in enumerate(loader):
+                loss = F.cross_entropy(model(x.to(device)), y.to(device))
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+                total += loss.detach()
+                torch_xla.sync()
+                if step % 500 == 0:
+                    history.append(total.item() / (step + 1))
+                    history.append(loss.item())
+        """,
+    )

@@ -210,6 +210,7 @@ def _look(
             surroundings.calls
             or any(word in source.text for word in WORDS_OF_CALLERS)
             or _hands_on_loaders(source.text)
+            or ".cuda()" in source.text  # of a class of another file, that may have a method of that name
         )
         library = surroundings.library if in_turns else None
         index = None if surroundings.library is None else surroundings.library.known(source)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tpulint.model import Span
 from tpulint.semantic.guards import Guards
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode
 from tpulint.semantic.variables import last_name
 
 if TYPE_CHECKING:
@@ -114,8 +115,15 @@ class CudaBranches:
                 yield self._tree.span(owner)
         for function in self._tree.functions:
             # the method that torch's own `cuda()` is
-            if function.name == "cuda" and self._tree.class_of(function) is not None:
+            owner = self._tree.class_of(function) if function.name == "cuda" else None
+            if owner is not None and not self._is_only_move(function, owner):
                 yield self._tree.span(function)
+
+    def _is_only_move(self, function: FunctionNode, owner: ast.ClassDef) -> bool:
+        """Whether a method ``cuda``, told of no device, is the one way to move objects of a class: to any device."""
+        is_plain = not any(self._index.qualified_name(base) != "builtins.object" for base in owner.bases)
+        others = [item for item in owner.body if isinstance(item, FUNCTIONS) and item.name in ("to", "xla", "apply")]
+        return is_plain and len(function.args.args) == 1 and not others
 
     # ---------------------------------------------------------------- conditions
 

@@ -123,6 +123,10 @@ class CudaFeatures:
             and depth < 2
         ):
             return any(self.opens_placement(load, depth + 1) for load in self.loads(parent.targets[0]))
+        if isinstance(parent, ast.Return) and depth < 2:
+            function = self._tree.function_of(parent)
+            calls = [] if function is None else self._index.definitions.calls_of(function)
+            return any(self.opens_placement(call, depth + 1) for call in calls)
         return False
 
     def places(self, code: ast.AST) -> bool:

@@ -18,6 +18,7 @@ _KEEPING = ("register_", "load_", "add_", "set_", "update_", "__")
 _LOADER = re.compile(r"loader\d*$", re.IGNORECASE)
 _WRAPPERS = frozenset({"builtins.enumerate", "builtins.iter", "tqdm.tqdm", "itertools.islice"})
 _MOVES = frozenset({"to", "cuda"})
+_UPLOADS = frozenset({"torch.from_numpy", "torch.tensor", "torch.as_tensor"})
 _DEPTH = 2
 """Functions that a wish for no gradients is followed through."""
 
@@ -42,12 +43,26 @@ class Evaluation:
             return []
         found = [loop for loop in candidates if self._evaluates(loop, step_loops)]
         within = {outer: loop for loop in found for outer in self._tree.ancestors(loop)}
-        return [loop for loop in found if loop not in within or self._is_beside(loop, within[loop])]
+        beside = [loop for loop in found if loop not in within or self._is_beside(loop, within[loop])]
+        return [loop for loop in beside if not (self._goes_through_results(loop) and self._is_within(loop, beside))]
+
+    def _is_within(self, loop: LoopNode, loops: list[LoopNode]) -> bool:
+        return any(outer is not loop and self._tree.encloses(outer, loop) for outer in loops)
+
+    def _goes_through_results(self, loop: LoopNode) -> bool:
+        """Whether a loop goes over what a module made of one batch: ``for output in outputs: loss += criterion(output)``."""
+        if not isinstance(loop, ast.For):
+            return False
+        names = (node for node in (loop.iter, *self._tree.inside(loop.iter)) if isinstance(node, ast.Name))
+        made = (binding.value for name in names for binding in self._names.bindings(name))
+        return any(isinstance(value, ast.Call) and self.is_run(value) for value in made)
 
     def _is_beside(self, loop: LoopNode, inner: LoopNode) -> bool:
         """Whether a loop takes batches and runs a module itself too, around another that goes over something else."""
         if not self.takes_batches(loop) or self.takes_batches(inner):
             return False
+        if self._goes_through_results(inner):
+            return True
         inside = self._tree.inside(loop, functions=False)
         runs = (node for node in inside if isinstance(node, ast.Call) and self.is_run(node))
         return any(self._events.holder_of(node) is loop for node in runs)
@@ -79,8 +94,7 @@ class Evaluation:
         moves = any(isinstance(call.func, ast.Attribute) and call.func.attr in _MOVES for call in self._tree.calls)
         for node in self._tree.inside(loop, functions=False):
             if isinstance(node, ast.Call) and self.is_run(node):
-                values = [self._kinds.value(item) for item in node.args]
-                if not moves and any(value.kind is Kind.TENSOR and value.side is Side.HOST for value in values):
+                if not moves and any(map(self._is_made_on_host, node.args)):
                     return True
                 outer: ast.AST = node
                 while isinstance(parent := self._tree.parents[outer], ast.Subscript | ast.Attribute):
@@ -88,6 +102,14 @@ class Evaluation:
                 if isinstance(outer, ast.Attribute) and outer.attr == "numpy":
                     return True
         return False
+
+    def _is_made_on_host(self, node: ast.expr) -> bool:
+        """Whether a tensor is made of an array or of numbers, and lies where it was made."""
+        if self._kinds.value(node).side is not Side.HOST:
+            return False
+        bindings = self._names.bindings(node) if isinstance(node, ast.Name) else []
+        values = [binding.value for binding in bindings] or [node]
+        return all(isinstance(item, ast.Call) and self._names.qualified(item.func) in _UPLOADS for item in values)
 
     def runs_module(self, holder: ast.AST) -> bool:
         """Whether a module is run at or below a node."""

@@ -59,8 +59,14 @@ class FilledLists:
         append, loop = _appended(statement), self._index.tree.loop_of(statement)
         if append is None or loop not in self._index.regions.turn_loops or append.element is not use:
             return False
+        if self._is_rare(append):
+            return False
         assert loop is not None
         return self._filled(loop, [append], use) is not None
+
+    def _is_rare(self, append: Append) -> bool:
+        """Whether a step appends now and then only: what it reads for that costs next to nothing behind the boundary."""
+        return self._index.pace_of(append.statement) is Pace.LOG_INTERVAL
 
     def of(self, loop: LoopNode) -> list[FilledList]:
         """Lists that can be filled with tensors and turned into numbers behind the loop."""
@@ -73,7 +79,7 @@ class FilledLists:
         groups: dict[str, list[Append]] = {}
         for node in index.tree.inside(loop, functions=False):
             append = _appended(node)
-            if append is None or index.tree.loop_of(node) is not loop:
+            if append is None or index.tree.loop_of(node) is not loop or self._is_rare(append):
                 continue
             reads = index.reads.inside(append.element)
             if reads and all(read.use is Use.LIST for read in reads):

@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from tpulint.semantic.torch_facts import CUDA_TENSOR_TYPES
+from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.variables import Key
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ class TypeUse:
     """One reference to a CUDA tensor class, with the variable it goes into and what is done with that."""
 
     __slots__ = (
-        "choice", "constructions", "conversions", "name", "node", "only", "settings", "statement", "test", "unknown",
+        "choice", "constructions", "conversions", "given", "name", "node", "only", "settings", "statement", "test", "unknown",
         "variable",
     )  # fmt: skip
 
@@ -38,6 +39,8 @@ class TypeUse:
         """Calls of the class or variable."""
         self.conversions: list[ast.Call] = []
         """``x.type(...)``"""
+        self.given: list[ast.Call] = []
+        """``x.type(dtype)`` in a function that has the class for the default of ``dtype``."""
         self.settings: list[ast.Call] = []
         """``torch.set_default_tensor_type(...)``"""
         self.unknown: list[ast.expr] = []
@@ -144,8 +147,29 @@ class TensorTypes:
             isinstance(parent, ast.Call) and self._index.qualified_name(parent.func) == "torch.set_default_tensor_type"
         ):
             use.settings.append(parent)
-        else:
+        elif not isinstance(parent, ast.arguments) or not self._sort_parameter(use, node, parent):
             use.unknown.append(node)
+
+    def _sort_parameter(self, use: TypeUse, node: ast.expr, arguments: ast.arguments) -> bool:
+        """Follow the class into the parameter whose default it is; whether all that is done with it are conversions."""
+        function = self._tree.parents[arguments]
+        parameters = [*arguments.posonlyargs, *arguments.args]
+        named = dict(zip(reversed(parameters), reversed(arguments.defaults), strict=False))
+        named |= {item: default for item, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if default}
+        parameter = next((item for item, default in named.items() if default is node), None)
+        if parameter is None or not isinstance(function, FUNCTIONS):
+            return False
+        conversions = []
+        for load in self._tree.names_called(parameter.arg):
+            if self._tree.function_of(load) is not function:
+                continue
+            call = self._tree.parents[load]
+            is_type = isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "type"
+            if not is_type or call.args != [load] or self._index.reads.is_on_device(call.func.value):
+                return False
+            conversions.append(call)
+        use.given += conversions
+        return True
 
     def filled(self, call: ast.Call) -> ast.Call:
         """The construction with the calls that fill it in place: ``Tensor(n, 1).fill_(1.0)``."""

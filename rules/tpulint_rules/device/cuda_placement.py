@@ -9,6 +9,7 @@ from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Severity, Span
 from tpulint.semantic import Kind
 from tpulint.semantic.device_numbers import is_index_of_tensor
+from tpulint.semantic.imported import methods
 from tpulint.semantic.variables import says_device
 from tpulint_rules.device._choice_doubts import is_plain
 from tpulint_rules.device._gpu_numbers import number_text
@@ -55,21 +56,24 @@ def check(ctx: FileContext) -> Iterator[Finding]:
 
 
 def _moves(ctx: FileContext, receiver: ast.expr) -> bool:
-    """Whether ``receiver.cuda()`` is torch's own method, not one of a class of this file."""
+    """Whether ``receiver.cuda()`` is torch's own method, not one of a class of the project."""
     index = ctx.index
     if index.kind(receiver) in _NEVER:
         return False
     owner = None
-    if isinstance(receiver, ast.Name):
+    if isinstance(receiver, ast.Name | ast.Attribute):
         owner = index.definitions.class_of_variable(receiver)
         function = index.function_of(receiver)
-        if owner is None and function is not None and function.args.args and function.args.args[0].arg == receiver.id:
+        first = function.args.args[0].arg if function is not None and function.args.args else ""
+        if owner is None and function is not None and isinstance(receiver, ast.Name) and first == receiver.id:
             owner = index.tree.class_of(function)
     elif isinstance(receiver, ast.Call):
         if isinstance(receiver.func, ast.Name) and receiver.func.id == "super":
             return False
         owner = index.definitions.class_called(receiver)
-    return owner is None or index.definitions.method(owner, "cuda") is None
+    if owner is None:
+        return not methods(index.imported.classes_of(receiver), "cuda")
+    return index.definitions.method(owner, "cuda") is None
 
 
 def _is_loss_without_tensors(ctx: FileContext, receiver: ast.expr) -> bool:

@@ -57,6 +57,9 @@ def _change_types(ctx: FileContext, uses: list[TypeUse]) -> Fix | None:
         for call in use.conversions:
             device = chosen if _is_dynamic(ctx, use) else None
             _convert(ctx, fix, use, call, device or _device(ctx, fix, use, call))
+        for call in use.given:
+            device = chosen if _is_dynamic(ctx, use) else None
+            fix.append(call, f".to({device or _device(ctx, fix, use, call)})")
         for call in use.settings:
             _set_default(ctx, fix, use, call)
     return fix.build()
@@ -87,7 +90,7 @@ def _is_answer(ctx: FileContext, value: ast.expr | None) -> bool:
 def _define_chosen_device(ctx: FileContext, fix: FixBuilder, uses: list[TypeUse]) -> str | None:
     """A variable for the device that the flag chooses, where no variable does that yet."""
     dynamic = [use for use in uses if _is_dynamic(ctx, use)]
-    if all(_follows_flag(ctx, call) for use in dynamic for call in (*use.constructions, *use.conversions)):
+    if all(_follows_flag(ctx, call) for use in dynamic for call in (*use.constructions, *use.conversions, *use.given)):
         return None
     tests = {ctx.text(use.test) if use.test is not None else "" for use in dynamic}
     first, test = dynamic[0].statement, dynamic[0].test
@@ -96,7 +99,7 @@ def _define_chosen_device(ctx: FileContext, fix: FixBuilder, uses: list[TypeUse]
         return None
     taken = ctx.index.xla_devices.is_taken
     name = next((name for name in ("device", "tensor_device") if not taken(name, first)), "")
-    if not name or any(taken(name, call) for use in dynamic for call in (*use.constructions, *use.conversions)):
+    if not name or any(taken(name, call) for use in dynamic for call in (*use.constructions, *use.conversions, *use.given)):
         fix.give_up()
         return None
     torch = fix.use("torch", at=first)

@@ -70,9 +70,24 @@ def _comparison(ctx: FileContext, node: ast.Compare) -> Iterator[Finding]:
             message = "this asks for GPUs, and a TPU machine has none: the branch is never taken"
             yield ctx.finding(node, message, severity=Severity.WARNING)
         return
+    count = _count_used_beside(ctx, node)
+    if count is not None:
+        yield ctx.finding(node, message, count_one(ctx, count), severity=Severity.ERROR)
+        return
     fix = ctx.fix("Do not ask for GPUs", Applicability.UNSAFE, _NOT_CHECKED, Scope.STATEMENT)
     fix.fold({node: wants_many}).write()
     yield ctx.finding(node, message, fix, severity=Severity.ERROR)
+
+
+def _count_used_beside(ctx: FileContext, node: ast.Compare) -> ast.Name | None:
+    """The variable that a comparison asks, where its number, 0, is used for more than comparisons."""
+    names = ctx.index.names
+    for side in (node.left, node.comparators[0]):
+        if isinstance(side, ast.Name) and ctx.index.device_counts.is_count(side):
+            loads = names.loads(side.id, names.scope_of(side))
+            if not all(isinstance(ctx.index.parent(load), ast.Compare) for load in loads):
+                return side
+    return None
 
 
 def _wants_many(ctx: FileContext, node: ast.Compare) -> bool | None:
