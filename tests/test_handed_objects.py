@@ -397,6 +397,6 @@ def test_method_cuda_of_a_class_of_another_file(tmp_path: Path) -> None:
         "        super().__init__()\n        self.table = Table()\n        self.table.cuda()\n"
         "        self.scale = torch.ones(3).cuda()\n"
     )
-    tpulint("--fix", "--unsafe-fixes", "--no-cache", str(tmp_path))
-    assert "self.table.cuda()" in main.read_text() and "torch.ones(3, device=" in main.read_text()
+    tpulint("--fix", "--unsafe-fixes", "--no-cache", ".", cwd=tmp_path)
+    assert "self.table.cuda()" in main.read_text() and "torch.ones(3).to(" in main.read_text()
     assert "self.rows.to(torch_xla.device())" in (tmp_path / "tables.py").read_text()
