@@ -95,9 +95,9 @@ class ImportTable:
 def import_edit(index: SemanticIndex, needs: Iterable[ImportNeed], edits: Iterable[Edit] = ()) -> Edit | None:
     """One insertion that imports everything needed and not imported yet, for the sake of these edits.
 
-    The place is below the last import of torch at the top, else below the last import, else below the docstring. Settings
-    may stand between the imports of the top: those of the environment must, which torch reads when it is imported. In
-    a notebook it is below the first import of torch in any cell, when no edit stands above it.
+    The place is below the last import of torch at the top, else below the last import, else below the docstring.
+    Settings may stand between the imports of the top: those of the environment must, which torch reads when it is
+    imported. In a notebook it is below the first import of torch in any cell, when no edit stands above it.
     """
     lines = []
     for need in sorted(set(needs), key=lambda item: (item.name is not None, item.module, item.name or "")):

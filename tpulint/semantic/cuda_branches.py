@@ -115,8 +115,8 @@ class CudaBranches:
                 yield self._tree.span(owner)
         for function in self._tree.functions:
             # the method that torch's own `cuda()` is
-            owner = self._tree.class_of(function) if function.name == "cuda" else None
-            if owner is not None and not self._is_only_move(function, owner):
+            holder = self._tree.class_of(function) if function.name == "cuda" else None
+            if holder is not None and not self._is_only_move(function, holder):
                 yield self._tree.span(function)
 
     def _is_only_move(self, function: FunctionNode, owner: ast.ClassDef) -> bool:

@@ -50,7 +50,7 @@ class Evaluation:
         return any(outer is not loop and self._tree.encloses(outer, loop) for outer in loops)
 
     def _goes_through_results(self, loop: LoopNode) -> bool:
-        """Whether a loop goes over what a module made of one batch: ``for output in outputs: loss += criterion(output)``."""
+        """Whether a loop goes over what a module made of one batch: ``for output in model(x)``."""
         if not isinstance(loop, ast.For):
             return False
         names = (node for node in (loop.iter, *self._tree.inside(loop.iter)) if isinstance(node, ast.Name))

@@ -65,7 +65,7 @@ class FilledLists:
         return self._filled(loop, [append], use) is not None
 
     def _is_rare(self, append: Append) -> bool:
-        """Whether a step appends now and then only: what it reads for that costs next to nothing behind the boundary."""
+        """Whether a step appends now and then only: behind the boundary, what is read for it costs next to nothing."""
         return self._index.pace_of(append.statement) is Pace.LOG_INTERVAL
 
     def of(self, loop: LoopNode) -> list[FilledList]:

@@ -19,8 +19,8 @@ class TypeUse:
     """One reference to a CUDA tensor class, with the variable it goes into and what is done with that."""
 
     __slots__ = (
-        "choice", "constructions", "conversions", "given", "name", "node", "only", "settings", "statement", "test", "unknown",
-        "variable",
+        "choice", "constructions", "conversions", "given", "name", "node", "only", "settings", "statement", "test",
+        "unknown", "variable",
     )  # fmt: skip
 
     def __init__(self, node: ast.expr, name: str) -> None:
@@ -155,17 +155,18 @@ class TensorTypes:
         function = self._tree.parents[arguments]
         parameters = [*arguments.posonlyargs, *arguments.args]
         named = dict(zip(reversed(parameters), reversed(arguments.defaults), strict=False))
-        named |= {item: default for item, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if default}
+        named |= dict(zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True))
         parameter = next((item for item, default in named.items() if default is node), None)
         if parameter is None or not isinstance(function, FUNCTIONS):
             return False
-        conversions = []
+        conversions: list[ast.Call] = []
         for load in self._tree.names_called(parameter.arg):
             if self._tree.function_of(load) is not function:
                 continue
             call = self._tree.parents[load]
-            is_type = isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "type"
-            if not is_type or call.args != [load] or self._index.reads.is_on_device(call.func.value):
+            if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr != "type":
+                return False
+            if call.args != [load] or self._index.reads.is_on_device(call.func.value):
                 return False
             conversions.append(call)
         use.given += conversions

@@ -90,7 +90,8 @@ def _is_answer(ctx: FileContext, value: ast.expr | None) -> bool:
 def _define_chosen_device(ctx: FileContext, fix: FixBuilder, uses: list[TypeUse]) -> str | None:
     """A variable for the device that the flag chooses, where no variable does that yet."""
     dynamic = [use for use in uses if _is_dynamic(ctx, use)]
-    if all(_follows_flag(ctx, call) for use in dynamic for call in (*use.constructions, *use.conversions, *use.given)):
+    calls = [call for use in dynamic for call in (*use.constructions, *use.conversions, *use.given)]
+    if all(_follows_flag(ctx, call) for call in calls):
         return None
     tests = {ctx.text(use.test) if use.test is not None else "" for use in dynamic}
     first, test = dynamic[0].statement, dynamic[0].test
@@ -99,7 +100,7 @@ def _define_chosen_device(ctx: FileContext, fix: FixBuilder, uses: list[TypeUse]
         return None
     taken = ctx.index.xla_devices.is_taken
     name = next((name for name in ("device", "tensor_device") if not taken(name, first)), "")
-    if not name or any(taken(name, call) for use in dynamic for call in (*use.constructions, *use.conversions, *use.given)):
+    if not name or any(taken(name, call) for call in calls):
         fix.give_up()
         return None
     torch = fix.use("torch", at=first)
