@@ -72,6 +72,7 @@ def leftovers(text: str) -> list[tuple[list[str], str, str]]:
         ("rate = 100.0 * correct / total", "100.0 * correct / total"),
         ("rate = correct / total\nprint('%.2f' % rate.item(), float(rate), f'{rate:.2f}')", "correct / total"),
         ("history.append(correct / total)", "correct / total"),
+        ("rate = correct / total\nshown = '%.2f' % rate\nshown = '{}'.format(rate)", "correct / total"),
         ("best = copy.deepcopy(model.state_dict())", "model"),
         ("kept = loss.detach().view(1)", "loss.detach().view(1)"),
         ("noise = torch.randn(4, device=device)", "torch.randn(4, device=device)"),
@@ -95,6 +96,12 @@ def test_a_tensor_that_a_variable_keeps_is_left(rest: str, name: str) -> None:
         "rate = correct / total\nshown = rate.detach().cpu().numpy()",
         "rate = correct / total\nshown = rate.data.cpu()",
         "rate = correct / total\nshown = rate.tolist()",
+        "rate = correct / total\nwriter.add_scalar('rate', rate, epoch)",
+        "rate = correct / total\ntable.writerow([epoch, rate])",
+        "rate = correct / total\nwandb.log({'rate': rate})",
+        "import logging\nrate = correct / total\nlogging.info('%s', rate)",
+        "rate = correct / total\nshown = '%d: %s' % (epoch, rate)",
+        "share = 0\nshare += loss.data[0]\nrate = share / total",
         "print(float(correct / total))",
         "rate = total / 3",
         "alias = correct.detach()",
@@ -222,3 +229,59 @@ def test_original_and_port_are_told_the_same() -> None:
     assert result.error == ""
     assert "rate = correct / total\n    torch_xla.sync()\n    print(rate.item())" in result.text
     assert leftovers(result.text) == []
+
+
+def turns(rest: str, boundary: str = "torch_xla.sync()", loop: str = "for x, y in loader:") -> list[tuple[list[str], bool]]:
+    """What the turns of an evaluation leave behind their boundary, and whether it is for the next turn."""
+    text = (
+        f"import torch_xla\n{SETUP}for epoch in range(3):\n    for x, y in loader:\n"
+        "        model(x.to(device)).mean().backward()\n        optimizer.step()\n        torch_xla.sync()\n"
+        f"    with torch.no_grad():\n        {loop}\n            outputs = model(x.to(device))\n            {boundary}\n"
+        + indent(dedent(rest).strip(), " " * 12)
+        + "\n"
+    )
+    index = SemanticIndex(SourceFile.from_text(text), ast.parse(text))
+    return [([entry.name for entry in found.entries], found.sink is found.around) for found in index.leftovers.all]
+
+
+@pytest.mark.parametrize(
+    "rest, left",
+    [
+        ("predicted = outputs.argmax(1)\ncorrect = (predicted == 1).sum().item()", ["outputs.argmax(1)"]),
+        ("_, predicted = outputs.max(1)\nshown = predicted.sum().item()", ["outputs.max(1)"]),
+        ("if epoch:\n    best = outputs * 2", ["outputs * 2"]),
+        ("history.append(outputs * 2)", ["outputs * 2"]),
+    ],
+)
+def test_a_turn_leaves_to_the_next_what_it_computes_behind_its_boundary(rest: str, left: list[str]) -> None:
+    assert (left, True) in turns(rest)
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "correct = (outputs.argmax(1) == 1).sum().item()",
+        "outputs = outputs.argmax(1)\ncorrect = outputs.sum().item()",  # another value before the boundary
+        "predicted = outputs.argmax(1)\ndel predicted",
+        "predicted = outputs.argmax(1).cpu()",
+        "if epoch:\n    best = outputs * 2\n    break",
+    ],
+)
+def test_what_ends_with_the_turn_is_not_left(rest: str) -> None:
+    assert not any(is_turn for _, is_turn in turns(rest))
+
+
+def test_turns_are_left_alone_without_a_boundary() -> None:
+    assert not any(is_turn for _, is_turn in turns("predicted = outputs.argmax(1)\nprint(predicted.sum().item())", "pass"))
+
+
+def test_of_training_steps_only_those_leave_work_that_some_are() -> None:
+    def found(behind: str) -> list[bool]:
+        text = f"import torch_xla\n{script('pass')}".replace("optimizer.step()\n", f"optimizer.step()\n{behind}", 1)
+        index = SemanticIndex(SourceFile.from_text(text), ast.parse(text))
+        return [item.sink is item.around for item in index.leftovers.all if item.sink in index.regions.turn_loops]
+
+    always = "        torch_xla.sync()\n        share = loss / 2\n"
+    sometimes = "        torch_xla.sync()\n        if epoch % 10 == 0:\n            share = loss / 2\n"
+    assert True not in found(always)
+    assert True in found(sometimes)

@@ -47,6 +47,8 @@ _CHANGED_BATCH = frozenset({"input", "shape"})
 _WHEREVER = {"optimizer-reads-device": ".step("}
 """Rules that speak of another statement than the one that reads, and what that one has in it."""
 
+_LEFT_BEHIND = "work-left-pending"
+
 Place = tuple[str, int]
 
 
@@ -155,6 +157,7 @@ class _Judge:
         if said.category == "recompile":
             changes = [cost for cost in self._truth.costs if self._is_about(said, cost)]
             run = any((said.path, row) in self._late for row in said.rows) and not self._hides_changes()
+            run = run and (said.name != _LEFT_BEHIND or self._began_late(said))
             yield Judgement(said, RECOMPILE, "right" if costs or changes else "wrong" if run else "not seen")
             return
         reads = [cost for cost in costs if cost.kind in _READS]
@@ -209,6 +212,16 @@ class _Judge:
             cost.kind == "compile" and cost.loop >= 0 and (len(cost.steps) >= _AGAIN or self._is_often(cost))
             for cost in self._truth.costs
         )
+
+    def _began_late(self, said: Said) -> bool:
+        """Whether a loop that a finding speaks of began after warm-up, and its second batch was like the first.
+
+        What a turn leaves to the next changes the graph of the second turn, if the batch has not changed it.
+        """
+        numbers = {one.loop for row in said.rows for one in self._runs.get((said.path, row), ()) if one.loop >= 0}
+        uneven = {cost.loop for cost in self._truth.costs if _CHANGED_BATCH.intersection(cost.causes)}
+        loops = self._truth.loops
+        return all(loops[one].steps[0] > _LATE and (loops[one].turns > 2 or one not in uneven) for one in numbers)
 
     def _is_about(self, said: Said, cost: Cost) -> bool:
         """Whether a finding speaks of what changed, at another statement than the one that pays for it."""

@@ -1,4 +1,4 @@
-"""Work that waits when the next loop begins: it becomes part of that loop's first step, another graph than the rest."""
+"""Work that waits when a loop or a turn begins: it becomes part of the next step, another graph than the rest."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from tpulint.semantic.events import OPTIMIZER_STEP, SYNCS
 from tpulint.semantic.kinds import Kind
-from tpulint.semantic.pending import Entry, Key, State, root_of
+from tpulint.semantic.pending import GROWING, Entry, Key, State, root_of
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, LoopNode
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 _DEPTH = 5
 _BUDGET = 4000
 """Statements that are followed in one file; past that, nothing more is said."""
-_GROWING = frozenset({"append", "add", "extend", "insert", "appendleft", "put"})
 _AVERAGING = r"(?i)schedule_?free"
 """Optimizers that are switched between training and evaluation."""
 _KNOWN = ("torch.", "builtins.", "math.", "numpy.", "os.", "time.", "copy.", "logging.")
@@ -37,7 +36,7 @@ class Leftover(NamedTuple):
     sink: LoopNode
     """The loop whose first turn takes them along."""
     around: LoopNode
-    """The loop that runs this stretch again and again."""
+    """The loop that runs this stretch again and again; the same one where a turn leaves work to the next turn."""
     place: ast.stmt | None
     """The statement behind which a step boundary would run them on their own; None where there is no one place."""
 
@@ -65,6 +64,9 @@ class Leftovers:
                 for _ in range(2):  # what the end of a turn leaves is met by the beginning of the next
                     self._suite(loop.body)
                 self._state.waiting.clear()
+        for loop in index.tree.loops:
+            if loop in index.regions.turn_loops and index.regions.boundaries_in(loop):
+                self._turn(loop)
         return sorted(self._found.values(), key=lambda found: index.span(found.entries[-1].source))
 
     def _is_round(self, loop: LoopNode) -> bool:
@@ -76,6 +78,31 @@ class Leftovers:
         return any(
             tree.encloses(loop, turn) or tree.function_of(turn) in functions for turn in regions.turn_loops
         )  # fmt: skip
+
+    def _turn(self, loop: LoopNode) -> None:
+        """Note what a turn records behind its boundary, and what then waits for the boundary of the next turn."""
+        rest = self._behind_boundary(loop)
+        self._round = loop
+        self._suite(rest)
+        inside, encloses = self._index.tree.inside, self._index.tree.encloses
+        for node in inside(loop, functions=False):
+            is_stored = isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
+            if is_stored and not any(encloses(item, node) for item in rest):
+                self._state.drop(node)
+        waiting = tuple(entry for entry in dict.fromkeys(self._state.waiting.values()) if self._changes(loop, entry))
+        self._state.waiting.clear()
+        if waiting and self._are_plain(loop):  # what cures this leaves nothing to the next loop
+            self._found[waiting[-1].source] = Leftover(waiting, loop, loop, None)
+
+    def _changes(self, loop: LoopNode, entry: Entry) -> bool:
+        """Whether what a turn leaves makes another graph: that of a second step is another one anyway.
+
+        By then the optimizer has its state. What only some steps leave is met by later ones.
+        """
+        regions = self._index.regions
+        return loop in regions.evaluation_loops or any(
+            regions.gate_in(item, loop) is not None for item in (*entry.chain, entry.source)
+        )
 
     # ---------------------------------------------------------------- statements
 
@@ -102,12 +129,9 @@ class Leftovers:
             self._loop(statement)
         elif isinstance(statement, ast.If):
             self._calls_in(statement.test)
-            before = dict(self._state.waiting)
-            self._inner(statement.body)
-            after = self._state.waiting
-            self._state.waiting = before
-            self._inner(statement.orelse)
-            self._state.waiting = {**self._state.waiting, **after}
+            before = self._state.waiting
+            after = [self._branch(branch, before) for branch in (statement.orelse, statement.body)]
+            self._state.waiting = {**after[0], **after[1]}
         elif isinstance(statement, ast.With | ast.AsyncWith):
             for item in statement.items:
                 self._calls_in(item.context_expr)
@@ -116,6 +140,13 @@ class Leftovers:
             self._inner([*statement.body, *statement.orelse, *statement.finalbody])
         else:
             self._simple(statement)
+
+    def _branch(self, branch: list[ast.stmt], before: dict[Key, Entry]) -> dict[Key, Entry]:
+        """What waits behind a branch of an ``if``."""
+        self._state.waiting = dict(before)
+        self._inner(branch)
+        leaves = not self._running and branch and isinstance(branch[-1], ast.Break | ast.Return | ast.Raise)
+        return {} if leaves else self._state.waiting
 
     def _loop(self, loop: LoopNode) -> None:
         regions = self._index.regions
@@ -160,7 +191,7 @@ class Leftovers:
         for node in index.tree.inside(loop, functions=False):
             if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
                 self._state.drop(node)  # gets its next value in front of the boundary
-        if waiting and self._round is not None and all(map(self._is_plain, index.regions.boundaries_in(loop))):
+        if waiting and self._round is not None and self._are_plain(loop):
             entries = tuple(dict.fromkeys(waiting.values()))
             evaluates = index.regions.evaluation_loops
             known = self._found.get(entries[-1].source)
@@ -169,9 +200,12 @@ class Leftovers:
                 self._found[entries[-1].source] = Leftover(entries, loop, self._round, self._place(entries))
         waiting.clear()
 
-    def _is_plain(self, boundary: ast.AST) -> bool:
-        """Whether a boundary ends a step and begins none, as a device loader or a compiled step does."""
-        return isinstance(boundary, ast.Call) and self._index.qualified_name(boundary.func) in (*SYNCS, OPTIMIZER_STEP)
+    def _are_plain(self, loop: LoopNode) -> bool:
+        """Whether the boundaries of a loop end a step and begin none, as a device loader or a compiled step does."""
+        return all(
+            isinstance(boundary, ast.Call) and self._index.qualified_name(boundary.func) in (*SYNCS, OPTIMIZER_STEP)
+            for boundary in self._index.regions.boundaries_in(loop)
+        )
 
     def _simple(self, statement: ast.stmt) -> None:
         index, state = self._index, self._state
@@ -181,7 +215,7 @@ class Leftovers:
                 self._give(target, given)
         elif isinstance(statement, ast.AugAssign):
             self._calls_in(statement.value)
-            if index.reads.is_on_device(statement.target) or index.reads.is_on_device(statement.value):
+            if state.is_on_device(statement.target) or state.is_on_device(statement.value):
                 state.bind(statement.target, state.entry(statement, index.text(statement.target)))
         elif isinstance(statement, ast.Delete):
             for target in statement.targets:
@@ -265,7 +299,7 @@ class Leftovers:
         self._calls_in(call)
         if not isinstance(func, ast.Attribute):
             return
-        if func.attr in _GROWING:
+        if func.attr in GROWING:
             entry = _any([state.of(item, statement) for item in call.args])
             if entry is not None:
                 state.hold(func.value, entry)

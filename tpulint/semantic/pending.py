@@ -20,6 +20,12 @@ _UPLOADS = frozenset({"torch.tensor", "torch.as_tensor", "torch.from_numpy"})
 _WRAPPERS = frozenset({"torch.autograd.Variable", "torch.autograd.variable.Variable"})
 """Calls that give the tensor they are given."""
 _COPIES = frozenset({"copy.deepcopy", "copy.copy"})
+GROWING = frozenset({"append", "add", "extend", "insert", "appendleft", "put"})
+"""Methods by which a list or its like keeps what it is given."""
+_KNOWN = ("torch.", "torch_xla.", "builtins.", "math.", "numpy.", "os.", "time.", "copy.", "logging.")
+"""Beginnings of names of functions whose effect is known."""
+_SHOWING = frozenset({"builtins.print", "builtins.str", "builtins.repr"})
+_OBJECTS = frozenset({Kind.TENSOR, Kind.MODULE, Kind.OPTIMIZER, Kind.SCHEDULER})
 
 
 class Key(NamedTuple):
@@ -82,7 +88,7 @@ class State:
         if not isinstance(target, ast.Subscript):
             return True
         value = self._index.value(target.value)
-        return value.kind is not Kind.NUMPY and (value.kind is not Kind.TENSOR or self._is_on_device(target.value))
+        return value.kind is not Kind.NUMPY and (value.kind is not Kind.TENSOR or self.is_on_device(target.value))
 
     def hold(self, holder: ast.expr, entry: Entry) -> None:
         """Let a list or object keep a tensor that waits."""
@@ -104,9 +110,22 @@ class State:
 
     # ---------------------------------------------------------------- expressions
 
-    def _is_on_device(self, node: ast.expr) -> bool:
+    def is_on_device(self, node: ast.expr) -> bool:
+        """Whether an expression is a tensor of the device."""
         value = self._index.value(node)
-        return value.kind is Kind.TENSOR and self._index.reads.is_on_device(node)
+        return value.kind is Kind.TENSOR and self._index.reads.is_on_device(node) and not self._is_old_number(node)
+
+    def _is_old_number(self, node: ast.expr) -> bool:
+        """Whether a value is made of ``loss.data[0]``, which was a number once: who ports that makes it one again."""
+        for item in (node, *self._index.tree.inside(node, functions=False)):
+            if _is_first_of_data(item):
+                return True
+            if isinstance(item, ast.Name):
+                for binding in self._index.names.bindings(item):
+                    parts = () if binding.value is None else ast.walk(binding.value)
+                    if binding.kind in ("assign", "augment") and any(map(_is_first_of_data, parts)):
+                        return True
+        return False
 
     def of(self, node: ast.expr, statement: ast.stmt) -> Entry | None:
         """What waits to be run before an expression has a value; functions of this file are followed elsewhere."""
@@ -126,11 +145,11 @@ class State:
             return self.of(node.value, statement)
         if isinstance(node, ast.Call):
             return self._of_call(node, statement)
-        if not self._is_on_device(node):
+        if not self.is_on_device(node):
             return None
         if isinstance(node, ast.Attribute) and node.attr not in ("T", "mT", "H"):
             return self._of_attribute(node, statement)
-        if isinstance(node, ast.Subscript) and not self._is_on_device(node.value):
+        if isinstance(node, ast.Subscript) and not self.is_on_device(node.value):
             return self._first([node.value], statement)  # an element of a list
         if isinstance(node, ast.BinOp | ast.UnaryOp | ast.Compare | ast.Subscript | ast.Attribute):
             return self.entry(statement, self._index.text(node))
@@ -149,7 +168,7 @@ class State:
             return self._of_copy(node.args[0], statement)
         if name in _WRAPPERS and node.args:
             return self.of(node.args[0], statement)
-        if name in _UPLOADS or not self._is_on_device(node):
+        if name in _UPLOADS or not self.is_on_device(node):
             return None
         if isinstance(func, ast.Attribute) and name is None:
             if func.attr in _SAME or func.attr in _CASTS:
@@ -167,7 +186,7 @@ class State:
             what = what.func.value
         if index.kind(what) is Kind.MODULE and index.moves.is_on_device(what, statement):
             return self.entry(statement, index.text(what))
-        return self.entry(statement, index.text(what)) if self._is_on_device(what) else self.of(what, statement)
+        return self.entry(statement, index.text(what)) if self.is_on_device(what) else self.of(what, statement)
 
     def _first(self, nodes: list[ast.expr], statement: ast.stmt) -> Entry | None:
         return next((found for node in nodes if (found := self.of(node, statement)) is not None), None)
@@ -177,17 +196,44 @@ class State:
     def settle(self, statement: ast.stmt) -> None:
         """Take out what a statement runs for good: a copy to the host keeps what was computed for it."""
         for node in self._index.tree.inside(statement, functions=False):
-            if not isinstance(node, ast.Call):
-                continue
-            func = node.func
-            if isinstance(func, ast.Attribute) and func.attr in _SETTLING:
-                self._settle(func.value)
-            elif isinstance(func, ast.Attribute) and func.attr == "to":
-                if any(isinstance(item, ast.Constant) and item.value == "cpu" for item in node.args):
+            if isinstance(node, ast.BinOp):
+                if isinstance(node.op, ast.Mod) and isinstance(node.left, ast.Constant) and _shows(node.left.value):
+                    self._settle_parts(node.right)
+            elif isinstance(node, ast.Call):
+                func = node.func
+                if isinstance(func, ast.Attribute) and func.attr in _SETTLING:
                     self._settle(func.value)
-            elif self._index.qualified_name(func) in ("builtins.print", "builtins.str", "builtins.repr"):
-                for item in node.args:
-                    self._settle(item)
+                elif isinstance(func, ast.Attribute) and func.attr == "to":
+                    if any(isinstance(item, ast.Constant) and item.value == "cpu" for item in node.args):
+                        self._settle(func.value)
+                elif self._may_settle(node):
+                    for item in (*node.args, *(keyword.value for keyword in node.keywords)):
+                        self._settle_parts(item)
+
+    def _may_settle(self, call: ast.Call) -> bool:
+        """Whether a call may show or copy what it is given, as loggers and writers of tables do: any that nobody knows.
+
+        A float, or a number put into a text, is read and not kept; so it is with ``format``.
+        """
+        index, func = self._index, call.func
+        name = index.qualified_name(func) or ""
+        if name.startswith(_KNOWN):
+            return name in _SHOWING or name.startswith("logging.")
+        if index.definitions.function_called(call) is not None:
+            return False
+        if not isinstance(func, ast.Attribute):
+            return index.kind(func) is not Kind.MODULE
+        return func.attr not in GROWING and func.attr != "format" and index.kind(func.value) not in _OBJECTS
+
+    def _settle_parts(self, node: ast.expr) -> None:
+        if isinstance(node, ast.Tuple | ast.List | ast.Set):
+            for item in node.elts:
+                self._settle_parts(item)
+        elif isinstance(node, ast.Dict):
+            for item in node.values:
+                self._settle_parts(item)
+        else:
+            self._settle(node)
 
     def _settle(self, node: ast.expr) -> None:
         while True:  # x.detach().data
@@ -199,6 +245,22 @@ class State:
             self.drop(node)
         elif (root := root_of(node)) is not None and isinstance(node, ast.Attribute | ast.Subscript):
             self.waiting.pop(self.key(root, is_holder=True), None)
+
+
+def _shows(text: object) -> bool:
+    """Whether a text with places for values shows one as ``str`` does, which keeps what was read for it."""
+    return isinstance(text, str) and ("%s" in text or "%r" in text)
+
+
+def _is_first_of_data(node: ast.AST) -> bool:
+    """``x.data[0]``"""
+    return (
+        isinstance(node, ast.Subscript)
+        and isinstance(node.slice, ast.Constant)
+        and node.slice.value == 0
+        and isinstance(node.value, ast.Attribute)
+        and node.value.attr == "data"
+    )
 
 
 def root_of(node: ast.expr) -> ast.Name | None:

@@ -21,14 +21,16 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     for found in ctx.index.leftovers.all:
         *rest, last = found.entries
         loop = "evaluation" if found.sink in ctx.index.regions.evaluation_loops else "training loop"
+        turn = "next" if found.sink is found.around else "first"
         yield ctx.finding(
             last.source,
-            f"`{_short(last.name)}` is left to the first turn of the {loop} in line {found.sink.lineno}, which is "
+            f"`{_short(last.name)}` is left to the {turn} turn of the {loop} in line {found.sink.lineno}, which is "
             "compiled once more to compute it along",
             _fix(ctx, found),
             certainty=Certainty.LIKELY,
-            related=tuple(
-                (ctx.index.span(one.source), f"`{_short(one.name)}` is left as well") for one in rest[-_SHOWN:]
+            related=(
+                *((ctx.index.span(one.source), f"`{_short(one.name)}` is left as well") for one in rest[-_SHOWN:]),
+                *((ctx.index.span(one), "runs here") for one in ctx.index.regions.boundaries_in(found.sink)[:1]),
             ),
         )
 
