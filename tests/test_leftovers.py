@@ -231,14 +231,13 @@ def test_original_and_port_are_told_the_same() -> None:
     assert leftovers(result.text) == []
 
 
-def turns(rest: str, boundary: str = "torch_xla.sync()", loop: str = "for x, y in loader:") -> list[tuple[list[str], bool]]:
+def turns(rest: str, boundary: str = "torch_xla.sync()") -> list[tuple[list[str], bool]]:
     """What the turns of an evaluation leave behind their boundary, and whether it is for the next turn."""
     text = (
         f"import torch_xla\n{SETUP}for epoch in range(3):\n    for x, y in loader:\n"
         "        model(x.to(device)).mean().backward()\n        optimizer.step()\n        torch_xla.sync()\n"
-        f"    with torch.no_grad():\n        {loop}\n            outputs = model(x.to(device))\n            {boundary}\n"
-        + indent(dedent(rest).strip(), " " * 12)
-        + "\n"
+        "    with torch.no_grad():\n        for x, y in loader:\n            outputs = model(x.to(device))\n"
+        f"            {boundary}\n" + indent(dedent(rest).strip(), " " * 12) + "\n"
     )
     index = SemanticIndex(SourceFile.from_text(text), ast.parse(text))
     return [([entry.name for entry in found.entries], found.sink is found.around) for found in index.leftovers.all]
@@ -272,7 +271,9 @@ def test_what_ends_with_the_turn_is_not_left(rest: str) -> None:
 
 
 def test_turns_are_left_alone_without_a_boundary() -> None:
-    assert not any(is_turn for _, is_turn in turns("predicted = outputs.argmax(1)\nprint(predicted.sum().item())", "pass"))
+    assert not any(
+        is_turn for _, is_turn in turns("predicted = outputs.argmax(1)\nprint(predicted.sum().item())", "pass")
+    )
 
 
 def test_of_training_steps_only_those_leave_work_that_some_are() -> None:

@@ -414,3 +414,34 @@ def test_factors_that_are_special_in_some_steps(weight: str, expected: bool, for
     settings = Settings(select=("TPU222",), preview=True)
     result = lint(SourceFile.from_text(in_loop(form.format(weight))), settings, CATALOGUE)
     assert [finding.code for finding in result.findings] == ["TPU222"] * expected
+
+
+# -------------------------------------------------------------------- places that the host knows
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "state = model(x.to(device))\nplaces = y.numpy()\nif len(places) != 0:\n    state[places] = 0",
+        "state = model(x.to(device))\nplaces = y.numpy()\nif len(places) > 0:\n    state[:, places] = 0",
+        "state = model(x.to(device))\nplaces = y.numpy()\nif len(places):\n    part = state[places]",
+        "places = np.where(y.numpy() != 0)[0]\npart = model(x.to(device))[:, places]",
+        "part = model(x.to(device))[np.flatnonzero(y.numpy())]",
+    ],
+)
+def test_a_number_of_places_that_changes_makes_new_graphs(body: str) -> None:
+    assert codes(in_loop(body)) == ["TPU203"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "state = model(x.to(device))\nplaces = y.numpy()\nif len(places) == 4:\n    state[places] = 0",
+        "state = model(x.to(device))\nplaces = y.numpy()\nstate[places] = 0",
+        "state = model(x.to(device))\nif len(names) > 0:\n    state[names] = 0",  # the same in all steps
+        "state = torch.zeros(4)\nplaces = y.numpy()\nif len(places) > 0:\n    state[places] = 0",  # on the host
+        "state = model(x.to(device))\nplaces = y.numpy()\nif len(x) > 0:\n    state[places] = 0",
+    ],
+)
+def test_places_of_which_there_are_as_many_in_every_step_are_left_alone(body: str) -> None:
+    assert codes(in_loop(body)) == []

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding
-from tpulint.semantic import Kind, Side
+from tpulint.semantic import FUNCTIONS, Kind, Side
 from tpulint.semantic.host_masks import HostMasks
 from tpulint_rules.recompile._filtered_losses import filtered_loss
 
@@ -89,21 +89,61 @@ def _chosen_from(ctx: FileContext, node: ast.Subscript | ast.Call) -> ast.expr |
 
 def _places_on_host(ctx: FileContext, node: ast.Subscript) -> ast.expr | None:
     """What chooses in ``logits[np.where(labels != 0)]``, of labels that are others in every turn."""
-    index = ctx.index
-    if not isinstance(node.ctx, ast.Load) or not index.is_device_tensor(node.value):
+    chosen = ctx.index.value(node.value)
+    if chosen.kind is not Kind.TENSOR or chosen.side is Side.HOST:
         return None
-    made: list[ast.expr | None] = [node.slice]
-    if isinstance(node.slice, ast.Name):
-        made = [binding.value for binding in index.flow.reaching(node.slice) if binding.kind == "assign"]
+    items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    names = [item for item in items if isinstance(item, ast.Name)]
+    if (found := next((name for name in names if _is_asked_for_length(ctx, node, name)), None)) is not None:
+        return found
+    if not isinstance(node.ctx, ast.Load) or not ctx.index.is_device_tensor(node.value):
+        return None
+    return next((item for item in items if _are_places_of_turn(ctx, item)), None)
+
+
+def _are_places_of_turn(ctx: FileContext, item: ast.expr) -> bool:
+    index = ctx.index
+    made: list[ast.expr | None] = [item]
+    if isinstance(item, ast.Name):
+        made = [binding.value for binding in index.flow.reaching(item) if binding.kind == "assign"]
     for value in made:
+        if isinstance(value, ast.Subscript):  # the places along the first dimension
+            value = value.value
         if not isinstance(value, ast.Call) or not _tells_places(ctx, value.func):
-            return None
+            return False
         if len(value.args) != 1 or value.keywords or index.turn_code.turn_of(value) is None:
-            return None
-        names = [item for item in index.tree.inside(value.args[0]) if isinstance(item, ast.Name)]
+            return False
+        names = [name for name in index.tree.inside(value.args[0]) if isinstance(name, ast.Name)]
         if not any(_is_of_turn(ctx, name) for name in names):
-            return None
-    return node.slice if made else None
+            return False
+    return bool(made)
+
+
+def _is_asked_for_length(ctx: FileContext, node: ast.Subscript, name: ast.Name) -> bool:
+    """Whether an index stands under ``if len(places) != 0:``: in some turns there are none, in others there are."""
+    index = ctx.index
+    bindings = index.flow.reaching(name)
+    is_given = bool(bindings) and all(binding.kind == "parameter" for binding in bindings)
+    if index.is_device_tensor(name) or not (is_given or _is_of_turn(ctx, name)):
+        return False
+    child: ast.AST = node
+    for ancestor in index.tree.ancestors(node):
+        if isinstance(ancestor, ast.If) and child in ancestor.body and _asks_whether_any(ctx, ancestor.test, name.id):
+            return index.turn_code.turn_of(ancestor) is not None
+        if isinstance(ancestor, FUNCTIONS):
+            return False
+        child = ancestor
+    return False
+
+
+def _asks_whether_any(ctx: FileContext, test: ast.expr, name: str) -> bool:
+    """``len(places)``, ``len(places) != 0`` and ``len(places) > 0``"""
+    if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.NotEq | ast.Gt):
+        limit = test.comparators[0]
+        return isinstance(limit, ast.Constant) and limit.value == 0 and _asks_whether_any(ctx, test.left, name)
+    if not isinstance(test, ast.Call) or len(test.args) != 1 or not isinstance(test.args[0], ast.Name):
+        return False
+    return ctx.index.qualified_name(test.func) == "builtins.len" and test.args[0].id == name
 
 
 def _tells_places(ctx: FileContext, func: ast.expr) -> bool:
