@@ -86,9 +86,10 @@ class Leftovers:
         self._suite(rest)
         inside, encloses = self._index.tree.inside, self._index.tree.encloses
         for node in inside(loop, functions=False):
-            if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-                if not any(encloses(item, node) for item in rest):
-                    self._state.drop(node)  # gets its next value in front of the boundary
+            if not isinstance(node, ast.Name) or isinstance(node.ctx, ast.Load):
+                continue
+            if not any(encloses(item, node) for item in rest):
+                self._state.drop(node)  # gets its next value in front of the boundary
         waiting = tuple(entry for entry in dict.fromkeys(self._state.waiting.values()) if self._changes(loop, entry))
         self._state.waiting.clear()
         if waiting and self._are_plain(loop):  # what cures this leaves nothing to the next loop

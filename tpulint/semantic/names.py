@@ -6,7 +6,7 @@ import ast
 import builtins
 
 from tpulint.semantic.torch_facts import CANONICAL_NAMES
-from tpulint.semantic.tree import FUNCTIONS, SCOPES, SyntaxTree
+from tpulint.semantic.tree import FUNCTIONS, LOOPS, SCOPES, SyntaxTree
 
 _BUILTINS = frozenset(dir(builtins))
 _SCOPE_CLASSES = frozenset(SCOPES)
@@ -401,7 +401,28 @@ class Names:
             self._variables[variable] = None  # a cycle of aliases is unknown
             names = {self.qualified_binding(binding) for binding in found[1]} - {""}
             self._variables[variable] = names.pop() if len(names) == 1 else None
-        return self._variables[variable]
+        return self._variables[variable] or self._imported_before(node, found)
+
+    def _imported_before(self, node: ast.Name, found: tuple[Scope, list[Binding]]) -> str | None:
+        """What a name stands for in a script that gives it another value later on.
+
+        ``data.DataLoader(...)`` of ``from torch.utils import data``, in front of ``for data in loader:``.
+        """
+        scope, bindings = found
+        if (
+            not scope.is_module
+            or not any(item.kind == "import" for item in bindings)
+            or self.scope_of(node) is not scope
+        ):
+            return None
+        if any(isinstance(ancestor, LOOPS) for ancestor in self._tree.ancestors(node)):
+            return None  # what stands behind it comes before it in the next turn
+        if any(self._tree.function_of(item.node) is not None for item in bindings):
+            return None  # declared global there: who calls it when is not known
+        place = self._tree.span(node)
+        before = [item for item in bindings if self._tree.span(item.node) < place]
+        names = {self.qualified_binding(item) for item in before} - {""}
+        return names.pop() if len(names) == 1 else None
 
     def outermost(self, root: ast.Name) -> tuple[ast.expr, str] | None:
         """The longest dotted name that begins with a name and has a qualified one, and that; None where it has none."""
