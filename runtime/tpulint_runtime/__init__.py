@@ -31,6 +31,7 @@ from tpulint_runtime.ownership import Line
 from tpulint_runtime.packing import PackedDataset, PackedStream, plan_rows
 from tpulint_runtime.processes import call_once, launch, print_once
 from tpulint_runtime.recompile import BudgetExceeded, BudgetWarning, RecompileGuard
+from tpulint_runtime.recurrent import run_padded
 from tpulint_runtime.reduction import broadcast_parameters, reduce_gradients, sum_over_processes
 from tpulint_runtime.report import Difference, HostSync, InputChange, Layout, Recompilation, Report, Wait
 from tpulint_runtime.sampling import BucketBatchSampler
@@ -99,6 +100,7 @@ __all__ = [
     "plan_shards",
     "print_once",
     "reduce_gradients",
+    "run_padded",
     "segment_mask",
     "segment_starts",
     "shifted_labels",

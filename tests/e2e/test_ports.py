@@ -69,6 +69,11 @@ CASES = (
         because="prints one number, at the end; all slices have one length",
     ),
     Case(
+        SCRIPTS / "packed_tagger.py",
+        transfers_per_step=0.2,
+        because="prints the mean loss of 8 steps at the end of each epoch",
+    ),
+    Case(
         SCRIPTS / "rising_focus.py",
         transfers_per_step=0.0,
         because="prints one number, at the end; all batches have one size",

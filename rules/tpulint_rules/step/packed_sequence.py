@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Certainty, Finding, Severity
 from tpulint.semantic import Side
+from tpulint_rules.step._padded_runs import padded_run
 
 _PACK = "torch.nn.utils.rnn.pack_padded_sequence"
 
@@ -27,20 +28,23 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         yield ctx.finding(
             call,
             message,
+            None if integer else padded_run(ctx, call),
             severity=Severity.WARNING if integer else Severity.ERROR,
             certainty=Certainty.CERTAIN if value.certain and value.side is Side.DEVICE else Certainty.LIKELY,
         )
 
 
 def _is_on_device(ctx: FileContext, call: ast.Call) -> bool:
-    """Whether a device tensor is packed in a turn, or a module that other files train packs its input."""
+    """Whether a device tensor is packed in a turn, or a module packs its input, which this or another file trains."""
     index = ctx.index
-    if index.turn_code.turn_of(call) is not None and index.is_device_tensor(call.args[0]):
+    is_in_turn = index.turn_code.turn_of(call) is not None
+    if is_in_turn and index.is_device_tensor(call.args[0]):
         return True
     owner = index.tree.class_of(call)
-    if index.is_program or owner is None or not index.definitions.is_module_class(owner):
+    if owner is None or not index.definitions.is_module_class(owner):
         return False
-    return index.value(call.args[0]).side is not Side.HOST
+    is_trained = is_in_turn and index.kinds.mentions_device if index.is_program else True
+    return is_trained and index.value(call.args[0]).side is not Side.HOST
 
 
 def _only_data(ctx: FileContext, call: ast.Call) -> bool:

@@ -1,0 +1,164 @@
+"""Recurrent layers on padded sequences, which XLA runs where it has no packed ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+State: TypeAlias = tuple[torch.Tensor, ...]
+"""What a layer hands from one position to the next: ``h``, or ``h`` and ``c``, ``(N, H)`` each."""
+_Cell: TypeAlias = Callable[[torch.Tensor, State], State]
+
+
+def run_padded(
+    layer: nn.RNNBase,
+    input: torch.Tensor,
+    lengths: torch.Tensor | Sequence[int],
+    state: torch.Tensor | tuple[torch.Tensor, torch.Tensor] | None = None,
+    *,
+    batch_first: bool = False,
+) -> tuple[torch.Tensor, torch.Tensor | tuple[torch.Tensor, torch.Tensor]]:
+    """What a recurrent layer gives for a packed sequence: ``layer(pack_padded_sequence(input, lengths), state)``, with
+    its output padded again.
+
+    input
+        ``(T, N, M)``, or ``(N, T, M)`` with ``batch_first``, which counts instead of that of the layer, as for packed
+        sequences.
+    lengths
+        Of the N sequences, from 1 to T, on any device, sorted or not. None is read on XLA, and they change no graph.
+
+    Returns the output ``(T, N, D * H)``, zeros behind the end of each sequence, and the state at the end of each:
+    ``(L * D, N, H)``, for an LSTM two of them, as the layer does. ``T`` is that of the input also where no sequence is
+    so long.
+
+    The cells are those of the layer, one position after the other, in both directions; dropout between layers draws
+    other numbers. Outside of XLA the sequences are packed.
+
+    Raises TypeError for other layers, ValueError for an LSTM with projections, or input without a batch, on XLA."""
+    if not isinstance(layer, nn.RNNBase):
+        raise TypeError(f"layer is {type(layer).__name__}, not LSTM, GRU or RNN")
+    # The class that torch_xla puts in the place of nn.GRU takes no packed sequences, wherever they lie.
+    if input.device.type != "xla" and not type(layer).__module__.startswith("torch_xla."):
+        return _run_packed(layer, input, lengths, state, batch_first)
+    return run_masked(layer, input, lengths, state, batch_first=batch_first)
+
+
+def run_masked(
+    layer: nn.RNNBase,
+    input: torch.Tensor,
+    lengths: torch.Tensor | Sequence[int],
+    state: torch.Tensor | tuple[torch.Tensor, torch.Tensor] | None = None,
+    *,
+    batch_first: bool = False,
+) -> tuple[torch.Tensor, torch.Tensor | tuple[torch.Tensor, torch.Tensor]]:
+    """:func:`run_padded` as on XLA, on any device."""
+    if getattr(layer, "proj_size", 0) or input.dim() != 3:
+        raise ValueError(f"an LSTM with projections, or input {tuple(input.shape)} without a batch, is not here")
+    x = input.transpose(0, 1) if batch_first else input
+    ends = torch.as_tensor(lengths).to(input.device).reshape(1, -1, 1)
+    is_inside = torch.arange(x.size(0), device=input.device).reshape(-1, 1, 1) < ends
+    starts = _starts(layer, x, state)
+    directions = 2 if layer.bidirectional else 1
+    finals: list[State] = []
+    for level in range(layer.num_layers):
+        outputs = []
+        for direction in range(directions):
+            weights = _weights(layer, level, direction)
+            number = level * directions + direction
+            start = tuple(part[number] for part in starts)
+            output, final = _run_direction(layer, x, is_inside, start, weights, bool(direction))
+            outputs.append(output)
+            finals.append(final)
+        x = torch.cat(outputs, 2)
+        if layer.dropout and layer.training and level < layer.num_layers - 1:
+            x = F.dropout(x, layer.dropout)
+    ended = [torch.stack(parts) for parts in zip(*finals, strict=True)]
+    output = x.transpose(0, 1) if batch_first else x
+    return output, (ended[0], ended[1]) if layer.mode == "LSTM" else ended[0]
+
+
+def _run_direction(
+    layer: nn.RNNBase,
+    x: torch.Tensor,
+    is_inside: torch.Tensor,
+    start: State,
+    weights: tuple[torch.Tensor | None, ...],
+    is_backward: bool,
+) -> tuple[torch.Tensor, State]:
+    """The output ``(T, N, H)`` and the last state of one layer in one direction."""
+    of_input, of_state, bias_of_input, bias_of_state = weights
+    assert of_input is not None and of_state is not None
+    cell = _cell(layer, of_state, bias_of_state)
+    given = F.linear(x, of_input, bias_of_input)  # of all positions at once
+    state = start
+    outputs: list[torch.Tensor] = []
+    positions = range(x.size(0))
+    for position in reversed(positions) if is_backward else positions:
+        inside = is_inside[position]
+        # Behind its end a sequence keeps its state: backwards it begins at its end.
+        new = cell(given[position], state)
+        state = tuple(torch.where(inside, after, before) for after, before in zip(new, state, strict=True))
+        outputs.append(torch.where(inside, new[0], torch.zeros_like(new[0])))
+    return torch.stack(outputs[::-1] if is_backward else outputs), state
+
+
+def _cell(layer: nn.RNNBase, weight: torch.Tensor, bias: torch.Tensor | None) -> _Cell:
+    """From what a position gives, times its weights, and the state before it, the state behind it."""
+
+    def lstm(given: torch.Tensor, state: State) -> State:
+        h, c = state
+        i, f, g, o = (given + F.linear(h, weight, bias)).chunk(4, 1)
+        c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+        return o.sigmoid() * c.tanh(), c
+
+    def gru(given: torch.Tensor, state: State) -> State:
+        (h,) = state
+        r, z, n = given.chunk(3, 1)
+        r_of_state, z_of_state, n_of_state = F.linear(h, weight, bias).chunk(3, 1)
+        z = (z + z_of_state).sigmoid()
+        n = (n + (r + r_of_state).sigmoid() * n_of_state).tanh()
+        return (n + z * (h - n),)
+
+    def rnn(given: torch.Tensor, state: State) -> State:
+        new = given + F.linear(state[0], weight, bias)
+        return (new.relu() if layer.mode == "RNN_RELU" else new.tanh(),)
+
+    return {"LSTM": lstm, "GRU": gru}.get(layer.mode, rnn)
+
+
+def _weights(layer: nn.Module, level: int, direction: int) -> tuple[torch.Tensor | None, ...]:
+    end = f"_l{level}{'_reverse' * direction}"
+    names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+    return tuple(getattr(layer, name + end, None) for name in names)
+
+
+def _starts(
+    layer: nn.RNNBase,
+    x: torch.Tensor,
+    state: torch.Tensor | tuple[torch.Tensor, torch.Tensor] | None,
+) -> State:
+    """The states before the first position, ``(L * D, N, H)`` each."""
+    if state is None:
+        levels = layer.num_layers * (2 if layer.bidirectional else 1)
+        zeros = x.new_zeros(levels, x.size(1), layer.hidden_size)
+        return (zeros, zeros) if layer.mode == "LSTM" else (zeros,)
+    return (state,) if isinstance(state, torch.Tensor) else tuple(state)
+
+
+def _run_packed(
+    layer: nn.RNNBase,
+    input: torch.Tensor,
+    lengths: torch.Tensor | Sequence[int],
+    state: torch.Tensor | tuple[torch.Tensor, torch.Tensor] | None,
+    batch_first: bool,
+) -> tuple[torch.Tensor, torch.Tensor | tuple[torch.Tensor, torch.Tensor]]:
+    # Host sync, deliberate: where sequences are packed, the host has their lengths. Not on XLA.
+    packed = pack_padded_sequence(input, torch.as_tensor(lengths).cpu(), batch_first, enforce_sorted=False)
+    output, ended = layer(packed, state)
+    longest = input.size(1 if batch_first else 0)
+    return pad_packed_sequence(output, batch_first, total_length=longest)[0], ended

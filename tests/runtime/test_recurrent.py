@@ -1,0 +1,143 @@
+"""Recurrent layers on padded sequences: what packed ones give, and one program for all lengths."""
+
+from __future__ import annotations
+
+import copy
+from functools import partial
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+from tpulint_runtime import run_padded
+from tpulint_runtime.backend import XlaBackend
+from tpulint_runtime.recurrent import run_masked
+
+pytestmark = [pytest.mark.xla, pytest.mark.usefixtures("xla_started")]
+
+LAYERS: dict[str, Any] = {
+    "LSTM": lambda **given: nn.LSTM(5, 7, **given),
+    # `import torch_xla` puts another class in the place of nn.GRU.
+    "GRU": lambda **given: nn.modules.rnn.GRU(5, 7, **given),
+    "RNN": lambda **given: nn.RNN(5, 7, **given),
+    "RNN with relu": lambda **given: nn.RNN(5, 7, nonlinearity="relu", **given),
+}
+FORMS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "two layers, both directions": {"num_layers": 2, "bidirectional": True},
+    "without bias, both directions": {"bias": False, "bidirectional": True},
+    "dropout, not in training": {"num_layers": 2, "dropout": 0.5},
+}
+
+
+def parts(state: Any) -> tuple[torch.Tensor, ...]:
+    return state if isinstance(state, tuple) else (state,)
+
+
+def packed(layer: Any, x: torch.Tensor, lengths: torch.Tensor, state: Any, batch_first: bool) -> Any:
+    given = pack_padded_sequence(x, lengths, batch_first, enforce_sorted=False)
+    output, ended = layer(given, state)
+    return pad_packed_sequence(output, batch_first)[0], ended
+
+
+def state_of(layer: nn.RNNBase, rows: int) -> Any:
+    levels = layer.num_layers * (2 if layer.bidirectional else 1)
+    one, other = torch.randn(2, levels, rows, layer.hidden_size)
+    return (one, other) if layer.mode == "LSTM" else one
+
+
+def results(function: Any, layer: Any, x: torch.Tensor, *given: Any) -> list[torch.Tensor]:
+    """Output, last states, and the gradients of input and weights of a weighted sum of both."""
+    layer = copy.deepcopy(layer)
+    x = x.clone().requires_grad_()
+    output, ended = function(layer, x, *given)
+    found = [output, *parts(ended)]
+    sum((one * torch.linspace(0.5, 1.5, one.numel()).reshape(one.shape)).sum() for one in found).backward()  # type: ignore[union-attr]
+    return [*(one.detach() for one in found), x.grad, *(weight.grad for weight in layer.parameters())]  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("kind", LAYERS)
+@pytest.mark.parametrize("batch_first", [False, True])
+@pytest.mark.parametrize("has_state", [False, True])
+def test_output_states_and_gradients_are_those_of_packing(
+    kind: str, form: str, batch_first: bool, has_state: bool
+) -> None:
+    torch.manual_seed(0)
+    layer = LAYERS[kind](**FORMS[form]).eval()
+    x = torch.randn(6, 4, 5)
+    x = x.transpose(0, 1) if batch_first else x
+    lengths = torch.tensor([3, 6, 1, 5])
+    state = state_of(layer, 4) if has_state else None
+    expected = results(packed, layer, x, lengths, state, batch_first)
+    for function in (run_masked, run_padded):
+        found = results(partial(function, batch_first=batch_first), layer, x, lengths, state)
+        for mine, other in zip(found, expected, strict=True):
+            torch.testing.assert_close(mine, other, rtol=2e-5, atol=2e-5)
+
+
+def test_output_is_as_long_as_the_input() -> None:
+    layer = nn.LSTM(5, 7)
+    x = torch.randn(6, 2, 5)
+    for function in (run_padded, run_masked):
+        output, _ = function(layer, x, [2, 4])
+        assert output.shape == (6, 2, 7)
+        assert not output[4:].any() and not output[2:, 0].any() and output[:2].all()
+
+
+def test_dropout_between_layers_is_for_training_only() -> None:
+    torch.manual_seed(0)
+    layer = nn.LSTM(5, 7, 2, dropout=0.5)
+    x = torch.randn(6, 4, 5)
+    one, other = (run_masked(layer, x, [6, 5, 4, 3])[0] for _ in range(2))
+    assert not torch.equal(one, other)
+    layer.eval()
+    one, other = (run_masked(layer, x, [6, 5, 4, 3])[0] for _ in range(2))
+    assert torch.equal(one, other)
+
+
+def test_the_gru_of_torch_xla_is_run_as_well() -> None:
+    layer = nn.GRU(5, 7)
+    assert type(layer).__module__.startswith("torch_xla."), "torch_xla puts its own in its place no longer"
+    of_torch = nn.modules.rnn.GRU(5, 7)
+    of_torch.load_state_dict(layer.state_dict())
+    x, lengths = torch.randn(6, 4, 5), torch.tensor([3, 6, 1, 5])
+    output, ended = run_padded(layer, x, lengths)
+    expected, expected_end = packed(of_torch, x, lengths, None, False)
+    torch.testing.assert_close(output, expected)
+    torch.testing.assert_close(ended, expected_end)
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "GRU"])
+def test_on_xla_lengths_are_not_read_and_change_no_graph(kind: str) -> None:
+    backend = XlaBackend()
+    torch.manual_seed(0)
+    plain = LAYERS[kind](num_layers=2, bidirectional=True, batch_first=True)
+    layer = copy.deepcopy(plain).to(backend.device())
+    before = None
+    for lengths in ([3, 6, 1, 5], [6, 6, 6, 6], [1, 2, 3, 4], torch.tensor([2, 6, 1, 1])):
+        x = torch.randn(4, 6, 5)
+        (sent,) = backend.send([x])
+        output, ended = run_padded(layer, sent, lengths, batch_first=True)
+        output.sum().backward()
+        layer.zero_grad()
+        backend.sync(wait=True)
+        if before is not None:
+            done = backend.counts().since(before)
+            assert (done.compiles, done.launches, done.reads, done.fallbacks) == (0, 1, 0, {})
+        found = backend.fetch([output, *parts(ended)])
+        expected = run_padded(plain, x, lengths, batch_first=True)
+        for mine, other in zip(found, [expected[0], *parts(expected[1])], strict=True):
+            torch.testing.assert_close(mine, other, rtol=1e-4, atol=1e-5)
+        before = backend.counts()
+
+
+def test_what_cannot_be_run_is_told() -> None:
+    x = torch.randn(6, 4, 5)
+    with pytest.raises(TypeError, match="layer is Linear, not LSTM, GRU or RNN"):
+        run_padded(nn.Linear(5, 7), x, [1, 2, 3, 4])  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="projections"):
+        run_masked(nn.LSTM(5, 7, proj_size=3), x, [1, 2, 3, 4])
+    with pytest.raises(ValueError, match="without a batch"):
+        run_masked(nn.LSTM(5, 7), x[:, 0], [6])
