@@ -26,6 +26,10 @@ from tpulint.semantic.values import Side as Side
 from tpulint.semantic.values import Value as Value
 
 _DEPTH = 48
+_OF_MODULES = frozenset({
+    "parameters", "named_parameters", "state_dict", "load_state_dict", "train", "eval", "zero_grad", "forward", "step",
+})  # fmt: skip
+"""Methods that no tensor has."""
 _PARTS = 4
 """Names that a part of a batch is followed through."""
 _DEVICE_WORDS = ("cuda", "device", "torch_xla", "accelerat", "fabric", "lightning", ".to(")
@@ -531,6 +535,8 @@ class Kinds:
     def _is_batch_part(self, binding: Binding, depth: int) -> bool:
         if binding.kind == "loop":
             return len(binding.path) > self._counts(binding.value)
+        if binding.kind == "parameter":
+            return isinstance(binding.statement, FUNCTIONS) and self._is_trained_on(binding.statement, binding.name)
         value, path = binding.value, binding.path
         if binding.kind != "assign" or value is None:
             return False
@@ -542,6 +548,21 @@ class Kinds:
             value, path = value.value, (0,)
         dealt = self._flow.reaching(value) if path and isinstance(value, ast.Name) else ()
         return bool(dealt) and all(item.kind == "loop" for item in dealt)
+
+    def _is_trained_on(self, function: FunctionNode, parameter: str) -> bool:
+        """Whether a function computes gradients, and nothing in it takes the parameter for a module or an optimizer."""
+        trains = False
+        for node in self._tree.inside(function):
+            if not isinstance(node, ast.Call):
+                continue
+            if isinstance(node.func, ast.Name) and node.func.id == parameter:
+                return False
+            if isinstance(node.func, ast.Attribute):
+                trains = trains or node.func.attr == "backward"
+                owner = node.func.value
+                if node.func.attr in _OF_MODULES and isinstance(owner, ast.Name) and owner.id == parameter:
+                    return False
+        return trains
 
     def _counts(self, source: ast.expr | None) -> int:
         """How deep an element lies in what a loop is given: ``enumerate`` puts a number beside it."""

@@ -78,7 +78,9 @@ def _chosen_from(ctx: FileContext, node: ast.Subscript | ast.Call) -> ast.expr |
         tensor, rest, method = node.func.value, node.args, node.func.attr
     else:
         return None
-    if not index.is_device_tensor(tensor):
+    chosen = index.value(tensor)  # what a mask of the device is taken of is on the device, or fails
+    masked = method == "masked_select" and chosen.kind is Kind.TENSOR and chosen.side is not Side.HOST
+    if not index.is_device_tensor(tensor) and not (masked and rest and index.is_device_tensor(rest[0])):
         return None
     if method == "repeat_interleave":
         repeats = [*rest[:1], *(k.value for k in node.keywords if k.arg == "repeats")]
@@ -195,14 +197,14 @@ def _fix(ctx: FileContext, node: ast.expr) -> FixBuilder | None:
     outer = index.parent(attribute) if isinstance(attribute, ast.Attribute) else None
     if not isinstance(attribute, ast.Attribute) or not isinstance(outer, ast.Call) or outer.func is not attribute:
         return None
-    if outer.args or outer.keywords or attribute.attr not in ("sum", "mean") or (attribute.attr == "mean" and not same):
+    if outer.args or outer.keywords or attribute.attr not in ("sum", "mean"):
         return None
     fix = ctx.fix(f"Take the {attribute.attr} over all elements", Applicability.UNSAFE, _SUM_ORDER)
     total = f"{fix.use('torch', at=node)}.where({ctx.text(mask)}, {ctx.text(tensor)}, 0).sum()"
     if attribute.attr == "sum":
         fix.replace(outer, total)
         return fix
-    count = f"{fix.text(mask)}.sum()"
+    count = f"{fix.text(mask)}.sum()" if same else f"{fix.text(mask)}.expand_as({ctx.text(tensor)}).sum()"
     within = isinstance(index.parent(outer), ast.BinOp | ast.UnaryOp | ast.Attribute | ast.Subscript)
     fix.replace(outer, f"({total} / {count})" if within else f"{total} / {count}")
     return fix
