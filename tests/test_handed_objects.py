@@ -400,3 +400,55 @@ def test_method_cuda_of_a_class_of_another_file(tmp_path: Path) -> None:
     tpulint("--fix", "--unsafe-fixes", "--no-cache", ".", cwd=tmp_path)
     assert "self.table.cuda()" in main.read_text() and "torch.ones(3).to(" in main.read_text()
     assert "self.rows.to(torch_xla.device())" in (tmp_path / "tables.py").read_text()
+
+
+PLAYER = """\
+import torch
+
+def move(place, *parts):
+    return [part.to(place) for part in parts]
+
+class Player:
+    def __init__(self, policy, device):
+        self.policy = policy
+        self.device = device
+
+    def play(self):
+        move(torch.device("cpu"), self.policy)
+        result = self.policy(torch.ones(3)).tolist()
+        move(self.device, self.policy)
+        return result
+"""
+PLAYED = """\
+import torch
+from player import Player
+
+device = torch.device("cuda")
+policy = torch.nn.Linear(3, 3).to(device)
+other = torch.nn.Linear(3, 3).to(device)
+optimizer = torch.optim.Adam(policy.parameters())
+player = Player(policy, device)
+for epoch in range(3):
+    player.play()
+    optimizer.zero_grad()
+    policy(torch.ones(3).to(device)).sum().backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("", ""),
+        ("Player(policy, device)", "Player(other, device)"),
+        ('move(torch.device("cpu"), self.policy)', "pass"),
+        ("        move(self.device, self.policy)\n", ""),
+    ],
+    ids=["goes and comes", "is not trained", "stays", "does not come back"],
+)
+def test_trained_model_that_another_file_takes_to_the_host_and_back(tmp_path: Path, old: str, new: str) -> None:
+    (tmp_path / "player.py").write_text(PLAYER.replace(old, new) if old else PLAYER)
+    main = tmp_path / "main.py"
+    main.write_text(PLAYED.replace(old, new) if old else PLAYED)
+    tpulint("--fix", "--unsafe-fixes", "--no-cache", ".", cwd=tmp_path)
+    assert ("set_swap_module_params_on_conversion(True)" in main.read_text()) is not bool(old)

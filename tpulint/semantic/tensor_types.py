@@ -154,7 +154,8 @@ class TensorTypes:
         """Follow the class into the parameter whose default it is; whether all that is done with it are conversions."""
         function = self._tree.parents[arguments]
         parameters = [*arguments.posonlyargs, *arguments.args]
-        named = dict(zip(reversed(parameters), reversed(arguments.defaults), strict=False))
+        named: dict[ast.arg, ast.expr | None] = {}
+        named |= zip(reversed(parameters), reversed(arguments.defaults), strict=False)
         named |= dict(zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True))
         parameter = next((item for item, default in named.items() if default is node), None)
         if parameter is None or not isinstance(function, FUNCTIONS):

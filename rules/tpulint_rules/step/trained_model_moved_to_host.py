@@ -7,24 +7,64 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Certainty, Finding
-from tpulint.semantic import LOOPS, Kind
+from tpulint.semantic import FUNCTIONS, LOOPS, Kind
 from tpulint.semantic.creations import Creation
+from tpulint.semantic.imported import method
 from tpulint.semantic.moves import Move
+from tpulint.semantic.variables import last_name
 from tpulint_rules.step._built_optimizers import builds_optimizer, modules_of
 from tpulint_rules.step._kept_parameters import keep_parameters
+from tpulint_rules.step._round_trips import is_host, round_trips
 from tpulint_rules.step._saved_in_place import module_moved, saved_in_place
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
     index = ctx.index
-    departures = [(call, receiver) for call, receiver in index.method_calls("cpu", "to") if _goes_to_host(ctx, call)]
-    if not departures or index.moves.keeps_parameters or not index.moves.has_device:
+    if index.moves.keeps_parameters:
         return
+    built = [call for call in index.calls if builds_optimizer(ctx, call)]
+    departures = [(call, receiver) for call, receiver in index.method_calls("cpu", "to") if _goes_to_host(ctx, call)]
     optimizers = [
-        (call, [one for module in modules_of(ctx, call) for one in index.moves.creations.of(module)])
-        for call in index.calls
-        if builds_optimizer(ctx, call)
+        (call, [one for module in modules_of(ctx, call) for one in index.moves.creations.of(module)]) for call in built
     ]
+    if departures and index.moves.has_device:
+        yield from _here(ctx, departures, optimizers)
+    if index.moves.has_device and optimizers:
+        yield from _elsewhere(ctx, optimizers)
+
+
+def _elsewhere(ctx: FileContext, optimizers: list[tuple[ast.Call, list[Creation]]]) -> Iterator[Finding]:
+    """Trained models handed to a class or function of another file that sends them to the host and back."""
+    index = ctx.index
+    for call in index.imported.calls:
+        found = index.imported.called(call)
+        if found is None or isinstance(found.node, ast.Module):
+            continue
+        is_class = isinstance(found.node, ast.ClassDef)
+        start = method(found, "__init__") if is_class else found
+        if start is None or not isinstance(start.node, FUNCTIONS):
+            continue
+        parameters = [item.arg for item in start.node.args.args][is_class:]
+        trips = {last_name(module) for _, module, _ in round_trips(found.file, found.node)}
+        for name, given in zip(parameters, call.args, strict=False):
+            handed = index.moves.creations.of(given) if name in trips else []
+            optimizer = next((one for one, owned in optimizers if _share(handed, owned)), None)
+            if optimizer is not None:
+                yield ctx.finding(
+                    given,
+                    f"`{ctx.text(given)}` is trained here, and `{found.node.name}` takes it to the host and back: "
+                    "on XLA both moves make new parameters, and the optimizer keeps the old ones, so that the model "
+                    "trains no more",
+                    keep_parameters(ctx),
+                    certainty=Certainty.LIKELY,
+                    related=((index.span(optimizer), "the optimizer is built here"),),
+                )
+
+
+def _here(
+    ctx: FileContext, departures: list[tuple[ast.Call, ast.expr]], optimizers: list[tuple[ast.Call, list[Creation]]]
+) -> Iterator[Finding]:
+    index = ctx.index
     for call, receiver in departures:
         if index.kind(receiver) not in (Kind.MODULE, Kind.UNKNOWN):
             continue
@@ -53,10 +93,7 @@ def _goes_to_host(ctx: FileContext, call: ast.Call) -> bool:
     given = [*call.args[:1], *(item.value for item in call.keywords if item.arg == "device")]
     if not given or isinstance(given[0], ast.Starred):
         return False
-    place = given[0]
-    if isinstance(place, ast.Call) and ctx.index.qualified_name(place.func) == "torch.device" and place.args:
-        place = place.args[0]
-    return isinstance(place, ast.Constant) and place.value == "cpu"
+    return is_host(ctx.index, given[0])
 
 
 def _share(left: list[Creation], right: list[Creation]) -> bool:
