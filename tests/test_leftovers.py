@@ -286,3 +286,41 @@ def test_of_training_steps_only_those_leave_work_that_some_are() -> None:
     sometimes = "        torch_xla.sync()\n        if epoch % 10 == 0:\n            share = loss / 2\n"
     assert True not in found(always)
     assert True in found(sometimes)
+
+
+def test_an_attribute_that_was_given_numbers_is_none_of_the_device() -> None:
+    meter = """
+    class Meter:
+        def __init__(self):
+            self.sum, self.count = 0, 0
+
+        def update(self, value):
+            self.sum += value * 2
+            self.count += 1
+
+        def gather(self):
+            everything = torch.tensor([self.sum, self.count], device=device)
+            {gathered}
+            self.mean = self.sum / self.count
+
+    meter = Meter()
+    """
+
+    def found(gathered: str) -> list[str]:
+        rest = "meter.update(correct)\ntorch_xla.sync()\nmeter.gather()"
+        text = script(rest, "import torch_xla\n" + SETUP + dedent(meter.format(gathered=gathered)))
+        return [name for names, _, _ in leftovers(text) for name in names]
+
+    assert found("self.sum, self.count = everything.tolist()") == []
+    assert found("pass") == ["self.sum / self.count"]
+
+
+def test_a_sum_of_what_a_module_gives_beside_the_loss_may_be_a_number() -> None:
+    def found(last: str) -> list[str]:
+        text = script(last, SETUP + "counter, parts = torch.nn.Linear(4, 3).to(device), []\n")
+        behind = "        share, count = counter(x.to(device))\n        parts.append(count)\n"
+        text = text.replace("        optimizer.step()\n", "        optimizer.step()\n" + behind)
+        return [name for names, _, _ in leftovers(text) for name in names]
+
+    assert found("whole = sum(parts) / 3") == []
+    assert found("whole = share / 3") == ["share / 3"]

@@ -113,7 +113,24 @@ class State:
     def is_on_device(self, node: ast.expr) -> bool:
         """Whether an expression is a tensor of the device."""
         value = self._index.value(node)
-        return value.kind is Kind.TENSOR and self._index.reads.is_on_device(node) and not self._is_old_number(node)
+        if value.kind is not Kind.TENSOR or not self._index.reads.is_on_device(node) or self._is_old_number(node):
+            return False
+        return value.certain or not any(map(self._may_be_number, (node, *self._index.tree.inside(node))))
+
+    def _may_be_number(self, node: ast.AST) -> bool:
+        """Whether what is taken to be a tensor may be a number: a sum of a list, an attribute that got numbers."""
+        index = self._index
+        if isinstance(node, ast.Call):
+            return index.qualified_name(node.func) == "builtins.sum"
+        function = index.function_of(node) if isinstance(node, ast.Attribute) else None
+        if function is None:
+            return False
+        text = index.text(node)
+        return any(
+            index.kind(item.value) is Kind.HOST and any(index.text(part) == text for part in _parts(item.targets))
+            for item in index.tree.inside(function, functions=False)
+            if isinstance(item, ast.Assign)
+        )
 
     def _is_old_number(self, node: ast.expr) -> bool:
         """Whether a value is made of ``loss.data[0]``, which was a number once: who ports that makes it one again."""
@@ -250,6 +267,11 @@ class State:
 def _shows(text: object) -> bool:
     """Whether a text with places for values shows one as ``str`` does, which keeps what was read for it."""
     return isinstance(text, str) and ("%s" in text or "%r" in text)
+
+
+def _parts(targets: list[ast.expr]) -> list[ast.expr]:
+    """Targets, the parts of tuples one by one."""
+    return [part for item in targets for part in (item.elts if isinstance(item, ast.Tuple) else [item])]
 
 
 def _is_first_of_data(node: ast.AST) -> bool:
