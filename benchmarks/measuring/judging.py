@@ -134,6 +134,11 @@ class _Judge:
                 self._ran.setdefault(place, set()).add(truth.loops[one.loop].kind)
                 if one.steps and one.steps[-1] > _LATE:
                     self._late.add(place)
+        # It points at the boundary that computes the work along, too: what is left where nothing ran is nothing.
+        self._said = [
+            one for one in self._said
+            if one.name != _LEFT_BEHIND or self._statement(one.path, one.row) in self._runs
+        ]  # fmt: skip
 
     def verdict(self) -> Verdict:
         judgements = [found for one in self._said for found in self._judgement(one)]
