@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import NamedTuple
+
+from tpulint.records import NamedTuple
 
 _IS_PART = re.compile(r"[A-Za-z0-9_]+\Z")
 _SEPARATED = bytes(code if code > 127 or chr(code).isalnum() or code == ord("_") else ord(" ") for code in range(256))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from tpulint.model import Span
+from tpulint.records import NamedTuple
 
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex

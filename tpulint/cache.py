@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from tpulint import __version__
 from tpulint.digest import digest_of
@@ -17,6 +17,7 @@ from tpulint.disk import write_private
 from tpulint.library import Stamp as FileStamp
 from tpulint.library import stamp_of_file
 from tpulint.model import OutgoingCall, OutsideCall
+from tpulint.records import NamedTuple
 from tpulint.report.entry import FileReport, thaw
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from tpulint.records import NamedTuple
 
 STATUSES = ("preview", "stable", "deprecated", "removed")
 AVAILABILITIES = ("always", "sometimes", "none")

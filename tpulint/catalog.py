@@ -5,12 +5,13 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from tpulint import card_cache
 from tpulint.card import CardError, Example, MappingRow, Option
 from tpulint.measurements import FILE as MEASUREMENTS
 from tpulint.model import Applicability, Certainty, Finding, Severity
+from tpulint.records import NamedTuple
 
 try:
     # hashlib would load OpenSSL for one digest.

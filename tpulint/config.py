@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from tpulint.languages import INCLUDE
 from tpulint.model import Applicability
+from tpulint.records import NamedTuple
 from tpulint.selectors import OWN_CODES, nearest
 from tpulint.targets import Target
 

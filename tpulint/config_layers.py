@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from tpulint.config import ConfigError, Configuration, RunSettings, Settings
 from tpulint.config_keys import IGNORE_KEYS, PATTERN_KEYS, READERS
 from tpulint.patterns import anchor
+from tpulint.records import NamedTuple
 from tpulint.selectors import nearest
 from tpulint.targets import Target
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from tpulint.config import RunSettings
 from tpulint.gitignore import FILE_NAMES, IgnoreFile
 from tpulint.patterns import path_patterns, with_slashes
+from tpulint.records import NamedTuple
 
 
 class Problem(NamedTuple):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import NamedTuple
+
+from tpulint.records import NamedTuple
 
 
 class Content(NamedTuple):

@@ -5,13 +5,14 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from tpulint.config import Settings
 from tpulint.library import Library
 from tpulint.library import Stamp as FileStamp
 from tpulint.model import OutgoingCall, OutsideCall
 from tpulint.project import Project
+from tpulint.records import NamedTuple
 from tpulint.report.entry import FileReport
 
 if TYPE_CHECKING:

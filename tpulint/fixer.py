@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from tpulint.comments import comment_spans
 from tpulint.fixes import FixBuilder
 from tpulint.imports import ImportTable, comments_on_effect, import_edit, unused_imports
 from tpulint.model import Applicability, Edit, Finding, Fix, Scope, Span, Suite
+from tpulint.records import NamedTuple
 from tpulint.semantic import SemanticIndex
 from tpulint.source import InvalidSyntax, SourceFile
 

@@ -6,7 +6,7 @@ import ast
 import gc
 import warnings
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from tpulint.anchors import Anchors
 from tpulint.languages import PYTHON, SHELL, language_of
@@ -23,6 +23,7 @@ from tpulint.model import (
     Severity,
     Span,
 )
+from tpulint.records import NamedTuple
 from tpulint.selectors import matches_any
 from tpulint.source import InvalidSyntax, SourceFile
 

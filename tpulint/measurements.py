@@ -8,7 +8,9 @@ from __future__ import annotations
 import functools
 import importlib
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from tpulint.records import NamedTuple
 
 if TYPE_CHECKING:
     from tpulint.catalog import Rule

@@ -6,7 +6,8 @@ Plain immutable values: picklable, comparable, printable. Nothing here imports a
 from __future__ import annotations
 
 from enum import Enum, IntEnum
-from typing import NamedTuple
+
+from tpulint.records import NamedTuple
 
 
 class Applicability(IntEnum):

@@ -16,7 +16,9 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from queue import SimpleQueue
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
+
+from tpulint.records import NamedTuple
 
 _LENGTH = struct.Struct("!I")
 _MOST_DEATHS = 20

@@ -5,12 +5,13 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from tpulint.config import Configuration
 from tpulint.discovery import Problem, discover, is_excluded
 from tpulint.examination import Examination
 from tpulint.project import Project
+from tpulint.records import NamedTuple
 from tpulint.report.entry import FileReport, is_fixable
 from tpulint.waves import Waves
 

@@ -6,12 +6,13 @@ import io
 import re
 import tokenize
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from tpulint.disk import read, replace
 from tpulint.languages import PYTHON, language_of
 from tpulint.linter import INVALID_SYNTAX
 from tpulint.model import Edit, Finding, Severity, Span
+from tpulint.records import NamedTuple
 from tpulint.source import SourceFile, UnreadableSource
 from tpulint.suppressions import UNUSED, Suppression, Suppressions
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from tpulint.notebooks.source import NotebookSource, read_notebook
+from tpulint.records import NamedTuple
 from tpulint.report.diff import matcher
 
 Position = tuple[int, int]

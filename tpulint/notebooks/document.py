@@ -5,9 +5,9 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from json import JSONDecodeError
-from typing import NamedTuple
 
 from tpulint.notebooks.json_text import Cursor, Spelling, pieces
+from tpulint.records import NamedTuple
 from tpulint.source import UnreadableSource
 
 _OLDEST, _NEWEST = 3, 4

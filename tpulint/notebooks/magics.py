@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from tpulint.model import Span
+from tpulint.records import NamedTuple
 
 _TIMERS = "time|timeit|prun|memit"
 _PYTHON_CELLS = frozenset((*_TIMERS.split("|"), "capture", "debug", "ipytest", "snakeviz", "pyinstrument", "wandb"))

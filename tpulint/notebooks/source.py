@@ -7,11 +7,11 @@ import codecs
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import islice
-from typing import NamedTuple
 
 from tpulint.model import Edit, Span
 from tpulint.notebooks.document import CodeCell, Document, NotANotebook
 from tpulint.notebooks.magics import Masked, blank, mask
+from tpulint.records import NamedTuple
 from tpulint.source import SourceFile
 
 

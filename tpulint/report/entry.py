@@ -6,9 +6,10 @@ Plain values that JSON can hold: made where the file was linted, sent between pr
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from tpulint.model import Applicability, Edit, FileResult, Finding, Fix, Span
+from tpulint.records import NamedTuple
 from tpulint.report.hunks import Line, hunks_of
 from tpulint.source import SourceFile
 

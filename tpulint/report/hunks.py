@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from tpulint.model import Edit
+from tpulint.records import NamedTuple
 from tpulint.source import SourceFile
 
 _CONTEXT = 1

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from tpulint.records import NamedTuple
 from tpulint.semantic.fetches import Fetch, Fetches
 from tpulint.semantic.reads import How, Read
 from tpulint.semantic.regions import Pace, Step

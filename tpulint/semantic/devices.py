@@ -6,9 +6,10 @@ import ast
 import re
 from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from tpulint.model import Span
+from tpulint.records import NamedTuple
 from tpulint.semantic.cuda_branches import CudaBranches, is_named_question, names_other_backend
 from tpulint.semantic.cuda_features import CudaFeatures
 from tpulint.semantic.cuda_features import last as last_word

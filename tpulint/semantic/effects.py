@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from tpulint.records import NamedTuple
 from tpulint.semantic.contents import key_of
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.tree import FunctionNode

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from tpulint.records import NamedTuple
 
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex

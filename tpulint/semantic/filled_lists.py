@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from tpulint.records import NamedTuple
 from tpulint.semantic.contents import key_of
 from tpulint.semantic.names import Binding
 from tpulint.semantic.reads import Read, Use

@@ -9,7 +9,9 @@ weights of `lerp`, values of `full`, `masked_fill` and `where`, and most more.
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from tpulint.records import NamedTuple
 
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from tpulint.records import NamedTuple
 from tpulint.semantic.tree import FunctionNode
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
+from tpulint.records import NamedTuple
 from tpulint.semantic.names import Names
 from tpulint.semantic.tree import FunctionNode, SyntaxTree
 

@@ -6,8 +6,9 @@ import ast
 import builtins
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
+from tpulint.records import NamedTuple
 from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.handed_objects import HandedObjects

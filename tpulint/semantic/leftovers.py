@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
+from tpulint.records import NamedTuple
 from tpulint.semantic.events import OPTIMIZER_STEP, SYNCS
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.pending import GROWING, Entry, Key, State, root_of

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 from string import Formatter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from tpulint.records import NamedTuple
 from tpulint.semantic.names import Binding
 from tpulint.semantic.reads import Read, Use
 from tpulint.semantic.regions import Pace

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from typing import NamedTuple
 
+from tpulint.records import NamedTuple
 from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.names import Binding, Names

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from tpulint.records import NamedTuple
 from tpulint.semantic.tree import FUNCTIONS
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from enum import Enum
-from typing import NamedTuple
 
+from tpulint.records import NamedTuple
 from tpulint.semantic.kinds import Kind, Kinds
 from tpulint.semantic.names import Names
 from tpulint.semantic.tree import SyntaxTree

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from tpulint.model import Span
+from tpulint.records import NamedTuple
 from tpulint.semantic.kinds import Kind, Side
 from tpulint.semantic.names import Binding
 from tpulint.semantic.reads import Read, adds_to_itself

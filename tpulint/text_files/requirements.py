@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from tpulint.model import Span
+from tpulint.records import NamedTuple
 from tpulint.text_files.words import Command, Word, invoked, module_run
 
 _NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from tpulint.model import Span
+from tpulint.records import NamedTuple
 from tpulint.text_files.shell_words import Scanner, Token
 from tpulint.text_files.words import Command, Word, invoked
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import NamedTuple
 
 from tpulint.model import Span
+from tpulint.records import NamedTuple
 
 
 class Word(NamedTuple):

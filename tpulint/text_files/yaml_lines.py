@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from tpulint.model import Span
+from tpulint.records import NamedTuple
 
 _LINE = re.compile(
     r"^(?P<indent>[ ]*)(?P<dashes>(?:-[ \t]+)*)(?:(?P<key>[\w.-]+|\"[\w.-]+\"|'[\w.-]+')[ \t]*:(?=[ \t\r\n]|\Z))?[ \t]*"

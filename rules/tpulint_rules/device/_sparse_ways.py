@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-from typing import NamedTuple
 
 from tpulint.context import FileContext
+from tpulint.records import NamedTuple
 
 _MAKERS = frozenset({
     "torch.sparse_coo_tensor", "torch.sparse_csr_tensor", "torch.sparse_csc_tensor", "torch.sparse.FloatTensor",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
+from tpulint.records import NamedTuple
 from tpulint.semantic.origins import origins
 
 _LIBRARIES = r"(?m)^\s*(?:from|import)\s+(?:transformers|peft|trl|optimum|sentence_transformers)\b"

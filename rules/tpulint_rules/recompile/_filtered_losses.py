@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-from typing import NamedTuple
 
+from tpulint.records import NamedTuple
 from tpulint.semantic import SemanticIndex
 
 FUNCTIONS = ("torch.nn.functional.cross_entropy", "torch.nn.functional.nll_loss")
