@@ -10,7 +10,7 @@ from tpulint.languages import PYTHON, language_of
 from tpulint.model import Span
 from tpulint.source import SourceFile
 
-_NEWLINE = re.compile(r"\r\n|\r|\n")
+_NEWLINE = r"\r\n|\r|\n"
 
 
 def comments_of(source: SourceFile) -> list[Span]:
@@ -27,9 +27,9 @@ def comment_spans(text: str) -> list[Span]:
     if "#" not in text:
         return []
     starts = [0]
-    starts.extend(match.end() for match in _NEWLINE.finditer(text))
+    starts.extend(match.end() for match in re.finditer(_NEWLINE, text))
     # tokenize ends lines at "\n" only: give it one line per line of ours, of the same length in code points.
-    lines = _NEWLINE.sub(lambda match: "\n", text)
+    lines = re.sub(_NEWLINE, lambda match: "\n", text)
     spans = []
     try:
         for token in tokenize.generate_tokens(io.StringIO(lines).readline):

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from tpulint.context import FileContext
     from tpulint.targets import Target
 
-_NEWER = re.compile(r"xla\w*(?:greater|ge|newer|at_least)|xla.*version.*>|greater\w*\(.*xla", re.IGNORECASE)
+_NEWER = r"(?i)xla\w*(?:greater|ge|newer|at_least)|xla.*version.*>|greater\w*\(.*xla"
 _NEVER_RUNS = "never runs on a TPU machine, behind a question for a GPU"
 _ACCELERATORS = ("torch.cuda.", "torch.accelerator.")
 _SEEDS = ("torch.cuda.manual_seed", "torch.cuda.manual_seed_all")
@@ -355,7 +355,7 @@ def _is_for_older_versions(ctx: FileContext, node: ast.expr) -> bool:
 
 
 def _asks_for_newer(ctx: FileContext, test: ast.expr) -> bool:
-    return _NEWER.search(ctx.text(test)) is not None
+    return re.search(_NEWER, ctx.text(test)) is not None
 
 
 def _is_of_runtime(ctx: FileContext, node: ast.expr) -> bool:

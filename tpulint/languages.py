@@ -34,7 +34,7 @@ MARKDOWN_NAMES = {REQUIREMENTS: "text", CONDA: "yaml", COMPOSE: "yaml"}
 """What a language is called in Markdown, where not by its own name."""
 
 _SHELL_SUFFIXES = (".sh", ".bash", ".slurm", ".sbatch", ".zsh", ".ksh")
-_SHEBANG = re.compile(r"#![^\r\n]*\b(?:ba|da|z|k)?sh\b")
+_SHEBANG = r"#![^\r\n]*\b(?:ba|da|z|k)?sh\b"
 _YAML = (".yml", ".yaml")
 
 
@@ -64,6 +64,6 @@ def language_of(path: str, text: str = "") -> str:
         name.startswith(("dockerfile.", "dockerfile-", "dockerfile_")) or name.endswith(".dockerfile")
     ):
         return DOCKERFILE
-    if "." not in name and text.startswith("#!") and _SHEBANG.match(text):
+    if "." not in name and text.startswith("#!") and re.match(_SHEBANG, text):
         return SHELL
     return PYTHON

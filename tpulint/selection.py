@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tpulint.catalog import Rule
     from tpulint.config import Settings
 
-_OWN_RANGE = re.compile(r"TPU\d?\Z")
+_OWN_RANGE = r"TPU\d?\Z"
 """Ranges of codes that mean something even before a rule of theirs exists."""
 
 _EXACT = 100
@@ -78,7 +78,7 @@ def codes_of(rules: Iterable[Rule], selectors: Sequence[str]) -> frozenset[str]:
 def check_selectors(selectors: Iterable[str], rules: Sequence[Rule], others: Sequence[str] = ()) -> None:
     """Raise ``UnknownSelector`` for the first selector that means no rule and is not one of ``others``."""
     for selector in selectors:
-        if selector == EVERYTHING or selector in others or _OWN_RANGE.match(selector):
+        if selector == EVERYTHING or selector in others or re.match(_OWN_RANGE, selector):
             continue
         meant = [rule for rule in rules if specificity(selector, rule) is not None]
         if not meant:

@@ -10,14 +10,14 @@ OWN_CODES = ("invalid-syntax", "unused-suppression")
 
 EVERYTHING = "ALL"
 
-_PREFIX = re.compile(r"[A-Z]+[0-9]*$")
+_PREFIX = r"[A-Z]+[0-9]*$"
 
 
 def matches(selector: str, code: str, name: str = "") -> bool:
     """Whether a selector stands for the rule with this code and name."""
     if selector in (code, name, EVERYTHING):
         return True
-    return _PREFIX.match(selector) is not None and code.startswith(selector)
+    return re.match(_PREFIX, selector) is not None and code.startswith(selector)
 
 
 def matches_any(selectors: Iterable[str], code: str, name: str = "") -> bool:

@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 
 _OTHER_BACKENDS = ("xpu", "npu", "hpu", "mlu", "musa", "sdaa", "neuron", "mps")
 _OTHER_BACKEND = re.compile(rf"(?<![A-Za-z])(?:{'|'.join(_OTHER_BACKENDS)})(?![A-Za-z])")
-_NAMED_QUESTION = re.compile(
-    r"(?:is_|has_)(?:.*_)?(?:cuda|gpu|nvidia)(?:_.*)?|.*(?:cuda|gpu)_(?:is_)?available", re.IGNORECASE
-)
+_NAMED_QUESTION = r"(?i)(?:is_|has_)(?:.*_)?(?:cuda|gpu|nvidia)(?:_.*)?|.*(?:cuda|gpu)_(?:is_)?available"
 _CUDA_CLASS = re.compile(r"_?(?:CUDA|Cuda)[A-Z_]?|.*[a-z](?:CUDA|Cuda)\Z")
 _GPU_COUNTS = frozenset({"n_gpus", "n_gpu", "num_gpus", "num_gpu", "ngpus", "gpu_count", "n_gpus_per_node"})
 _PROVIDER = re.compile(r"(?:CUDA|Cuda|Tensor[Rr][Tt])\w*Provider")
@@ -233,7 +231,7 @@ def _asks_device_object(test: ast.expr) -> bool:
 
 def is_named_question(name: str) -> bool:
     """Whether a function asks for a GPU by its name, so that yes would be a lie elsewhere: ``is_cuda_available``."""
-    return _NAMED_QUESTION.fullmatch(name) is not None
+    return re.fullmatch(_NAMED_QUESTION, name) is not None
 
 
 def names_other_backend(text: str) -> bool:

@@ -24,9 +24,7 @@ _READINGS = frozenset({
 })  # fmt: skip
 """What tells about a GPU and has no answer without one."""
 _MOVES = frozenset({"cuda", "to"})
-_CUDA_PRODUCTS = re.compile(
-    r"rocm|nvidia|tensorrt|CUDAExecution|(?<![A-Za-z])hip(?![A-Za-z])|cuda_?graph|['\"]Stream['\"]", re.IGNORECASE
-)
+_CUDA_PRODUCTS = r"(?i)rocm|nvidia|tensorrt|CUDAExecution|(?<![A-Za-z])hip(?![A-Za-z])|cuda_?graph|['\"]Stream['\"]"
 _PLACING = (
     "torch.device",
     ".set_default_device",
@@ -184,7 +182,7 @@ class CudaFeatures:
     def asks_cuda_only(self, condition: ast.expr) -> bool:
         """Whether a condition asks, besides, what only CUDA can tell."""
         return self.mentions_cuda_only(condition) or (
-            isinstance(condition, ast.BoolOp) and _CUDA_PRODUCTS.search(self._tree.text(condition)) is not None
+            isinstance(condition, ast.BoolOp) and re.search(_CUDA_PRODUCTS, self._tree.text(condition)) is not None
         )
 
     def _mentions(self, code: ast.AST, names: frozenset[str]) -> bool:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _DEPTH = 8
 _CUDA_TEXT = re.compile(r"cuda(?::(\d+))?\Z")
-_CUDA_START = re.compile(r"cuda:(?:%[dis]|\{\d*(?::d)?\})?\Z")
+_CUDA_START = r"cuda:(?:%[dis]|\{\d*(?::d)?\})?\Z"
 
 
 class DeviceFlow:
@@ -56,14 +56,14 @@ class DeviceFlow:
             left = node.left
             return (
                 "?"
-                if isinstance(left, ast.Constant) and isinstance(left.value, str) and _CUDA_START.match(left.value)
+                if isinstance(left, ast.Constant) and isinstance(left.value, str) and re.match(_CUDA_START, left.value)
                 else None
             )
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "format":
             text = node.func.value
             return (
                 "?"
-                if isinstance(text, ast.Constant) and isinstance(text.value, str) and _CUDA_START.match(text.value)
+                if isinstance(text, ast.Constant) and isinstance(text.value, str) and re.match(_CUDA_START, text.value)
                 else None
             )
         return None

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _QUESTIONS = frozenset({"torch.cuda.is_available", "torch.accelerator.is_available", "torch.cuda.is_bf16_supported"})
 _COUNTS = frozenset({"torch.cuda.device_count", "torch.accelerator.device_count"})
-_CUDA_WORD = re.compile(r"cuda\Z|cuda:|CUDA")
+_CUDA_WORD = r"cuda\Z|cuda:|CUDA"
 _ROUNDS = 3
 _ACCELERATOR = "torch.accelerator.current_accelerator"
 
@@ -223,7 +223,7 @@ class Devices:
                 equal = isinstance(operand.ops[0], ast.Eq | ast.In)
                 if equal and any(names_other_backend(text) for text in texts):
                     return True  # `is_available() and current_accelerator().type == "neuron"`
-                if equal and any(_CUDA_WORD.match(text) for text in texts):
+                if equal and any(re.match(_CUDA_WORD, text) for text in texts):
                     others = [side for side in sides if not isinstance(side, ast.Constant)]
                     if operand.ops[0].__class__ is ast.Eq and not self._index.is_program:
                         return True  # `self.is_cuda = device.type == "cuda" and is_available()`

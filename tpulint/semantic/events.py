@@ -16,7 +16,7 @@ SYNCS = frozenset({"torch_xla.sync", "torch_xla.core.xla_model.mark_step", f"{RU
 """Calls that end a step and do nothing else."""
 OPTIMIZER_STEP = "torch_xla.core.xla_model.optimizer_step"
 _OTHER_BOUNDARIES = frozenset({"torch_xla.step", "torch_xla.debug.profiler.StepTrace"})
-_NO_OPTIMIZER = re.compile(r"sched|warm|lr|prof|env|timer|ema|bar|progress|meter|stop|self$|cls$", re.IGNORECASE)
+_NO_OPTIMIZER = r"(?i)sched|warm|lr|prof|env|timer|ema|bar|progress|meter|stop|self$|cls$"
 """Names of other things that step. Only ever a reason to leave a call alone."""
 _CALL_DEPTH = 5
 
@@ -266,7 +266,7 @@ class EventMap:
         while isinstance(root, ast.Subscript | ast.Call):
             root = root.value if isinstance(root, ast.Subscript) else root.func
         last = root.attr if isinstance(root, ast.Attribute) else root.id if isinstance(root, ast.Name) else "self"
-        return _NO_OPTIMIZER.search(last) is None
+        return re.search(_NO_OPTIMIZER, last) is None
 
     def _is_wrapped_update(self, call: ast.Call, func: ast.Attribute) -> bool:
         """``optimizer.step_and_update_lr()``: a method of a wrapper around an optimizer, which clears gradients too."""

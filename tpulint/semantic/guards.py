@@ -27,11 +27,11 @@ _XLA_DEVICES = frozenset(
     }
 )
 _XLA_DEVICE_ENDS = frozenset(name.rpartition(".")[2] for name in _XLA_DEVICES)
-_ASKS_FOR_CUDA = re.compile(r"(is_|has_|use_).*(cuda|gpu|nvidia).*|.*(cuda|gpu)_available.*", re.IGNORECASE)
-_ASKS_FOR_XLA = re.compile(
+_ASKS_FOR_CUDA = r"(?i)(is_|has_|use_).*(cuda|gpu|nvidia).*|.*(cuda|gpu)_available.*"
+_ASKS_FOR_XLA = (
     r"(is_|has_|use_)?.*(xla|tpu)(_.*)?available.*|(is_|has_|use_|on_)(torch_)?(xla|tpu).*|(XLA|TPU)_AVAILABLE.*"
 )
-_GPU_KIND = re.compile(r"(?:MULTI_)?(?:GPU|CUDA)S?")
+_GPU_KIND = r"(?:MULTI_)?(?:GPU|CUDA)S?"
 _XLA = ("XLA", "TPU")
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
@@ -61,7 +61,7 @@ class Guards:
         attributes = self._tree.attributes
         words = {name.id for name in self._tree.names} | {attribute.attr for attribute in attributes}
         named = (word for word in words if any(kind in word.lower().replace("output", "") for kind in ("xla", "tpu")))
-        if any(_ASKS_FOR_XLA.fullmatch(word) for word in named) or any(node.attr in _XLA for node in attributes):
+        if any(re.fullmatch(_ASKS_FOR_XLA, word) for word in named) or any(node.attr in _XLA for node in attributes):
             return True
         if any(self._names.qualified(node) in _XLA_DEVICES for node in attributes if node.attr in _XLA_DEVICE_ENDS):
             return True
@@ -130,7 +130,7 @@ class Guards:
             if isinstance(test.func, ast.Attribute) and test.func.attr == "startswith" and test.args:
                 return _is_cuda(test.args[0])
             last = _last(test.func)
-            return last is not None and _ASKS_FOR_CUDA.fullmatch(last) is not None
+            return last is not None and re.fullmatch(_ASKS_FOR_CUDA, last) is not None
         if isinstance(test, ast.Compare) and len(test.ops) == 1:
             left, right = test.left, test.comparators[0]
             if isinstance(test.ops[0], ast.Eq):
@@ -196,7 +196,7 @@ class Guards:
         if isinstance(test, ast.Name | ast.Attribute) and (_last(test) or "").lower() in ("xla", "tpu"):
             return True  # `cfg.tpu`, `options.xla`
         last = _last(test.func if isinstance(test, ast.Call) else test)
-        return last is not None and _ASKS_FOR_XLA.fullmatch(last) is not None
+        return last is not None and re.fullmatch(_ASKS_FOR_XLA, last) is not None
 
 
 def _fork_of(node: ast.If, members: tuple[str, ...] = ()) -> tuple[str, str] | None:
@@ -216,7 +216,7 @@ def _is_cuda(node: ast.expr) -> bool:
 
 def _is_kind_of_gpu(node: ast.expr) -> bool:
     """``DistributedType.MULTI_GPU``"""
-    return isinstance(node, ast.Attribute) and _GPU_KIND.fullmatch(node.attr) is not None
+    return isinstance(node, ast.Attribute) and re.fullmatch(_GPU_KIND, node.attr) is not None
 
 
 def _asks_nccl(left: ast.expr, right: ast.expr) -> bool:

@@ -11,7 +11,7 @@ from tpulint.semantic.cuda_features import CudaFeatures, last
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 
-_HALF = re.compile(r"(?:\A|_)(?:fp_?16|float16|f16|amp16|half)(?:\Z|_(?!life|width|size|dim|window|d?type))", re.I)
+_HALF = r"(?i)(?:\A|_)(?:fp_?16|float16|f16|amp16|half)(?:\Z|_(?!life|width|size|dim|window|d?type))"
 _ANYWHERE = r"(?i)f(?:p_?|loat)?16|amp16|half"
 _AUTOCAST = r"\b(?:autocast|GradScaler)\b"
 _DEPTH = 3
@@ -106,7 +106,7 @@ def _chooses_truth(choice: ast.IfExp, node: ast.expr) -> bool:
 
 
 def _says_half(name: str | None) -> bool:
-    return name is not None and _HALF.search(name) is not None
+    return name is not None and re.search(_HALF, name) is not None
 
 
 def _text(node: ast.expr | None) -> str | None:

@@ -10,7 +10,7 @@ from tpulint.records import NamedTuple
 from tpulint.semantic.names import Names
 from tpulint.semantic.tree import FunctionNode, SyntaxTree
 
-_SOURCES = re.compile(r"(?m)^\s*(?:from|import)\s+(?:lightning|pytorch_lightning|transformers|trl)\b")
+_SOURCES = r"(?m)^\s*(?:from|import)\s+(?:lightning|pytorch_lightning|transformers|trl)\b"
 _FRAMEWORKS = ("lightning", "transformers", "trl")
 _LIGHTNING = ("lightning.", "pytorch_lightning.")
 _TRANSFORMERS = ("transformers.", "trl.")
@@ -63,7 +63,7 @@ class Hooks:
         if self._hooks is None:
             self._hooks = {}
             text = self._tree.source.text
-            if any(word in text for word in _FRAMEWORKS) and _SOURCES.search(text):
+            if any(word in text for word in _FRAMEWORKS) and re.search(_SOURCES, text):
                 self._hooks = {hook.function: hook for hook in self._find()}
         return self._hooks
 

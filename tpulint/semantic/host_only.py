@@ -10,11 +10,11 @@ from tpulint.semantic.flow import Flow
 from tpulint.semantic.names import Names
 from tpulint.semantic.tree import SyntaxTree
 
-_OTHER_DEVICES = re.compile(
-    r"cuda|gpu|xla|accelerat|fabric|lightning|\bmps\b|\bxpu\b|\bhpu\b|\bnpu\b|tpu|\brank|_rank|launch|distributed|nccl",
-    re.IGNORECASE,
+_OTHER_DEVICES = (
+    r"(?i)cuda|gpu|xla|accelerat|fabric|lightning|\bmps\b|\bxpu\b|\bhpu\b|\bnpu\b|tpu|\brank|_rank|launch"
+    r"|distributed|nccl"
 )
-_DTYPE = re.compile(r"dtype|float|double|half|long|int|bool|short")
+_DTYPE = r"dtype|float|double|half|long|int|bool|short"
 _DEPTH = 4
 
 
@@ -31,7 +31,7 @@ class HostOnly:
     def is_certain(self) -> bool:
         """Whether a model that the file makes goes to the CPU, and nothing goes anywhere else."""
         text = self._tree.source.text
-        if "cpu" not in text or _OTHER_DEVICES.search(text) is not None:
+        if "cpu" not in text or "cuda" in text or re.search(_OTHER_DEVICES, text) is not None:
             return False
         moves = [call for call in self._tree.calls if isinstance(call.func, ast.Attribute) and call.func.attr == "to"]
         return any(map(self._places_model, moves)) and all(map(self._is_plain_move, moves)) and self._names_only_cpu()
@@ -83,7 +83,7 @@ class HostOnly:
 
     def _is_dtype(self, node: ast.expr) -> bool:
         name = self._names.qualified(node) or ""
-        return name.startswith("torch.") and _DTYPE.search(name) is not None
+        return name.startswith("torch.") and re.search(_DTYPE, name) is not None
 
     def _places_model(self, move: ast.Call) -> bool:
         """Whether the receiver of a move to the CPU is a module that the file makes."""

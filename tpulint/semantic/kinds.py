@@ -35,8 +35,8 @@ _PARTS = 4
 _DEVICE_WORDS = ("cuda", "device", "torch_xla", "accelerat", "fabric", "lightning", ".to(")
 _COUNT_OR_NAME = re.compile(r"(num|n)_|\w+_(length|count|type|name)\Z")
 """Attributes of objects that hold more than a tensor."""
-_XLA = re.compile(r"\bxla(?:\b|_)")
-_MOVES = re.compile(r"\.cuda\(|cuda\.is_available|torch\.device\(|xla_device|torch_xla\.device")
+_XLA = r"\bxla(?:\b|_)"
+_MOVES = r"\.cuda\(|cuda\.is_available|torch\.device\(|xla_device|torch_xla\.device"
 
 
 UNKNOWN = Value(Kind.UNKNOWN, certain=False)
@@ -94,14 +94,14 @@ class Kinds:
     def _speaks_of_device(self) -> bool:
         text = self._tree.source.text
         # Looking for one word after the other is several times as fast as a search for any of them.
-        return any(word in text for word in _DEVICE_WORDS) or ("xla" in text and _XLA.search(text) is not None)
+        return any(word in text for word in _DEVICE_WORDS) or ("xla" in text and re.search(_XLA, text) is not None)
 
     def _imports_device(self) -> bool:
         """Whether a file that trains, or evaluates, has its models from files that put them on a device."""
         text = self._tree.source.text
         if not any(word in text for word in WORDS_OF_LOOPS):
             return False
-        return any(_MOVES.search(other.source.text) is not None for other in self._imported.files())
+        return any(re.search(_MOVES, other.source.text) is not None for other in self._imported.files())
 
     # ---------------------------------------------------------------- expressions
 

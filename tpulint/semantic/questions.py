@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _SKIPS = frozenset({"skipUnless", "skipIf", "skipif", "skip", "skipTest", "SkipTest", "xfail", "importorskip"})
 _ENDS = frozenset({"exit", "_exit", "quit", "abort"})
-_FEATURES = re.compile(r"quantiz|kernel|tensorrt|apex|bitsandbytes|triton|flash|megatron", re.IGNORECASE)
+_FEATURES = r"(?i)quantiz|kernel|tensorrt|apex|bitsandbytes|triton|flash|megatron"
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
@@ -167,7 +167,7 @@ class Questions:
 
     def _speaks_of_feature(self, statement: ast.If, question: ast.expr) -> bool:
         """``if not is_available(): raise RuntimeError("quantization needs a GPU")``, asked from another file."""
-        if not self.ends_program(question) or not _FEATURES.search(self._tree.text(statement.body[-1])):
+        if not self.ends_program(question) or not re.search(_FEATURES, self._tree.text(statement.body[-1])):
             return False
         return self.is_alone(question)
 
@@ -191,12 +191,12 @@ class Questions:
         if not self.ends_program(question):
             return False
         said = statement.msg if isinstance(statement, ast.Assert) else None
-        if said is not None and not self._index.is_program and _FEATURES.search(self._tree.text(said)):
+        if said is not None and not self._index.is_program and re.search(_FEATURES, self._tree.text(said)):
             return True
         child: ast.AST = statement
         for ancestor in self._tree.ancestors(statement):
             holds = isinstance(ancestor, ast.If) and child in ancestor.body
-            if holds and isinstance(ancestor, ast.If) and _FEATURES.search(self._tree.text(ancestor.test)):
+            if holds and isinstance(ancestor, ast.If) and re.search(_FEATURES, self._tree.text(ancestor.test)):
                 return True
             child = ancestor
         return False
@@ -331,7 +331,9 @@ def _raises_for_feature(tree: SyntaxTree, statement: ast.If) -> bool:
     orelse = statement.orelse
     while len(orelse) == 1 and isinstance(orelse[0], ast.If):
         orelse = orelse[0].orelse
-    return bool(orelse) and isinstance(orelse[-1], ast.Raise) and _FEATURES.search(tree.text(orelse[-1])) is not None
+    return (
+        bool(orelse) and isinstance(orelse[-1], ast.Raise) and re.search(_FEATURES, tree.text(orelse[-1])) is not None
+    )
 
 
 def _leaves(body: list[ast.stmt]) -> bool:

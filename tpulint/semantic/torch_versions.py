@@ -7,12 +7,12 @@ import re
 
 from tpulint.semantic.tree import SyntaxTree
 
-_NEWER = re.compile(
-    r"TORCH_?(?:VERSION_?)?(?:IS_)?(?:GREATER|GE_|AT_LEAST|NEWER)|TORCH_\d+_\d+|WITH_PT\d+|torch\w*\(\s*['\"]>=?['\"]",
-    re.IGNORECASE,
+_NEWER = (
+    r"(?i)TORCH_?(?:VERSION_?)?(?:IS_)?(?:GREATER|GE_|AT_LEAST|NEWER)|TORCH_\d+_\d+|WITH_PT\d+"
+    r"|torch\w*\(\s*['\"]>=?['\"]"
 )
-_OLDER = re.compile(r"torch_(?:is_)?(?:less|older|below)|torch\w*\(\s*['\"]<=?['\"]", re.IGNORECASE)
-_NUMBER = re.compile(r"(?<!\d)(\d)[._](\d+)|PT(\d)(\d+)")
+_OLDER = r"(?i)torch_(?:is_)?(?:less|older|below)|torch\w*\(\s*['\"]<=?['\"]"
+_NUMBER = r"(?<!\d)(\d)[._](\d+)|PT(\d)(\d+)"
 _TODAY = (2, 9)
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
@@ -37,14 +37,14 @@ def is_for_older_torch(tree: SyntaxTree, node: ast.AST) -> bool:
     return False
 
 
-def _asks(tree: SyntaxTree, test: ast.expr, how: re.Pattern[str]) -> bool:
+def _asks(tree: SyntaxTree, test: ast.expr, how: str) -> bool:
     """Whether a test is about nothing but a version, and one that has come."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         return how is _OLDER and _asks(tree, test.operand, _NEWER)
     if isinstance(test, ast.BoolOp):
         return False
     text = tree.text(test)
-    if how.search(text) is None:
+    if re.search(how, text) is None:
         return False
-    number = _NUMBER.search(text)
+    number = re.search(_NUMBER, text)
     return number is None or (int(number[1] or number[3]), int(number[2] or number[4])) <= _TODAY

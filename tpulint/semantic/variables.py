@@ -11,16 +11,14 @@ from tpulint.semantic import torch_facts as facts
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 
-_DEVICE_WORD = re.compile(r"(?:\A|_)(?:devices?|dev)(?:\Z|_|\d)|Device")
+_DEVICE_WORD = r"(?:\A|_)(?:devices?|dev)(?:\Z|_|\d)|Device"
 _OTHER_DEVICE_NAMES = frozenset({
     "device_map", "device_ids", "device_id", "device_count", "num_devices", "device_index", "n_devices",
     "pin_memory_device", "map_location", "device_mesh", "device_list",
 })  # fmt: skip
 _OPTION_CALLS = frozenset({"add_argument", "option", "Option", "Argument", "argument", "DEFINE_string"})
 
-_CONFIGURATION = re.compile(
-    r"(?:args?|opts?|options|cfg|conf|config|hparams|hps?|params|flags|settings|self|cls)\Z", re.IGNORECASE
-)
+_CONFIGURATION = r"(?i)(?:args?|opts?|options|cfg|conf|config|hparams|hps?|params|flags|settings|self|cls)\Z"
 
 Key = tuple[str, object, str]
 """A variable: kind (name, attribute, item), the node of the scope for a name, and the name."""
@@ -29,12 +27,12 @@ Key = tuple[str, object, str]
 def says_device(name: str) -> bool:
     """Whether a name says that it holds a device."""
     searched = name if "Device" in name else name.lower()
-    return name.lower() not in _OTHER_DEVICE_NAMES and _DEVICE_WORD.search(searched) is not None
+    return name.lower() not in _OTHER_DEVICE_NAMES and re.search(_DEVICE_WORD, searched) is not None
 
 
 def is_configuration(name: str) -> bool:
     """Whether a name says that it holds the options of a program: ``args``."""
-    return name not in ("self", "cls") and _CONFIGURATION.match(name) is not None
+    return name not in ("self", "cls") and re.match(_CONFIGURATION, name) is not None
 
 
 def itself(value: ast.expr) -> ast.expr:
@@ -98,7 +96,7 @@ class Variables:
             self._stores = self._find_stores()
         holder = last_name(node.value)
         stores = self._stores.get(node.attr, [])
-        return [value for name, value in stores if name == holder or (not name and _CONFIGURATION.search(holder))]
+        return [value for name, value in stores if name == holder or (not name and re.search(_CONFIGURATION, holder))]
 
     def _find_stores(self) -> dict[str, list[tuple[str, ast.expr]]]:
         """Attribute to the variables and values it is stored with; no variable for fields and options."""

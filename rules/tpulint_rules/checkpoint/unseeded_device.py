@@ -32,7 +32,7 @@ _SIMPLE = (ast.Constant, ast.Name, ast.Attribute, ast.BinOp, ast.UnaryOp, ast.op
 
 _OF_DATA = frozenset({"__getitem__", "__getitems__", "__iter__", "__next__", "collate_fn", "collate"})
 """Functions of data sets and loaders, called for every sample or batch."""
-_RANK_QUESTION = re.compile(r"(get_)?((global|local|process|world|node)_)?(rank|ordinal)")
+_RANK_QUESTION = r"(get_)?((global|local|process|world|node)_)?(rank|ordinal)"
 """Functions that tell which process this is, whoever wrote them."""
 
 
@@ -87,7 +87,7 @@ def _is_repeatable(ctx: FileContext, node: ast.AST) -> bool:
     if name == "builtins.int":
         return True
     last = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-    return name in RANK_CALLS or _RANK_QUESTION.fullmatch(last) is not None
+    return name in RANK_CALLS or re.fullmatch(_RANK_QUESTION, last) is not None
 
 
 def _seeds_device(ctx: FileContext) -> bool:

@@ -8,8 +8,8 @@ import re
 from tpulint.context import FileContext
 from tpulint.model import Span
 
-_GPU = re.compile(r"\bcuda(?::\d+)?(?![\w:.-])")
-_OTHER_WORDS = re.compile(r"GPU|NVIDIA|CUDA|\d,\s*\d", re.IGNORECASE)
+_GPU = r"\bcuda(?::\d+)?(?![\w:.-])"
+_OTHER_WORDS = r"(?i)GPU|NVIDIA|CUDA|\d,\s*\d"
 
 
 def name_in_help(ctx: FileContext, name: ast.expr) -> Span | None:
@@ -20,7 +20,7 @@ def name_in_help(ctx: FileContext, name: ast.expr) -> Span | None:
         return None
     span = ctx.index.span(given)
     text = ctx.source.text[span.start : span.end]
-    found = list(_GPU.finditer(text))
-    if len(found) != 1 or not re.search(r"\bcpu\b", text) or _OTHER_WORDS.search(_GPU.sub("", text)):
+    found = list(re.finditer(_GPU, text))
+    if len(found) != 1 or not re.search(r"\bcpu\b", text) or re.search(_OTHER_WORDS, re.sub(_GPU, "", text)):
         return None
     return Span(span.start + found[0].start(), span.start + found[0].end())
