@@ -8,16 +8,20 @@ import itertools
 import re
 import tokenize
 from collections.abc import Iterator
+from pathlib import Path
 
+import concrete_restructuring
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from layouts import laid_out
 
+from tpulint import restructuring
 from tpulint.fixer import apply
 from tpulint.fixes import FixBuilder
 from tpulint.imports import ImportTable
 from tpulint.model import Applicability, Fix
+from tpulint.restructuring import Change
 from tpulint.semantic import SemanticIndex
 from tpulint.source import SourceFile
 
@@ -344,22 +348,55 @@ def test_other_edits_can_lie_between() -> None:
     ]
 
 
-IMPOSSIBLE = {
+ODD = {
     "value of a string": "x = f'''{\n    y = }'''\n",
-    "sum of very many": "x = " + " + ".join(["y"] * 900) + "\n",
+    "sum of many": "x = " + " + ".join(["y"] * 900) + "\n",
     "conditions without end": "x = " + " and ".join(["y"] * 20_000) + "\n",
     "strings without end": "x = (" + "\n".join(["'y'"] * 20_000) + ")\n",
-    "valid, but not for libcst": "x = () if 0 else(lambda:())\n",
-    "other blanks": "x = y\n\x0c    z\n",
+    "no blank behind a word": "x = () if 0 else(lambda:())\n",
 }
 
 
-@pytest.mark.parametrize("name", IMPOSSIBLE)
-def test_impossible(name: str) -> None:
-    """What libcst does not take makes the fix impossible, and nothing worse."""
-    assert unwrapped(f"if yes:\n    {IMPOSSIBLE[name]}") is None
-    if name != "other blanks":
-        assert put_under(IMPOSSIBLE[name], 0, 0, 0) is None
+@pytest.mark.parametrize("name", ODD)
+def test_odd_statements_stay_what_they_are(name: str) -> None:
+    statement = ast.dump(ast.parse(ODD[name]).body[0])
+    assert ast.dump(ast.parse(unwrapped(f"if yes:\n    {ODD[name]}") or "").body[0]) == statement
+    guard = ast.parse(put_under(ODD[name], 0, 0, 0) or "").body[0]
+    assert isinstance(guard, ast.If)
+    assert ast.dump(guard.body[0]) == statement
+
+
+@pytest.mark.parametrize("text", ["if yes:\n    x = y\n\x0c    z\n", "if yes:\n    \\\n  x\n"])
+def test_impossible(text: str) -> None:
+    """Rows that do not begin with the blanks of their block."""
+    assert unwrapped(text) is None
+
+
+def changed(text: str, changes: list[Change] | None) -> str | None:
+    if changes is None:
+        return None
+    for (start, end), new in sorted(changes, reverse=True):
+        text = text[:start] + new + text[end:]
+    return text
+
+
+def test_blocks_of_real_code_against_trees_of_libcst() -> None:
+    """The same text to the letter, for some of the ``if`` statements of the engine itself."""
+    compared = 0
+    for path in sorted(Path(restructuring.__file__).parent.glob("semantic/*.py")):
+        index = index_of(path.read_text())
+        chains = dict.fromkeys(index.tree.head_of(node) for node in index.tree.conditions if isinstance(node, ast.If))
+        for number, head in enumerate(list(chains)[::7]):
+            nodes = [node for node in ast.walk(head) if isinstance(node, ast.If) and index.tree.head_of(node) is head]
+            for values in ({nodes[0]: True}, {node: node is nodes[-1] for node in nodes[number % 2 :]}):
+                given = index, head, head, values, ()
+                written = changed(index.source.text, restructuring.unwrap(*given))
+                assert written == changed(index.source.text, concrete_restructuring.unwrap(*given))
+                compared += 1
+            under = index, [head], HEADER, "    "
+            written = changed(index.source.text, restructuring.put_under(*under))
+            assert written == changed(index.source.text, concrete_restructuring.put_under(*under))
+    assert compared > 100
 
 
 # Statements that a backslash joins to others of their row.

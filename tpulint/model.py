@@ -1,6 +1,6 @@
 """The nouns every part of tpulint shares: spans, edits, fixes, findings, results.
 
-Plain immutable values: picklable, comparable, printable. Nothing here imports another module of tpulint.
+Plain immutable values: picklable, comparable, printable. Nothing here imports what knows of linting.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ class Unwrapping:
         for node, value in values.items():
             cuts.dropped.append(index.span(node.test))
             self._drop(node.orelse if value else node.body)
-        self._heads = list(dict.fromkeys(map(self._head, values)))
+        self._heads = list(dict.fromkeys(map(index.tree.head_of, values)))
         for head in self._heads:
             branch = self._taken(head)
             if branch:
@@ -61,7 +61,7 @@ class Unwrapping:
                 self._index,
                 head,
                 self._ends.get(head, head),
-                {node: value for node, value in self._values.items() if self._head(node) in inner},
+                {node: value for node, value in self._values.items() if tree.head_of(node) in inner},
                 [other for other in inner if other in self._ends],
             )
             if changes is None:
@@ -69,18 +69,10 @@ class Unwrapping:
             else:
                 cuts.changes += changes
 
-    def _head(self, node: ast.If) -> ast.If:
-        """The ``if`` of an ``elif``."""
-        holder = self._index.parent(node)
-        return self._head(holder) if self._is_elif(node) and isinstance(holder, ast.If) else node
-
-    def _is_elif(self, node: ast.stmt) -> bool:
-        return isinstance(node, ast.If) and self._index.source.text.startswith("elif", self._index.tree.start(node))
-
     def _taken(self, node: ast.If) -> list[ast.stmt] | None:
         """The branch of a chain that is always taken, empty where none is; None where a condition is open."""
         value = self._values.get(node)
-        if value is False and node.orelse and self._is_elif(node.orelse[0]):
+        if value is False and node.orelse and self._index.tree.is_elif(node.orelse[0]):
             assert isinstance(node.orelse[0], ast.If)
             return self._taken(node.orelse[0])
         return None if value is None else node.body if value else node.orelse

@@ -187,6 +187,15 @@ class SyntaxTree:
         self.suite_of(statement)
         return self._positions[statement]
 
+    def is_elif(self, statement: ast.AST) -> bool:
+        """Whether a statement is an ``if`` that is written as ``elif``."""
+        return isinstance(statement, ast.If) and self.source.text.startswith("elif", self.start(statement))
+
+    def head_of(self, node: ast.If) -> ast.If:
+        """The ``if`` that the chain of an ``elif`` begins with."""
+        holder = self.parents[node]
+        return self.head_of(holder) if isinstance(holder, ast.If) and self.is_elif(node) else node
+
     def in_body(self, holder: ast.AST, child: ast.AST) -> bool:
         """Whether a direct child of a statement or definition stands in its ``body``, not in its header or ``else``."""
         return isinstance(child, ast.stmt) and self.suite_of(child) is getattr(holder, "body", None)

@@ -1,0 +1,63 @@
+"""Named tuples of ours are those of ``typing``."""
+
+from __future__ import annotations
+
+import pickle
+import typing
+
+import pytest
+
+from tpulint import records
+
+
+class Ours(records.NamedTuple):
+    """What it is."""
+
+    start: int
+    end: int = 7
+    """Where it ends."""
+
+    @property
+    def size(self) -> int:
+        return self.end - self.start
+
+    @classmethod
+    def empty(cls) -> Ours:
+        return cls(0, 0)
+
+
+class Theirs(typing.NamedTuple):
+    """What it is."""
+
+    start: int
+    end: int = 7
+    """Where it ends."""
+
+    @property
+    def size(self) -> int:
+        return self.end - self.start
+
+    @classmethod
+    def empty(cls) -> Theirs:
+        return cls(0, 0)
+
+
+def test_they_are_alike() -> None:
+    one, other = Ours(2), Theirs(2)
+    assert one == other == (2, 7)
+    assert repr(one) == repr(other).replace("Theirs", "Ours")
+    assert (one.size, Ours.empty()) == (5, (0, 0))
+    assert one._replace(end=9) == Ours(2, end=9)
+    assert set(vars(Theirs)) - set(vars(Ours)) <= {"__orig_bases__"}
+    for name in ("__doc__", "__module__", "_fields", "_field_defaults", "__slots__", "__match_args__"):
+        assert getattr(Ours, name) == getattr(Theirs, name), name
+
+
+def test_they_are_pickled_by_name() -> None:
+    assert pickle.loads(pickle.dumps(Ours(1))) == Ours(1)
+    assert Ours.__qualname__ == "Ours"
+
+
+def test_fields_without_a_value_are_asked_for() -> None:
+    with pytest.raises(TypeError):
+        Ours()  # type: ignore[call-arg]
