@@ -108,7 +108,7 @@ def lint(
             return FileResult(source.path, (), text, text, serves=_has_functions(text))
         if not settings.fix:
             index, findings = _look(source, settings, catalogue, surroundings)
-            result = FileResult(source.path, tuple(findings), text, text)
+            result = FileResult(source.path, _with_imports(findings, index), text, text)
             result = _with_calls(result, index, surroundings)
             index.release()
             return result
@@ -118,9 +118,10 @@ def lint(
             fixed = fix_rounds(source, look, settings.required_applicability)
             fixed.source.to_bytes()
         except (BrokenFix, UnicodeEncodeError) as error:
-            _, findings = _look(source, settings, catalogue, surroundings)
-            return FileResult(source.path, tuple(findings), text, text, error=str(error))
-        result = FileResult(source.path, tuple(fixed.findings), fixed.source.text, text, fixed.fixed, fixed.rounds)
+            index, findings = _look(source, settings, catalogue, surroundings)
+            return FileResult(source.path, _with_imports(findings, index), text, text, error=str(error))
+        left = _with_imports(fixed.findings, fixed.last_look)
+        result = FileResult(source.path, left, fixed.source.text, text, fixed.fixed, fixed.rounds)
         result = result._replace(cell_starts=tuple(fixed.source.cell_starts))
         result = _with_calls(result, fixed.last_look, surroundings)
         fixed.last_look.release()
@@ -133,6 +134,21 @@ def lint(
         )
     except Exception as error:  # a bug of ours in one file must not stop the others
         return FileResult(source.path, (), text, text, error=crash_message(error))
+
+
+def _with_imports(findings: Sequence[Finding], index: Index) -> tuple[Finding, ...]:
+    """The findings, their fixes with what imports what they need. A fix shared by several findings stays one object."""
+    fixes = {id(finding.fix): finding.fix for finding in findings if finding.fix is not None and finding.fix.imports}
+    if not fixes:
+        return tuple(findings)
+    from tpulint.imports import import_edit
+    from tpulint.semantic import SemanticIndex
+
+    assert isinstance(index, SemanticIndex)  # fixes of other files bring no imports
+    whole = {
+        number: fix._replace(import_edit=import_edit(index, fix.imports, fix.edits)) for number, fix in fixes.items()
+    }
+    return tuple(finding._replace(fix=whole.get(id(finding.fix), finding.fix)) for finding in findings)
 
 
 def _with_calls(result: FileResult, index: Index, surroundings: Surroundings) -> FileResult:

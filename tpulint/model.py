@@ -110,6 +110,8 @@ class Fix(NamedTuple):
     reason: str
     """Why the fix has its applicability; one sentence."""
     scope: Scope = Scope.EXPRESSION
+    import_edit: Edit | None = None
+    """What imports ``imports``, where the fix is applied alone: known once its file is linted."""
 
 
 class Finding(NamedTuple):

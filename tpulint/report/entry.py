@@ -6,15 +6,12 @@ Plain values that JSON can hold: made where the file was linted, sent between pr
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from tpulint.model import Applicability, Edit, FileResult, Finding, Fix, Span
+from tpulint.model import Applicability, FileResult, Finding, Fix, Span
 from tpulint.records import NamedTuple
 from tpulint.report.hunks import Line, hunks_of
 from tpulint.source import SourceFile
-
-if TYPE_CHECKING:
-    from tpulint.semantic import SemanticIndex
 
 _CONTEXT = 2
 _LONGEST_EXCERPT = 6
@@ -116,7 +113,6 @@ def describe(result: FileResult, source: SourceFile) -> FileReport:
         source = source.with_text(result.text, result.cell_starts)
     fixes: dict[int, int] = {}
     described: list[FixEntry] = []
-    completion = _Completion(source)
     entries = []
     seen: dict[tuple[str, str], int] = {}
     for finding in result.findings:
@@ -125,9 +121,8 @@ def describe(result: FileResult, source: SourceFile) -> FileReport:
             # By identity: findings that share a fix hold the same object.
             number = fixes.setdefault(id(finding.fix), len(described))
             if number == len(described):
-                described.append(_describe_fix(finding.fix, source, completion))
+                described.append(_describe_fix(finding.fix, source))
         entries.append(_describe_finding(finding, source, number, seen))
-    completion.release()
     fixed = tuple((finding.code, finding.name) for finding in result.fixed)
     return FileReport(result.path, tuple(entries), tuple(described), fixed, result.error)
 
@@ -178,8 +173,15 @@ def _describe_finding(finding: Finding, source: SourceFile, fix: int | None, see
     )  # fmt: skip
 
 
-def _describe_fix(fix: Fix, source: SourceFile, completion: _Completion) -> FixEntry:
-    edits = completion.edits(fix)
+def _describe_fix(fix: Fix, source: SourceFile) -> FixEntry:
+    """A fix with what applying it alone would add: the import, ``pass`` in an emptied block."""
+    from tpulint.fixer import keep_blocks_filled
+
+    edits = keep_blocks_filled(list(fix.edits))
+    if fix.import_edit is not None:
+        edits.append(fix.import_edit)
+    # Where an import and another edit insert at one place, the import comes first.
+    edits.sort(key=lambda edit: (edit.span, edit is not fix.import_edit))
     shown = tuple((edit.text, _place(edit.span, source)) for edit in edits)
     return FixEntry(fix.title, int(fix.applicability), fix.reason, shown, hunks_of(source, edits))
 
@@ -190,35 +192,3 @@ def _place(span: Span, source: SourceFile) -> Place:
 
         return place_in_cell(span, source)
     return Place(*source.position(span.start), *source.position(span.end))
-
-
-class _Completion:
-    """Adds to the edits of a fix what applying it alone would add: the import, ``pass`` in an emptied block."""
-
-    def __init__(self, source: SourceFile) -> None:
-        self._source = source
-        self._index: SemanticIndex | None = None
-
-    def edits(self, fix: Fix) -> list[Edit]:
-        """All edits of the fix, by position."""
-        from tpulint.fixer import keep_blocks_filled
-        from tpulint.imports import import_edit
-
-        edits = keep_blocks_filled(list(fix.edits))
-        needed = import_edit(self._parsed(), fix.imports, edits) if fix.imports else None
-        if needed is not None:
-            edits.append(needed)
-        # Where an import and another edit insert at one place, the import comes first.
-        return sorted(edits, key=lambda edit: (edit.span, edit is not needed))
-
-    def release(self) -> None:
-        """Let go of the index, as ``SemanticIndex.release`` does."""
-        if self._index is not None:
-            self._index.release()
-
-    def _parsed(self) -> SemanticIndex:
-        if self._index is None:
-            from tpulint.semantic import SemanticIndex
-
-            self._index = SemanticIndex(self._source, self._source.parse())
-        return self._index
