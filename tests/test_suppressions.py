@@ -254,3 +254,14 @@ def test_misspelt_code_is_told_whatever_ran() -> None:
         "suppression of `TPU0O2`, `acme` hides nothing",
         "suppression of `TPU999` hides nothing",
     ]
+
+
+def test_comments_are_not_looked_for_where_none_can_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[SourceFile] = []
+    monkeypatch.setattr("tpulint.suppressions.comments_of", lambda source: looked.append(source) or [])
+    source = SourceFile.from_text("import os  # noqa\n")
+    Suppressions.scan(source, frozenset({"TPU"}), found=False)
+    assert looked == []
+    Suppressions.scan(source, frozenset({"TPU"}))
+    Suppressions.scan(SourceFile.from_text("import os  # noqa: TPU101\n"), frozenset({"TPU"}), found=False)
+    assert len(looked) == 2

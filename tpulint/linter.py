@@ -274,7 +274,7 @@ def _check(index: Index, source: SourceFile, settings: Settings, catalogue: Cata
     if _may_suppress(source.text) and not settings.ignore_noqa:
         from tpulint.suppressions import UNUSED, Suppressions
 
-        suppressions = Suppressions.scan(source, catalogue.letters)
+        suppressions = Suppressions.scan(source, catalogue.letters, found=bool(findings))
         findings = _without_fixes_of(
             findings, suppressions.filter(findings, index.statement_rows if shell is None else shell.rows_around(index))
         )

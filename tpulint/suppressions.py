@@ -31,8 +31,10 @@ _CELL_BORDER = re.compile(r"#\s*(?:%%|In\[)")
 _SPACE = re.compile(r"[^\S\r\n]*")
 
 
-def _may_concern(comment: re.Match[str], letters: frozenset[str]) -> bool:
+def _may_concern(comment: re.Match[str], letters: frozenset[str], found: bool) -> bool:
     rest = comment["rest"]
+    if not found and rest is not None and ":" not in rest:
+        return False  # without codes it silences what there is, and is never called unused
     if rest is None or not letters or _OTHER_CODES.match(rest) is None:
         return True
     return any(word in rest.upper() for word in letters)
@@ -87,13 +89,14 @@ class Suppressions:
         self._line_wide = [suppressions[index] for _, index in covered]
 
     @classmethod
-    def scan(cls, source: SourceFile, letters: frozenset[str] = frozenset()) -> Suppressions:
+    def scan(cls, source: SourceFile, letters: frozenset[str] = frozenset(), found: bool = True) -> Suppressions:
         """Find the suppressions of a file. Text inside strings never counts.
 
         ``letters`` are those that the codes of all rules begin with. A file whose comments speak to other tools alone
-        (``# noqa: E501``) is not worth finding out what is a comment in it, which takes as long as parsing it.
+        (``# noqa: E501``) is not worth finding out what is a comment in it, which takes as long as parsing it. Nor is
+        one with nothing ``found`` in it for the sake of a plain ``# noqa``.
         """
-        if not any(_may_concern(match, letters) for match in _MAYBE.finditer(source.text)):
+        if not any(_may_concern(match, letters, found) for match in _MAYBE.finditer(source.text)):
             return cls(source, [])
         return cls(source, [one for span in comments_of(source) for one in _parse(source, span)])
 
