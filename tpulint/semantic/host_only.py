@@ -31,9 +31,11 @@ class HostOnly:
     def is_certain(self) -> bool:
         """Whether a model that the file makes goes to the CPU, and nothing goes anywhere else."""
         text = self._tree.source.text
-        if "cpu" not in text or "cuda" in text or re.search(_OTHER_DEVICES, text) is not None:
+        if "cpu" not in text or "cuda" in text:
             return False
         moves = [call for call in self._tree.calls if isinstance(call.func, ast.Attribute) and call.func.attr == "to"]
+        if not moves or re.search(_OTHER_DEVICES, text) is not None:
+            return False
         return any(map(self._places_model, moves)) and all(map(self._is_plain_move, moves)) and self._names_only_cpu()
 
     def _names_only_cpu(self) -> bool:

@@ -30,7 +30,7 @@ def doubt(ctx: FileContext, drops_reports: bool = False) -> str:
         return "A check that ends the program without a GPU is left out."
     if drops_reports:
         return "Messages about the GPU are left out."
-    if ctx.index.mentions(r"\bdevice_map\s*="):
+    if "device_map" in ctx.source.text and ctx.index.mentions(r"\bdevice_map\s*="):
         return "Models may still be put on a GPU by a `device_map`."
     if Role.QUESTION in roles and (any(ctx.index.method_calls("cuda")) or ctx.index.mentions(_RUNTIME_CALL)):
         return "Code that was skipped without a GPU now runs, and it calls into CUDA."
