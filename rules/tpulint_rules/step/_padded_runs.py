@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Scope
+from tpulint.records import NamedTuple
 
 _PAD = "torch.nn.utils.rnn.pad_packed_sequence"
 _LAYERS = frozenset({"torch.nn.LSTM", "torch.nn.GRU", "torch.nn.RNN"})
