@@ -192,6 +192,27 @@ def test_a_loader_counts_for_the_loops_that_it_feeds(layouts: Layouts) -> None:
     assert outcomes(even, layouts, training) == [(RECOMPILE, "not seen")], "another loader made the graph change"
 
 
+def test_a_dataset_on_the_device_is_judged_by_the_loops_that_draw_from_it(layouts: Layouts) -> None:
+    drawn = cost(8, "compile", loop=1, steps=(4,), causes=("setting",))
+    masked = cost(9, "compile", loop=1, steps=(4,), causes=("setting",))
+    dataset = said(2, "device", "dataset-on-device")
+    verdict = judge(truth(drawn, masked), [dataset], layouts)
+    assert [one.cost.row for one in verdict.misses] == [9], "the samples are cut out at the head of a loop"
+    assert [(one.question, one.outcome) for one in verdict.judgements] == [(RECOMPILE, "right")]
+    assert outcomes(truth(), layouts, dataset) == [(RECOMPILE, "not seen")], "in order, a second epoch draws the same"
+    assert outcomes(truth(), layouts, said(2, "device", "cuda-device")) == []
+
+
+def test_an_evaluation_that_another_call_begins_is_expected_to_compile(layouts: Layouts) -> None:
+    """Every graph of the first pass that a call makes is new: of a smaller batch in it nothing can be seen."""
+    seen = truth(cost(9, loop=1, steps=(4,), callers=(("a.py", 5), ("b.py", 3))), uneven=(("a.py", 8),))
+    twice = seen._replace(loops=(seen.loops[0], seen.loops[1]._replace(steps=(4, 5))))
+    evaluation = said(8, "data", "partial-evaluation-batch")
+    assert outcomes(twice, layouts, evaluation) == [(RECOMPILE, "wrong")]
+    once = twice._replace(ran=(*twice.ran, RanIn("b.py", 3, -1, 1, (5,))))
+    assert outcomes(once, layouts, evaluation) == [(RECOMPILE, "not seen")]
+
+
 def test_batches_cut_by_hand_are_judged_by_their_loop(layouts: Layouts) -> None:
     trained = cost(3, "compile", steps=(4,), causes=("input",))
     evaluated = cost(9, "compile", loop=1, steps=(4,), causes=("input",))

@@ -452,3 +452,169 @@ def test_trained_model_that_another_file_takes_to_the_host_and_back(tmp_path: Pa
     main.write_text(PLAYED.replace(old, new) if old else PLAYED)
     tpulint("--fix", "--unsafe-fixes", "--no-cache", ".", cwd=tmp_path)
     assert ("set_swap_module_params_on_conversion(True)" in main.read_text()) is not bool(old)
+
+
+STEPS = """\
+import torch
+from torch import nn
+from losses import loss_of
+
+model = nn.Linear(4, 4).to("cuda")
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x, lengths in torch.load("batches"):
+    x, lengths = x.to("cuda"), lengths.to("cuda")
+    loss = loss_of(model(x), lengths)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(("tried", "is_said"), [(True, True), (False, False)])
+def test_what_a_file_tries_out_when_it_is_run_itself(tmp_path: Path, tried: bool, is_said: bool) -> None:
+    """What other files give counts alone; a call that every import makes counts as well."""
+    mark = "  # TPU101" if is_said else ""
+    losses = f"""\
+import torch
+
+def scaled(x):
+    return x / x.max().item(){mark}
+
+def loss_of(x, lengths):
+    return scaled(x).sum()
+
+{'if __name__ == "__main__":' if tried else "if True:"}
+    x = torch.ones(2, 4)
+    print(loss_of(x, torch.tensor([2, 1])))
+"""
+    write(tmp_path, {"main.py": STEPS, "losses.py": losses})
+    assert lint(tmp_path) == marked(tmp_path)
+
+
+@pytest.mark.parametrize("moved", [True, False])
+def test_elements_of_lengths_of_another_file(tmp_path: Path, moved: bool) -> None:
+    """Those on the device are read in every step; others may be the same in each."""
+    losses = f"""\
+import torch
+
+def mask_of(x, lengths, order):
+    mask = torch.ones_like(x)
+    for row in range(2):
+        mask[row, lengths[row]:] = 0{"  # TPU212" if moved else ""}
+        mask[row, order[row]:] = 0
+    return mask
+
+def loss_of(x, lengths):
+    return (x * mask_of(x, lengths, [3, 4])).sum()
+"""
+    main = STEPS if moved else STEPS.replace(', lengths.to("cuda")', ", torch.full((2,), 3)")
+    write(tmp_path, {"main.py": main, "losses.py": losses})
+    assert lint(tmp_path, "--select", "TPU212") == marked(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("*parts, kept", True),
+        ("*parts", True),
+        ("kept, *parts", False),
+    ],
+)
+def test_parts_of_a_result_that_a_call_unpacks(tmp_path: Path, given: str, said: bool) -> None:
+    main = f"""\
+import torch
+
+class Net(torch.nn.Module):
+    def forward(self, x):
+        return x.mean(), x.std()
+
+def shown(mean, std, kept=None):
+    print(mean.item()){"  # TPU101" if said else ""}
+
+def train(model, optimizer, batches, kept):
+    for x in batches:
+        parts = model(x.to("cuda"))
+        shown({given})
+        loss = parts[0]
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+model = Net().to("cuda")
+train(model, torch.optim.SGD(model.parameters(), lr=0.1), [torch.ones(2)], 3)
+"""
+    write(tmp_path, {"main.py": main})
+    assert lint(tmp_path) == marked(tmp_path)
+
+
+@pytest.mark.parametrize("layer", ["layer=-1", "*, layer=-1", "layer=1"])
+def test_a_number_that_a_model_has_a_default_for(tmp_path: Path, layer: str) -> None:
+    model = f"""\
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def forward(self, x, {layer}):
+        if layer < 0:
+            layer += 3
+        if x.sum() > 0:  # TPU103
+            x = x * layer
+        return x
+"""
+    write(tmp_path, {**FILES, "models.py": model})
+    assert lint(tmp_path) == marked(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("tensors", "loader", "said"),
+    [
+        ('x.to("cuda"), y.to("cuda")', "DataLoader(data, batch_size=8)", True),
+        ('x.to("cuda"), y.to("cuda")', "DataLoader(dataset=data, batch_size=8)", True),
+        ('x.to("cuda"), y', "DataLoader(data, batch_size=8)", False),
+        ("x, y", "DataLoader(data, batch_size=8)", False),
+        ('x.to("cuda"), y.to("cuda")', "DataLoader(data, batch_size=8, collate_fn=stacked)", False),
+    ],
+)
+def test_batches_of_a_dataset_on_the_device(tmp_path: Path, tensors: str, loader: str, said: bool) -> None:
+    main = f"""\
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+from evaluation import evaluate
+from collating import stacked
+
+x, y = torch.ones(16, 2), torch.ones(16)
+data = TensorDataset({tensors})
+loader = {loader}
+evaluate(torch.nn.Linear(2, 2).to("cuda"), loader)
+"""
+    evaluation = f"""\
+import torch
+
+def evaluate(model, loader):
+    model.eval()
+    kept = []
+    with torch.no_grad():
+        for x, y in loader:
+            kept.append(y.cpu()){"  # TPU101" if said else ""}
+            model(x)
+    return kept
+"""
+    collating = "import torch\n\ndef stacked(samples):\n    return [torch.stack(parts) for parts in zip(*samples)]\n"
+    write(tmp_path, {"main.py": main, "evaluation.py": evaluation, "collating.py": collating})
+    assert {one for one in lint(tmp_path) if one.endswith("TPU101")} == marked(tmp_path)
+
+
+def test_an_averaged_model_is_a_model(tmp_path: Path) -> None:
+    main = """\
+        import torch
+        from torch.optim.swa_utils import AveragedModel
+
+        averaged = AveragedModel(torch.nn.Linear(2, 2).to("cuda"))
+        averaged.eval()
+        kept = []
+        with torch.no_grad():
+            for x in torch.load("batches"):
+                kept.append(averaged(x.to("cuda")).cpu())  # TPU101
+        """
+    write(tmp_path, {"main.py": main})
+    assert lint(tmp_path) == marked(tmp_path)

@@ -171,6 +171,24 @@ def test_number_changes_through_what_a_function_returns() -> None:
     assert codes(SETUP + CUT_MIX.format(cut="x[:, :, top:] = 0")) == []
 
 
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("best = out[out.sum(1).argmax()]", 1),
+        ("best = out[0, torch.argmin(out)]", 1),
+        ("at = out.sum(1).argmax()\nbest = out[at]", 1),
+        ("out[out.sum(1).argmax()] = 0", 1),
+        ("best = out[out.argmax(1)]", 0),
+        ("best = out[out.argmax(dim=1)]", 0),
+        ("best = out[out.sum(1).argmax()[None]]", 0),
+        ("best = x[x.sum(1).argmax()]", 0),
+        ("best = names[out.sum(1).argmax()]", 0),
+    ],
+)
+def test_place_that_is_computed_on_the_device(body: str, said: int) -> None:
+    assert codes(in_loop(f"names = ['a', 'b']\nout = model(x.to(device))\n{body}")) == ["TPU201"] * said
+
+
 # -------------------------------------------------------------------- numbers taken from a batch
 
 
@@ -184,6 +202,8 @@ def test_number_changes_through_what_a_function_returns() -> None:
         "count = int((device_x > 0).sum().item())\npart = torch.zeros(count, device=device)",
         "part = device_x.repeat(lengths.sum().item(), 1)",
         "longest = max(lengths)\npart = device_x.narrow(1, 0, longest)",
+        "for row in range(4):\n    device_x[row, lengths[row]:] = 0",
+        "for row in range(4):\n    device_x[row, : lengths[row] - 1] = 0",
     ],
 )
 def test_size_is_taken_from_the_batch(body: str) -> None:
@@ -198,6 +218,8 @@ def test_size_is_taken_from_the_batch(body: str) -> None:
         "part = device_x[:, : int(data.max())]",
         "part = device_x[:, : device_x.size(1) - 1]",
         "longest = min(int(lengths.max()), 4)\npart = device_x[:, :longest]",
+        "for row in range(4):\n    device_x[row, [1, 2][row % 2]:] = 0",
+        "part = device_x[:, : lengths.shape[0]]",
         "part = device_x.clamp(max=lengths.max().item())",
     ],
 )
@@ -313,6 +335,25 @@ def test_what_is_no_mask(mask: str) -> None:
         x[{mask}] = 0
     """
     assert codes(in_loop(body)) == []
+
+
+@pytest.mark.parametrize(
+    ("made", "joined", "said"),
+    [
+        ("mask = x > 0", "mask &= y > 0", ["TPU204"]),
+        ("mask = kind", "mask &= y > 0", ["TPU204"]),
+        ("mask = kind if x is None else None", "mask = mask & (y > 0)", []),
+        ("mask = torch.randperm(4).to(device)", "mask &= y > 0", []),
+        ("mask = x > 0", "if number:\n    mask &= y > 0", ["TPU204"]),
+        ("mask = kind", "if number:\n    mask &= y > 0", []),
+        ("mask = x > 0", "mask += y > 0", ["TPU204"]),
+        ("mask = kind", "mask += y > 0", []),
+    ],
+)
+def test_masks_joined_with_others(made: str, joined: str, said: list[str]) -> None:
+    """`mask &= other` is a mask whatever name of a mask the variable held on another way; `+=` is no such operator."""
+    body = f"x, y = x.to(device), y.to(device)\nkind = {{}}.get(number)\n{made}\n{joined}\nx[mask] = 0"
+    assert codes(in_loop(body)) == said
 
 
 # -------------------------------------------------------------------- masks made of numbers

@@ -48,6 +48,8 @@ _WHEREVER = {"optimizer-reads-device": ".step("}
 """Rules that speak of another statement than the one that reads, and what that one has in it."""
 
 _LEFT_BEHIND = "work-left-pending"
+_DRAWN_FROM = "dataset-on-device"
+"""Its samples are cut out of tensors on the device where a loop takes its next batch."""
 
 Place = tuple[str, int]
 
@@ -121,7 +123,7 @@ def judge(truth: Truth, said: Iterable[Said], layouts: Layouts) -> Verdict:
 class _Judge:
     def __init__(self, truth: Truth, said: tuple[Said, ...], layouts: Layouts) -> None:
         self._truth = truth
-        self._said = [one for one in said if one.category not in ("device", "precision")]
+        self._said = [one for one in said if one.category not in ("device", "precision") or one.name == _DRAWN_FROM]
         self._layouts = layouts
         self._ran: dict[Place, set[str]] = {}
         self._late: set[Place] = set()
@@ -153,6 +155,10 @@ class _Judge:
     # ---------------------------------------------------------------- findings
 
     def _judgement(self, said: Said) -> Iterator[Judgement]:
+        if said.name == _DRAWN_FROM:
+            drawn = any(self._is_drawn(cost) for cost in self._truth.costs)
+            yield Judgement(said, RECOMPILE, "right" if drawn else "not seen")
+            return
         if said.name in _BY_SETTING or said.category not in ("host_sync", "host-sync", "recompile", "data"):
             return
         if said.name in _OF_LOADER:
@@ -181,6 +187,11 @@ class _Judge:
             uneven = True
         ended = any(self._came_to_its_end(loop) for loop in self._truth.loops if loop.kind in _loops_fed(said))
         return Judgement(said, RECOMPILE, "right" if changed else "wrong" if uneven and ended else "not seen")
+
+    def _is_drawn(self, cost: Cost) -> bool:
+        """Whether a graph changed where a loop takes its next batch: by the places of the samples."""
+        heads = {(loop.path, loop.row) for loop in self._truth.loops}
+        return cost.kind == "compile" and "setting" in cost.causes and (cost.path, cost.row) in heads
 
     def _is_among(self, said: Said, places: Iterable[Place]) -> bool:
         return any(path == said.path and self._layouts.of(path).statement(row) in said.rows for path, row in places)
@@ -234,6 +245,8 @@ class _Judge:
 
         if said.name in _OF_LOADER:
             return self._is_of_batches(said, cost)
+        if said.name == _DRAWN_FROM:
+            return self._is_drawn(cost)
         if not any(said.name in ELSEWHERE.get(cause, ()) for cause in cost.causes):
             return False
         # A mask in the training step does not change the batches of the evaluation.
@@ -249,10 +262,22 @@ class _Judge:
         """
         if loop.kind == "evaluation":
             is_whole = len(loop.steps) > 1 or (len(loop.steps) == 1 and self._truth.is_whole)
-            return is_whole and loop.steps[0] > _LATE
+            return is_whole and loop.steps[0] > _LATE and not self._begins_anew(loop)
         number, steps = self._truth.loops.index(loop), max(loop.steps, default=0)
         heads = sum(one.times for one in self._truth.ran if one[:3] == (loop.path, loop.row, number))
         return heads > steps and steps / (heads - steps) > _LATE
+
+    def _begins_anew(self, loop: Loop) -> bool:
+        """Whether a call went through an evaluation in one of its steps alone, as that of a test set at the end does.
+
+        All graphs of that pass are expected, that of a smaller batch among them.
+        """
+        number = self._truth.loops.index(loop)
+        callers = {place for cost in self._truth.costs if cost.loop == number for place in cost.callers}
+        steps = (
+            {step for one in self._truth.ran if (one.path, one.row) == place for step in one.steps} for place in callers
+        )
+        return len(loop.steps) > 1 and any(len(one) == 1 and one <= set(loop.steps) for one in steps)
 
     def _speaks_of(self, said: Said, cost: Cost) -> bool:
         places = [(cost.path, cost.row), *cost.callers]

@@ -39,6 +39,8 @@ class BatchMeasures:
             return self.of(node.left, depth + 1) or self.of(node.right, depth + 1)
         if isinstance(node, ast.UnaryOp):
             return self.of(node.operand, depth + 1)
+        if isinstance(node, ast.Subscript):
+            return node if self._is_element(node) and self._is_tensor_of_batch(node.value) else None
         return self._of_call(node, depth) if isinstance(node, ast.Call) else None
 
     def _of_call(self, call: ast.Call, depth: int) -> ast.expr | None:
@@ -51,6 +53,12 @@ class BatchMeasures:
         if name == "builtins.max" and len(call.args) == 1 and not call.keywords:
             return call if self._is_of_batch(call.args[0]) else None
         return call if self._is_number_of_batch(call) else None
+
+    def _is_element(self, node: ast.Subscript) -> bool:
+        """``lengths[i]``, which stands for a number."""
+        return self._index.kind(node.slice) is Kind.HOST and not isinstance(
+            node.slice, ast.Slice | ast.Tuple | ast.List
+        )
 
     def _is_number_of_batch(self, node: ast.expr) -> bool:
         """``lengths.max()``, ``lengths.max().item()``, ``mask.sum().cpu()``."""
@@ -96,6 +104,8 @@ class BatchMeasures:
             if owner is not None and function.name == "forward" and index.definitions.is_module_class(owner):
                 # Nobody calls it by its name; what it is given may be options, but not under such a name.
                 return "len" in binding.name and index.turn_code.turn_of(function.body[0]) is not None
+            if "len" in binding.name and index.kinds.is_given_device_tensor(function, binding.name):
+                return index.turn_code.turn_of(function.body[0]) is not None
             passed = index.definitions.arguments_for(function, binding.name)
             return any(self._is_of_batch(item) for item in passed[:2])
         if binding.kind != "assign" or binding.value is None or index.turn_code.turn_of(binding.statement) is None:

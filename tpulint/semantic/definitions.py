@@ -231,6 +231,31 @@ class Definitions:
                     result.append(call.args[at])
         return result
 
+    def unpacked_for(self, function: FunctionNode, name: str) -> list[ast.expr]:
+        """What module-local calls unpack into a parameter: ``pair`` of ``f(*pair, last)``.
+
+        What stands behind it in the call is taken by the last parameters.
+        """
+        positions = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
+        if positions[:1] in (["self"], ["cls"]):
+            positions = positions[1:]
+        result: list[ast.expr] = []
+        for call in self.calls_of(function)[:_CALLS_LOOKED_AT] if name in positions else ():
+            starred = [at for at, item in enumerate(call.args) if isinstance(item, ast.Starred)]
+            named = {keyword.arg for keyword in call.keywords}
+            if len(starred) == 1 and not named:
+                behind = len(call.args) - starred[0] - 1
+                if starred[0] <= positions.index(name) < len(positions) - behind:
+                    result.append(call.args[starred[0]])
+        return result
+
+    def is_of_main(self, node: ast.AST) -> bool:
+        """Whether code runs only where its file is the program: it stands below ``if __name__ == "__main__"``."""
+        top = self._tree.child_towards(self._tree.module, node)
+        if not isinstance(top, ast.If) or not self._tree.in_body(top, self._tree.child_towards(top, node) or node):
+            return False
+        return any(isinstance(part, ast.Name) and part.id == "__name__" for part in ast.walk(top.test))
+
 
 def qualified_in_file(tree: SyntaxTree, function: FunctionNode) -> str:
     """Name of a function at the top of a file, ``Class.method`` for a method."""

@@ -362,7 +362,7 @@ class Kinds:
                 return self._combine([value for value in values if value.kind is Kind.TENSOR] or values)
             return HOST if last in facts.HOST_BUILTINS else None
         if name in facts.LOADER_CLASSES or last == "DataLoader":
-            return Value(Kind.LOADER)
+            return Value(Kind.LOADER, self._side_of_samples(node, depth))
         if name in facts.ITERABLE_WRAPPERS and node.args:
             return self.value(node.args[0], depth)
         if name in facts.SCALER_CLASSES:
@@ -371,6 +371,8 @@ class Kinds:
             return Value(Kind.DEVICE)
         if name.startswith(facts.SCHEDULER_PREFIXES) and ("lr_scheduler" in name or "schedule" in last.lower()):
             return Value(Kind.SCHEDULER)
+        if name == "torch.optim.swa_utils.AveragedModel":
+            return Value(Kind.MODULE)
         if name.startswith(facts.OPTIMIZER_PREFIXES) and last[:1].isupper():
             return Value(Kind.OPTIMIZER)
         if name == "torch.compile" and node.args:
@@ -415,6 +417,22 @@ class Kinds:
             ):
                 return self._torch_function(node, depth)
         return None
+
+    def _side_of_samples(self, loader: ast.Call, depth: int) -> Side:
+        """Where the batches of a loader are that draws from a ``TensorDataset``; UNKNOWN if not on the device."""
+        if any(keyword.arg in (None, "collate_fn") for keyword in loader.keywords):
+            return Side.UNKNOWN
+        given = [*loader.args[:1], *(keyword.value for keyword in loader.keywords if keyword.arg == "dataset")]
+        tensors = [item for dataset in given for item in self._tensors_of(dataset)]
+        on_device = bool(tensors) and all(self.value(item, depth + 2).side is Side.DEVICE for item in tensors)
+        return Side.DEVICE if on_device else Side.UNKNOWN
+
+    def _tensors_of(self, dataset: ast.expr) -> list[ast.expr]:
+        """What a ``TensorDataset`` is made of."""
+        bindings = self._flow.reaching(dataset) if isinstance(dataset, ast.Name) else ()
+        made = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "assign" else dataset
+        is_known = isinstance(made, ast.Call) and self._names.qualified(made.func) == "torch.utils.data.TensorDataset"
+        return made.args if is_known and isinstance(made, ast.Call) else []
 
     def _of_distributions(self, last: str, node: ast.Call, depth: int) -> Value:
         """A distribution, which lives where its parameters do, or a divergence of two."""
@@ -788,7 +806,7 @@ class Kinds:
             given = self._given_element(node, depth)
             value = value if given.kind is Kind.UNKNOWN else given
         if value.kind is Kind.LOADER:
-            return BATCH
+            return BATCH if value.side is Side.UNKNOWN else BATCH._replace(side=value.side)
         call = node if isinstance(node, ast.Call) else None
         is_items = call is not None and isinstance(call.func, ast.Attribute) and call.func.attr == "items"
         if is_items and path[:1] == (0,):
@@ -847,8 +865,11 @@ class Kinds:
             if of_module and self._is_first(binding.node, function):
                 return Value(Kind.MODULE)
             if of_module and function.name == "forward":
-                if isinstance(binding.value, ast.Constant) and isinstance(binding.value.value, int | float | str):
-                    return HOST._replace(certain=False)  # `ratio=0.5`, `return_attention=False`
+                default = binding.value
+                if isinstance(default, ast.UnaryOp) and isinstance(default.op, ast.USub):
+                    default = default.operand
+                if isinstance(default, ast.Constant) and isinstance(default.value, int | float | str):
+                    return HOST._replace(certain=False)  # `ratio=0.5`, `return_attention=False`, `layer=-1`
                 if self._is_given_numbers(function, binding.name):
                     return HOST._replace(certain=False)  # `self.forward(x, drop=0.)`
                 if self._is_asked(function, binding.name):
@@ -859,9 +880,15 @@ class Kinds:
                 if function.args.args and function.args.args[0].arg != binding.name:
                     return Value(Kind.TENSOR, Side.DEVICE if self.mentions_device else Side.UNKNOWN, certain=False)
                 return UNKNOWN
-            given = self._definitions.arguments_for(function, binding.name)
+            given = [
+                *self._definitions.arguments_for(function, binding.name),
+                *self._definitions.unpacked_for(function, binding.name),
+            ]
+            outside = self._given_outside(function, binding.name, owner)
+            if outside:  # What a file tries out when it is run itself is not what the project gives it.
+                given = [argument for argument in given if not self._definitions.is_of_main(argument)]
             values = [self.value(argument, depth + 2) for argument in given if not _is_none(argument)]
-            values.extend(self._given_outside(function, binding.name, owner))
+            values.extend(outside)
             joined = self._join(values)
             if joined.kind is Kind.TENSOR and not joined.certain and self._is_asked(function, binding.name):
                 return UNKNOWN
@@ -892,6 +919,11 @@ class Kinds:
         """Whether a parameter is the object whose method a function is."""
         first = [*function.args.posonlyargs, *function.args.args][:1]
         return first == [parameter] and not any(isinstance(item, ast.Name) for item in function.decorator_list)
+
+    def is_given_device_tensor(self, function: FunctionNode, name: str) -> bool:
+        """Whether calls in other files give a tensor of the device for a parameter."""
+        given = self._given_outside(function, name, self._tree.class_of(function))
+        return any(value.kind is Kind.TENSOR and value.side is Side.DEVICE for value in given)
 
     def _given_outside(self, function: FunctionNode, name: str, owner: ast.ClassDef | None) -> list[Value]:
         """What calls in other files give for a parameter."""

@@ -58,8 +58,25 @@ class Masks:
             return self.is_boolean(node.value, depth + 1)
         if isinstance(node, ast.Name):
             bindings = self._index.flow.reaching(node)
+            if self._is_joined(node, bindings):
+                # `mask &= other` takes no text and no None, though the name of a mask may have been there before.
+                made = (b for b in bindings if b.kind != "parameter" and self._is_tensor(b))
+                return all(self._binds_boolean(binding, depth + 1) for binding in made)
             return bool(bindings) and all(self._binds_boolean(binding, depth + 1) for binding in bindings)
         return isinstance(node, ast.Call) and self._gives_boolean(node, depth)
+
+    def _is_tensor(self, binding: Binding) -> bool:
+        return self._index.kinds.binding_value(binding).kind is Kind.TENSOR
+
+    def _is_joined(self, node: ast.Name, bindings: tuple[Binding, ...]) -> bool:
+        """Whether a variable has been joined with another by an operator of masks, wherever it is used."""
+        return any(
+            binding.kind == "augment"
+            and isinstance(binding.statement, ast.AugAssign)
+            and isinstance(binding.statement.op, ast.BitAnd | ast.BitOr | ast.BitXor)
+            and self._index.flow.dominates(binding, node)
+            for binding in bindings
+        )
 
     def _binds_boolean(self, binding: Binding, depth: int) -> bool:
         value = binding.value

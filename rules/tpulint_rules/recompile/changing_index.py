@@ -23,7 +23,11 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         if turn is None or any(_is_list(item) for item in items):
             continue
         causes = {item: cause for item in items if (cause := _cause(ctx, item)) is not None}
-        if not causes or not index.is_device_tensor(node.value):
+        place = next((item for item in items if not causes and _is_place_on_device(ctx, item)), None)
+        if not (causes or place) or not index.is_device_tensor(node.value):
+            continue
+        if place is not None:
+            yield _read_place(ctx, node, place, turn)
             continue
         lengths = [ctx.text(item) for item in causes if not _is_steady(ctx, item)]
         fix = None if lengths or len(causes) > 1 else _fix(ctx, node, items, next(iter(causes)))
@@ -47,6 +51,38 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             help=advice,
             related=((index.span(source), "changes here"),),
         )
+
+
+def _is_place_on_device(ctx: FileContext, item: ast.expr) -> bool:
+    """Whether an index is one number on the device, computed in the turn: ``scores.argmax()``."""
+    index = ctx.index
+    values: list[ast.expr | None] = [item]
+    if isinstance(item, ast.Name):
+        bindings = index.flow.reaching(item)
+        if not all(b.kind == "assign" and not b.path and index.turn_code.turn_of(b.statement) for b in bindings):
+            return False
+        values = [binding.value for binding in bindings]
+    return bool(values) and all(value is not None and _is_largest(ctx, value) for value in values)
+
+
+def _is_largest(ctx: FileContext, value: ast.expr) -> bool:
+    """``scores.argmax()``, of all elements: it has no dimensions."""
+    if not isinstance(value, ast.Call) or value.keywords or not ctx.index.is_device_tensor(value):
+        return False
+    if ctx.index.qualified_name(value.func) in ("torch.argmax", "torch.argmin"):
+        return len(value.args) == 1
+    return isinstance(value.func, ast.Attribute) and value.func.attr in ("argmax", "argmin") and not value.args
+
+
+def _read_place(ctx: FileContext, node: ast.Subscript, place: ast.expr, turn: str) -> Finding:
+    certain = ctx.index.value(place).certain and ctx.index.value(node.value).certain
+    return ctx.finding(
+        node,
+        f"`{ctx.text(node)}` reads `{ctx.text(place)}` on the host in every {turn}, "
+        "and makes a constant of the graph of it, which is compiled anew for each value",
+        certainty=Certainty.CERTAIN if certain else Certainty.LIKELY,
+        help="index with a tensor of one dimension: `x[place[None]][0]`",
+    )
 
 
 def _is_list(item: ast.expr) -> bool:
