@@ -201,6 +201,8 @@ def test_a_dataset_on_the_device_is_judged_by_the_loops_that_draw_from_it(layout
     assert [(one.question, one.outcome) for one in verdict.judgements] == [(RECOMPILE, "right")]
     assert outcomes(truth(), layouts, dataset) == [(RECOMPILE, "not seen")], "in order, a second epoch draws the same"
     assert outcomes(truth(), layouts, said(2, "device", "cuda-device")) == []
+    two = outcomes(truth(drawn), layouts, dataset, said(3, "device", "dataset-on-device"))
+    assert two == [(RECOMPILE, "not seen")] * 2, "which of them feeds the loop is not known"
 
 
 def test_an_evaluation_that_another_call_begins_is_expected_to_compile(layouts: Layouts) -> None:

@@ -156,7 +156,10 @@ class _Judge:
 
     def _judgement(self, said: Said) -> Iterator[Judgement]:
         if said.name == _DRAWN_FROM:
-            drawn = any(self._is_drawn(cost) for cost in self._truth.costs)
+            is_alone = (
+                sum(one.name == _DRAWN_FROM for one in self._said) == 1
+            )  # of several none is known to feed the loop
+            drawn = is_alone and any(self._is_drawn(cost) for cost in self._truth.costs)
             yield Judgement(said, RECOMPILE, "right" if drawn else "not seen")
             return
         if said.name in _BY_SETTING or said.category not in ("host_sync", "host-sync", "recompile", "data"):
