@@ -352,6 +352,150 @@ def test_variable_bound_later_is_not_used() -> None:
     )
 
 
+def test_attribute_that_a_method_runs_ahead_of_is_not_used() -> None:
+    becomes(
+        """
+        import torch
+
+        class Trainer:
+            def __init__(self):
+                self.build()
+                self.device = torch.device("cuda")
+                self.reset()
+
+            def build(self):
+                self.net = self.make_net()
+
+            def make_net(self):
+                return torch.nn.Linear(2, 2).cuda()
+
+            def reset(self):
+                self.state = torch.nn.Linear(2, 2).cuda()
+        """,
+        """
+        import torch
+        import torch_xla
+
+        class Trainer:
+            def __init__(self):
+                self.build()
+                self.device = torch_xla.device()
+                self.reset()
+
+            def build(self):
+                self.net = self.make_net()
+
+            def make_net(self):
+                return torch.nn.Linear(2, 2).to(torch_xla.device())
+
+            def reset(self):
+                self.state = torch.nn.Linear(2, 2).to(self.device)
+        """,
+    )
+
+
+def test_attribute_that_the_base_class_runs_ahead_of_is_not_used() -> None:
+    becomes(
+        """
+        import torch
+
+        class Base:
+            def __init__(self):
+                self.net = self.make_net()
+
+        class Trainer(Base):
+            def __init__(self):
+                super().__init__()
+                self.device = torch.device("cuda")
+
+            def make_net(self):
+                return torch.nn.Linear(2, 2).cuda()
+
+            def copy_net(self):
+                return torch.nn.Linear(2, 2).cuda()
+        """,
+        """
+        import torch
+        import torch_xla
+
+        class Base:
+            def __init__(self):
+                self.net = self.make_net()
+
+        class Trainer(Base):
+            def __init__(self):
+                super().__init__()
+                self.device = torch_xla.device()
+
+            def make_net(self):
+                return torch.nn.Linear(2, 2).to(torch_xla.device())
+
+            def copy_net(self):
+                return torch.nn.Linear(2, 2).to(self.device)
+        """,
+    )
+
+
+def test_attribute_that_is_set_on_one_way_is_not_used() -> None:
+    becomes(
+        """
+        import torch
+
+        class Trainer:
+            def __init__(self, args):
+                if args.gpu:
+                    self.device = torch.device("cuda")
+
+            def make_net(self):
+                return torch.nn.Linear(2, 2).cuda()
+        """,
+        """
+        import torch
+        import torch_xla
+
+        class Trainer:
+            def __init__(self, args):
+                if args.gpu:
+                    self.device = torch_xla.device()
+
+            def make_net(self):
+                return torch.nn.Linear(2, 2).to(torch_xla.device())
+        """,
+    )
+
+
+def test_variable_that_a_function_runs_ahead_of_is_not_used() -> None:
+    becomes(
+        """
+        import torch
+
+        def make_net():
+            return torch.nn.Linear(2, 2).cuda()
+
+        def make_state():
+            return torch.nn.Linear(2, 2).cuda()
+
+        net = make_net()
+        device = torch.device("cuda")
+        state = make_state()
+        """,
+        """
+        import torch
+        import torch_xla
+
+        def make_net():
+            return torch.nn.Linear(2, 2).to(torch_xla.device())
+
+        def make_state():
+            return torch.nn.Linear(2, 2).to(device)
+
+        net = make_net()
+        device = torch_xla.device()
+        state = make_state()
+        """,
+    )
+
+
 def test_taken_name_is_not_overwritten() -> None:
     becomes(
         """

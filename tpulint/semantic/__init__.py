@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from tpulint.semantic.deferrals import Deferrals
     from tpulint.semantic.device_counts import DeviceCounts
     from tpulint.semantic.devices import Devices
+    from tpulint.semantic.early_calls import EarlyCalls
     from tpulint.semantic.distributions import Distributions
     from tpulint.semantic.environment import Environment
     from tpulint.semantic.fed_parameters import FedParameters
@@ -407,6 +408,13 @@ class SemanticIndex:
         from tpulint.semantic.devices import Devices
 
         return Devices(self)
+
+    @cached_property
+    def early_calls(self) -> EarlyCalls:
+        """What may run before a statement."""
+        from tpulint.semantic.early_calls import EarlyCalls
+
+        return EarlyCalls(self.tree, self.names, self.definitions, self.imported)
 
     @cached_property
     def xla_devices(self) -> XlaDevices:

@@ -127,7 +127,7 @@ class XlaDevices:
         values = [binding for binding in bindings if binding.kind != "delete"]
         if scope.is_module and not at_home:
             # A function runs after the module's own statements, as far as these are not behind a condition.
-            return self._always_bound(values, self._tree.module)
+            return self._always_bound(values, self._tree.module) and self._bound_first(values, node)
         return self._bound_before(values, node)
 
     def _device_variables(self, scope: Scope) -> list[tuple[str, list[Binding]]]:
@@ -193,14 +193,14 @@ class XlaDevices:
                     return True
         return False
 
-    def _always_bound(self, bindings: Sequence[Binding], module: ast.Module) -> bool:
+    def _always_bound(self, bindings: Sequence[Binding], holder: ast.Module | FunctionNode) -> bool:
         for binding in bindings:
-            if self._tree.parents.get(binding.statement) is module:
+            if self._tree.parents.get(binding.statement) is holder:
                 return True
             statement = self._tree.parents.get(binding.statement)
             if (
                 isinstance(statement, ast.If)
-                and self._tree.parents.get(self._outermost_if(statement)) is module
+                and self._tree.parents.get(self._outermost_if(statement)) is holder
                 and self._covers(statement, bindings)
             ):
                 return True
@@ -238,12 +238,25 @@ class XlaDevices:
             if not any(self._binding_gives_device(binding) for binding in bindings):
                 continue
             here = [binding for binding in bindings if self._tree.function_of(binding.statement) is function]
-            at_start = any(
-                getattr(self._tree.function_of(binding.statement), "name", "") == "__init__" for binding in bindings
+            start = next(
+                (at for b in bindings if (at := self._tree.function_of(b.statement)) and at.name == "__init__"), None
             )
-            if at_start and (not here or self._bound_before(here, node)):
+            if start is None or (here and not self._bound_before(here, node)):
+                continue
+            first = [binding for binding in bindings if self._tree.function_of(binding.statement) is start]
+            if function is start or (self._always_bound(first, start) and self._bound_first(first, node)):
                 return f"{function.args.args[0].arg}.{name}"
         return None
+
+    def _bound_first(self, bindings: Sequence[Binding], node: ast.AST) -> bool:
+        """Whether no function around a node runs before a variable of the module, or of an object, gets its value."""
+        early = self._index.early_calls
+        return not any(
+            isinstance(function, FUNCTIONS) and early.may_run_before(function, binding.statement)
+            for function in self._tree.ancestors(node)
+            for binding in bindings
+            if isinstance(binding.statement, ast.stmt)
+        )
 
     def may_be_host(self, variable: str, node: ast.AST) -> bool:
         """Whether a variable that holds the XLA device may hold the CPU instead, as a flag wants it."""
