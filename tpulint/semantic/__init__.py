@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from tpulint.semantic.deferrals import Deferrals
     from tpulint.semantic.device_counts import DeviceCounts
     from tpulint.semantic.devices import Devices
-    from tpulint.semantic.early_calls import EarlyCalls
     from tpulint.semantic.distributions import Distributions
+    from tpulint.semantic.early_calls import EarlyCalls
     from tpulint.semantic.environment import Environment
     from tpulint.semantic.fed_parameters import FedParameters
     from tpulint.semantic.filled_lists import FilledLists
