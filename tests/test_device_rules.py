@@ -496,6 +496,82 @@ def test_variable_that_a_function_runs_ahead_of_is_not_used() -> None:
     )
 
 
+def test_class_that_objects_keep() -> None:
+    becomes(
+        """
+        import torch
+
+        class Model(torch.nn.Module):
+            def __init__(self, args):
+                super().__init__()
+                if args.cuda:
+                    self.Tensor = torch.cuda.FloatTensor
+                else:
+                    self.Tensor = torch.FloatTensor
+
+            def forward(self, x):
+                return x + self.Tensor(x.size()).normal_()
+
+        class Child(Model):
+            def start(self):
+                return self.Tensor(1).zero_()
+        """,
+        """
+        import torch
+        import torch_xla
+
+        class Model(torch.nn.Module):
+            def __init__(self, args):
+                super().__init__()
+                self.tensor_device = torch_xla.device() if args.cuda else torch.device("cpu")
+                if args.cuda:
+                    self.Tensor = torch.FloatTensor
+                else:
+                    self.Tensor = torch.FloatTensor
+
+            def forward(self, x):
+                return x + self.Tensor(x.size()).normal_().to(self.tensor_device)
+
+        class Child(Model):
+            def start(self):
+                return self.Tensor(1).zero_().to(self.tensor_device)
+        """,
+    )
+
+
+def test_class_that_makes_the_values_of_a_dict() -> None:
+    becomes(
+        """
+        import torch
+        from collections import defaultdict
+
+        def track():
+            Tensor = torch.cuda.FloatTensor if torch.cuda.is_available() else torch.FloatTensor
+            return defaultdict(Tensor)
+        """,
+        """
+        import torch
+        import torch_xla
+        from collections import defaultdict
+
+        def track():
+            Tensor = torch.FloatTensor
+            return defaultdict(lambda: Tensor().to(torch_xla.device()))
+        """,
+    )
+
+
+def test_class_of_unknown_use_keeps_its_condition() -> None:
+    text = """
+        import torch
+
+        def make(build):
+            Tensor = torch.cuda.FloatTensor if torch.cuda.is_available() else torch.FloatTensor
+            return build(Tensor)
+        """
+    stays(text)
+
+
 def test_taken_name_is_not_overwritten() -> None:
     becomes(
         """

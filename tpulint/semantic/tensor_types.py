@@ -19,8 +19,8 @@ class TypeUse:
     """One reference to a CUDA tensor class, with the variable it goes into and what is done with that."""
 
     __slots__ = (
-        "choice", "constructions", "conversions", "given", "name", "node", "only", "settings", "statement", "test",
-        "unknown", "variable",
+        "choice", "constructions", "conversions", "factories", "given", "name", "node", "only", "settings", "statement",
+        "test", "unknown", "variable",
     )  # fmt: skip
 
     def __init__(self, node: ast.expr, name: str) -> None:
@@ -41,6 +41,8 @@ class TypeUse:
         """``x.type(...)``"""
         self.given: list[ast.Call] = []
         """``x.type(dtype)`` in a function that has the class for the default of ``dtype``."""
+        self.factories: list[ast.expr] = []
+        """The class as what a ``defaultdict`` makes its values with."""
         self.settings: list[ast.Call] = []
         """``torch.set_default_tensor_type(...)``"""
         self.unknown: list[ast.expr] = []
@@ -95,6 +97,13 @@ class TensorTypes:
                 for load in self._index.devices.flow.variables.loads(keys[0]):
                     self._sort(use, load)
                 return use
+            owner = self._owner(parent.targets[0])
+            if owner is not None and isinstance(parent.targets[0], ast.Attribute):
+                use.variable = keys[0]
+                use.only = self._keeps_only(owner, parent.targets[0], name)
+                for load in self._loads_of_objects(owner, parent.targets[0]):
+                    self._sort(use, load)
+                return use
         self._sort(use, whole)
         return use
 
@@ -106,6 +115,32 @@ class TensorTypes:
         around = self._tree.parents[parent] if isinstance(parent, ast.Assign) else None
         if isinstance(around, ast.If) and parent in around.body:
             use.test, use.statement = around.test, around
+
+    def _owner(self, target: ast.expr) -> ast.ClassDef | None:
+        """The class whose objects keep the tensor class: ``self.Tensor = torch.cuda.FloatTensor``."""
+        function = self._tree.function_of(target)
+        first = function.args.args[0].arg if function is not None and function.args.args else ""
+        is_own = isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == first
+        return self._tree.class_of(target) if is_own else None
+
+    def _keeps_only(self, owner: ast.ClassDef, target: ast.Attribute, name: str) -> bool:
+        for binding in self._index.names.attribute_bindings(owner, target.attr):
+            value = binding.value
+            branches = [value.body, value.orelse] if isinstance(value, ast.IfExp) else [value]
+            if any(branch is None or self._host_class(branch) != name for branch in branches):
+                return False
+        return True
+
+    def _loads_of_objects(self, owner: ast.ClassDef, target: ast.Attribute) -> list[ast.Attribute]:
+        """Reads of the attribute by methods of the class, and of those of this file that have no other of the name."""
+        found = []
+        for node in self._tree.attributes_called(target.attr):
+            reader = self._owner(node) if isinstance(node.ctx, ast.Load) else None
+            if reader is owner or (
+                reader is not None and not self._index.names.attribute_bindings(reader, target.attr)
+            ):
+                found.append(node)
+        return found
 
     def _host_class(self, node: ast.expr) -> str | None:
         name = self._index.qualified_name(node) or ""
@@ -147,6 +182,13 @@ class TensorTypes:
             isinstance(parent, ast.Call) and self._index.qualified_name(parent.func) == "torch.set_default_tensor_type"
         ):
             use.settings.append(parent)
+        elif (
+            isinstance(parent, ast.Call)
+            and parent.args == [node]
+            and use.variable is not None
+            and self._index.qualified_name(parent.func) == "collections.defaultdict"
+        ):
+            use.factories.append(node)
         elif not isinstance(parent, ast.arguments) or not self._sort_parameter(use, node, parent):
             use.unknown.append(node)
 

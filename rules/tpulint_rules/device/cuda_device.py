@@ -97,11 +97,19 @@ def _message(ctx: FileContext, site: Site, consequence: str) -> str:
 def _choose_xla(ctx: FileContext, devices: Devices, left: Collection[ast.expr]) -> Fix | None:
     """The one fix; questions that are left guard what cannot be changed."""
     fix = ctx.fix("Choose the XLA device", Applicability.SAFE, _REASON, Scope.MODULE)
-    answers = {site.node: site.answer for site in devices.sites if site.role is Role.QUESTION and site.node not in left}
+    open_choices = [use.choice for use in ctx.index.tensor_types.uses if use.choice is not None and use.unknown]
+    kept = {choice.test for choice in open_choices}  # the class of the host, while nobody knows how CUDA's is used
+    answers = {
+        site.node: site.answer
+        for site in devices.sites
+        if site.role is Role.QUESTION and site.node not in left and site.node not in kept
+    }
     never = dict.fromkeys(devices.false_comparisons, False) if not ctx.portable else {}
     folding = fix.fold({**never, **answers, **_answered_flags(ctx, devices, answers)})
     for site in devices.sites:
         node = site.node
+        if node in kept:
+            continue
         if site.node in left:
             choose_answer(ctx, fix, folding, node)
             continue
@@ -131,7 +139,7 @@ def _choose_xla(ctx: FileContext, devices: Devices, left: Collection[ast.expr]) 
     for statement in reports:
         folding.delete(statement)
     folding.write()
-    if len(left) < len(devices.sites):
+    if len(left) + len(kept) < len(devices.sites):
         fix.use("torch_xla")
     if reason := doubt(ctx, bool(reports)) or (_NAMED_OUTSIDE if named_outside else ""):
         fix.lower(Applicability.UNSAFE, reason)

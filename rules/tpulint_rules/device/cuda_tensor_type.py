@@ -14,6 +14,8 @@ _RUNTIME = "tpulint_runtime.backend"
 _REASON = "The class of the host is used and its tensors are moved, which gives the same values on the XLA device."
 _DEFAULT = "Only tensors made without `device=` follow the default device; a DataLoader still shuffles on the host."
 
+_KEPT_DEVICE = "tensor_device"
+
 
 def check(ctx: FileContext) -> Iterator[Finding]:
     uses = [
@@ -60,6 +62,9 @@ def _change_types(ctx: FileContext, uses: list[TypeUse]) -> Fix | None:
         for call in use.given:
             device = chosen if _is_dynamic(ctx, use) else None
             fix.append(call, f".to({device or _device(ctx, fix, use, call)})")
+        for factory in use.factories:
+            device = chosen if _is_dynamic(ctx, use) else None
+            fix.replace(factory, f"lambda: {ctx.text(factory)}().to({device or fix.device(factory)})")
         for call in use.settings:
             _set_default(ctx, fix, use, call)
     return fix.build()
@@ -90,7 +95,7 @@ def _is_answer(ctx: FileContext, value: ast.expr | None) -> bool:
 def _define_chosen_device(ctx: FileContext, fix: FixBuilder, uses: list[TypeUse]) -> str | None:
     """A variable for the device that the flag chooses, where no variable does that yet."""
     dynamic = [use for use in uses if _is_dynamic(ctx, use)]
-    calls = [call for use in dynamic for call in (*use.constructions, *use.conversions, *use.given)]
+    calls = [call for use in dynamic for call in (*use.constructions, *use.conversions, *use.given, *use.factories)]
     if all(_follows_flag(ctx, call) for call in calls):
         return None
     tests = {ctx.text(use.test) if use.test is not None else "" for use in dynamic}
@@ -98,9 +103,8 @@ def _define_chosen_device(ctx: FileContext, fix: FixBuilder, uses: list[TypeUse]
     if len(tests) != 1 or first is None or test is None or any(use.variable is None for use in dynamic):
         fix.give_up()
         return None
-    taken = ctx.index.xla_devices.is_taken
-    name = next((name for name in ("device", "tensor_device") if not taken(name, first)), "")
-    if not name or any(taken(name, call) for call in calls):
+    name = _name_for(ctx, dynamic, first, calls)
+    if not name:
         fix.give_up()
         return None
     torch = fix.use("torch", at=first)
@@ -112,6 +116,20 @@ def _define_chosen_device(ctx: FileContext, fix: FixBuilder, uses: list[TypeUse]
     else:
         fix.insert_before(first, line)
     return name
+
+
+def _name_for(ctx: FileContext, uses: list[TypeUse], first: ast.stmt, calls: list[ast.expr]) -> str:
+    """A new variable or attribute that stands where the classes do; empty where there is none for all of them."""
+    holders = {use.variable[0] for use in uses if use.variable is not None}
+    if holders == {"attribute"}:
+        owners = {ctx.index.tree.class_of(use.node) for use in uses}
+        owner, function = owners.pop(), ctx.index.function_of(first)
+        if owners or owner is None or function is None or ctx.index.names.attribute_bindings(owner, _KEPT_DEVICE):
+            return ""
+        return f"{function.args.args[0].arg}.{_KEPT_DEVICE}"
+    taken = ctx.index.xla_devices.is_taken
+    name = next((name for name in ("device", _KEPT_DEVICE) if not taken(name, first)), "")
+    return "" if len(holders) > 1 or any(taken(name, call) for call in calls) else name
 
 
 def _flag_statement(ctx: FileContext, first: ast.stmt, test: ast.expr) -> ast.stmt | None:
@@ -133,7 +151,7 @@ def _flag_statement(ctx: FileContext, first: ast.stmt, test: ast.expr) -> ast.st
     return found
 
 
-def _follows_flag(ctx: FileContext, call: ast.Call) -> bool:
+def _follows_flag(ctx: FileContext, call: ast.expr) -> bool:
     variable = ctx.index.xla_devices.variable_at(call)
     return variable is not None and ctx.index.xla_devices.may_be_host(variable, call)
 

@@ -100,9 +100,9 @@ def _may_be_shorter(ctx: FileContext, part: ast.Subscript, use: ast.expr, name: 
     if not index.kinds.mentions_device and (owner is None or not index.definitions.is_module_class(owner)):
         return False
     for ancestor in index.tree.ancestors(part):
-        if isinstance(ancestor, ast.If | ast.IfExp) and name in (text := ctx.text(ancestor.test)):
-            if any(word in text for word in _LENGTHS):
-                return False
+        text = ctx.text(ancestor.test) if isinstance(ancestor, ast.If | ast.IfExp) else ""
+        if name in text and any(word in text for word in _LENGTHS):
+            return False
     return True
 
 
