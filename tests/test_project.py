@@ -587,3 +587,53 @@ def test_device_of_a_file_of_settings_that_does_not_import_torch(
     assert {row for row in found(tpulint("--output-format=json", cwd=tmp_path)) if "config" in row} == expected
     tpulint("--fix", "--unsafe-fixes", cwd=tmp_path)
     assert ('DEVICE = "xla"' in (tmp_path / "config.py").read_text()) == bool(expected)
+
+
+@pytest.mark.parametrize(
+    ("given", "is_device"),
+    [
+        ('train({"device": "cuda:0", "n": 3})', True),
+        ('config = {"device": "cuda:0", "n": 3}\ntrain(config)', True),
+        ('train({"card": "cuda:0", "n": 3})', False),
+    ],
+)
+def test_device_in_a_dict_that_another_file_is_given(tmp_path: Path, given: str, is_device: bool) -> None:
+    (tmp_path / "main.py").write_text(f"from training import train\n\n{given}\n")
+    (tmp_path / "training.py").write_text(
+        "import torch\n\n\ndef train(config):\n    return torch.ones(config['n'], device=config['device'])\n"
+    )
+    tpulint("--fix", "--unsafe-fixes", cwd=tmp_path)
+    assert ('"device": "xla"' in (tmp_path / "main.py").read_text()) == is_device
+
+
+TRAINER = """\
+import torch
+
+
+class Trainer:
+    def __init__(self, model):
+        BEFORE
+        self.optimizer = torch.optim.SGD(MODEL.parameters(), lr=0.1)
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "model", "is_whole"),
+    [
+        ("self.model = model", "self.model.module", False),
+        ("self.model = model", "model.module", False),
+        ("self.model = model.module if hasattr(model, 'module') else model", "self.model", True),
+        ("self.module = model", "self.module", True),
+        ("self.model = model", "self.model", True),
+    ],
+)
+def test_wrapper_whose_model_another_file_takes_out(tmp_path: Path, before: str, model: str, is_whole: bool) -> None:
+    (tmp_path / "engine").mkdir()
+    (tmp_path / "engine/__init__.py").write_text("from .trainer import Trainer\n")
+    (tmp_path / "engine/trainer.py").write_text(TRAINER.replace("BEFORE", before).replace("MODEL", model))
+    (tmp_path / "main.py").write_text(
+        "import torch\nfrom engine import Trainer\n\nmodel = torch.nn.DataParallel(torch.nn.Linear(2, 2))\n"
+        "Trainer(model)\n"
+    )
+    tpulint("--fix", "--unsafe-fixes", cwd=tmp_path)
+    assert ("DataParallel" not in (tmp_path / "main.py").read_text()) == is_whole

@@ -1,4 +1,4 @@
-"""Devices that a file of settings names for others: ``DEVICE = "cuda"``, used as ``torch.device(config.DEVICE)``."""
+"""Devices that a file of settings names for others: ``DEVICE = "cuda"``, used as ``torch.device(config.DEVICE)``; in a dict too."""
 
 from __future__ import annotations
 
@@ -37,10 +37,25 @@ def is_used_as_device(index: SemanticIndex, name: str) -> bool:
     )
 
 
+def is_item_used_as_device(index: SemanticIndex, key: str) -> bool:
+    """Whether a file that this one imports takes an item of a dict for a device: ``torch.device(config["device"])``."""
+    return any(
+        isinstance(given, ast.Subscript) and isinstance(given.slice, ast.Constant) and given.slice.value == key
+        for file in index.imported.files()
+        for call in file.calls
+        for given in _given_as_device(file, call)
+    )
+
+
 def _devices_given(index: SemanticIndex, call: ast.Call) -> Iterator[ast.expr]:
-    """What ``torch.device(x)``, ``y.to(x)`` and ``f(device=x)`` take for a device, by its name as well."""
-    moves = isinstance(call.func, ast.Attribute) and call.func.attr == "to"
-    first = call.args[:1] if moves or index.qualified_name(call.func) == "torch.device" else []
-    for item in (*first, *(keyword.value for keyword in call.keywords if keyword.arg in ("device", "map_location"))):
+    """What is given for a device, by its name as well."""
+    for item in _given_as_device(index, call):
         if isinstance(item, ast.Name | ast.Attribute) and "device" in last_name(item).lower():
             yield item
+
+
+def _given_as_device(index: SemanticIndex, call: ast.Call) -> Iterator[ast.expr]:
+    """What ``torch.device(x)``, ``y.to(x)`` and ``f(device=x)`` take for a device."""
+    moves = isinstance(call.func, ast.Attribute) and call.func.attr == "to"
+    yield from call.args[:1] if moves or index.qualified_name(call.func) == "torch.device" else []
+    yield from (keyword.value for keyword in call.keywords if keyword.arg in ("device", "map_location"))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Certainty, Finding, Fix, Scope, Severity
 from tpulint.semantic.device_numbers import is_index_of_tensor
-from tpulint.semantic.device_settings import is_used_as_device
+from tpulint.semantic.device_settings import is_item_used_as_device, is_used_as_device
 from tpulint.semantic.devices import Devices, Role, Site
 from tpulint_rules.device._choice_doubts import doubt, gpu_numbers
 from tpulint_rules.device._named_outside import REASON as _NAMED_OUTSIDE
@@ -65,7 +65,11 @@ def _has_torch(ctx: FileContext) -> bool:
 
 
 def _is_setting(ctx: FileContext, site: Site) -> bool:
-    """Whether a file of the project takes the variable that a place is the value of for a device."""
+    """Whether a file of the project takes what a place is the value of, a variable or an item, for a device."""
+    items = ctx.index.parent(site.node)
+    if isinstance(items, ast.Dict) and site.node in items.values:
+        key = items.keys[items.values.index(site.node)]
+        return isinstance(key, ast.Constant) and is_item_used_as_device(ctx.index, str(key.value))
     statement = ctx.index.statement_of(site.node)
     names = statement.targets if isinstance(statement, ast.Assign) and statement.value is site.node else []
     return any(isinstance(name, ast.Name) and is_used_as_device(ctx.index, name.id) for name in names)
