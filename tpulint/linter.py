@@ -228,6 +228,8 @@ def _look(
             or any(word in source.text for word in WORDS_OF_CALLERS)
             or _hands_on_loaders(source.text)
             or ".cuda()" in source.text  # of a class of another file, that may have a method of that name
+            or "DataParallel(" in source.text  # around a model that another file may take out again
+            or ("cuda" in source.text and "torch" not in source.text)  # a name that another file takes for a device
         )
         library = surroundings.library if in_turns else None
         index = None if surroundings.library is None else surroundings.library.known(source)

@@ -1,4 +1,7 @@
-"""Devices that a file of settings names for others: ``DEVICE = "cuda"``, used as ``torch.device(config.DEVICE)``; in a dict too."""
+"""Devices that a file of settings names for others: ``DEVICE = "cuda"``, used as ``torch.device(config.DEVICE)``.
+
+In a dict, ``{"device": "cuda"}``, they are used as ``torch.device(config["device"])``.
+"""
 
 from __future__ import annotations
 

@@ -118,10 +118,12 @@ def _is_unwrapped_elsewhere(index: SemanticIndex) -> bool:
 
 
 def _is_own(index: SemanticIndex, use: ast.Attribute) -> bool:
-    """``self.module`` of a class that sets it."""
+    """``self.module`` of a class that sets it, or is a wrapper itself."""
     owner = index.tree.class_of(use)
-    is_self = isinstance(use.value, ast.Name) and use.value.id == "self"
-    return owner is not None and is_self and bool(index.names.attribute_bindings(owner, use.attr))
+    if owner is None or not isinstance(use.value, ast.Name) or use.value.id != "self":
+        return False
+    is_wrapper = any("Parallel" in index.tree.text(base) for base in owner.bases)
+    return is_wrapper or bool(index.names.attribute_bindings(owner, use.attr))
 
 
 def _asks_first(index: SemanticIndex, use: ast.Attribute) -> bool:
