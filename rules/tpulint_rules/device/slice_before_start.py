@@ -24,18 +24,35 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         target, dimension = statement.targets[0], _dimension(join)
         if not isinstance(target, ast.Name) or dimension is None or not _adds_choice(ctx, join, target.id):
             continue
-        for use in index.names.loads(target.id, index.names.scope_of(target)):
-            part = index.parent(use)
-            if isinstance(part, ast.Subscript) and part.value is use and index.tree.encloses(loop, part):
-                count = _count(part, dimension)
-                if count is not None and _may_be_shorter(ctx, part, use, target.id):
-                    yield ctx.finding(
-                        part,
-                        f"`{ctx.text(part)}` fails while `{target.id}` is shorter than `{ctx.text(count)}`: "
-                        "XLA takes no start before the beginning",
-                        _fix(ctx, count, f"{target.id}.size({dimension})"),
-                        certainty=Certainty.LIKELY,
-                    )
+        cut = [part for part in _parts_of(ctx, loop, dimension) if _name(part) == target.id]
+        counts = {ctx.text(count) for part in cut if (count := _count(part, dimension)) is not None}
+        for part in _parts_of(ctx, loop, dimension):
+            count = _count(part, dimension)
+            if count is not None and ctx.text(count) in counts:  # a mask beside the text is as short
+                name = _name(part)
+                yield ctx.finding(
+                    part,
+                    f"`{ctx.text(part)}` fails while `{name}` is shorter than `{ctx.text(count)}`: "
+                    "XLA takes no start before the beginning",
+                    _fix(ctx, count, f"{name}.size({dimension})"),
+                    certainty=Certainty.LIKELY,
+                )
+
+
+def _parts_of(ctx: FileContext, loop: ast.AST, dimension: int) -> list[ast.Subscript]:
+    """What a loop takes from the end of variables that may be shorter."""
+    return [
+        node
+        for node in ctx.index.tree.inside(loop)
+        if isinstance(node, ast.Subscript)
+        and _name(node)
+        and _count(node, dimension) is not None
+        and _may_be_shorter(ctx, node, node.value, _name(node))
+    ]
+
+
+def _name(part: ast.Subscript) -> str:
+    return part.value.id if isinstance(part.value, ast.Name) else ""
 
 
 def _dimension(join: ast.Call) -> int | None:
