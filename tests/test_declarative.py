@@ -121,6 +121,10 @@ def test_half_of_a_device_name_is_not_changed() -> None:
         ("torch.cuda.empty_cache()\nx = 1\n", "x = 1\n"),
         ("x = 1; torch.cuda.empty_cache(); y = 2\n", "x = 1; y = 2\n"),
         ("if x:\n    torch.cuda.empty_cache()\n", ""),
+        (
+            'def f():\n    """Cleans up."""\n    torch.cuda.empty_cache();\nf()\n',
+            'def f():\n    """Cleans up."""\nf()\n',
+        ),
         ("for x in y:\n    torch.cuda.empty_cache()\n    f(x)\n", "for x in y:\n    f(x)\n"),
         ("y = torch.cuda.empty_cache()\n", "y = torch.cuda.empty_cache()\n"),
         ("f(torch.cuda.empty_cache())\n", "f(torch.cuda.empty_cache())\n"),

@@ -18,7 +18,7 @@ from made_plans import compiled_plan
 ROOT = Path(__file__).resolve().parents[1]
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 SAFE = "import torch\n\ntorch.cuda.empty_cache()\nx = torch.zeros(1)\n"
-BLOCKED = "import torch\nfrom flash_attn import flash_attn_func\n"
+BLOCKED = "import torch\nfrom flash_attn import flash_attn_func\n\nattention = flash_attn_func\n"
 ODD = 'import torch\n\n# <script>alert("&")</script> ü \U0001f9e0\ntorch.cuda.empty_cache()\nx = "<b>"\n'
 
 

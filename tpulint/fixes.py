@@ -213,7 +213,8 @@ class FixBuilder:
         after = text[span.end : line_end]
         is_continued = text[max(0, line_start - 3) : line_start].rstrip("\r\n").endswith("\\")
         follows = _SEMICOLON.match(text, span.end)
-        if before.strip() == "" and _only_comment(after) and not is_continued:
+        ends_row = _only_comment(re.sub(r"^[ \t\f]*;", "", after, count=1))
+        if before.strip() == "" and ends_row and not is_continued:
             end = self._past_newline(line_end)
             self._edits.append(
                 Edit(Span(line_start, end), "", mark, f"{before if indent is None else indent}pass{text[line_end:end]}")
