@@ -222,6 +222,24 @@ def test_a_copy_behind_the_last_epoch_is_no_obstacle() -> None:
     assert [finding.fix is not None for finding in result.findings] == [True]
 
 
+def test_no_boundary_is_written_behind_the_block_that_holds_the_loop() -> None:
+    """There it came too late, and was written again and again."""
+    text = script(
+        """
+        inputs = torch.ones(4, device=device) * 2
+        with torch.no_grad():
+            doubled = inputs * 2
+            for x, y in loader:
+                outputs = model(x.to(device) + doubled).argmax(1)
+                print(inputs, outputs)
+        """
+    )
+    settings = Settings(select=("TPU221", "TPU301", "TPU302"), fix=True, unsafe_fixes=True)
+    result = lint(SourceFile.from_text(text), settings, CATALOGUE)
+    assert not result.error
+    assert lint(SourceFile.from_text(result.text), settings, CATALOGUE).text == result.text
+
+
 def test_original_and_port_are_told_the_same() -> None:
     text = script("rate = correct / total\nprint(rate.item())")
     settings = Settings(select=("TPU0", "TPU3", "TPU221"), preview=True, fix=True, unsafe_fixes=True)

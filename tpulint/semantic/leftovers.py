@@ -274,7 +274,7 @@ class Leftovers:
         function = index.definitions.function_called(call)
         if function is None or function in self._running or len(self._running) >= _DEPTH:
             return None
-        return None if index.kinds.yields(function) else function
+        return None if index.kinds.functions.yields(function) else function
 
     def _may_end_step(self, call: ast.Call) -> bool:
         """Whether a call ends a step, or runs code that nobody sees and that may train or evaluate."""
@@ -364,6 +364,8 @@ class Leftovers:
             parent = tree.parent(last)
             if not isinstance(parent, ast.If | ast.With | ast.AsyncWith):
                 return None
+            if any(tree.encloses(parent, statement) for statement in sink):
+                return None  # behind a block that holds the loop, a boundary would come too late
             last = parent
         if len(others) < len(places) and tree.parent(last) is not function:
             return None
