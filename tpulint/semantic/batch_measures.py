@@ -104,7 +104,7 @@ class BatchMeasures:
             if owner is not None and function.name == "forward" and index.definitions.is_module_class(owner):
                 # Nobody calls it by its name; what it is given may be options, but not under such a name.
                 return "len" in binding.name and index.turn_code.turn_of(function.body[0]) is not None
-            if "len" in binding.name and index.kinds.is_given_device_tensor(function, binding.name):
+            if "len" in binding.name and index.kinds.parameters.is_given_device_tensor(function, binding.name):
                 return index.turn_code.turn_of(function.body[0]) is not None
             passed = index.definitions.arguments_for(function, binding.name)
             return any(self._is_of_batch(item) for item in passed[:2])

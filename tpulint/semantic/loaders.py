@@ -196,7 +196,7 @@ class Loaders:
         """What a generator of this file takes its batches from: ``while True: for batch in loader: yield batch``."""
         tree = self._index.tree
         function = self._index.definitions.function_called(call)
-        if function is None or not self._index.kinds.yields(function):
+        if function is None or not self._index.kinds.functions.yields(function):
             return
         for node in tree.inside(function, functions=False):
             if isinstance(node, ast.YieldFrom):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Iterable, Sequence
 from enum import Enum
 
 from tpulint.records import NamedTuple
@@ -37,3 +39,55 @@ class Value(NamedTuple):
     kind: Kind
     side: Side = Side.UNKNOWN
     certain: bool = True
+
+
+UNKNOWN = Value(Kind.UNKNOWN, certain=False)
+HOST = Value(Kind.HOST, Side.HOST)
+NUMPY = Value(Kind.NUMPY, Side.HOST)
+BATCH = Value(Kind.TENSOR, Side.HOST, certain=False)
+
+LARGEST_DEPTH = 48
+"""Of questions that wait for each other; past it the answer is UNKNOWN."""
+
+
+def combine(values: Sequence[Value]) -> Value:
+    """Result of an operator on these operands."""
+    tensors = [value for value in values if value.kind is Kind.TENSOR]
+    if tensors:
+        sides = {value.side for value in tensors}
+        side = Side.DEVICE if Side.DEVICE in sides else sides.pop() if len(sides) == 1 else Side.UNKNOWN
+        return Value(Kind.TENSOR, side, all(value.certain for value in tensors))
+    if any(value.kind is Kind.NUMPY for value in values):
+        return NUMPY
+    if values and all(value.kind is Kind.HOST for value in values):
+        return HOST
+    return UNKNOWN
+
+
+def join(values: Iterable[Value]) -> Value:
+    """What is known when any of these may be the value."""
+    known: list[Value] = []
+    doubt = False
+    for value in values:
+        if value.kind is Kind.UNKNOWN:
+            doubt = True
+        elif value not in known:
+            known.append(value)
+    if not known:
+        return UNKNOWN
+    kinds = {value.kind for value in known}
+    if len(kinds) > 1:
+        # `loss = 0` before `loss = criterion(...)`, `model = None` before the real one
+        kinds.discard(Kind.HOST)
+        known = [value for value in known if value.kind is not Kind.HOST]
+        doubt = True
+        if len(kinds) > 1:
+            return UNKNOWN
+    sides = {value.side for value in known}
+    side = sides.pop() if len(sides) == 1 else Side.UNKNOWN
+    return Value(known[0].kind, side, not doubt and all(value.certain for value in known))
+
+
+def is_none(node: ast.expr) -> bool:
+    """Whether an expression is the constant None."""
+    return isinstance(node, ast.Constant) and node.value is None

@@ -1,0 +1,67 @@
+"""Variables that are a part of a batch, by what a loop deals out."""
+
+from __future__ import annotations
+
+import ast
+
+from tpulint.semantic.flow import Flow
+from tpulint.semantic.names import Binding, Names
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
+
+_OF_MODULES = frozenset({
+    "parameters", "named_parameters", "state_dict", "load_state_dict", "train", "eval", "zero_grad", "forward", "step",
+})  # fmt: skip
+"""Methods that no tensor has."""
+_PARTS = 4
+"""Names that a part of a batch is followed through."""
+
+
+class BatchParts:
+    """Looks at names alone."""
+
+    def __init__(self, tree: SyntaxTree, names: Names, flow: Flow) -> None:
+        self._tree = tree
+        self._names = names
+        self._flow = flow
+
+    def has(self, node: ast.expr, depth: int = 0) -> bool:
+        """Whether a variable is a part of what a loop deals out: ``for x, y in ...``, ``x = batch["x"]``."""
+        bindings = self._flow.reaching(node) if isinstance(node, ast.Name) and depth < _PARTS else ()
+        return bool(bindings) and all(self._is_bound_to_one(binding, depth) for binding in bindings)
+
+    def _is_bound_to_one(self, binding: Binding, depth: int) -> bool:
+        if binding.kind == "loop":
+            return len(binding.path) > self._counts(binding.value)
+        if binding.kind == "parameter":
+            return isinstance(binding.statement, FUNCTIONS) and self._is_trained_on(binding.statement, binding.name)
+        value, path = binding.value, binding.path
+        if binding.kind != "assign" or value is None:
+            return False
+        if path and isinstance(value, ast.Tuple):  # x, y = batch["x"], batch["y"]
+            value, path = (value.elts[path[0]] if path[0] < len(value.elts) else value), path[1:]
+        if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in ("to", "cuda"):
+            return self.has(value.func.value, depth + 1)
+        if isinstance(value, ast.Subscript):
+            value, path = value.value, (0,)
+        dealt = self._flow.reaching(value) if path and isinstance(value, ast.Name) else ()
+        return bool(dealt) and all(item.kind == "loop" for item in dealt)
+
+    def _is_trained_on(self, function: FunctionNode, parameter: str) -> bool:
+        """Whether a function computes gradients, and nothing in it takes the parameter for a module or an optimizer."""
+        trains = False
+        for node in self._tree.inside(function):
+            if not isinstance(node, ast.Call):
+                continue
+            if isinstance(node.func, ast.Name) and node.func.id == parameter:
+                return False
+            if isinstance(node.func, ast.Attribute):
+                trains = trains or node.func.attr == "backward"
+                owner = node.func.value
+                if node.func.attr in _OF_MODULES and isinstance(owner, ast.Name) and owner.id == parameter:
+                    return False
+        return trains
+
+    def _counts(self, source: ast.expr | None) -> int:
+        """How deep an element lies in what a loop is given: ``enumerate`` puts a number beside it."""
+        name = self._names.qualified(source.func) if isinstance(source, ast.Call) else None
+        return 1 if name in ("builtins.enumerate", "builtins.zip") else 0

@@ -1,0 +1,278 @@
+"""What a call gives: of torch and its relatives by name, of methods by what they are called on."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from tpulint.semantic import torch_facts as facts
+from tpulint.semantic.batch_parts import BatchParts
+from tpulint.semantic.definitions import Definitions
+from tpulint.semantic.flow import Flow
+from tpulint.semantic.names import Names
+from tpulint.semantic.roles import ASKING
+from tpulint.semantic.tree import SyntaxTree
+from tpulint.semantic.values import HOST, NUMPY, UNKNOWN, Kind, Side, Value, combine
+
+if TYPE_CHECKING:
+    from tpulint.semantic.kinds import Kinds
+
+
+class CallValues:
+    """Asked by :class:`Kinds`, which follows what is defined in the project."""
+
+    def __init__(self, kinds: Kinds, tree: SyntaxTree, names: Names, flow: Flow, definitions: Definitions) -> None:
+        self._kinds = kinds
+        self._tree = tree
+        self._names = names
+        self._flow = flow
+        self._definitions = definitions
+        self._batch_parts = BatchParts(tree, names, flow)
+
+    def value(self, node: ast.Call, depth: int) -> Value:
+        """What a call gives, whole."""
+        name = self._names.qualified(node.func)
+        if name is not None:
+            known = self._named_call(name, node, depth)
+            if known is not None:
+                return known
+        function = self._definitions.function_called(node)
+        if function is not None:
+            chosen = self._kinds.functions.chosen(self._kinds.functions.passing, function, node, depth)
+            return self._kinds.functions.returned(function, (), depth) if chosen is None else chosen
+        owner = self._definitions.class_called(node)
+        if owner is not None:
+            return self._kinds.instance(owner)
+        elsewhere = self._kinds.functions.by_import(node, (), depth)
+        if elsewhere.kind is not Kind.UNKNOWN:
+            return elsewhere
+        if isinstance(node.func, ast.Attribute):
+            result = self._method_call(node, node.func, depth)
+            return self._asked_for(node, depth) if result.kind is Kind.UNKNOWN else result
+        callee = self._kinds.value(node.func, depth)
+        if callee.kind is Kind.MODULE:
+            return self._kinds.module_result(callee)
+        return self._asked_for(node, depth)
+
+    def _asked_for(self, node: ast.Call, depth: int) -> Value:
+        """A tensor, where a call of what is not seen is given tensors of the device, and its result asked as one."""
+        current: ast.AST = node
+        while True:
+            parent = self._tree.parents.get(current)
+            outer = None if parent is None else self._tree.parents.get(parent)
+            if isinstance(parent, ast.Attribute) and isinstance(outer, ast.Call) and outer.func is parent:
+                if parent.attr in ASKING:
+                    break
+                if parent.attr not in facts.TENSOR_METHODS:
+                    return UNKNOWN
+                current = outer
+            elif isinstance(parent, ast.Subscript) and parent.value is current:
+                current = parent
+            else:
+                return UNKNOWN
+        given = (*node.args, *(keyword.value for keyword in node.keywords))
+        if any(self._kinds.holds_device(item, depth) for item in given):
+            return Value(Kind.TENSOR, Side.DEVICE, certain=False)
+        return UNKNOWN
+
+    def _named_call(self, name: str, node: ast.Call, depth: int) -> Value | None:
+        head, _, last = name.rpartition(".")
+        if head == "builtins":
+            if last in ("enumerate", "zip", "map", "filter", "reversed"):
+                return self._kinds.value(node.args[0], depth)._replace(certain=False) if node.args else UNKNOWN
+            if last in ("iter",) and node.args:
+                return self._kinds.value(node.args[0], depth)
+            if last == "next" and node.args:
+                return self._kinds.elements.element(node.args[0], (), depth)
+            if last in ("sum", "max", "min", "abs", "pow") and node.args:
+                values = [self._kinds.value(item, depth) for item in node.args]
+                content = self._kinds.content(node.args[0], None, depth) if len(values) == 1 else UNKNOWN
+                if content.kind is Kind.TENSOR:
+                    return content
+                return combine([value for value in values if value.kind is Kind.TENSOR] or values)
+            return HOST if last in facts.HOST_BUILTINS else None
+        if name in facts.LOADER_CLASSES or last == "DataLoader":
+            return Value(Kind.LOADER, self._side_of_samples(node, depth))
+        if name in facts.ITERABLE_WRAPPERS and node.args:
+            return self._kinds.value(node.args[0], depth)
+        if name in facts.SCALER_CLASSES:
+            return Value(Kind.SCALER)
+        if name in facts.DEVICE_OBJECTS:
+            return Value(Kind.DEVICE)
+        if name.startswith(facts.SCHEDULER_PREFIXES) and ("lr_scheduler" in name or "schedule" in last.lower()):
+            return Value(Kind.SCHEDULER)
+        if name == "torch.optim.swa_utils.AveragedModel":
+            return Value(Kind.MODULE)
+        if name.startswith(facts.OPTIMIZER_PREFIXES) and last[:1].isupper():
+            return Value(Kind.OPTIMIZER)
+        if name == "torch.compile" and node.args:
+            return self._kinds.value(node.args[0], depth)
+        if name in ("torch.nn.Parameter", "torch.nn.parameter.Parameter", "torch.autograd.Variable"):
+            return self._kinds.value(node.args[0], depth) if node.args else Value(Kind.TENSOR)
+        if name.startswith("torch.nn.functional.") or name in facts.TENSOR_FUNCTIONS:
+            return self._torch_function(node, depth)
+        if name == "torch.autograd.grad":
+            # A tuple of tensors: what is said of it holds for its elements.
+            outputs = [*node.args[:1], *(item.value for item in node.keywords if item.arg == "outputs")]
+            value = self._kinds.value(outputs[0], depth) if outputs else UNKNOWN
+            return Value(Kind.TENSOR, value.side if value.kind is Kind.TENSOR else Side.UNKNOWN, certain=False)
+        if name.startswith("torch.nn.utils."):
+            if last == "clip_grad_norm_":
+                return Value(Kind.TENSOR, Side.DEVICE if self._kinds.mentions_device else Side.HOST)
+            return UNKNOWN
+        if name.startswith("torch.nn.") and last[:1].isupper():
+            return Value(Kind.MODULE)
+        if name.startswith(facts.MODULE_PREFIXES) or (
+            last == "from_pretrained"
+            and "Tokenizer" not in name
+            and (
+                "Model" in name
+                or ("Auto" in name and "Config" not in name and "Processor" not in name and "Image" not in name)
+            )
+        ):
+            return Value(Kind.MODULE, certain=False)
+        if name.startswith("numpy."):
+            return NUMPY
+        if name.split(".", 1)[0] in facts.HOST_MODULES:
+            return HOST
+        if name.startswith("torch.distributions."):
+            return self._of_distributions(last, node, depth)
+        if name.startswith("torch."):
+            if name in facts.TORCH_HOST_CALLS:
+                return HOST
+            if name in facts.TORCH_NON_TENSOR or name.startswith(facts.TORCH_NON_TENSOR_PREFIXES):
+                return UNKNOWN
+            if name.count(".") == 1 or name.startswith(
+                ("torch.linalg.", "torch.fft.", "torch.special.", "torch.Tensor.")
+            ):
+                return self._torch_function(node, depth)
+        return None
+
+    def _side_of_samples(self, loader: ast.Call, depth: int) -> Side:
+        """Where the batches of a loader are that draws from a ``TensorDataset``; UNKNOWN if not on the device."""
+        if any(keyword.arg in (None, "collate_fn") for keyword in loader.keywords):
+            return Side.UNKNOWN
+        given = [*loader.args[:1], *(keyword.value for keyword in loader.keywords if keyword.arg == "dataset")]
+        tensors = [item for dataset in given for item in self._tensors_of(dataset)]
+        on_device = bool(tensors) and all(self._kinds.value(item, depth + 2).side is Side.DEVICE for item in tensors)
+        return Side.DEVICE if on_device else Side.UNKNOWN
+
+    def _tensors_of(self, dataset: ast.expr) -> list[ast.expr]:
+        """What a ``TensorDataset`` is made of."""
+        bindings = self._flow.reaching(dataset) if isinstance(dataset, ast.Name) else ()
+        made = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "assign" else dataset
+        is_known = isinstance(made, ast.Call) and self._names.qualified(made.func) == "torch.utils.data.TensorDataset"
+        return made.args if is_known and isinstance(made, ast.Call) else []
+
+    def _of_distributions(self, last: str, node: ast.Call, depth: int) -> Value:
+        """A distribution, which lives where its parameters do, or a divergence of two."""
+        if last != "kl_divergence" and (not last[:1].isupper() or last.endswith("Transform")):
+            return UNKNOWN
+        given = [self._kinds.value(item, depth) for item in (*node.args, *(keyword.value for keyword in node.keywords))]
+        sides = [value.side for value in given if value.kind in (Kind.TENSOR, Kind.DISTRIBUTION)]
+        side = Side.DEVICE if Side.DEVICE in sides else Side.UNKNOWN if Side.UNKNOWN in sides else Side.HOST
+        if not sides and any(value.kind is Kind.UNKNOWN for value in given):
+            side = Side.UNKNOWN
+        return Value(Kind.TENSOR if last == "kl_divergence" else Kind.DISTRIBUTION, side, certain=False)
+
+    def _torch_function(self, node: ast.Call, depth: int) -> Value:
+        name = self._names.qualified(node.func) or ""
+        last = name.rpartition(".")[2]
+        for keyword in node.keywords:
+            if keyword.arg == "device":
+                return Value(Kind.TENSOR, self._kinds.sides.of_device(keyword.value))
+            if keyword.arg is None:
+                return Value(Kind.TENSOR)
+        if name.startswith("torch.") and last in facts.TORCH_FACTORIES:
+            return Value(Kind.TENSOR, Side.HOST)
+        items: list[ast.expr] = []
+        for item in node.args:
+            items.extend(self._kinds.contents.of(item) or [item])
+        values = [self._kinds.value(item, depth) for item in items]
+        sides = [value.side for value in values if value.kind is Kind.TENSOR]
+        if Side.DEVICE in sides:
+            return Value(Kind.TENSOR, Side.DEVICE)
+        if sides and all(side is Side.HOST for side in sides):
+            return Value(Kind.TENSOR, Side.HOST)
+        return Value(Kind.TENSOR)
+
+    def _method_call(self, node: ast.Call, func: ast.Attribute, depth: int) -> Value:
+        receiver = self._kinds.value(func.value, depth)
+        method = func.attr
+        if receiver.kind is Kind.TENSOR:
+            return self.tensor_method(receiver, method, node, depth)
+        if receiver.kind is Kind.MODULE:
+            if method in facts.MODULE_SELF_METHODS:
+                return receiver
+            if method in ("state_dict", "parameters", "named_parameters", "modules", "children", "buffers"):
+                return UNKNOWN
+            part = self._kinds.attribute(func, depth)
+            if part.kind is Kind.MODULE:
+                return self._kinds.module_result(part)
+            if method in ("forward", "encode", "decode", "generate", "sample"):
+                return self._kinds.module_result(receiver._replace(certain=False))
+            return UNKNOWN
+        if receiver.kind is Kind.DISTRIBUTION:
+            if method == "expand":
+                return receiver
+            return receiver._replace(kind=Kind.TENSOR) if method in facts.DISTRIBUTION_METHODS else UNKNOWN
+        if receiver.kind is Kind.NUMPY:
+            return HOST if method in ("item", "tolist") else NUMPY
+        if receiver.kind is Kind.SCALER and method == "scale" and node.args:
+            return self._kinds.value(node.args[0], depth)
+        if receiver.kind is Kind.HOST:
+            return (
+                HOST if method in ("format", "join", "strip", "split", "lower", "upper", "replace", "copy") else UNKNOWN
+            )
+        if receiver.kind is Kind.UNKNOWN and method in ("item", "tolist"):
+            return HOST._replace(certain=False)
+        if receiver.kind is Kind.UNKNOWN and method == "numpy" and not node.args:
+            return NUMPY
+        if receiver.kind is Kind.UNKNOWN and method in ("to", "cuda") and self._is_made_by_class(func.value):
+            return Value(Kind.MODULE, certain=False)
+        if receiver.kind is Kind.UNKNOWN and method in ("to", "cuda") and self._batch_parts.has(func.value):
+            return self.tensor_method(Value(Kind.TENSOR, certain=False), method, node, depth)
+        if receiver.kind is Kind.UNKNOWN and method in ("cuda",) and not receiver.certain:
+            return UNKNOWN
+        if receiver.kind is Kind.UNKNOWN and self._copies_to_host(method, node):
+            return Value(Kind.TENSOR, Side.HOST, certain=False)
+        if receiver.kind is Kind.UNKNOWN and method == "to" and any(k.arg == "non_blocking" for k in node.keywords):
+            return self.tensor_method(Value(Kind.TENSOR, certain=False), method, node, depth)
+        callee = self._kinds.attribute(func, depth)
+        if callee.kind is Kind.MODULE:
+            return self._kinds.module_result(callee)
+        if receiver.kind is Kind.UNKNOWN and method in facts.TENSOR_ONLY_METHODS:
+            return Value(Kind.TENSOR, certain=False)
+        return UNKNOWN
+
+    def _is_made_by_class(self, node: ast.expr) -> bool:
+        """``models.Net(config)``: by its name, the call of a class that nobody sees."""
+        func = node.func if isinstance(node, ast.Call) else None
+        last = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
+        return last[:1].isupper() and not last.isupper() and not last.endswith("Tensor")
+
+    def _copies_to_host(self, method: str, node: ast.Call) -> bool:
+        """``x.cpu()`` or ``x.to("cpu")`` with a result that is used: of a module nobody takes it."""
+        if isinstance(self._tree.parents.get(node), ast.Expr):
+            return False
+        if method == "cpu":
+            return not node.args and not node.keywords
+        return method == "to" and len(node.args) == 1 and self._kinds.sides.of_device(node.args[0]) is Side.HOST
+
+    def tensor_method(self, receiver: Value, method: str, node: ast.Call, depth: int) -> Value:
+        """What a method of a tensor gives."""
+        if method in ("item", "tolist") or method in facts.TENSOR_HOST_METHODS:
+            return HOST
+        if method == "numpy":
+            return NUMPY
+        if method == "cpu":
+            return receiver._replace(side=Side.HOST)
+        if method in ("cuda", "xla"):
+            return receiver._replace(side=Side.DEVICE)
+        if method in ("to", "type"):
+            for item in (*node.args[:1], *(k.value for k in node.keywords if k.arg == "device")):
+                side = self._kinds.sides.of_move(item, depth)
+                if side is not Side.UNKNOWN or (isinstance(item, ast.Attribute) and item.attr == "device"):
+                    return receiver._replace(side=side)
+            return receiver
+        return receiver

@@ -1,0 +1,162 @@
+"""Parts of what is unpacked, and elements of what is iterated over."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from tpulint.semantic import torch_facts as facts
+from tpulint.semantic.definitions import Definitions
+from tpulint.semantic.flow import Flow
+from tpulint.semantic.imported import Imported, method
+from tpulint.semantic.names import Names
+from tpulint.semantic.tree import FUNCTIONS
+from tpulint.semantic.values import BATCH, HOST, LARGEST_DEPTH, UNKNOWN, Kind, Side, Value, join
+
+if TYPE_CHECKING:
+    from tpulint.semantic.kinds import Kinds
+
+
+class ElementValues:
+    """Asked by :class:`Kinds` for targets of assignments and loops."""
+
+    def __init__(self, kinds: Kinds, names: Names, flow: Flow, definitions: Definitions, imported: Imported) -> None:
+        self._kinds = kinds
+        self._names = names
+        self._flow = flow
+        self._definitions = definitions
+        self._imported = imported
+
+    def part(self, node: ast.expr, path: tuple[int, ...], depth: int = 0) -> Value:
+        """Value of one part of an unpacked expression."""
+        if not path:
+            return self._kinds.value(node, depth)
+        if isinstance(node, ast.Tuple | ast.List):
+            if -len(node.elts) <= path[0] < len(node.elts) and not any(isinstance(e, ast.Starred) for e in node.elts):
+                return self.part(node.elts[path[0]], path[1:], depth)
+            return UNKNOWN
+        if isinstance(node, ast.Call):
+            function = self._definitions.function_called(node)
+            if function is not None:
+                return self._kinds.functions.returned(function, path, depth)
+            elsewhere = self._kinds.functions.by_import(node, path, depth)
+            if elsewhere.kind is not Kind.UNKNOWN:
+                return elsewhere
+            moved = self._mapped(node, depth)
+            if moved is not None:
+                return moved
+            value = self._kinds.value(node, depth)
+            if value.kind is Kind.TENSOR:
+                owner = self._module_class(node.func, depth)
+                forward = self._definitions.method(owner, "forward") if owner is not None else None
+                if forward is not None:
+                    part = self._kinds.functions.returned(forward, path, depth)
+                    if part.kind is Kind.TENSOR and part.side is Side.UNKNOWN:
+                        return part._replace(side=value.side)
+                    if part.kind is not Kind.UNKNOWN:
+                        return part
+                imported = self._imported.class_of(node.func)
+                run = None if imported is None else method(imported, "forward")
+                if run is not None:
+                    part = self._kinds.functions.given_by(run, node, path, depth)
+                    if part.kind is not Kind.UNKNOWN:
+                        return part._replace(side=value.side) if part.kind is Kind.TENSOR else part
+                return value._replace(certain=False)
+            return UNKNOWN
+        value = self._kinds.value(node, depth)
+        if value.kind in (Kind.TENSOR, Kind.NUMPY):
+            return value._replace(certain=False)
+        return self._kinds.content(node, path[0], depth) if len(path) == 1 else UNKNOWN
+
+    def _mapped(self, node: ast.Call, depth: int) -> Value | None:
+        """One of the tensors that ``map(lambda x: x.to(device), batch)`` moves."""
+        mapper = node.args[0] if node.args and self._names.qualified(node.func) == "builtins.map" else None
+        moved = mapper.body if isinstance(mapper, ast.Lambda) else None
+        if not isinstance(moved, ast.Call) or not isinstance(moved.func, ast.Attribute):
+            return None
+        if moved.func.attr not in ("to", "cuda"):
+            return None
+        return self._kinds.calls.tensor_method(Value(Kind.TENSOR, certain=False), moved.func.attr, moved, depth)
+
+    def element(self, node: ast.expr, path: tuple[int, ...], depth: int) -> Value:
+        """Value of (part of) one element of an iterable."""
+        if isinstance(node, ast.Call):
+            name = self._names.qualified(node.func)
+            if name == "builtins.enumerate" and node.args:
+                if not path:
+                    return UNKNOWN
+                return HOST if path[0] == 0 else self.element(node.args[0], path[1:], depth)
+            if name == "builtins.zip" and path:
+                return self.element(node.args[path[0]], path[1:], depth) if 0 <= path[0] < len(node.args) else UNKNOWN
+            if name in ("builtins.range",):
+                return HOST
+            if name in facts.ITERABLE_WRAPPERS and node.args:
+                return self.element(node.args[0], path, depth)
+            parts = {"parameters": (), "named_parameters": (1,)}
+            if (
+                isinstance(node.func, ast.Attribute)
+                and node.func.attr in parts
+                and self._kinds.value(node.func.value, depth).kind is Kind.MODULE
+            ):
+                return self._kinds.parameter_tensor() if path == parts[node.func.attr] else UNKNOWN
+            if isinstance(node.func, ast.Attribute) and node.func.attr == "log_every" and node.args:
+                return self.element(node.args[0], path, depth)  # the MetricLogger of torchvision's references
+            generator = self._kinds.functions.generator_called(node)
+            if generator is not None:
+                owner, function = generator
+                return owner.yielded(function, path, depth + 2)
+        if isinstance(node, ast.Name):
+            for binding in self._flow.reaching(node):
+                if binding.kind in ("assign", "with") and not binding.path and isinstance(binding.value, ast.Call):
+                    name = self._names.qualified(binding.value.func)
+                    if (
+                        name in facts.ITERABLE_WRAPPERS
+                        or self._kinds.functions.generator_called(binding.value) is not None
+                    ):
+                        return self.element(binding.value, path, depth + 1) if depth < LARGEST_DEPTH else UNKNOWN
+        if isinstance(node, ast.List | ast.Tuple):
+            return join(self.part(item, path, depth) for item in node.elts)
+        value = self._kinds.value(node, depth)
+        if value.kind in (Kind.UNKNOWN, Kind.HOST) and not path:
+            given = self._given_element(node, depth)
+            value = value if given.kind is Kind.UNKNOWN else given
+        if value.kind is Kind.LOADER:
+            return BATCH if value.side is Side.UNKNOWN else BATCH._replace(side=value.side)
+        call = node if isinstance(node, ast.Call) else None
+        is_items = call is not None and isinstance(call.func, ast.Attribute) and call.func.attr == "items"
+        if is_items and path[:1] == (0,):
+            return UNKNOWN  # a key
+        if value.kind in (Kind.TENSOR, Kind.NUMPY):
+            return value
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "items":
+            return self._kinds.content(node.func.value, None, depth) if path == (1,) else UNKNOWN
+        return self._kinds.content(node, None, depth) if not path else UNKNOWN
+
+    def _given_element(self, node: ast.expr, depth: int) -> Value:
+        """Value of an element of the list that a function of another file makes of what it is given."""
+        calls = [node] if isinstance(node, ast.Call) else []
+        if isinstance(node, ast.Name):
+            bound = (b.value for b in self._flow.reaching(node) if b.kind == "assign" and not b.path)
+            calls = [value for value in bound if isinstance(value, ast.Call)]
+        called = self._imported.called(calls[0]) if len(calls) == 1 and depth < LARGEST_DEPTH - 3 else None
+        if called is None or not isinstance(called.node, FUNCTIONS):
+            return UNKNOWN
+        other = called.file.kinds
+        made = called.file.definitions.returned_by(called.node)
+        items = [item for value in made for item in other.contents.of(value)]
+        element = join(other.value(item, depth + 2) for item in items)
+        return (
+            self._kinds.functions.beside(element, calls[0], called, depth) if element.kind is Kind.TENSOR else UNKNOWN
+        )
+
+    def _module_class(self, callee: ast.expr, depth: int) -> ast.ClassDef | None:
+        if isinstance(callee, ast.Name):
+            direct = self._definitions.class_of_variable(callee)
+            if direct is not None:
+                return direct
+            for binding in self._flow.reaching(callee):
+                if binding.kind == "parameter" and isinstance(binding.statement, FUNCTIONS) and depth < LARGEST_DEPTH:
+                    for argument in self._definitions.arguments_for(binding.statement, binding.name):
+                        if isinstance(argument, ast.Name):
+                            return self._module_class(argument, depth + 3)
+        return None

@@ -1,0 +1,179 @@
+"""What functions of the project give: returned or yielded, in this file or in another."""
+
+from __future__ import annotations
+
+import ast
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from tpulint.semantic.circles import Circles
+from tpulint.semantic.definitions import Definitions
+from tpulint.semantic.fed_parameters import arguments_given
+from tpulint.semantic.flow import Flow
+from tpulint.semantic.imported import Definition, Imported
+from tpulint.semantic.names import Names
+from tpulint.semantic.passing import Passing
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
+from tpulint.semantic.values import LARGEST_DEPTH, UNKNOWN, Kind, Side, Value, join
+
+if TYPE_CHECKING:
+    from tpulint.semantic.kinds import Kinds
+
+
+class FunctionValues:
+    """Lazy and memoised. A function that returns what it returns itself adds nothing."""
+
+    def __init__(
+        self,
+        kinds: Kinds,
+        tree: SyntaxTree,
+        names: Names,
+        flow: Flow,
+        definitions: Definitions,
+        imported: Imported,
+        circles: Circles,
+    ) -> None:
+        self._kinds = kinds
+        self._tree = tree
+        self._names = names
+        self._flow = flow
+        self._definitions = definitions
+        self._imported = imported
+        self._circles = circles
+        self._returns: dict[tuple[FunctionNode, tuple[int, ...]], Value] = {}
+
+    def by_import(self, node: ast.Call, path: tuple[int, ...], depth: int) -> Value:
+        """What a call of a definition in another file gives, or the part of it that a path says."""
+        found = self._imported.all_called(node)
+        if not found or depth > LARGEST_DEPTH - 3:
+            return UNKNOWN
+        return join(self.given_by(called, node, path, depth) for called in found)
+
+    def given_by(self, called: Definition, node: ast.Call, path: tuple[int, ...], depth: int) -> Value:
+        other = called.file.kinds
+        if isinstance(called.node, ast.ClassDef):
+            return UNKNOWN if path else other.instance(called.node)
+        if not isinstance(called.node, FUNCTIONS):
+            return UNKNOWN
+        chosen = None if path else self.chosen(other.functions.passing, called.node, node, depth + 2)
+        if chosen is not None:
+            return chosen._replace(certain=False)
+        value = other.functions.returned(called.node, path, depth + 2)._replace(certain=False)
+        if value.kind in (Kind.UNKNOWN, Kind.TENSOR) and not path:
+            passed = self._passed(called, called.node, node, depth)
+            # What `move(x)` gives in its own file, where it is given tensors, says nothing of a model.
+            if passed is not None and (value.kind is Kind.UNKNOWN or passed.kind is Kind.MODULE):
+                return passed._replace(certain=False)
+        return self.beside(value, node, called, depth)
+
+    def chosen(self, passing: Passing, function: FunctionNode, node: ast.Call, depth: int) -> Value | None:
+        """What ``default(mask, other)`` gives, which hands back one of its arguments, whatever other calls give it.
+
+        What stands in for a missing value is of its kind: where kinds differ, neither is known.
+        """
+        names = passing.choice(function)
+        if not names:
+            return None
+        values = [
+            self._kinds.value(item, depth) for name, item in arguments_given(node, function, False) if name in names
+        ]
+        known = [value for value in values if value.kind is not Kind.UNKNOWN]
+        alike = len({value.kind for value in known}) == 1
+        # A guess beside what nobody knows says nothing: `default(query_len, seqlen)`
+        return join(values) if alike and (known == values or known[0].certain) else UNKNOWN
+
+    def _passed(self, called: Definition, function: FunctionNode, node: ast.Call, depth: int) -> Value | None:
+        """What a call gives to a function of another file that hands it back."""
+        parameter = called.file.kinds.functions.passing.parameter(function)
+        is_method = called.file.tree.class_of(function) is not None
+        for name, item in arguments_given(node, function, is_method) if parameter is not None else ():
+            if name == parameter:
+                return self._kinds.value(item, depth + 2)
+        return None
+
+    def beside(self, value: Value, node: ast.Call, called: Definition, depth: int) -> Value:
+        """What a function of another file gives, on the device where it is given something of that."""
+        if value.kind in (Kind.TENSOR, Kind.DISTRIBUTION) and value.side is not Side.DEVICE:
+            # The other file alone does not tell where its parameters live.
+            assert isinstance(called.node, FUNCTIONS)
+            given = (*node.args, *(keyword.value for keyword in node.keywords))
+            stays = value.side is Side.UNKNOWN or called.file.kinds.functions.passing.stays(called.node)
+            if stays and (
+                self._is_of_module(node.func, depth) or any(self._kinds.holds_device(i, depth) for i in given)
+            ):
+                return value._replace(side=Side.DEVICE)
+        return value
+
+    def _is_of_module(self, func: ast.expr, depth: int) -> bool:
+        """Whether a method belongs to a module, in a file that puts modules on a device."""
+        owner = func.value if isinstance(func, ast.Attribute) else None
+        return owner is not None and self._kinds.mentions_device and self._kinds.value(owner, depth).kind is Kind.MODULE
+
+    @cached_property
+    def passing(self) -> Passing:
+        """Functions of the file that give back what they are given."""
+        return Passing(self._tree, self._names, self._flow, self._definitions)
+
+    def returned(self, function: FunctionNode, path: tuple[int, ...], depth: int) -> Value:
+        """Value (or unpacked part) that a function of this file returns."""
+        if depth > LARGEST_DEPTH - 3:
+            return UNKNOWN
+        key = (function, path)
+        found = self._returns.get(key)
+        if found is not None:
+            if self._circles.are_open:
+                self._circles.use(key)
+            return found
+        self._returns[key] = UNKNOWN  # a function that returns what it returns itself adds nothing
+        outer = self._circles.enter(key)
+        result = self._find_returned(function, path, depth)
+        self._circles.leave(self._returns, key, result, outer)
+        return result
+
+    def _find_returned(self, function: FunctionNode, path: tuple[int, ...], depth: int) -> Value:
+        values = [
+            self._kinds.elements.part(node.value, path, depth + 2)
+            for node in self._tree.inside(function, functions=False)
+            if isinstance(node, ast.Return) and node.value is not None
+        ]
+        if self.yields(function):
+            return UNKNOWN
+        joined = join(values)
+        if (
+            joined.kind is Kind.TENSOR
+            and joined.side is Side.UNKNOWN
+            and function.name == "forward"
+            and self._kinds.mentions_device
+        ):
+            return joined._replace(side=Side.DEVICE)
+        return joined
+
+    def generator_called(self, call: ast.Call) -> tuple[FunctionValues, FunctionNode] | None:
+        """The generator function that a call starts, with what is known of its file."""
+        function = self._definitions.function_called(call)
+        if function is not None:
+            return (self, function) if self.yields(function) else None
+        called = self._imported.called(call)
+        if (
+            called is None
+            or not isinstance(called.node, FUNCTIONS)
+            or not called.file.kinds.functions.yields(called.node)
+        ):
+            return None
+        return called.file.kinds.functions, called.node
+
+    def yields(self, function: FunctionNode) -> bool:
+        """Whether a function is a generator."""
+        return any(isinstance(node, ast.Yield | ast.YieldFrom) for node in self._tree.inside(function, functions=False))
+
+    def yielded(self, function: FunctionNode, path: tuple[int, ...], depth: int) -> Value:
+        """Value (or unpacked part) of what a generator function of this file yields."""
+        if depth > LARGEST_DEPTH - 3:
+            return UNKNOWN
+        values = []
+        for node in self._tree.inside(function, functions=False):
+            if isinstance(node, ast.Yield) and node.value is not None:
+                values.append(self._kinds.elements.part(node.value, path, depth + 2))
+            elif isinstance(node, ast.YieldFrom):
+                values.append(self._kinds.elements.element(node.value, path, depth + 2))
+        return join(values)._replace(certain=False)

@@ -1,0 +1,143 @@
+"""What parameters of functions are given: by annotation, by hook, by call site in this file and in others."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tpulint.semantic.definitions import Definitions
+from tpulint.semantic.names import Binding, Names
+from tpulint.semantic.outside import OutsideCall
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
+from tpulint.semantic.values import HOST, NUMPY, UNKNOWN, Kind, Side, Value, is_none, join
+
+if TYPE_CHECKING:
+    from tpulint.semantic.kinds import Kinds
+
+_ANNOTATIONS = {
+    "torch.Tensor": Value(Kind.TENSOR), "torch.FloatTensor": Value(Kind.TENSOR), "torch.LongTensor": Value(Kind.TENSOR),
+    "torch.nn.Module": Value(Kind.MODULE), "torch.optim.Optimizer": Value(Kind.OPTIMIZER),
+    "torch.optim.optimizer.Optimizer": Value(Kind.OPTIMIZER), "torch.utils.data.DataLoader": Value(Kind.LOADER),
+    "torch.device": Value(Kind.DEVICE), "numpy.ndarray": NUMPY, "builtins.int": HOST, "builtins.float": HOST,
+    "builtins.str": HOST, "builtins.bool": HOST, "builtins.dict": HOST, "torch.cuda.amp.GradScaler": Value(Kind.SCALER),
+    "torch.amp.GradScaler": Value(Kind.SCALER),
+}  # fmt: skip
+
+
+class ParameterValues:
+    """Of the functions of one file."""
+
+    def __init__(
+        self, kinds: Kinds, tree: SyntaxTree, names: Names, definitions: Definitions, outside: Sequence[OutsideCall]
+    ) -> None:
+        self._kinds = kinds
+        self._tree = tree
+        self._names = names
+        self._definitions = definitions
+        self._outside = outside
+        self._asked: dict[tuple[FunctionNode, str], bool] = {}
+
+    def annotated(self, annotation: ast.expr | None) -> Value:
+        """What an annotation says; of one in quotes nothing."""
+        if annotation is None:
+            return UNKNOWN
+        if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+            return UNKNOWN
+        if isinstance(annotation, ast.Subscript) and isinstance(annotation.value, ast.Name | ast.Attribute):
+            if (self._names.qualified(annotation.value) or "").endswith("Optional"):
+                return self.annotated(annotation.slice)
+            return UNKNOWN
+        if isinstance(annotation, ast.BinOp):
+            return self.annotated(annotation.left)
+        return _ANNOTATIONS.get(self._names.qualified(annotation) or "", UNKNOWN)
+
+    def value(self, binding: Binding, depth: int) -> Value:
+        """What a parameter holds when its function begins."""
+        assert isinstance(binding.node, ast.arg)
+        known = self.annotated(binding.node.annotation)
+        if known.kind is not Kind.UNKNOWN:
+            return known
+        function = binding.statement
+        if isinstance(function, FUNCTIONS):
+            if binding.name in self._kinds.hooks.batch_parameters(function):
+                return Value(Kind.TENSOR, Side.DEVICE, certain=False)
+            if binding.name in self._kinds.hooks.model_parameters(function):
+                return Value(Kind.MODULE, certain=False)
+            owner = self._tree.class_of(function)
+            of_module = owner is not None and self._definitions.is_module_class(owner)
+            if of_module and self._is_first(binding.node, function):
+                return Value(Kind.MODULE)
+            if of_module and function.name == "forward":
+                default = binding.value
+                if isinstance(default, ast.UnaryOp) and isinstance(default.op, ast.USub):
+                    default = default.operand
+                if isinstance(default, ast.Constant) and isinstance(default.value, int | float | str):
+                    return HOST._replace(certain=False)  # `ratio=0.5`, `return_attention=False`, `layer=-1`
+                if self._is_given_numbers(function, binding.name):
+                    return HOST._replace(certain=False)  # `self.forward(x, drop=0.)`
+                if self._is_asked(function, binding.name):
+                    return UNKNOWN  # `forward(self, x, states=None)`, `if states:`
+                annotation = binding.node.annotation
+                if annotation is not None and "Tensor" not in self._tree.text(annotation):
+                    return UNKNOWN  # `question: List[str]`, `size: Size`
+                if function.args.args and function.args.args[0].arg != binding.name:
+                    return Value(
+                        Kind.TENSOR, Side.DEVICE if self._kinds.mentions_device else Side.UNKNOWN, certain=False
+                    )
+                return UNKNOWN
+            given = [
+                *self._definitions.arguments_for(function, binding.name),
+                *self._definitions.unpacked_for(function, binding.name),
+            ]
+            outside = self._given_outside(function, binding.name, owner)
+            if outside:  # What a file tries out when it is run itself is not what the project gives it.
+                given = [argument for argument in given if not self._definitions.is_of_main(argument)]
+            values = [self._kinds.value(argument, depth + 2) for argument in given if not is_none(argument)]
+            values.extend(outside)
+            joined = join(values)
+            if joined.kind is Kind.TENSOR and not joined.certain and self._is_asked(function, binding.name):
+                return UNKNOWN
+            if joined.kind is not Kind.UNKNOWN:
+                return joined._replace(certain=False)
+        return UNKNOWN
+
+    def _is_asked(self, function: FunctionNode, name: str) -> bool:
+        """Whether a function asks if a parameter is true, which a tensor of several elements does not tell."""
+        key = (function, name)
+        if key not in self._asked:
+            loads = self._names.loads(name, self._names.scope_of(function.body[0]))
+            self._asked[key] = any(map(self._is_condition, loads))
+        return self._asked[key]
+
+    def _is_condition(self, name: ast.Name) -> bool:
+        parent = self._tree.parents[name]
+        if isinstance(parent, ast.If | ast.While | ast.IfExp | ast.Assert):
+            return parent.test is name
+        return isinstance(parent, ast.BoolOp) or (isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not))
+
+    def _is_given_numbers(self, function: FunctionNode, name: str) -> bool:
+        """Whether calls in this file give nothing but constants for a parameter."""
+        given = [item for item in self._definitions.arguments_for(function, name) if not is_none(item)]
+        return bool(given) and all(isinstance(item, ast.Constant) for item in given)
+
+    def _is_first(self, parameter: ast.arg, function: FunctionNode) -> bool:
+        """Whether a parameter is the object whose method a function is."""
+        first = [*function.args.posonlyargs, *function.args.args][:1]
+        return first == [parameter] and not any(isinstance(item, ast.Name) for item in function.decorator_list)
+
+    def is_given_device_tensor(self, function: FunctionNode, name: str) -> bool:
+        """Whether calls in other files give a tensor of the device for a parameter."""
+        given = self._given_outside(function, name, self._tree.class_of(function))
+        return any(value.kind is Kind.TENSOR and value.side is Side.DEVICE for value in given)
+
+    def _given_outside(self, function: FunctionNode, name: str, owner: ast.ClassDef | None) -> list[Value]:
+        """What calls in other files give for a parameter."""
+        called = function.name if owner is None else f"{owner.name}.{function.name}"
+        return [
+            Value(Kind[kind], Side[side], certain=False)
+            for call in self._outside
+            if call.function == called
+            for parameter, kind, side in call.arguments
+            if parameter == name
+        ]

@@ -1,0 +1,66 @@
+"""Where a device that is named puts a tensor."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from tpulint.semantic.names import Names
+from tpulint.semantic.tree import SyntaxTree
+from tpulint.semantic.values import Kind, Side
+
+if TYPE_CHECKING:
+    from tpulint.semantic.kinds import Kinds
+
+
+class Sides:
+    """Devices as they are written: constants, ``torch.device``, options, the device of another tensor."""
+
+    def __init__(self, kinds: Kinds, tree: SyntaxTree, names: Names, host_only: bool) -> None:
+        self._kinds = kinds
+        self._tree = tree
+        self._names = names
+        self._host_only = host_only
+
+    def of_device(self, device: ast.expr) -> Side:
+        """Where a tensor lives that is put on this device."""
+        if self._host_only:
+            return Side.HOST
+        if isinstance(device, ast.Constant):
+            if device.value is None:
+                return Side.UNKNOWN
+            return Side.HOST if device.value == "cpu" else Side.DEVICE
+        if isinstance(device, ast.Call) and self._names.qualified(device.func) == "torch.device" and device.args:
+            return self.of_device(device.args[0])
+        if isinstance(device, ast.Attribute) and device.attr == "device":
+            owner = self._kinds.value(device.value)
+            if owner.kind is Kind.TENSOR or (owner.kind is Kind.UNKNOWN and self._may_be_tensor(device.value)):
+                return owner.side
+            # of a trainer, or an option: `args.device`
+        return Side.DEVICE
+
+    def _may_be_tensor(self, owner: ast.expr) -> bool:
+        """Whether the owner of a ``device`` may be a tensor of either side: no ``self``, and no option read before."""
+        while isinstance(owner, ast.Attribute):
+            if isinstance(owner.value, ast.Name) and self._is_self(owner.value):
+                return False
+            owner = owner.value
+        return not (isinstance(owner, ast.Name) and self._is_self(owner))
+
+    def _is_self(self, name: ast.Name) -> bool:
+        """Whether a name is the object whose method it stands in."""
+        function = self._tree.function_of(name)
+        within = function is not None and self._tree.class_of(name) is not None
+        return bool(within and function is not None and function.args.args and function.args.args[0].arg == name.id)
+
+    def of_move(self, item: ast.expr, depth: int) -> Side:
+        """Where ``x.to(item)`` puts x; UNKNOWN for a dtype."""
+        if isinstance(item, ast.Constant):
+            return Side.UNKNOWN if not isinstance(item.value, str | int) else self.of_device(item)
+        name = self._names.qualified(item)
+        if name is not None and name.startswith("torch.") and not name.startswith("torch.cuda"):
+            return Side.UNKNOWN
+        value = self._kinds.value(item, depth)
+        if value.kind is Kind.TENSOR:
+            return value.side
+        return self.of_device(item)
