@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import libcst as cst
@@ -120,6 +121,34 @@ class NameOracle(Oracle):
         self._new_names = new_names
         self._deleted = deleted
         self._flags = flags
+        self._repeated: set[cst.BaseSmallStatement] = set()
+        """Calls that become what the statement above them becomes."""
+
+    def visit_Module(self, node: cst.Module) -> None:
+        self._find_repeated(node.body)
+
+    def visit_IndentedBlock(self, node: cst.IndentedBlock) -> None:
+        self._find_repeated(node.body)
+
+    def visit_SimpleStatementSuite(self, node: cst.SimpleStatementSuite) -> None:
+        self._find_repeated([node])
+
+    def _find_repeated(self, rows: Iterable[cst.CSTNode]) -> None:
+        above: cst.BaseSmallStatement | None = None
+        for row in rows:
+            is_simple = isinstance(row, cst.SimpleStatementLine | cst.SimpleStatementSuite)
+            for statement in row.body if is_simple else [None]:
+                if above is not None and statement is not None and self._becomes_same(above, statement):
+                    self._repeated.add(statement)
+                above = statement
+
+    def _becomes_same(self, one: cst.BaseSmallStatement, other: cst.BaseSmallStatement) -> bool:
+        match one, other:
+            case cst.Expr(value=cst.Call() as first), cst.Expr(value=cst.Call() as second):
+                names = [self.qualified_name(call.func) or "" for call in (first, second)]
+                new = [self._new_names.get(name) for name in names]
+                return names[0] != names[1] and None not in new and new[0] == new[1] and given(first) == given(second)
+        return False
 
     def new_name(self, node: cst.Name | cst.Attribute) -> str | None:
         return self._new_names.get(self.qualified_name(node) or "")
@@ -127,7 +156,7 @@ class NameOracle(Oracle):
     def is_deleted(self, statement: cst.BaseSmallStatement) -> bool:
         match statement:
             case cst.Expr(value=cst.Call(func=callee)):
-                return self.qualified_name(callee) in self._deleted
+                return statement in self._repeated or self.qualified_name(callee) in self._deleted
             case cst.Assign(targets=targets):
                 return all(self.qualified_name(target.target) in self._flags for target in targets)
         return False
@@ -191,3 +220,9 @@ def rewritten(text: str, make: Callable[[], Oracle]) -> str | None:
     if module.code != text:
         return None
     return MetadataWrapper(module, unsafe_skip_copy=True).visit(make()).code
+
+
+def given(call: cst.Call) -> str:
+    """The arguments of a call, however they are laid out."""
+    plain = call.with_changes(func=cst.Name("called"), lpar=(), rpar=())
+    return ast.dump(ast.parse(f"({cst.Module([]).code_for_node(plain)})"))

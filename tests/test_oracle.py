@@ -179,6 +179,7 @@ AWKWARD_NAMES = {
     "one-line if with two": "if x: torch.cuda.empty_cache(); x = 1\n",
     "comments around": "if x:\n    # above\n    torch.cuda.empty_cache()\n    # below\nx = 1\n",
     "comments above each": "if x:\n  # one\n  torch.cuda.empty_cache()\n  # two\n  torch.cuda.empty_cache()\n",
+    "said twice": "torch.cuda.manual_seed(0); torch.cuda.manual_seed_all( 0,)\ntorch.cuda.manual_seed_all(1)\n",
     "call over rows": "torch.cuda.set_device(  # note (\n    0,\n)\nx = 1\n",
     "parentheses": "((torch.cuda.manual_seed))(0); (torch . cuda\n . manual_seed(0))\n",
     "continuation": "torch. \\\n  cuda.manual_seed \\\n  (0)\n",
