@@ -62,6 +62,7 @@ def run_masked(
     x = input.transpose(0, 1) if batch_first else input
     ends = torch.as_tensor(lengths).to(input.device).reshape(1, -1, 1)
     is_inside = torch.arange(x.size(0), device=input.device).reshape(-1, 1, 1) < ends
+    x = x.masked_fill(~is_inside, 0.0)  # whatever stands there, times 0 it is no gradient
     starts = _starts(layer, x, state)
     directions = 2 if layer.bidirectional else 1
     finals: list[State] = []
@@ -102,7 +103,10 @@ def _run_direction(
         inside = is_inside[position]
         # Behind its end a sequence keeps its state: backwards it begins at its end.
         new = cell(given[position], state)
-        state = tuple(torch.where(inside, after, before) for after, before in zip(new, state, strict=True))
+        # Of one dtype: under autocast XLA takes no `where` of two.
+        state = tuple(
+            torch.where(inside, after.to(before.dtype), before) for after, before in zip(new, state, strict=True)
+        )
         outputs.append(torch.where(inside, new[0], torch.zeros_like(new[0])))
     return torch.stack(outputs[::-1] if is_backward else outputs), state
 

@@ -133,6 +133,30 @@ def test_on_xla_lengths_are_not_read_and_change_no_graph(kind: str) -> None:
         before = backend.counts()
 
 
+@pytest.mark.parametrize("kind", LAYERS)
+def test_under_autocast_to_bfloat16(kind: str) -> None:
+    backend = XlaBackend()
+    torch.manual_seed(0)
+    plain = LAYERS[kind](bidirectional=True)
+    x, lengths = torch.randn(6, 4, 5), [3, 6, 1, 5]
+    layer = copy.deepcopy(plain).to(backend.device())
+    (sent,) = backend.send([x])
+    with backend.autocast(True, torch.bfloat16, None):
+        output, _ = run_padded(layer, sent, lengths)
+    output.float().sum().backward()
+    backend.sync(wait=True)
+    (found,) = backend.fetch([output])
+    torch.testing.assert_close(found.float(), run_padded(plain, x, lengths)[0], rtol=0.05, atol=0.05)
+
+
+def test_what_stands_in_the_padding_reaches_no_gradient() -> None:
+    layer = nn.LSTM(5, 7)
+    x = torch.randn(6, 2, 5)
+    x[4:, 0] = float("nan")
+    run_masked(layer, x, [4, 6])[0].sum().backward()
+    assert all(weight.grad is not None and weight.grad.isfinite().all() for weight in layer.parameters())
+
+
 def test_what_cannot_be_run_is_told() -> None:
     x = torch.randn(6, 4, 5)
     with pytest.raises(TypeError, match="layer is Linear, not LSTM, GRU or RNN"):
