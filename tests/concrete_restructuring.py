@@ -10,6 +10,7 @@ from typing import TypeVar
 import libcst as cst
 from concrete_tree import Change, ConcreteTree
 
+from tpulint.restructuring import last_row
 from tpulint.semantic import SemanticIndex
 
 Block = TypeVar("Block", cst.Module, cst.IndentedBlock)
@@ -28,7 +29,7 @@ def unwrap(
     """
     start = index.tree.start
     try:
-        tree = ConcreteTree.read(index, [head, last], _last_row(index, head, last))
+        tree = ConcreteTree.read(index, [head, last], last_row(index, head, last))
         if tree is None:
             return None
         ifs = tree.ifs()
@@ -49,22 +50,6 @@ def put_under(index: SemanticIndex, statements: Sequence[ast.stmt], header: str,
         return tree.changes_to(tree.with_statements([new.with_changes(body=block)]))
     except RecursionError:
         return None
-
-
-def _last_row(index: SemanticIndex, head: ast.If, last: ast.stmt) -> int:
-    """The last row of a statement, or of the comments behind it that stand in its last branch."""
-    source = index.source
-    _, column = source.position(index.tree.start(head))
-    end = row = source.row(index.tree.end(last))
-    _, lower = source.cell_rows(row)
-    while row < lower:
-        row += 1
-        line = source.line(row)
-        text = line.lstrip()
-        if text and not (text.startswith("#") and len(line) - len(text) >= column):
-            break
-        end = row if text else end
-    return end
 
 
 class _Unwrapping(cst.CSTTransformer):

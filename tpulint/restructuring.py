@@ -36,7 +36,7 @@ def unwrap(
     All of them stand in ``head``. What follows one of ``ends`` in its block goes, down to ``last`` behind the head.
     """
     tree = index.tree
-    rows = Rows(index, index.source.row(tree.start(head)), _last_row(index, head, last))
+    rows = Rows(index, index.source.row(tree.start(head)), last_row(index, head, last))
     for chain in dict.fromkeys(tree.head_of(node) for node in sorted(values, key=tree.start)):
         if rows.goes(tree.start(chain)):
             continue
@@ -256,7 +256,7 @@ def _take_out(rows: Rows, part: _Part) -> None:
         rows.indent_as(range(part.first, part.last + 1), part.indent, indent)
 
 
-def _last_row(index: SemanticIndex, head: ast.If, last: ast.stmt) -> int:
+def last_row(index: SemanticIndex, head: ast.If, last: ast.stmt) -> int:
     """The last row of a statement, or of the comments behind it that stand in its last branch."""
     source = index.source
     _, column = source.position(index.tree.start(head))

@@ -12,6 +12,8 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 State: TypeAlias = tuple[torch.Tensor, ...]
 """What a layer hands from one position to the next: ``h``, or ``h`` and ``c``, ``(N, H)`` each."""
+States: TypeAlias = torch.Tensor | tuple[torch.Tensor, torch.Tensor]
+"""Those of all layers and directions, ``(L * D, N, H)``, as a layer takes and gives them: for an LSTM two."""
 _Cell: TypeAlias = Callable[[torch.Tensor, State], State]
 
 
@@ -19,10 +21,10 @@ def run_padded(
     layer: nn.RNNBase,
     input: torch.Tensor,
     lengths: torch.Tensor | Sequence[int],
-    state: torch.Tensor | tuple[torch.Tensor, torch.Tensor] | None = None,
+    state: States | None = None,
     *,
     batch_first: bool = False,
-) -> tuple[torch.Tensor, torch.Tensor | tuple[torch.Tensor, torch.Tensor]]:
+) -> tuple[torch.Tensor, States]:
     """What a recurrent layer gives for a packed sequence: ``layer(pack_padded_sequence(input, lengths), state)``, with
     its output padded again.
 
@@ -52,10 +54,10 @@ def run_masked(
     layer: nn.RNNBase,
     input: torch.Tensor,
     lengths: torch.Tensor | Sequence[int],
-    state: torch.Tensor | tuple[torch.Tensor, torch.Tensor] | None = None,
+    state: States | None = None,
     *,
     batch_first: bool = False,
-) -> tuple[torch.Tensor, torch.Tensor | tuple[torch.Tensor, torch.Tensor]]:
+) -> tuple[torch.Tensor, States]:
     """:func:`run_padded` as on XLA, on any device."""
     if getattr(layer, "proj_size", 0) or input.dim() != 3:
         raise ValueError(f"an LSTM with projections, or input {tuple(input.shape)} without a batch, is not here")
@@ -144,7 +146,7 @@ def _weights(layer: nn.Module, level: int, direction: int) -> tuple[torch.Tensor
 def _starts(
     layer: nn.RNNBase,
     x: torch.Tensor,
-    state: torch.Tensor | tuple[torch.Tensor, torch.Tensor] | None,
+    state: States | None,
 ) -> State:
     """The states before the first position, ``(L * D, N, H)`` each."""
     if state is None:
@@ -158,9 +160,9 @@ def _run_packed(
     layer: nn.RNNBase,
     input: torch.Tensor,
     lengths: torch.Tensor | Sequence[int],
-    state: torch.Tensor | tuple[torch.Tensor, torch.Tensor] | None,
+    state: States | None,
     batch_first: bool,
-) -> tuple[torch.Tensor, torch.Tensor | tuple[torch.Tensor, torch.Tensor]]:
+) -> tuple[torch.Tensor, States]:
     # Host sync, deliberate: where sequences are packed, the host has their lengths. Not on XLA.
     packed = pack_padded_sequence(input, torch.as_tensor(lengths).cpu(), batch_first, enforce_sorted=False)
     output, ended = layer(packed, state)
