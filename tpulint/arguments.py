@@ -1,4 +1,4 @@
-"""The arguments of a call as they stand in the text: with their own parentheses, and the commas between them."""
+"""Arguments and parameters as they stand in the text: with their own parentheses, and the commas between them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from tpulint.model import Span
 from tpulint.records import NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tpulint.semantic import SemanticIndex
+    from tpulint.semantic.tree import FunctionNode
 
 _BLANK = re.compile(r"(?:[\s\\]|#[^\r\n]*)*")
 
@@ -52,6 +55,59 @@ def pieces(index: SemanticIndex, call: ast.Call) -> list[Piece]:
         result.append(Piece(Span(start, end), comma))
         at = _skip(text, after + 1) if comma is not None else after
     return result
+
+
+def argument_cuts(
+    index: SemanticIndex, call: ast.Call, arguments: Sequence[ast.keyword | ast.expr]
+) -> list[Span] | None:
+    """What to take out so that a call loses these arguments, with their commas; None where one is not its own."""
+    found = pieces(index, call)
+    gone = [any(item is argument for argument in arguments) for item in in_order(call)]
+    if sum(gone) != len(arguments):
+        return None
+    cuts = []
+    for first, last in _runs(gone):
+        start, end = found[first].span.start, found[last].span.end
+        if last + 1 < len(found):
+            # up to the next argument, so that a comment behind the comma is seen (and lowers the fix)
+            end = found[last + 1].span.start
+        elif first:
+            start = found[first - 1].span.end
+        elif (comma := found[last].comma) is not None:
+            end = comma + 1
+        cuts.append(Span(start, end))
+    return cuts
+
+
+def parameter_cuts(index: SemanticIndex, function: FunctionNode, parameters: Sequence[ast.arg]) -> list[Span] | None:
+    """What to take out so that a definition loses plain parameters without a default, with their commas.
+
+    None where they are of another kind, or alone in front of one that is.
+    """
+    tree, arguments = index.tree, function.args
+    items = arguments.args
+    gone = [any(item is parameter for parameter in parameters) for item in items]
+    required = len(items) - len(arguments.defaults)
+    if sum(gone) != len(parameters) or any(gone[required:]) or arguments.posonlyargs:
+        return None
+    cuts = []
+    for first, last in _runs(gone):
+        if last + 1 < len(items):
+            cuts.append(Span(tree.start(items[first]), tree.start(items[last + 1])))
+        elif first:
+            cuts.append(Span(tree.end(items[first - 1]), tree.end(items[-1])))
+        elif arguments.kwonlyargs or arguments.vararg or arguments.kwarg:
+            return None
+        else:
+            cuts.append(Span(tree.start(items[0]), tree.end(items[-1])))
+    return cuts
+
+
+def _runs(gone: Sequence[bool]) -> list[tuple[int, int]]:
+    """First and last place of each of the longest rows of things that go."""
+    firsts = [at for at, goes in enumerate(gone) if goes and not (at and gone[at - 1])]
+    lasts = [at for at, goes in enumerate(gone) if goes and not any(gone[at + 1 : at + 2])]
+    return list(zip(firsts, lasts, strict=True))
 
 
 def _skip(text: str, offset: int) -> int:

@@ -83,7 +83,7 @@ class Cuts:
     def _indent_of(self, statement: ast.stmt) -> str | None:
         """The indentation that a statement's row will have; None where nothing changes it."""
         source, start = self._index.source, self._index.tree.start(statement)
-        row_start = source.line_starts[source.row(start) - 1]
+        row_start = source.line_start(start)
         for span, new in self.changes:
             if row_start <= span.start < span.end <= start:
                 return source.text[row_start : span.start] + new + source.text[span.end : start]

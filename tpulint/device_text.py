@@ -24,8 +24,7 @@ def write_device(fix: FixBuilder, index: SemanticIndex, at: ast.AST, number: str
         if place is not None:
             # The import that is needed may stand at the same place; it comes first.
             source = index.source
-            row = source.row(index.tree.end(place))
-            end = source.line_starts[row - 1] + len(source.line(row))
+            end = source.line_end(index.tree.end(place))
             fix.insert(end, f"\n\ndevice = {fix.emit.device(index.tree.module)}")
             return "device"
     return write_device_object(fix, index, at)

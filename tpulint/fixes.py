@@ -7,9 +7,10 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from tpulint.arguments import Piece, in_order, pieces
+from tpulint.arguments import Piece, argument_cuts, parameter_cuts, pieces
 from tpulint.emitters import Emitter
 from tpulint.model import Applicability, Edit, Fix, ImportNeed, Scope, Span, Suite
+from tpulint.statement_rows import StatementRows, is_comment_at_most
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,7 +36,6 @@ _ATOMS = (
 _STRING_OR_COMMENT = re.compile(
     r"#[^\r\n]*|\'\'\'.*?\'\'\'|\"\"\".*?\"\"\"|\'(?:\\.|[^\'\\\r\n])*\'|\"(?:\\.|[^\"\\\r\n])*\"", re.DOTALL
 )
-_SPACE = re.compile(r"[ \t\f]*")
 _GAP = r"(?:[ \t\f]|\\(?:\r\n|\r|\n))*"
 _SEMICOLON = re.compile(f"{_GAP};{_GAP}")
 _SEMICOLON_BEFORE = re.compile(f"{_GAP};{_GAP}$")
@@ -58,6 +58,8 @@ class FixBuilder:
         emitter: type[Emitter] = Emitter,
     ) -> None:
         self._index = index
+        self._source = index.source
+        self._rows = StatementRows(index)
         self._imports = imports
         self.title = title
         self.applicability = applicability
@@ -104,13 +106,13 @@ class FixBuilder:
 
     def _without_double_blanks(self, edits: list[Edit]) -> list[Edit]:
         """The edits, where lines that go from between two blank lines take one of these with them."""
-        source, result, first = self._index.source, list(edits), 0
+        source, result, first = self._source, list(edits), 0
         while first < len(edits):
             last = first
             while last + 1 < len(edits) and edits[last + 1].span.start == edits[last].span.end:
                 last += 1
             start, end = edits[first].span.start, edits[last].span.end
-            row, following = source.row(start), self._past_newline(self._line_end(end))
+            row, following = source.row(start), self._source.past_newline(self._source.line_end(end))
             goes = all(edit.text == "" for edit in edits[first : last + 1]) and edits[last].deletes_from is not None
             whole = start == source.line_starts[row - 1] and source.text[end - 1 : end] in ("\n", "\r")
             upper, lower = source.cell_rows(row)
@@ -122,7 +124,7 @@ class FixBuilder:
         return result
 
     def _removed_balance(self, edits: Sequence[Edit]) -> tuple[int, ...]:
-        text = self._index.source.text
+        text = self._source.text
         return _balance("".join(f"{text[edit.span.start : edit.span.end]}\n" for edit in edits))
 
     # ---------------------------------------------------------------- edits
@@ -137,7 +139,7 @@ class FixBuilder:
     def replace(self, where: ast.AST | Span, text: str) -> None:
         """Put ``text`` where a node (or span) stands."""
         span = where if isinstance(where, Span) else self._index.span(where)
-        newline = self._index.source.newline
+        newline = self._source.newline
         edit = Edit(span, text if newline == "\n" else text.replace("\n", newline))
         if edit not in self._replaced:
             self._replaced.add(edit)
@@ -193,7 +195,7 @@ class FixBuilder:
             return
         # A name in the tree is normalised; the dot is looked for in front of it, in the text.
         name = self._index.span(attribute).end - len(attribute.attr)
-        dot = self._index.source.text.rfind(".", 0, name)
+        dot = self._source.text.rfind(".", 0, name)
         self.replace(Span(dot, self._index.span(whole).end), text)
 
     def delete(self, statement: ast.stmt, indent: str | None = None) -> None:
@@ -201,25 +203,25 @@ class FixBuilder:
 
         ``indent`` is what the block will be indented by, if other edits change that.
         """
-        index, text = self._index, self._index.source.text
+        index, text = self._index, self._source.text
         suite = index.tree.suite_of(statement)
         mark: Suite | None = Suite(index.tree.start(suite[0]), len(suite))
         if isinstance(index.tree.parents[statement], ast.Module):
             mark = None  # a module may be empty
         span = index.span(statement)
-        line_start = self._line_start(span.start)
+        line_start = self._source.line_start(span.start)
         before = text[line_start : span.start]
-        line_end = self._line_end(span.end)
+        line_end = self._source.line_end(span.end)
         after = text[span.end : line_end]
         is_continued = text[max(0, line_start - 3) : line_start].rstrip("\r\n").endswith("\\")
         follows = _SEMICOLON.match(text, span.end)
-        ends_row = _only_comment(re.sub(r"^[ \t\f]*;", "", after, count=1))
+        ends_row = is_comment_at_most(re.sub(r"^[ \t\f]*;", "", after, count=1))
         if before.strip() == "" and ends_row and not is_continued:
-            end = self._past_newline(line_end)
+            end = self._source.past_newline(line_end)
             self._edits.append(
                 Edit(Span(line_start, end), "", mark, f"{before if indent is None else indent}pass{text[line_end:end]}")
             )
-        elif follows and not _only_comment(text[follows.end() : self._line_end(follows.end())]):
+        elif follows and not is_comment_at_most(text[follows.end() : self._source.line_end(follows.end())]):
             self._edits.append(Edit(Span(span.start, follows.end()), "", mark, f"pass{follows.group()}"))
         elif match := _SEMICOLON_BEFORE.search(text, max(0, line_start - _LONGEST_GAP), span.start):
             self._edits.append(Edit(Span(match.start(), span.end), "", mark, f"{match.group()}pass"))
@@ -229,16 +231,16 @@ class FixBuilder:
 
     def insert_after(self, statement: ast.stmt, text: str) -> None:
         """Put one or more statements (lines without indentation) behind a statement, in its block."""
-        index, source = self._index, self._index.source
+        index, source = self._index, self._source
         end = index.tree.end(statement)
-        if self._shares_line(statement):
+        if self._rows.are_shared(statement):
             if "\n" in text or "#" in text or isinstance(statement, ast.For | ast.While | ast.If | ast.With | ast.Try):
                 self.give_up()
                 return
             self.insert(end, "; " + text)
             return
         indent = self.indent_of(statement)
-        line_end = self._line_end(end)
+        line_end = self._source.line_end(end)
         lines = "".join(f"\n{indent}{line}" if line else "\n" for line in text.split("\n"))
         if line_end < len(source.text) or not source.text.endswith(("\n", "\r")):
             self.insert(line_end, lines)
@@ -249,7 +251,7 @@ class FixBuilder:
         """Put one or more statements (lines without indentation) in front of a statement, in its block."""
         index = self._index
         start = index.tree.start(statement)
-        if self._index.source.text[self._line_start(start) : start].strip():
+        if self._source.text[self._source.line_start(start) : start].strip():
             if "\n" in text or "#" in text:
                 self.give_up()
                 return
@@ -257,7 +259,7 @@ class FixBuilder:
             return
         indent = self.indent_of(statement)
         lines = "".join(f"{indent}{line}\n" if line else "\n" for line in text.split("\n"))
-        self.insert(self._line_start(start), lines)
+        self.insert(self._source.line_start(start), lines)
 
     def insert_at_start(self, function: ast.FunctionDef | ast.AsyncFunctionDef, text: str) -> None:
         """Put statements (lines without indentation) at the start of a body, below docstring and global lines."""
@@ -278,24 +280,7 @@ class FixBuilder:
         self, function: ast.FunctionDef | ast.AsyncFunctionDef, parameters: Sequence[ast.arg]
     ) -> None:
         """Take plain parameters without a default out of a definition, with their commas."""
-        tree, arguments = self._index.tree, function.args
-        items = arguments.args
-        gone = [any(item is parameter for parameter in parameters) for item in items]
-        required = len(items) - len(arguments.defaults)
-        if sum(gone) != len(parameters) or any(gone[required:]) or arguments.posonlyargs:
-            self.give_up()
-            return
-        kept = [at for at, is_gone in enumerate(gone) if not is_gone]
-        for first in (at for at, is_gone in enumerate(gone) if is_gone and not (at and gone[at - 1])):
-            following = next((at for at in kept if at > first), None)
-            if following is not None:
-                self.replace(Span(tree.start(items[first]), tree.start(items[following])), "")
-            elif first:
-                self.replace(Span(tree.end(items[first - 1]), tree.end(items[-1])), "")
-            elif arguments.kwonlyargs or arguments.vararg or arguments.kwarg:
-                self.give_up()
-            else:
-                self.replace(Span(tree.start(items[0]), tree.end(items[-1])), "")
+        self._cut(parameter_cuts(self._index, function, parameters))
 
     def insert_below_imports(self, text: str) -> None:
         """Put one or more statements below the imports at the top of the module, set off by blank lines.
@@ -303,7 +288,7 @@ class FixBuilder:
         What they begin with may be imported further down, as torch is below `os.environ[...] = ...`: then they stand
         below the imports there.
         """
-        index, source = self._index, self._index.source
+        index, source = self._index, self._source
         name = re.match(r"\w*", text)
         needed = index.names.bindings_in(index.names.module, name.group() if name else "")
         behind = min((index.tree.start(binding.statement) for binding in needed if binding.statement), default=0)
@@ -316,11 +301,11 @@ class FixBuilder:
                 break
         if last is None:
             body = index.tree.module.body
-            self.insert(self._line_start(index.tree.start(body[0])) if body else 0, f"{text}\n\n")
+            self.insert(self._source.line_start(index.tree.start(body[0])) if body else 0, f"{text}\n\n")
             return
         end = index.tree.end(last)
-        line_end = self._line_end(end)
-        if not _only_comment(source.text[end:line_end]):
+        line_end = self._source.line_end(end)
+        if not is_comment_at_most(source.text[end:line_end]):
             self.give_up()
             return
         following = source.text[line_end:].lstrip("\r\n\f \t")
@@ -333,51 +318,36 @@ class FixBuilder:
 
         ``lead`` is a line to write in front of them.
         """
-        source, lines = self._index.source, []
+        source, lines = self._source, []
         if lead:
             lines.append(self.indent_of(other) + lead)
         for statement in statements:
-            if self._shares_line(statement) or self._shares_line(other):
+            if self._rows.are_shared(statement) or self._rows.are_shared(other):
                 self.give_up()
                 return
-            start = self._line_start(self._index.tree.start(statement))
-            end = self._line_end(self._index.tree.end(statement))
-            above = self._comments_above(statement)
+            start = self._source.line_start(self._index.tree.start(statement))
+            end = self._source.line_end(self._index.tree.end(statement))
+            above = self._rows.comments_above(statement)
             lines.append(source.text[above:end])
             if above < start:
                 self.replace(Span(above, start), "")
             self.delete(statement)
-        line_end = self._line_end(self._index.tree.end(other))
+        line_end = self._source.line_end(self._index.tree.end(other))
         self._edits.append(Edit(Span(line_end, line_end), "".join(source.newline + line for line in lines)))
 
     def put_under(self, statements: Sequence[ast.stmt], header: str) -> None:
         """Put neighbouring statements of a block under a new line such as ``if step % 10 == 0:``."""
-        if any(self._shares_line(statement) for statement in statements):
+        if any(self._rows.are_shared(statement) for statement in statements):
             self.give_up()
             return
         from tpulint.restructuring import put_under
 
-        changes = put_under(self._index, statements, header, self._unit(statements[0]))
+        changes = put_under(self._index, statements, header, self._rows.unit_of(statements[0]))
         if changes is None:
             self.give_up()
             return
         for span, text in changes:
             self.replace(span, text)
-
-    def _unit(self, statement: ast.stmt) -> str:
-        """By how much a block inside a statement's own is indented: as much as that is inside the one around it."""
-        indent, holder = self.indent_of(statement), self._index.parent(statement)
-        outer = self.indent_of(holder) if isinstance(holder, ast.stmt) else indent
-        return indent.removeprefix(outer) or ("\t" if indent.endswith("\t") else "    ")
-
-    def _comments_above(self, statement: ast.stmt) -> int:
-        """Offset of the first of the comment lines right above a statement, indented like it."""
-        source, start = self._index.source, self._index.tree.start(statement)
-        row, indent = source.row(start), self.indent_of(statement)
-        upper, _ = source.cell_rows(row)
-        while row > upper and source.line(row - 1).startswith(indent + "#"):
-            row -= 1
-        return source.line_starts[row - 1]
 
     def delete_argument(self, call: ast.Call, argument: ast.keyword | ast.expr) -> None:
         """Take one argument out of a call, with its comma."""
@@ -385,29 +355,14 @@ class FixBuilder:
 
     def delete_arguments(self, call: ast.Call, arguments: Sequence[ast.keyword | ast.expr]) -> None:
         """Take arguments out of a call, with their commas."""
-        found = pieces(self._index, call)
-        gone = [any(item is argument for argument in arguments) for item in in_order(call)]
-        if sum(gone) != len(arguments):
+        self._cut(argument_cuts(self._index, call, arguments))
+
+    def _cut(self, spans: Sequence[Span] | None) -> None:
+        if spans is None:
             self.give_up()
             return
-        first = 0
-        while first < len(found):
-            if not gone[first]:
-                first += 1
-                continue
-            last = first
-            while last + 1 < len(found) and gone[last + 1]:
-                last += 1
-            start, end = found[first].span.start, found[last].span.end
-            if last + 1 < len(found):
-                # up to the next argument, so that a comment behind the comma is seen (and lowers the fix)
-                end = found[last + 1].span.start
-            elif first:
-                start = found[first - 1].span.end
-            elif (comma := found[last].comma) is not None:
-                end = comma + 1
-            self.replace(Span(start, end), "")
-            first = last + 1
+        for span in spans:
+            self.replace(span, "")
 
     def set_argument(self, call: ast.Call, keyword: str, text: str) -> None:
         """Give a keyword argument a value: in place of the one it has, or as a new last argument."""
@@ -423,8 +378,8 @@ class FixBuilder:
             self.insert(self._index.tree.end(call) - 1, f"{keyword}={text}")
             return
         last = found[-1].span
-        source = self._index.source.text
-        line_start = self._line_start(last.start)
+        source = self._source.text
+        line_start = self._source.line_start(last.start)
         own_line = not source[line_start : last.start].strip() and len(found) > 1
         gap = f"\n{source[line_start : last.start]}" if own_line else " "
         # The last code point of the last argument is rewritten with it: a fix that deletes that argument must clash.
@@ -455,42 +410,15 @@ class FixBuilder:
 
     def has_comment(self, statement: ast.stmt) -> bool:
         """Whether a comment stands on a line of a statement."""
-        source, tree = self._index.source, self._index.tree
-        rows = range(source.row(tree.start(statement)), source.row(tree.end(statement)) + 1)
-        return any("#" in source.line(row) for row in rows)
+        return self._rows.have_comment(statement)
 
     def indent_of(self, statement: ast.stmt) -> str:
         """The blanks in front of a statement's first line."""
-        start = self._index.tree.start(statement)
-        match = _SPACE.match(self._index.source.text, self._line_start(start))
-        assert match is not None
-        return match.group().lstrip("\f")
-
-    def _line_start(self, offset: int) -> int:
-        source = self._index.source
-        return source.line_starts[source.row(offset) - 1]
-
-    def _line_end(self, offset: int) -> int:
-        """Offset of the newline that ends the line (the length of the text for the last one)."""
-        source = self._index.source
-        row = source.row(offset)
-        return source.line_starts[row - 1] + len(source.line(row))
-
-    def _past_newline(self, offset: int) -> int:
-        text = self._index.source.text
-        return offset + (
-            2 if text.startswith("\r\n", offset) else 1 if text[offset : offset + 1] in ("\n", "\r") else 0
-        )
+        return self._rows.indent_of(statement)
 
     def has_neighbours(self, statement: ast.stmt) -> bool:
-        """Whether other statements stand on a line of a statement."""
-        return self._shares_line(statement)
-
-    def _shares_line(self, statement: ast.stmt) -> bool:
-        """Whether other code stands on the statement's first or last line."""
-        index, text = self._index, self._index.source.text
-        start, end = index.tree.start(statement), index.tree.end(statement)
-        return bool(text[self._line_start(start) : start].strip()) or not _only_comment(text[end : self._line_end(end)])
+        """Whether other code stands on the first or last line of a statement."""
+        return self._rows.are_shared(statement)
 
 
 def _only_imports(statement: ast.stmt) -> bool:
@@ -498,11 +426,6 @@ def _only_imports(statement: ast.stmt) -> bool:
     if isinstance(statement, ast.Try):
         return all(_only_imports(item) for item in statement.body)
     return isinstance(statement, ast.Import | ast.ImportFrom)
-
-
-def _only_comment(text: str) -> bool:
-    """Whether the rest of a line holds no code."""
-    return re.match(r"[ \t\f]*(#.*)?$", text, re.DOTALL) is not None
 
 
 def _balance(text: str) -> tuple[int, ...]:

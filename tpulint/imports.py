@@ -116,12 +116,11 @@ def import_edit(index: SemanticIndex, needs: Iterable[ImportNeed], edits: Iterab
     newline = source.newline
     if anchor is None:
         at = index.tree.start(body[0]) if body else 0
-        at = source.line_starts[source.row(at) - 1]
+        at = source.line_start(at)
         return Edit(Span(at, at), "".join(line + newline for line in lines))
     end = index.tree.end(anchor)
-    row = source.row(end)
-    at = source.line_starts[row - 1] + len(source.line(row))
-    if source.line(row)[end - source.line_starts[row - 1] :].lstrip().startswith(";"):
+    at = source.line_end(end)
+    if source.text[end:at].lstrip().startswith(";"):
         return Edit(Span(end, end), "".join("; " + line for line in lines))
     gap = newline if isinstance(anchor, ast.Expr) else ""
     return Edit(Span(at, at), gap + "".join(newline + line for line in lines))

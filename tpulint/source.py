@@ -193,6 +193,21 @@ class SourceFile:
         """Line (1-based) that holds the offset."""
         return bisect_right(self.line_starts, offset)
 
+    def line_start(self, offset: int) -> int:
+        """Offset at which the line that holds the offset begins."""
+        return self.line_starts[self.row(offset) - 1]
+
+    def line_end(self, offset: int) -> int:
+        """Offset of the newline that ends the line of the offset; the length of the text for the last one."""
+        row = self.row(offset)
+        return self.line_starts[row - 1] + len(self.line(row))
+
+    def past_newline(self, offset: int) -> int:
+        """Offset behind the newline at the offset; the same where none stands there."""
+        if self.text.startswith("\r\n", offset):
+            return offset + 2
+        return offset + (self.text[offset : offset + 1] in ("\n", "\r"))
+
     def position(self, offset: int) -> tuple[int, int]:
         """Row and column of an offset, both 1-based, columns in code points."""
         starts = self.line_starts

@@ -127,7 +127,7 @@ def _is_of_shell(edit: Edit, notebook: NotebookSource, shell_text: str) -> bool:
         return True
     if edit.text:
         return False
-    line = notebook.line_starts[notebook.row(start) - 1]
+    line = notebook.line_start(start)
     lead = len(shell_text[start:end]) - len(shell_text[start:end].lstrip())
     if start != line or real[lead:] != shell_text[start + lead : end]:
         return False

@@ -104,7 +104,7 @@ class TextFix:
     def delete_lines(self, span: Span) -> None:
         """Take out whole lines; impossible where something else, or a comment, stands on them."""
         source = self._index.source
-        start = source.line_starts[source.row(span.start) - 1]
+        start = source.line_start(span.start)
         last = source.row(max(span.start, span.end - 1))
         end = source.line_starts[last] if last < source.row_count else len(source.text)
         around = source.text[start : span.start] + source.text[span.end : end]

@@ -67,7 +67,7 @@ def _plain(ctx: FileContext, where: ast.expr) -> FixBuilder | None:
     holder = index.parent(where)
     if isinstance(holder, FUNCTIONS) and where in holder.decorator_list:
         start = index.span(where).start
-        line = index.source.line_starts[index.source.row(start) - 1]
+        line = index.source.line_start(start)
         following = [item for item in holder.decorator_list if item.lineno > where.lineno]
         below = following[0].lineno if following else holder.lineno
         end = index.source.line_starts[below - 1]

@@ -62,8 +62,7 @@ def moved_first(ctx: FileContext, optimizer: ast.AST, move: Move) -> FixBuilder 
 def _row_of(ctx: FileContext, statement: ast.stmt) -> str | None:
     """A statement and the comment behind it; None where it does not have a row of its own."""
     end = ctx.index.tree.end(statement)
-    row = ctx.source.row(end)
-    trailing = ctx.source.line(row)[end - ctx.source.line_starts[row - 1] :]
+    trailing = ctx.source.text[end : ctx.source.line_end(end)]
     text = ctx.text(statement)
     return None if "\n" in text or ";" in trailing.split("#", 1)[0] else text + trailing.rstrip()
 
