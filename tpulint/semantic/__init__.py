@@ -69,8 +69,6 @@ __all__ = [
 ]  # fmt: skip
 
 
-_MEMBER_DEPTH = 4
-"""Names that a member of a container is followed through."""
 _OF_OTHERS = ("source", "_library")
 """What an index only holds, and does not let go of when it is done."""
 _OF_THE_TEXT = (
@@ -509,29 +507,7 @@ class SemanticIndex:
 
     def statement_rows(self, span: Span) -> tuple[int, int]:
         """First and last row of the statement that holds a span; of a compound statement only its header."""
-        first, last = self.source.row(span.start), self.source.row(max(span.start, span.end - 1))
-        suite: list[ast.stmt] = self.tree.module.body
-        found: ast.stmt | None = None
-        while suite:
-            holder = next((s for s in suite if s.lineno <= first <= (s.end_lineno or s.lineno)), None)
-            if holder is None:
-                break
-            found = holder
-            suite = []
-            for field in ("body", "orelse", "finalbody", "handlers", "cases"):
-                for item in getattr(holder, field, None) or ():
-                    inner = item if isinstance(item, ast.stmt) else None
-                    if inner is None:  # an except handler or a match case: its body holds the statements
-                        suite.extend(item.body)
-                    else:
-                        suite.append(inner)
-        if found is None:
-            return first, last
-        body = getattr(found, "body", None)
-        if not isinstance(body, list):
-            return found.lineno, found.end_lineno or last
-        header_end = max(found.lineno, body[0].lineno - 1) if body else last
-        return (found.lineno, header_end) if first <= header_end else (first, last)
+        return self.tree.statement_rows(span)
 
     # ---------------------------------------------------------------- names
 
@@ -592,29 +568,9 @@ class SemanticIndex:
         """What an expression is."""
         return self.kinds.value(node).kind
 
-    def members_of(self, node: ast.expr, depth: int = 0) -> list[ast.expr]:
+    def members_of(self, node: ast.expr) -> list[ast.expr]:
         """What an expression may be: an element of a list by what is put into it, else the expression itself."""
-        if isinstance(node, ast.Subscript):
-            return self._elements_of(node.value, depth) or [node]
-        if isinstance(node, ast.Name) and depth < _MEMBER_DEPTH:
-            bindings = self.flow.reaching(node)
-            value = bindings[0].value if len(bindings) == 1 and not bindings[0].path else None
-            if value is not None and bindings[0].kind == "loop":
-                return self._elements_of(value, depth) or [node]
-            if value is not None and bindings[0].kind == "assign" and isinstance(value, ast.Subscript):
-                return self.members_of(value, depth + 1)
-        return [node]
-
-    def _elements_of(self, container: ast.expr, depth: int) -> list[ast.expr]:
-        """What is put into a container, be it one that calls in this file give for a parameter."""
-        found = self.kinds.contents.of(container)
-        if found or not isinstance(container, ast.Name) or depth > _MEMBER_DEPTH:
-            return found
-        for binding in self.flow.reaching(container):
-            if binding.kind == "parameter" and isinstance(binding.statement, FUNCTIONS):
-                for given in self.definitions.arguments_for(binding.statement, binding.name):
-                    found += self._elements_of(given, depth + 1)
-        return found
+        return self.kinds.contents.members_of(node)
 
     def is_device_tensor(self, node: ast.expr) -> bool:
         """Whether an expression is a tensor on the device, as far as is known."""

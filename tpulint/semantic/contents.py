@@ -7,7 +7,7 @@ import ast
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.names import Binding, Names
-from tpulint.semantic.tree import SyntaxTree
+from tpulint.semantic.tree import FUNCTIONS, SyntaxTree
 
 _DEPTH = 4
 _COPIES = frozenset({
@@ -56,6 +56,30 @@ class Contents:
         if isinstance(node, ast.Attribute):
             return self._of_variable(self._flow.reaching_attribute(node), key, depth)
         return []
+
+    def members_of(self, node: ast.expr, depth: int = 0) -> list[ast.expr]:
+        """What an expression may be: an element of a list by what is put into it, else the expression itself."""
+        if isinstance(node, ast.Subscript):
+            return self._elements_of(node.value, depth) or [node]
+        if isinstance(node, ast.Name) and depth < _DEPTH:
+            bindings = self._flow.reaching(node)
+            value = bindings[0].value if len(bindings) == 1 and not bindings[0].path else None
+            if value is not None and bindings[0].kind == "loop":
+                return self._elements_of(value, depth) or [node]
+            if value is not None and bindings[0].kind == "assign" and isinstance(value, ast.Subscript):
+                return self.members_of(value, depth + 1)
+        return [node]
+
+    def _elements_of(self, container: ast.expr, depth: int) -> list[ast.expr]:
+        """What is put into a container, be it one that calls in this file give for a parameter."""
+        found = self.of(container)
+        if found or not isinstance(container, ast.Name) or depth > _DEPTH:
+            return found
+        for binding in self._flow.reaching(container):
+            if binding.kind == "parameter" and isinstance(binding.statement, FUNCTIONS):
+                for given in self._definitions.arguments_for(binding.statement, binding.name):
+                    found += self._elements_of(given, depth + 1)
+        return found
 
     def _of_call(self, node: ast.Call, key: Key, depth: int) -> list[ast.expr]:
         name = self._names.qualified(node.func)

@@ -187,6 +187,32 @@ class SyntaxTree:
         self.suite_of(statement)
         return self._positions[statement]
 
+    def statement_rows(self, span: Span) -> tuple[int, int]:
+        """First and last row of the statement that holds a span; of a compound statement only its header."""
+        first, last = self.source.row(span.start), self.source.row(max(span.start, span.end - 1))
+        suite: list[ast.stmt] = self.module.body
+        found: ast.stmt | None = None
+        while suite:
+            holder = next((s for s in suite if s.lineno <= first <= (s.end_lineno or s.lineno)), None)
+            if holder is None:
+                break
+            found = holder
+            suite = []
+            for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+                for item in getattr(holder, field, None) or ():
+                    inner = item if isinstance(item, ast.stmt) else None
+                    if inner is None:  # an except handler or a match case: its body holds the statements
+                        suite.extend(item.body)
+                    else:
+                        suite.append(inner)
+        if found is None:
+            return first, last
+        body = getattr(found, "body", None)
+        if not isinstance(body, list):
+            return found.lineno, found.end_lineno or last
+        header_end = max(found.lineno, body[0].lineno - 1) if body else last
+        return (found.lineno, header_end) if first <= header_end else (first, last)
+
     def is_elif(self, statement: ast.AST) -> bool:
         """Whether a statement is an ``if`` that is written as ``elif``."""
         return isinstance(statement, ast.If) and self.source.text.startswith("elif", self.start(statement))
