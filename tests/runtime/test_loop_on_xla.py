@@ -342,6 +342,58 @@ def test_rate_of_zero_leaves_every_bit() -> None:
         assert torch.equal(parameter.cpu(), before)
 
 
+# ---------------------------------------------------------------- which parameter uses which number
+
+
+def layers_of_one_shape() -> torch.nn.Module:
+    torch.manual_seed(71)
+    return torch.nn.Sequential(*[torch.nn.Linear(71, 71, bias=False) for _ in range(4)])
+
+
+def assert_learns_as_on_the_cpu(
+    optimizer_of: Callable[[torch.nn.Module], torch.optim.Optimizer],
+    steps: int,
+    prepare: Callable[[torch.nn.Module, int], None] = lambda model, step: None,
+) -> None:
+    """A program of other groups moves parameters by a thousandth and more."""
+    x, y = torch.randn(8, 71, generator=torch.Generator().manual_seed(71)), torch.ones(8, 71)
+    model, plain = layers_of_one_shape().to(XLA.device()), layers_of_one_shape()
+    optimizer, reference = optimizer_of(model), optimizer_of(plain)
+    loop = Loop(model, optimizer, lambda model, batch: F.mse_loss(model(batch[0]), batch[1]))
+    for step in range(steps):
+        prepare(model, step)
+        prepare(plain, step)
+        loop.step([(x.to(XLA.device()), y.to(XLA.device()))])
+        F.mse_loss(plain(x), y).backward()
+        reference.step()
+        reference.zero_grad()
+    for ours, expected in zip(model.parameters(), plain.parameters(), strict=True):
+        torch.testing.assert_close(ours.cpu(), expected, rtol=0.0, atol=2e-6)
+
+
+@pytest.mark.parametrize("decays", [[0.5, 0.1, 0.5, 0.1], [0.5, 0.1, 0.1, 0.1], [0.5, 0.1, 0.1, 0.5]], ids=str)
+def test_each_training_of_a_process_runs_its_own_program(decays: list[float]) -> None:
+    """Two decays, divided among four layers of one shape: graphs that differ only in which layer has which."""
+
+    def optimizer_of(model: torch.nn.Module) -> torch.optim.Optimizer:
+        groups = zip(model.parameters(), decays, strict=True)
+        return torch.optim.AdamW([{"params": [layer], "weight_decay": decay} for layer, decay in groups], 1e-2)
+
+    assert_learns_as_on_the_cpu(optimizer_of, 4)
+
+
+def test_layers_that_are_frozen_in_turn_have_their_own_numbers_of_steps() -> None:
+    """Adam computes from how often a layer was trained: second and last once less, then the third once less, too. With
+    a first beta of 0, as GANs have it, or after 350 steps with 0.9, a single number tells so."""
+
+    def prepare(model: torch.nn.Module, step: int) -> None:
+        frozen = {2: (1, 3), 5: (2,)}.get(step, ())
+        for number, layer in enumerate(model.parameters()):
+            layer.requires_grad_(number not in frozen)
+
+    assert_learns_as_on_the_cpu(lambda model: torch.optim.Adam(model.parameters(), 1e-2, betas=(0.0, 0.99)), 8, prepare)
+
+
 # ---------------------------------------------------------------- gradients
 
 

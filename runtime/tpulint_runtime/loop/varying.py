@@ -22,7 +22,12 @@ _BELOW_ONE = 1 - 2.0**-53
 
 class Inputs:
     """Numbers as tensors on the device. One that is at its place what it was in the last update, as with a learning
-    rate that stays, is not sent again."""
+    rate that stays, is not sent again.
+
+    Each is sent with a length of its own. torch_xla 2.9 knows a program again by what is computed from inputs of which
+    shapes, not by which of several inputs of one shape stands where (pytorch/xla, issue 8353). Two numbers of one shape
+    and four parameters, of which first two, then three use the second number, would be one program for both.
+    """
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
@@ -36,13 +41,14 @@ class Inputs:
 
     def tensor(self, number: float, dtype: torch.dtype) -> torch.Tensor:
         """This number, without dimensions, as the next that an update needs. Two that are equal by chance are two
-        tensors: one for both would be another graph."""
+        tensors: one for both would be another graph. Not to be kept beyond the update, which would have to return it.
+        """
         place = self._place
         self._place += 1
         if self._numbers[place : place + 1] != [(number, dtype)]:
             self._numbers[place : place + 1] = [(number, dtype)]
-            self._tensors[place : place + 1] = self._backend.send([torch.tensor(number, dtype=dtype)])
-        return self._tensors[place]
+            self._tensors[place : place + 1] = self._backend.send([torch.full((place + 1,), number, dtype=dtype)])
+        return self._tensors[place][0]
 
 
 class Varying(float):
