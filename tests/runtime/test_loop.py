@@ -124,6 +124,36 @@ def test_batches_that_are_left_over_are_an_update_of_their_own() -> None:
     assert (loop.steps, loop.epoch) == (6, 2)
 
 
+@pytest.mark.parametrize("accumulate", [1, 2])
+def test_layers_that_are_trained_later_are_trained_as_by_hand(accumulate: int) -> None:
+    """The first is unfrozen before the third update; the second, whose gradients nobody takes before, joins then."""
+    model, plain = model_of().eval(), model_of().eval()
+    given = batches(5 * accumulate)
+
+    def optimizer_of(model: Any) -> torch.optim.Optimizer:
+        model[0].weight.requires_grad_(False)
+        return torch.optim.AdamW([*model[0].parameters(), model[3].weight], 0.01)
+
+    def change(model: Any, optimizer: torch.optim.Optimizer) -> None:
+        model[0].weight.requires_grad_(True)
+        optimizer.add_param_group({"params": [model[3].bias], "lr": 0.1})
+
+    loop = Loop(model, optimizer_of(model), weighted, accumulate=accumulate)
+    reference = optimizer_of(plain)
+    for number in range(5):
+        here = given[number * accumulate : (number + 1) * accumulate]
+        if number == 2:
+            change(model, loop.optimizer)
+            change(plain, reference)
+        loop.step(here)
+        plain.zero_grad()
+        weighted(plain, tuple(map(torch.cat, zip(*here, strict=True)))).mean().backward()
+        reference.step()
+    for parameter, expected in zip(model.parameters(), plain.parameters(), strict=True):
+        torch.testing.assert_close(parameter, expected, rtol=1e-5, atol=1e-6)
+    assert not any(parameter.grad is not None for parameter in model.parameters())
+
+
 def test_logged_values_are_means_over_the_interval() -> None:
     def loss_of(model: Any, batch: Any) -> Any:
         return squares(model, batch), {"rows": float(len(batch[0])), "share": Tally(batch[0].sum(), torch.tensor(7))}
@@ -416,14 +446,26 @@ class Member(PlainBackend):
             own.copy_(sum(others))
 
 
+class Freeze(Callback):
+    """The first layer, after the first update."""
+
+    def on_train_begin(self, loop: Loop) -> None:
+        self.loop = loop
+
+    def on_step_end(self) -> None:
+        self.loop.model[0].requires_grad_(False)  # type: ignore[index]
+
+
 @pytest.mark.parametrize("accumulate", [1, 2])
-def test_processes_that_train_together_take_the_steps_of_one(accumulate: int) -> None:
-    """Batches of 3 and 1 rows in each step: gradients and evaluations weigh every row alike."""
+@pytest.mark.parametrize("is_frozen", [False, True])
+def test_processes_that_train_together_take_the_steps_of_one(accumulate: int, is_frozen: bool) -> None:
+    """Batches of 3 and 1 rows in each step: gradients and evaluations weigh every row alike. What is frozen from the
+    second update on stays as it is in all of them."""
     meeting, brought = threading.Barrier(2), [None, None]
     given = [[(x.split([3, 1])[rank], y.split([3, 1])[rank]) for x, y in batches(6)] for rank in range(2)]
     loops = [
         Loop(model, torch.optim.AdamW(model.parameters(), 0.01), weighted, accumulate=accumulate, clip_norm=0.5,
-             backend=Member(rank, meeting, brought))
+             backend=Member(rank, meeting, brought), callbacks=[Freeze()] if is_frozen else [])
         for rank, model in enumerate([model_of().eval(), model_of().eval()])
     ]  # fmt: skip
     found: list[Any] = [None, None]
@@ -437,7 +479,8 @@ def test_processes_that_train_together_take_the_steps_of_one(accumulate: int) ->
         thread.start()
     for thread in threads:
         thread.join()
-    alone = loop_of(weighted, model_of().eval(), accumulate=accumulate, clip_norm=0.5)
+    callbacks = [Freeze()] if is_frozen else []
+    alone = loop_of(weighted, model_of().eval(), accumulate=accumulate, clip_norm=0.5, callbacks=callbacks)
     alone.train(batches(6), epochs=1)
     expected = alone.evaluate(batches(6), lambda model, batch: {"loss": weighted(model, batch)})
     assert found[0] == found[1] == pytest.approx(expected, rel=1e-5)
@@ -536,10 +579,12 @@ def test_numbers_that_vary_are_never_what_torch_xla_makes_constants(number: floa
 
 def test_numbers_that_stay_are_sent_once() -> None:
     sent: list[float] = []
+    lengths: list[int] = []
 
     class Counting(PlainBackend):
         def send(self, tensors: list[torch.Tensor]) -> list[torch.Tensor]:
-            sent.extend(tensor.item() for tensor in tensors)
+            sent.extend(tensor[0].item() for tensor in tensors)
+            lengths.extend(len(tensor) for tensor in tensors)
             return super().send(tensors)
 
     inputs = Inputs(Counting(torch.device("cpu")))
@@ -549,11 +594,12 @@ def test_numbers_that_stay_are_sent_once() -> None:
         return [inputs.tensor(number, torch.float32) for number in numbers]
 
     first = update(0.5, 0.25, 0.25)
-    assert first[1] is not first[2], "equal by chance: one tensor for both would be another graph"
+    assert first[1].data_ptr() != first[2].data_ptr(), "equal by chance: one for both would be another graph"
     second = update(0.5, 0.75, 0.25, 2.0)
     assert [number.item() for number in second] == [0.5, 0.75, 0.25, 2.0]
     assert [number.item() for number in update(0.75, 0.75)] == [0.75, 0.75]
     assert sent == [0.5, 0.25, 0.25, 0.75, 2.0, 0.75]
+    assert lengths == [1, 2, 3, 2, 4, 1], "torch_xla tells inputs apart by their shapes"
     assert [number.item() for number in first] == [0.5, 0.25, 0.25], "what a step was given stays as it was"
 
 

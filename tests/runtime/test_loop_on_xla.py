@@ -420,6 +420,41 @@ def test_accumulation_is_one_program_a_shape_and_one_for_the_update() -> None:
     assert losses == pytest.approx(expected, rel=1e-5)
 
 
+@pytest.mark.parametrize("accumulate", [1, 2])
+@pytest.mark.parametrize("name", ["SGD, momentum", "Adam"])
+def test_what_is_trained_from_some_step_on_is_one_program_more(name: str, accumulate: int) -> None:
+    """A layer that is unfrozen, and one that comes in a group of its own."""
+    width = 72 + 2 * accumulate + (name == "Adam")
+    model = perceptron(width)
+    model[0].requires_grad_(False)
+    model.to(XLA.device())
+    first, second = model[0].parameters(), model[2].parameters()
+    optimizer = OPTIMIZERS[name]([*first, next(second)])
+    loop = Loop(model, optimizer, weighted, accumulate=accumulate)
+    compiles = []
+    for number in range(9):
+        if number == 3:
+            model[0].requires_grad_(True)
+        if number == 6:
+            optimizer.add_param_group({"params": [*second]})
+        before = XLA.compile_count()
+        loop.step([*on_device(regression(width, accumulate))])
+        compiles.append(XLA.compile_count() - before)
+    each = 1 if accumulate == 1 else 2  # the update has a program of its own
+    assert compiles == [each, 0, 0, each, 0, 0, each, 0, 0]
+
+
+def test_gradients_that_no_optimizer_takes_are_not_computed() -> None:
+    """The head of a model is trained, and nobody has frozen the rest."""
+    model = perceptron(78).to(XLA.device())
+    loop = Loop(model, torch.optim.Adam(model[2].parameters(), 0.01), squares)
+    before = XLA.compile_count()
+    for batch in on_device(regression(78, 3)):
+        loop.step([batch])
+        assert all(parameter.grad is None for parameter in model.parameters())
+    assert XLA.compile_count() == before + 1
+
+
 class Two(torch.nn.Module):
     """Two ways through, of which a batch takes one, and weights that are not trained."""
 

@@ -19,17 +19,21 @@ class Gradients:
     Half precision is added up in float32. A parameter that no batch gave a gradient has none in the update.
     """
 
-    def __init__(self, parameters: Iterable[torch.nn.Parameter], backend: Backend) -> None:
+    def __init__(self, backend: Backend) -> None:
         self._backend = backend
         self._sums: dict[torch.nn.Parameter, torch.Tensor] = {}
         self._given: dict[torch.nn.Parameter, None] = {}
         """Those that got a gradient since the last update, in order."""
-        for parameter in parameters:
-            if parameter.requires_grad:
-                self._start(parameter)
         # Sent from the host, not made on the device, where they would be constants of the first graph.
         self.one, self._count = backend.send([torch.ones(1, dtype=torch.int64), torch.zeros(1, dtype=torch.int64)])
         """What a loss that is a mean counts."""
+
+    def start(self, parameters: Iterable[torch.nn.Parameter]) -> None:
+        """Adds up the gradients of those that are trained, besides of those before."""
+        for parameter in parameters:
+            if parameter.requires_grad and parameter not in self._sums:
+                dtype = parameter.dtype if parameter.dtype in (torch.float32, torch.float64) else torch.float32
+                (self._sums[parameter],) = self._backend.send([torch.zeros(parameter.shape, dtype=dtype)])
 
     def add(self, count: torch.Tensor) -> None:
         """Takes the gradients of a sum over ``count``."""
@@ -53,7 +57,7 @@ class Gradients:
         The processes have to agree on which parameters are trained."""
         processes = self._backend.place().processes
         if processes > 1:
-            self._given = dict.fromkeys(self._sums)
+            self._given = {parameter: None for parameter in self._sums if parameter.requires_grad}
             self._backend.add_up([self._count, *self._sums.values()])
         count = self._count.clamp(min=1).squeeze(0)
         for parameter in self._given:
@@ -62,7 +66,3 @@ class Gradients:
             total.zero_()
         self._given = {}
         self._count = torch.zeros_like(self._count)
-
-    def _start(self, parameter: torch.nn.Parameter) -> None:
-        dtype = parameter.dtype if parameter.dtype in (torch.float32, torch.float64) else torch.float32
-        (self._sums[parameter],) = self._backend.send([torch.zeros(parameter.shape, dtype=dtype)])

@@ -132,6 +132,10 @@ class Loop:
         self._gradients: Gradients | None = None
         self._numbers = VaryingNumbers(optimizer, self.backend)
         self._is_prepared = False
+        self._trained: set[torch.nn.Parameter] = set()
+        """Those that all was prepared for."""
+        self._others: list[torch.nn.Parameter] = []
+        """Those of the model that the optimizer has not."""
         self._is_torn = False
         """Whether an update was broken off."""
         self._is_resumed = False
@@ -147,8 +151,8 @@ class Loop:
     def step(self, batches: Sequence[Any]) -> None:
         """One update, from these batches on the device: one, or up to ``accumulate``. Reads nothing.
 
-        This is what one would write by hand. An exception, an interrupt included, leaves nothing of an update that was
-        not done."""
+        This is what one would write by hand. It leaves no gradients, those of parameters that the optimizer has not
+        included. An exception, an interrupt included, leaves nothing of an update that was not done."""
         self.prepare()
         before = self._values.sizes()
         try:
@@ -174,6 +178,7 @@ class Loop:
                 total, count = (loss.total, loss.count) if isinstance(loss, Tally) else (loss, self._gradients.one)
                 total.backward()
                 self._gradients.add(count)
+                self._drop_others()
                 if self.accumulate > 1:
                     self.backend.sync()  # each batch is a graph of its own, and so is the update
         if self._gradients is not None:
@@ -183,6 +188,7 @@ class Loop:
         with self._numbers:
             self.optimizer.step()
         self.optimizer.zero_grad()  # before the boundary, which would have to keep the gradients
+        self._drop_others()
         self._last = (rate_of(self.optimizer), self.epoch)
         if self.scheduler is not None:
             self.scheduler.step()
@@ -190,22 +196,38 @@ class Loop:
 
     def prepare(self) -> None:
         """Makes the state of the optimizer, so that the first step is the graph of all steps, and runs what is pending.
-        :meth:`step` and :meth:`train` call it; what it has done it does not do again."""
+        :meth:`step` and :meth:`train` call it; what it has done it does not do again. A parameter that is trained from
+        some step on, unfrozen or in a new group, gets its state before that step."""
         if self._is_torn:
             self._is_torn = False
             self.optimizer.zero_grad()
+            self._drop_others()
             if self._gradients is not None:
                 self._gradients.discard()
             self.backend.sync()
-        if self._is_prepared:
+        parameters = parameters_of(self.optimizer)
+        trained = {parameter for parameter in parameters if parameter.requires_grad}
+        if self._is_prepared and trained <= self._trained:
             return
-        self._is_prepared = True
+        self._trained |= trained
+        known = {*parameters}
+        self._others = [parameter for parameter in self.model.parameters() if parameter not in known]
         self.optimizer.zero_grad()
+        self._drop_others()
         make_state(self.optimizer, self.backend)
         averages = isinstance(self.model, torch.nn.parallel.DistributedDataParallel)
-        if self.accumulate > 1 or (self.backend.place().processes > 1 and not averages):
-            self._gradients = Gradients(parameters_of(self.optimizer), self.backend)
-        self.backend.sync()
+        if self._gradients is None and (self.accumulate > 1 or (self.backend.place().processes > 1 and not averages)):
+            self._gradients = Gradients(self.backend)
+        if self._gradients is not None:
+            self._gradients.start(parameters)
+        if not self._is_prepared:
+            self.backend.sync()  # not again: it moves the random numbers on
+            self._is_prepared = True
+
+    def _drop_others(self) -> None:
+        # Kept, they would be added up: the second step would be another graph. Dropped, they are not even computed.
+        for parameter in self._others:
+            parameter.grad = None
 
     # ---------------------------------------------------------------- the loop
 
