@@ -437,6 +437,22 @@ def test_inputs_that_are_moved_already_are_not_moved_again(device: str) -> None:
     assert "model(batch)\n" in result.text
 
 
+def test_list_of_views_that_the_wrapper_moved() -> None:
+    """A list has no `to`: its tensors are moved, as the wrapper did."""
+    text = (
+        "import torch\n"
+        "from torch.nn.parallel import DistributedDataParallel\n"
+        "model = DistributedDataParallel(model.cuda(), device_ids=[rank])\n"
+        "loader = torch.utils.data.DataLoader(dataset, batch_size=4)\n"
+        "for number, views in loader:\n"
+        "    output = model(views)\n"
+        "    samples = views[0].size(0)\n"
+    )
+    settings = Settings(fix=True, unsafe_fixes=True, select=("TPU002", "TPU603"))
+    result = lint(SourceFile.from_text(text), settings, CATALOGUE)
+    assert "output = model([part.to(device) for part in views])\n" in result.text
+
+
 OPTION = """
 import argparse
 import torch

@@ -1168,6 +1168,12 @@ def test_log_interval(gate: str) -> None:
     assert check(step(f"{gate} print(loss.item())")) == [("TPU101", "warning")]
 
 
+def test_flag_that_its_own_condition_asks_for() -> None:
+    """Asking whether the condition is an interval ends."""
+    turn = "if filled or len(x) > 2:\n        filled = True\n    print(loss.item(), output.mean().item(), loss)"
+    assert ("TPU106", "warning") in check("filled = False\n" + step("pass", turn))
+
+
 def test_condition_that_is_no_interval() -> None:
     assert ("TPU106", "warning") in check(
         step("pass", "if verbose: pass\n    print(loss.item(), output.mean().item(), loss)")

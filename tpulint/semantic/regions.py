@@ -309,14 +309,19 @@ class Regions:
                 return True
             # `if i == 0`, `if step == last`: one turn of many, when a counter is compared.
             return any(isinstance(side, ast.Name) and self._is_counter(side) for side in sides)
-        return isinstance(test, ast.Name) and (self._is_raised_at_interval(test) or self._is_answer(test))
+        return isinstance(test, ast.Name) and self._tells_interval(test)
+
+    def _tells_interval(self, name: ast.Name) -> bool:
+        if name.id in self._asked:
+            return False  # `show = show or ...`, `if show or ...: show = True`
+        self._asked.add(name.id)
+        found = self._is_raised_at_interval(name) or self._is_answer(name)
+        self._asked.discard(name.id)
+        return found
 
     def _is_answer(self, name: ast.Name) -> bool:
         """``show = step % n == 0``, in front of the ``if``."""
-        if name.id in self._asked:
-            return False  # show = show or ...
-        self._asked.add(name.id)
-        found = any(
+        return any(
             binding.kind == "assign"
             and binding.value is not None
             and not binding.path
@@ -324,8 +329,6 @@ class Regions:
             and self._is_interval(binding.value)
             for binding in self._names.bindings(name)
         )
-        self._asked.discard(name.id)
-        return found
 
     def _is_rare(self, test: ast.expr) -> bool:
         """Whether a condition holds every n-th turn, or only in the first or last turns."""

@@ -23,7 +23,23 @@ def move_inputs(ctx: FileContext, fix: FixBuilder, wrapper: ast.Call) -> None:
                 continue
             if not value.certain:
                 fix.lower(Applicability.UNSAFE, "What is passed to the model is likely on the host, and is moved now.")
-            fix.append(argument, f".to({fix.device(argument)})")
+            if _is_list(ctx, argument):
+                fix.replace(argument, f"[part.to({fix.device(argument)}) for part in {ctx.text(argument)}]")
+            else:
+                fix.append(argument, f".to({fix.device(argument)})")
+
+
+def _is_list(ctx: FileContext, node: ast.expr) -> bool:
+    """Whether a part of a batch is a list: ``crops[0].size(0)`` counts the samples of the first view."""
+    return isinstance(node, ast.Name) and any(
+        isinstance(part := use.value, ast.Subscript)
+        and isinstance(part.value, ast.Name)
+        and part.value.id == node.id
+        and isinstance(part.slice, ast.Constant)
+        and ctx.index.tree.function_of(part) is ctx.index.tree.function_of(node)
+        for name in ("size", "shape")
+        for use in ctx.index.tree.attributes_called(name)
+    )
 
 
 def _means(ctx: FileContext, node: ast.expr, wrapper: ast.Call, depth: int) -> bool:
