@@ -22,11 +22,13 @@ from tpulint_rules.precision._problems import (
     may_be_float16,
     problem_of,
 )
+from tpulint_rules.precision._scaler_states import read_elements
 from tpulint_rules.precision._unscaled import take_out
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
     yield from _handed_on(ctx)
+    yield from read_elements(ctx)
     for autocast in ctx.index.mixed_precision.autocasts:
         arguments = autocast.arguments or {}
         if is_text(arguments.get("device_type"), "xla") and may_be_float16(ctx, arguments.get("dtype")):
