@@ -19,9 +19,10 @@ def saved_in_place(ctx: FileContext, call: ast.Call, back: Move) -> FixBuilder |
     module = ctx.text(module_moved(call))
     away, home = tree.statement_of(call), tree.statement_of(back.call)
     suite = tree.suite_of(away)
-    if home is away or tree.suite_of(home) is not suite or ctx.text(module_moved(back.call)) != module:
+    returned = ctx.text(module_moved(back.call))
+    if home is away or tree.suite_of(home) is not suite or module not in (returned, f"{returned}.module"):
         return None
-    if not _is_move(ctx, home, back.call, module):
+    if not _is_move(ctx, home, back.call, returned):
         return None
     between = suite[suite.index(away) : suite.index(home)]
     fix = ctx.fix("Save the state without moving the model", Applicability.SAFE, _FILE_HOLDS, Scope.STATEMENT)

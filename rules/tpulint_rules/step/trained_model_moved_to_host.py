@@ -29,6 +29,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     ]
     if departures and index.moves.has_device:
         yield from _here(ctx, departures, optimizers)
+        if not built:
+            yield from _saved_for_others(ctx, [call for call, _ in departures])
     if index.moves.has_device and optimizers:
         yield from _elsewhere(ctx, optimizers)
 
@@ -84,6 +86,28 @@ def _here(
             certainty=Certainty.CERTAIN if known else Certainty.LIKELY,
             related=((index.span(optimizer), "the optimizer is built here"), (index.span(back.call), "the way back")),
         )
+
+
+def _saved_for_others(ctx: FileContext, departures: list[ast.Call]) -> Iterator[Finding]:
+    """``torch.save(net.cpu().state_dict(), path)`` and ``net.cuda()`` in a function of a file that trains nothing.
+
+    A base class of models, whose optimizers stand in other files.
+    """
+    index = ctx.index
+    for call in departures:
+        if index.function_of(call) is None:
+            continue
+        ways = [move for move in index.moves.moves if _is_way_back(ctx, call, move)]
+        fix = next((fix for move in ways if (fix := saved_in_place(ctx, call, move)) is not None), None)
+        if fix is not None:
+            module = ctx.text(module_moved(call))
+            yield ctx.finding(
+                call,
+                f"`{module}` goes to the host and back when it is saved: on XLA both moves make new parameters, and an "
+                "optimizer that was built before keeps the old ones, so that the model trains no more",
+                fix,
+                certainty=Certainty.LIKELY,
+            )
 
 
 def _goes_to_host(ctx: FileContext, call: ast.Call) -> bool:
