@@ -1359,6 +1359,52 @@ def test_device_that_settings_of_the_file_name_is_still_read_from_them() -> None
     assert 'device = torch.device(cfg["device"])' in fixed
 
 
+def test_settings_of_another_file_fall_back_to_the_xla_device() -> None:
+    """What they name is not seen here: the guard asks for the host, as the user may, and no longer for CUDA."""
+    guarded = """
+        if not torch.cuda.is_available():
+            config.device = 'cpu'
+            config.pin_memory = False
+        """
+    chosen = """
+        if config.device != 'cpu':
+            config.device = 'xla'
+            config.pin_memory = False
+        """
+    script = "import torch\nfrom settings import config\n{}device = torch.device(config.device)\n"
+    text = script.format(dedent(guarded))
+    assert port(text, unsafe=False).text == text
+    fixed = port(text)
+    assert dedent(chosen) in fixed.text
+    assert fixed.findings == ()
+    served = "import torch\ndef update(config):{}    return config\n"
+    assert "if config.device != 'cpu':" in port(served.format(guarded.replace("        ", "    "))).text
+
+
+def test_device_that_an_option_of_the_file_names_needs_no_fallback() -> None:
+    becomes(
+        """
+        import argparse
+        import torch
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--device", default="cuda")
+        args = parser.parse_args()
+        if not torch.cuda.is_available():
+            args.device = "cpu"
+        x = torch.ones(2).to(args.device)
+        """,
+        """
+        import argparse
+        import torch
+        import torch_xla  # noqa: F401 - tells torch of the device xla
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--device", default="xla")
+        args = parser.parse_args()
+        x = torch.ones(2).to(args.device)
+        """,
+    )
+
+
 PICK = """\
 import torch
 def pick():

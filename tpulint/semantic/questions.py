@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from tpulint.semantic.cuda_branches import is_named_question, names_other_backend
 from tpulint.semantic.cuda_features import CUDA_ONLY_ARGUMENTS, PRINTING, CudaFeatures, branch_bodies, last
 from tpulint.semantic.half_options import HalfOptions
+from tpulint.semantic.variables import is_configuration, last_name
 
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
@@ -180,6 +181,8 @@ class Questions:
         if isinstance(parent, ast.If) and parent.test is root:
             if _raises_for_feature(self._tree, parent):
                 return True  # `else: raise RuntimeError("quantization needs a GPU")`
+            if any(map(_sends_settings_to_host, parent.body)):
+                return False
             return not self._features.opens_placement(root) and not parent.orelse and not _leaves(parent.body)
         if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name):
             tests = [self._tree.parents[self._features.root(load)] for load in self._features.loads(parent.targets[0])]
@@ -333,6 +336,16 @@ def _raises_for_feature(tree: SyntaxTree, statement: ast.If) -> bool:
         orelse = orelse[0].orelse
     return (
         bool(orelse) and isinstance(orelse[-1], ast.Raise) and re.search(_FEATURES, tree.text(orelse[-1])) is not None
+    )
+
+
+def _sends_settings_to_host(statement: ast.stmt) -> bool:
+    """``cfg.device = "cpu"``, which other files read."""
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    value = statement.value if isinstance(statement, ast.Assign) else None
+    is_host = isinstance(value, ast.Constant) and value.value == "cpu"
+    return is_host and isinstance(target, ast.Attribute) and target.attr == "device" and is_configuration(
+        last_name(target.value)
     )
 
 

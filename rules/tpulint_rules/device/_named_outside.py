@@ -1,4 +1,4 @@
-"""Devices beside a question for a GPU that no name of CUDA stands for: read from settings, or the answer of a guard."""
+"""Devices beside a question for a GPU that no name of CUDA stands for: settings, or the answer of a guard."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tpulint.context import FileContext
 from tpulint.semantic.devices import Devices, Role
+from tpulint.semantic.variables import says_device
 
 if TYPE_CHECKING:
     from tpulint.context import FixBuilder, Folding
@@ -48,6 +49,55 @@ def choose_answer(ctx: FileContext, fix: FixBuilder, folding: Folding, question:
         folding.replace(answer, fix.emit.device_name(answer))
         return True
     return False
+
+
+def falls_back(ctx: FileContext, question: ast.expr) -> bool:
+    """``if not torch.cuda.is_available(): cfg.device = "cpu"`` about settings that another file, or the user, makes."""
+    return _fallback(ctx, question) is not None
+
+
+def fall_back_to_xla(ctx: FileContext, folding: Folding, question: ast.expr) -> None:
+    """``if cfg.device != "cpu": cfg.device = "xla"``: whoever asks for the host gets it."""
+    fallback = _fallback(ctx, question)
+    if fallback is None:
+        return
+    test, target, host = fallback
+    quote = ctx.text(host)[0]
+    folding.replace(test, f"{ctx.text(target)} != {ctx.text(host)}")
+    folding.replace(host, f"{quote}xla{quote}")
+
+
+def _fallback(ctx: FileContext, question: ast.expr) -> tuple[ast.expr, ast.expr, ast.expr] | None:
+    """The condition, the setting and the host that it becomes."""
+    test = ctx.index.parent(question)
+    guard = ctx.index.parent(test) if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else None
+    if not isinstance(guard, ast.If) or guard.test is not test or guard.orelse or not isinstance(test, ast.UnaryOp):
+        return None
+    for statement in guard.body:
+        if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Constant):
+            continue
+        target = statement.targets[0]
+        if statement.value.value == "cpu" and len(statement.targets) == 1 and _is_kept_outside(ctx, target):
+            return test, target, statement.value
+    return None
+
+
+def _is_kept_outside(ctx: FileContext, target: ast.expr) -> bool:
+    """Whether a setting that says it is a device gets no name of one in this file."""
+    if not isinstance(target, ast.Attribute | ast.Subscript):
+        return False
+    variables = ctx.index.devices.flow.variables
+    keys = variables.keys_of(target)
+    if not keys or not says_device(keys[0][2]) or keys[0][2] in variables.options:
+        return False
+    holder = target.value.value if isinstance(target.value, ast.Attribute) else target.value
+    if isinstance(holder, ast.Name) and holder.id in ("self", "cls"):
+        return False
+    values = variables.stores(target) if isinstance(target, ast.Attribute) else []
+    named = (site for site in ctx.index.devices.sites if site.role is not Role.QUESTION)
+    return not any(key in keys for site in named for key in ctx.index.devices.flow.places.of(site.node).keys) and all(
+        isinstance(value, ast.Constant) and value.value == "cpu" for value in values
+    )
 
 
 def _choices(ctx: FileContext, answers: frozenset[ast.expr]) -> Iterator[tuple[ast.expr, ast.expr]]:

@@ -13,7 +13,7 @@ from tpulint.semantic.device_settings import is_item_used_as_device, is_used_as_
 from tpulint.semantic.devices import Devices, Role, Site
 from tpulint_rules.device._choice_doubts import doubt, gpu_numbers
 from tpulint_rules.device._named_outside import REASON as _NAMED_OUTSIDE
-from tpulint_rules.device._named_outside import choose_answer, choose_named
+from tpulint_rules.device._named_outside import choose_answer, choose_named, fall_back_to_xla, falls_back
 from tpulint_rules.device._option_help import name_in_help
 from tpulint_rules.device._portable_choice import choose_device, heeded
 
@@ -103,10 +103,12 @@ def _choose_xla(ctx: FileContext, devices: Devices, left: Collection[ast.expr]) 
     fix = ctx.fix("Choose the XLA device", Applicability.SAFE, _REASON, Scope.MODULE)
     open_choices = [use.choice for use in ctx.index.tensor_types.uses if use.choice is not None and use.unknown]
     kept = {choice.test for choice in open_choices}  # the class of the host, while nobody knows how CUDA's is used
+    questions = [site for site in devices.sites if site.role is Role.QUESTION]
+    fallbacks = {site.node for site in questions if falls_back(ctx, site.node)} - left - kept
     answers = {
         site.node: site.answer
-        for site in devices.sites
-        if site.role is Role.QUESTION and site.node not in left and site.node not in kept
+        for site in questions
+        if site.node not in left and site.node not in kept and site.node not in fallbacks
     }
     never = dict.fromkeys(devices.false_comparisons, False) if not ctx.portable else {}
     folding = fix.fold({**never, **answers, **_answered_flags(ctx, devices, answers)})
@@ -114,8 +116,11 @@ def _choose_xla(ctx: FileContext, devices: Devices, left: Collection[ast.expr]) 
         node = site.node
         if node in kept:
             continue
-        if site.node in left:
+        if node in left:
             choose_answer(ctx, fix, folding, node)
+            continue
+        if node in fallbacks:
+            fall_back_to_xla(ctx, folding, node)
             continue
         if site.role is Role.QUESTION:
             for given in devices.questions.half_options.given(node) if site.answer else ():
@@ -145,7 +150,7 @@ def _choose_xla(ctx: FileContext, devices: Devices, left: Collection[ast.expr]) 
     folding.write()
     if len(left) + len(kept) < len(devices.sites):
         fix.use("torch_xla")
-    if reason := doubt(ctx, bool(reports)) or (_NAMED_OUTSIDE if named_outside else ""):
+    if reason := doubt(ctx, bool(reports)) or (_NAMED_OUTSIDE if named_outside or fallbacks else ""):
         fix.lower(Applicability.UNSAFE, reason)
     return fix.build()
 
