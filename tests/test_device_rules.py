@@ -1381,6 +1381,29 @@ def test_settings_of_another_file_fall_back_to_the_xla_device() -> None:
     assert "if config.device != 'cpu':" in port(served.format(guarded.replace("        ", "    "))).text
 
 
+KINDS = """
+import torch
+class Base:
+    def acquire(self):
+        if self.args.use_gpu and {kind} == "cuda":
+            device = torch.device("cuda:{{}}".format(self.args.gpu))
+        elif self.args.use_gpu and {kind} == "mps":
+            device = torch.device("mps")
+        else:
+            device = torch.device("cpu")
+        return device
+"""
+
+
+@pytest.mark.parametrize(("kind", "chosen"), [("self.args.gpu_type", True), ("kind", False), ("x.device.type", False)])
+def test_kind_of_gpu_that_an_option_tells(kind: str, chosen: bool) -> None:
+    """What the option is called stays; what others hand over is theirs to say."""
+    text = KINDS.format(kind=kind)
+    expected = text.replace('torch.device("cuda:{}".format(self.args.gpu))', "torch_xla.device()")
+    expected = expected.replace("import torch\n", "import torch\nimport torch_xla\n")
+    assert port(text).text == (expected if chosen else text)
+
+
 def test_device_that_an_option_of_the_file_names_needs_no_fallback() -> None:
     becomes(
         """

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tpulint.model import Span
 from tpulint.semantic.guards import Guards
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode
-from tpulint.semantic.variables import last_name
+from tpulint.semantic.variables import is_configuration, last_name, says_device
 
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
@@ -182,7 +182,23 @@ class CudaBranches:
             return self._guards.asks_cuda(ast.Compare(test.left, [turned], test.comparators))
         return False
 
+    def _is_chosen_by_option(self, node: ast.If | ast.IfExp) -> bool:
+        """``if args.use_gpu and args.gpu_type == "cuda": device = torch.device("cuda:0")``: an option of the program.
+
+        Its other values choose devices, too. What it is called in the program stays; the device is another.
+        """
+        if self.serves_several or not isinstance(node, ast.If) or not node.orelse:
+            return False
+        given = [item.value for item in node.body if isinstance(item, ast.Assign | ast.Return)]
+        calls = [value for value in given if isinstance(value, ast.Call)]
+        if not any(self._index.qualified_name(call.func) == "torch.device" for call in calls):
+            return False
+        tests = node.test.values if isinstance(node.test, ast.BoolOp) else [node.test]
+        return any(map(_asks_option, tests))
+
     def _look_at(self, node: ast.If | ast.IfExp) -> None:
+        if self._is_chosen_by_option(node):
+            return
         body: Sequence[ast.AST] = node.body if isinstance(node, ast.If) else [node.body]
         orelse: Sequence[ast.AST] = node.orelse if isinstance(node, ast.If) else [node.orelse]
         branches: Sequence[ast.AST] = ()
@@ -227,6 +243,20 @@ def _asks_device_object(test: ast.expr) -> bool:
     if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
         return any(_asks_device_object(value) for value in test.values)
     return isinstance(test, ast.Compare) and isinstance(test.left, ast.Attribute) and test.left.attr == "type"
+
+
+def _asks_option(test: ast.expr) -> bool:
+    """``args.gpu_type == "cuda"``; an option that is a device changes with its name."""
+    if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], ast.Eq):
+        return False
+    option, value = test.left, test.comparators[0]
+    return (
+        isinstance(option, ast.Attribute)
+        and is_configuration(last_name(option.value))
+        and not says_device(option.attr)
+        and isinstance(value, ast.Constant)
+        and value.value == "cuda"
+    )
 
 
 def is_named_question(name: str) -> bool:
