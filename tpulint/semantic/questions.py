@@ -344,8 +344,11 @@ def _sends_settings_to_host(statement: ast.stmt) -> bool:
     target = statement.targets[0] if isinstance(statement, ast.Assign) else None
     value = statement.value if isinstance(statement, ast.Assign) else None
     is_host = isinstance(value, ast.Constant) and value.value == "cpu"
-    return is_host and isinstance(target, ast.Attribute) and target.attr == "device" and is_configuration(
-        last_name(target.value)
+    return (
+        is_host
+        and isinstance(target, ast.Attribute)
+        and target.attr == "device"
+        and is_configuration(last_name(target.value))
     )
 
 
