@@ -43,6 +43,8 @@ def _fix(ctx: FileContext, call: ast.Call) -> FixBuilder | None:
     target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
     if not _unwrap_uses(ctx, fix, call, target) or _is_unwrapped_elsewhere(ctx.index):
         return None
+    if _would_load_nothing(ctx, target):
+        return None
     move_inputs(ctx, fix, call)
     if isinstance(statement, ast.Assign) and statement.value is call and target is not None and _same(target, wrapped):
         fix.delete(_emptied(ctx, statement))
@@ -52,6 +54,17 @@ def _fix(ctx: FileContext, call: ast.Call) -> FixBuilder | None:
     fix.replace(Span(outer.start, inner.start), "" if atom else "(")
     fix.replace(Span(inner.end, outer.end), "" if atom else ")")
     return fix
+
+
+def _would_load_nothing(ctx: FileContext, target: ast.expr | None) -> bool:
+    """Whether states with the prefix ``module.`` would be loaded without a word: ``strict=False``, or the prefix added."""
+    for call, loaded in ctx.index.method_calls("load_state_dict"):
+        strict = next((keyword.value for keyword in call.keywords if keyword.arg == "strict"), None)
+        strict = call.args[1] if strict is None and len(call.args) > 1 else strict
+        is_lenient = strict is not None and not (isinstance(strict, ast.Constant) and strict.value is True)
+        if is_lenient and target is not None and _same(target, loaded):
+            return True
+    return ctx.index.mentions(r"""["']module\.["']\s*\+|f["']module\.\{""")
 
 
 def _emptied(ctx: FileContext, statement: ast.stmt) -> ast.stmt:
