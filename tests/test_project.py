@@ -323,6 +323,20 @@ def test_a_loss_that_a_function_of_another_file_makes_of_what_it_is_given(tmp_pa
     assert found(answer) == {"train.py:12 TPU104"}
 
 
+def test_device_before_a_group_that_another_file_joins(tmp_path: Path) -> None:
+    """The runtime starts when the group has told the process its chip, wherever that stands."""
+    (tmp_path / "joining.py").write_text(
+        "import torch.distributed as dist\ndef join(args):\n"
+        '    dist.init_process_group(backend="nccl", init_method=args.url, world_size=args.size, rank=args.rank)\n'
+    )
+    main = "import torch\nfrom joining import join\ndef main(args):\n    {}\n    model = torch.nn.Linear(4, 4).cuda()\n"
+    (tmp_path / "train.py").write_text(main.format("join(args)") + 'if __name__ == "__main__":\n    main(parse())\n')
+    (tmp_path / "alone.py").write_text(main.format("pass") + 'if __name__ == "__main__":\n    main(parse())\n')
+    tpulint("--fix", "--unsafe-fixes", "--select", "TPU002,TPU602,TPU616", cwd=tmp_path)
+    assert 'device = torch.device("xla")' in (tmp_path / "train.py").read_text()
+    assert "device = torch_xla.device()" in (tmp_path / "alone.py").read_text()
+
+
 LOADERS = """\
 from torch.utils.data import DataLoader
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Finding
+from tpulint.semantic import FUNCTIONS
 from tpulint.semantic.process_groups import Join
 from tpulint_rules.distributed._runtime_start import named_only, starts_runtime
 
@@ -15,10 +16,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     if ctx.index.launches:
         return  # what launch starts knows its chip from the start
     told: set[ast.AST] = set()
-    for join in ctx.index.process_groups.joins:
-        if not _gives_chip(join):
-            continue
-        for node in ctx.index.launches.before(join.call):
+    for joining in _joining(ctx):
+        for node in ctx.index.launches.before(joining):
             if not isinstance(node, ast.Call) or node in told:
                 continue
             if (started := starts_runtime(ctx, node)) is not None:
@@ -27,8 +26,21 @@ def check(ctx: FileContext) -> Iterator[Finding]:
                     f"{started} starts the XLA runtime before `init_process_group` has given the process its chip: "
                     "under torchrun every process takes all chips"
                 )
-                related = ((ctx.index.span(join.call), "the process learns its chip here"),)
+                related = ((ctx.index.span(joining), "the process learns its chip here"),)
                 yield ctx.finding(node, message, named_only(ctx, node), related=related)
+
+
+def _joining(ctx: FileContext) -> Iterator[ast.Call]:
+    """Calls that tell the process its chip, by themselves or in a function of another file."""
+    yield from (join.call for join in ctx.index.process_groups.joins if _gives_chip(join))
+    for call in ctx.index.imported.calls:
+        found = ctx.index.imported.called(call)
+        if found is None or not isinstance(found.node, FUNCTIONS):
+            continue
+        groups = found.file.process_groups
+        inside = [join for join in groups.joins if found.file.tree.encloses(found.node, join.call)]
+        if any(map(_gives_chip, inside)) or (inside and groups.on_device):  # the other file may be ported after this
+            yield call
 
 
 def _gives_chip(join: Join) -> bool:
