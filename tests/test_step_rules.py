@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
+from pathlib import Path
 from textwrap import dedent
 
 import pytest
+from command import tpulint
 
 from tpulint.catalog import load
 from tpulint.config import Settings
@@ -1155,3 +1158,55 @@ with torch.no_grad():
 """
     codes = {finding.code for finding in check(text).findings}
     assert ("TPU302" in codes) == bounded
+
+
+# -------------------------------------------------------------------- frozen batch normalisations
+
+ATTACK = """
+import torch
+import torch.nn.functional as F
+from torchvision.models import resnet18
+
+model = resnet18().to("xla")
+
+def attack(model, images, labels):
+    images = images.clone().requires_grad_()
+    F.cross_entropy(model(images), labels).backward()
+    return images + 0.1 * images.grad.sign()
+
+def run(loader):
+    for images, labels in loader:
+        SWITCH
+        attacked = attack(model, images, labels)
+"""
+
+
+@pytest.mark.parametrize(
+    ("switch", "is_told"),
+    [
+        ("model.eval()", True),
+        ("model.train(False)", True),
+        ("model.train()", False),
+        ("model.eval(); model.train()", False),
+        ("model.train(); model.eval()", True),
+        ("if not images.any(): model.eval()", False),
+    ],
+)
+def test_gradient_of_another_function_through_a_model_in_evaluation_mode(switch: str, is_told: bool) -> None:
+    found = check(ATTACK.replace("SWITCH", switch), select=("TPU323",)).findings
+    assert [finding.code for finding in found] == (["TPU323"] if is_told else [])
+
+
+def test_gradient_through_a_network_of_another_file(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("")
+    (tmp_path / "networks.py").write_text(
+        "from torch import nn\n\ndef network():\n    return nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8))\n"
+    )
+    (tmp_path / "plain.py").write_text(
+        "from torch import nn\n\ndef network():\n    return nn.Sequential(nn.Conv2d(3, 8, 3), nn.ReLU())\n"
+    )
+    program = ATTACK.replace("SWITCH", "model.eval()").replace("from torchvision.models", "from networks")
+    (tmp_path / "with_norms.py").write_text(program.replace("resnet18", "network"))
+    (tmp_path / "without.py").write_text(program.replace("resnet18", "network").replace("from networks", "from plain"))
+    answer = tpulint("--output-format=concise", "--select=TPU323", ".", cwd=tmp_path)
+    assert re.findall(r"^(\w+\.py):(\d+)", answer.out, re.M) == [("with_norms.py", "10")]

@@ -11,6 +11,7 @@ from tpulint_runtime.buckets import BucketPlan, measure_buckets, plan_buckets
 from tpulint_runtime.checkpoint import CheckpointError, Checkpoints, CheckpointWarning, Preempted
 from tpulint_runtime.collate import Buckets, PadToLength, PadToMultiple
 from tpulint_runtime.epochs import EpochBatchSampler
+from tpulint_runtime.frozen_norms import support_frozen_batch_norm
 from tpulint_runtime.last_batch import PadLastBatch
 from tpulint_runtime.loop import Callback, EarlyStopping, Evaluation, History, Loop, Progress, Record, evaluate
 from tpulint_runtime.masked import (
@@ -105,6 +106,7 @@ __all__ = [
     "segment_starts",
     "shifted_labels",
     "sum_over_processes",
+    "support_frozen_batch_norm",
     "tally",
     "tally_correct",
     "tally_cross_entropy",

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from tpulint.semantic.environment import Environment
     from tpulint.semantic.fed_parameters import FedParameters
     from tpulint.semantic.filled_lists import FilledLists
+    from tpulint.semantic.frozen_norms import FrozenNorms
     from tpulint.semantic.graph_numbers import GraphNumbers
     from tpulint.semantic.held_values import HeldValues
     from tpulint.semantic.host_arrays import HostArithmetic
@@ -373,6 +374,13 @@ class SemanticIndex:
         from tpulint.semantic.kept_states import KeptStates
 
         return KeptStates(self)
+
+    @cached_property
+    def frozen_norms(self) -> FrozenNorms:
+        """Batch normalisations in evaluation mode that a gradient goes through."""
+        from tpulint.semantic.frozen_norms import FrozenNorms
+
+        return FrozenNorms(self)
 
     @cached_property
     def guards(self) -> Guards:

@@ -1,0 +1,39 @@
+"""Gradients through a batch normalisation in evaluation mode, which torch_xla has no backward pass for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tpulint.context import FileContext, FixBuilder
+from tpulint.model import Applicability, Finding, Scope
+
+KEPT = "Only what raised before is computed otherwise."
+
+
+def check(ctx: FileContext) -> Iterator[Finding]:
+    index = ctx.index
+    norms = index.frozen_norms
+    if norms.are_supported or (index.is_program and not index.kinds.mentions_device):
+        return
+    for call in norms.frozen:
+        yield ctx.finding(
+            call,
+            f"`{ctx.text(call)}` freezes a batch normalisation that gradients go through: `backward()` raises on XLA",
+            _support(ctx),
+        )
+    for call, switch in norms.passed:
+        yield ctx.finding(
+            call,
+            f"the gradient goes through a model that `{ctx.text(switch)}` put into evaluation mode: its batch "
+            "normalisations raise in the backward pass on an XLA device",
+            _support(ctx),
+            related=((index.span(switch), "into evaluation mode"),),
+        )
+
+
+def _support(ctx: FileContext) -> FixBuilder:
+    fix = ctx.fix(
+        "Let gradients pass batch normalisations in evaluation mode", Applicability.SAFE, KEPT, Scope.STATEMENT
+    )
+    fix.insert_below_imports(f"{fix.use('tpulint_runtime')}.support_frozen_batch_norm()")
+    return fix

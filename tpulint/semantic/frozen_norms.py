@@ -1,0 +1,162 @@
+"""Batch normalisations in evaluation mode that a gradient goes through."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from tpulint.semantic.kinds import Kind
+from tpulint.semantic.tree import FunctionNode
+
+if TYPE_CHECKING:
+    from tpulint.semantic import SemanticIndex
+
+_NORMS = r"BatchNorm|batch_norm|\btorchvision\.models\b|\btorchvision import (?:[\w, ]+, )?models\b|\btimm\b"
+"""What files of networks with batch normalisations say; those of torchvision and timm nearly all have them."""
+_SUPPORT = "tpulint_runtime.support_frozen_batch_norm"
+_GRADIENTS = frozenset({"torch.autograd.grad", "torch.autograd.backward"})
+_MODES = ("eval", "train")
+_HOPS = 2
+"""Files that a network is looked for through."""
+
+
+class FrozenNorms:
+    """Answers about one file."""
+
+    def __init__(self, index: SemanticIndex) -> None:
+        self._index = index
+
+    @property
+    def are_supported(self) -> bool:
+        """Whether the file lets gradients through them, by the function of the runtime for it."""
+        return next(self._index.calls_to(_SUPPORT), None) is not None
+
+    @cached_property
+    def frozen(self) -> tuple[ast.Call, ...]:
+        """Calls that put single batch normalisations into evaluation mode: ``if isinstance(m, BatchNorm2d): m.eval()``.
+
+        Whoever only evaluates puts the whole model there.
+        """
+        return tuple(
+            call for call, receiver in self._index.method_calls(*_MODES) if _is_off(call) and self._is_norm(receiver)
+        )
+
+    @cached_property
+    def passed(self) -> tuple[tuple[ast.Call, ast.Call], ...]:
+        """Backward passes through a model in evaluation mode that may have batch normalisations, each behind the
+        ``eval()`` that put it there."""
+        switches = self._switches()
+        if not any(_is_off(call) for calls in switches.values() for call in calls) or not self._has_norms():
+            return ()
+        found = ((call, self._eval_before(call, switches)) for call in self._backwards())
+        return tuple((call, switch) for call, switch in found if switch is not None)
+
+    def _switches(self) -> dict[FunctionNode | None, list[ast.Call]]:
+        """Calls of ``eval`` and ``train`` on models, by the function in which they stand."""
+        result: dict[FunctionNode | None, list[ast.Call]] = {}
+        for call, receiver in self._index.method_calls(*_MODES):
+            if self._index.kind(receiver) in (Kind.MODULE, Kind.UNKNOWN):
+                result.setdefault(self._index.function_of(call), []).append(call)
+        return result
+
+    def _backwards(self) -> Iterator[ast.Call]:
+        yield from (call for call, _ in self._index.method_calls("backward"))
+        yield from self._index.calls_to(*_GRADIENTS)
+
+    def _eval_before(
+        self, call: ast.Call, switches: dict[FunctionNode | None, list[ast.Call]], depth: int = 0
+    ) -> ast.Call | None:
+        """The ``eval()`` that is the last switch in front of a call; in front of a call of its function, where that
+        has no switch of its own."""
+        function = self._index.function_of(call)
+        before = [other for other in switches.get(function, ()) if self._always_runs_before(other, call)]
+        if before:
+            return self._eval_of(before, call)
+        if function is None or depth == _HOPS:
+            return None
+        callers = self._index.definitions.calls_of(function)
+        found = (self._eval_before(caller, switches, depth + 1) for caller in callers)
+        return next((switch for switch in found if switch is not None), None)
+
+    def _eval_of(self, before: list[ast.Call], call: ast.Call) -> ast.Call | None:
+        """Of switches in front of a call, the ``eval()`` of a model that the gradient goes through."""
+        last = {self._index.text(other.func.value): other for other in before if isinstance(other.func, ast.Attribute)}
+        for name, switch in last.items():
+            if _is_off(switch) and not self._is_left_alone(name) and self._is_run_between(name, switch, call):
+                return switch
+        return None
+
+    def _is_left_alone(self, model: str) -> bool:
+        """Whether the file says that nothing of a model is trained: a teacher, whose inputs are data."""
+        name = re.escape(model)
+        off = r"(?:requires_grad_\(False\)|requires_grad\s*=\s*False)"
+        return self._index.mentions(rf"\b{name}\.requires_grad_\(False\)|\bin {name}\.parameters\(\):\s*\w+\.{off}")
+
+    def _always_runs_before(self, first: ast.Call, second: ast.Call) -> bool:
+        """Whether a statement stands in front of another, in a block around it: no branch leads past it."""
+        tree = self._index.tree
+        statement = tree.statement_of(first)
+        if tree.start(first) >= tree.start(second):
+            return False
+        suite = tree.suite_of(statement)
+        return any(item is not statement and tree.encloses(item, second) for item in suite)
+
+    def _is_run_between(self, model: str, switch: ast.Call, call: ast.Call) -> bool:
+        """Whether a model is run, or handed to a function, behind its ``eval()`` and in front of a backward pass, with
+        gradients."""
+        tree = self._index.tree
+        begin, end = tree.end(switch), tree.end(call)
+        for other in tree.calls:
+            if not begin < tree.start(other) <= end or tree.function_of(other) is not tree.function_of(switch):
+                continue
+            taken = (other.func, *other.args, *(item.value for item in other.keywords))
+            is_taken = any(self._index.text(item) == model for item in taken)
+            if is_taken and self._index.regions.records_gradient(other):
+                return True
+        return False
+
+    # ---------------------------------------------------------------- batch normalisations
+
+    def _is_norm(self, receiver: ast.expr) -> bool:
+        """Whether a condition around a call says that the receiver is a batch normalisation."""
+        if not isinstance(receiver, ast.Name):
+            return False
+        tests = []
+        child: ast.AST = receiver
+        for ancestor in self._index.tree.ancestors(receiver):
+            if isinstance(ancestor, ast.If) and self._index.tree.in_body(ancestor, child):
+                tests.append(ancestor.test)
+            child = ancestor
+        return any(self._says_norm(part, receiver.id) for test in tests for part in ast.walk(test))
+
+    def _says_norm(self, test: ast.AST, name: str) -> bool:
+        if isinstance(test, ast.Call):
+            is_about = len(test.args) == 2 and self._index.text(test.args[0]) == name
+            if is_about and self._index.qualified_name(test.func) == "builtins.isinstance":
+                return "BatchNorm" in self._index.text(test.args[1])
+            return False
+        # `m.__class__.__name__.find("BatchNorm") != -1`
+        return isinstance(test, ast.Constant) and isinstance(test.value, str) and "BatchNorm" in test.value
+
+    def _has_norms(self) -> bool:
+        """Whether this file, or one that it takes networks from, speaks of batch normalisations."""
+        waiting, seen = [(self._index, 0)], set()
+        while waiting:
+            index, hops = waiting.pop()
+            if index.mentions(_NORMS):
+                return True
+            if hops < _HOPS and index.source.path not in seen:
+                seen.add(index.source.path)
+                waiting.extend((other, hops + 1) for other in index.imported.files())
+        return False
+
+
+def _is_off(call: ast.Call) -> bool:
+    """``eval()`` or ``train(False)``."""
+    modes = [*call.args, *(item.value for item in call.keywords)]
+    if isinstance(call.func, ast.Attribute) and call.func.attr == "eval":
+        return not modes
+    return len(modes) == 1 and isinstance(modes[0], ast.Constant) and modes[0].value is False
