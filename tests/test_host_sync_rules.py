@@ -2564,7 +2564,15 @@ def test_list_of_all_steps_is_not_filled_within_one() -> None:
 
 @pytest.mark.parametrize(
     ("call", "moves"),
-    [("train()", False), ("train(was_training)", False), ("train(loader)", True), ("train(setting, 3)", True)],
+    [
+        ("train()", False),
+        ("train(was_training)", False),
+        ("train(loader)", True),
+        ("train(setting, 3)", True),
+        ("train(train_set)", True),
+        ("train(isTrain)", False),
+        ("train(training_mode)", False),
+    ],
 )
 def test_object_that_is_given_work_is_no_module(call: str, moves: bool) -> None:
     """What is shown of a module is not shown behind its update; what is shown of another object may be."""

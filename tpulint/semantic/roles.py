@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from tpulint.semantic import torch_facts as facts
@@ -15,6 +16,8 @@ Inherited = tuple[ast.ClassDef, str]
 ASKING = frozenset({"item", "detach", "cpu"})
 """Methods that tell of a tensor."""
 
+_MODE = r"(?:^|_)(?:is|was)?(?:train(?:ing)?(?:_?(?:mode|state|flag))?|mode)$"
+"""Names of what ``train()`` of a module is given, not of data: ``was_training``, ``isTrain``, ``mode``."""
 _OF_TRAINED = frozenset({"zero_grad", "step", "load_state_dict", "state_dict", "parameters", "train", "eval"})
 
 
@@ -118,7 +121,7 @@ def _is_given_work(call: ast.Call) -> bool:
     mode = given[0]
     if isinstance(mode, ast.Name | ast.Attribute):
         name = mode.id if isinstance(mode, ast.Name) else mode.attr
-        return len(given) > 1 or not ("train" in name or name == "mode")
+        return len(given) > 1 or re.search(_MODE, name, re.IGNORECASE) is None
     if isinstance(mode, ast.Constant):
         return len(given) > 1 or not isinstance(mode.value, bool)
     return len(given) > 1 or not isinstance(mode, ast.Compare | ast.UnaryOp | ast.BoolOp)
