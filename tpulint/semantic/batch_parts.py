@@ -31,6 +31,8 @@ class BatchParts:
 
     def _is_bound_to_one(self, binding: Binding, depth: int) -> bool:
         if binding.kind == "loop":
+            if isinstance(binding.statement, ast.comprehension) and not binding.path:
+                return self._is_dealt(binding.statement.iter)  # `[x.to(device) for x in batch]`
             return len(binding.path) > self._counts(binding.value)
         if binding.kind == "parameter":
             return isinstance(binding.statement, FUNCTIONS) and self._is_trained_on(binding.statement, binding.name)
@@ -43,8 +45,12 @@ class BatchParts:
             return self.has(value.func.value, depth + 1)
         if isinstance(value, ast.Subscript):
             value, path = value.value, (0,)
-        dealt = self._flow.reaching(value) if path and isinstance(value, ast.Name) else ()
-        return bool(dealt) and all(item.kind == "loop" for item in dealt)
+        return bool(path) and self._is_dealt(value)
+
+    def _is_dealt(self, node: ast.expr) -> bool:
+        """Whether a variable is all that a loop deals out in a turn."""
+        dealt = self._flow.reaching(node) if isinstance(node, ast.Name) else ()
+        return bool(dealt) and all(item.kind == "loop" and isinstance(item.statement, ast.For) for item in dealt)
 
     def _is_trained_on(self, function: FunctionNode, parameter: str) -> bool:
         """Whether a function computes gradients, and nothing in it takes the parameter for a module or an optimizer."""

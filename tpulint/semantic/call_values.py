@@ -39,7 +39,7 @@ class CallValues:
         function = self._definitions.function_called(node)
         if function is not None:
             chosen = self._kinds.functions.chosen(self._kinds.functions.passing, function, node, depth)
-            return self._kinds.functions.returned(function, (), depth) if chosen is None else chosen
+            return self._kinds.functions.given_here(function, node, (), depth) if chosen is None else chosen
         owner = self._definitions.class_called(node)
         if owner is not None:
             return self._kinds.instance(owner)

@@ -16,6 +16,8 @@ _COPIES = frozenset({
 })  # fmt: skip
 Key = str | int | None
 """A constant index; None for any element."""
+_Store = tuple[Key, ast.expr, ast.expr]
+"""What is put into a container, with the key, and the container as written there."""
 
 
 def key_of(node: ast.Subscript) -> Key:
@@ -32,7 +34,7 @@ class Contents:
         self._names = names
         self._flow = flow
         self._definitions = definitions
-        self._stored: dict[tuple[ast.AST, str], list[tuple[Key, ast.expr]]] | None = None
+        self._stored: dict[tuple[ast.AST, str], list[_Store]] | None = None
 
     def of(self, node: ast.expr, key: Key = None, depth: int = 0) -> list[ast.expr]:
         """Expressions that may be an element of a container (the one with this key); empty when none is known."""
@@ -96,7 +98,9 @@ class Contents:
         result: list[ast.expr] = []
         for binding in bindings:
             if binding.kind == "assign" and not binding.path and binding.value is not None:
-                stored = self._stores().get(self._variable(binding), ())
+                stored = [
+                    item[:2] for item in self._stores().get(self._variable(binding), ()) if self._is_of(item, binding)
+                ]
                 exact = not stored and isinstance(key, int)
                 found = self.of(binding.value, key if exact or isinstance(key, str) else None, depth + 1)
                 found += [value for at, value in stored if None in (at, key) or at == key]
@@ -112,7 +116,12 @@ class Contents:
         made = [] if function is None else self._definitions.returned_by(function)
         return [value.elts[at] for value in made if isinstance(value, ast.Tuple) and 0 <= at < len(value.elts)]
 
-    def _stores(self) -> dict[tuple[ast.AST, str], list[tuple[Key, ast.expr]]]:
+    def _is_of(self, store: _Store, binding: Binding) -> bool:
+        """Whether something is put into what a binding gives a variable: the name may be that of another dict there."""
+        container = store[2]
+        return not isinstance(container, ast.Name) or binding in self._flow.reaching(container)
+
+    def _stores(self) -> dict[tuple[ast.AST, str], list[_Store]]:
         if self._stored is None:
             self._stored = {}
             for node in self._tree.parents:
@@ -131,11 +140,11 @@ class Contents:
         if isinstance(container, ast.Name):
             found = self._names.find_name(container)
             if found is not None:
-                self._stored.setdefault((found[0].node, container.id), []).append((key, value))
+                self._stored.setdefault((found[0].node, container.id), []).append((key, value, container))
         elif isinstance(container, ast.Attribute):
             owner = self._tree.class_of(container)
             if owner is not None and self._flow.reaching_attribute(container):
-                self._stored.setdefault((owner, container.attr), []).append((key, value))
+                self._stored.setdefault((owner, container.attr), []).append((key, value, container))
 
     def _variable(self, binding: Binding) -> tuple[ast.AST, str]:
         """What a binding gives a value to: a variable of a scope, or an attribute of a class."""

@@ -38,7 +38,7 @@ class ElementValues:
         if isinstance(node, ast.Call):
             function = self._definitions.function_called(node)
             if function is not None:
-                return self._kinds.functions.returned(function, path, depth)
+                return self._kinds.functions.given_here(function, node, path, depth)
             elsewhere = self._kinds.functions.by_import(node, path, depth)
             if elsewhere.kind is not Kind.UNKNOWN:
                 return elsewhere

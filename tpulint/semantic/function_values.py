@@ -91,6 +91,22 @@ class FunctionValues:
                 return self._kinds.value(item, depth + 2)
         return None
 
+    def given_here(self, function: FunctionNode, node: ast.Call, path: tuple[int, ...], depth: int) -> Value:
+        """What a call of a function of this file gives, or a part of it: where its own arguments are.
+
+        Tensors of both sides cannot be calculated with: a function that moves none gives what lies where these do.
+        """
+        value = self.returned(function, path, depth)
+        is_sure = value.certain and value.side is not Side.UNKNOWN
+        if value.kind is not Kind.TENSOR or is_sure or not self.passing.moves_nothing(function):
+            return value
+        given = (*node.args, *(keyword.value for keyword in node.keywords))
+        values = [self._kinds.value(item, depth + 2) for item in given]
+        sides = {item.side for item in values if item.kind is Kind.TENSOR}
+        if not sides - {Side.UNKNOWN}:
+            return value
+        return value._replace(side=Side.DEVICE if Side.DEVICE in sides else Side.HOST, certain=False)
+
     def beside(self, value: Value, node: ast.Call, called: Definition, depth: int) -> Value:
         """What a function of another file gives, on the device where it is given something of that."""
         if value.kind in (Kind.TENSOR, Kind.DISTRIBUTION) and value.side is not Side.DEVICE:

@@ -232,6 +232,9 @@ class Kinds:
         result = self._bound(binding, depth)
         if result.kind is Kind.UNKNOWN:
             result = self._by_use(binding, depth)
+        elif result.kind is Kind.HOST and not result.certain and binding in self.roles.asked:
+            used = self._by_use(binding, depth)  # `sum = 0` in a function of which more is not known, and `sum.item()`
+            result = result if used.kind is Kind.UNKNOWN else used
         elif result.kind is Kind.TENSOR and result.side is Side.UNKNOWN:
             used = self._by_use(binding, depth)  # a function of another file may return what it was given
             if used.kind is Kind.TENSOR:
@@ -302,9 +305,14 @@ class Kinds:
         if binding in self.roles.asked and binding.kind == "assign" and binding.value is not None:
             for call in self._made_by(binding.value):
                 arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
-                if any(self.holds_device(item, depth) for item in arguments):
+                if self._is_run_by_module(call, depth) or any(self.holds_device(item, depth) for item in arguments):
                     return Value(Kind.TENSOR, Side.DEVICE, certain=False)
         return UNKNOWN
+
+    def _is_run_by_module(self, call: ast.Call, depth: int) -> bool:
+        """Whether a call is of a method of a module that is on the device: ``model.loss(batch)``."""
+        owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+        return owner is not None and self.mentions_device and self.value(owner, depth).kind is Kind.MODULE
 
     def _made_by(self, node: ast.expr, through: bool = True) -> Iterator[ast.Call]:
         """The calls of which a value is the result: ``made[0] if type(made) is tuple else made``, ``made = f(x)``."""

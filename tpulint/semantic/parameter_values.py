@@ -117,9 +117,24 @@ class ParameterValues:
         return isinstance(parent, ast.BoolOp) or (isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not))
 
     def _is_given_numbers(self, function: FunctionNode, name: str) -> bool:
-        """Whether calls in this file give nothing but constants for a parameter."""
+        """Whether calls in this file give nothing but constants for a parameter, or those in others a value of Python.
+
+        A list of tensors is such a value, too: what is taken apart is none.
+        """
         given = [item for item in self._definitions.arguments_for(function, name) if not is_none(item)]
-        return bool(given) and all(isinstance(item, ast.Constant) for item in given)
+        if given:
+            return all(isinstance(item, ast.Constant) for item in given)
+        outside = self._given_outside(function, name, self._tree.class_of(function))
+        loads = self._names.loads(name, self._names.scope_of(function.body[0]))
+        return (
+            bool(outside)
+            and all(value == HOST._replace(certain=False) for value in outside)
+            and all(map(self._is_number, loads))
+        )
+
+    def _is_number(self, name: ast.Name) -> bool:
+        """Whether a name is calculated with or compared, and nothing else."""
+        return isinstance(self._tree.parents[name], ast.BinOp | ast.Compare | ast.UnaryOp)
 
     def _is_first(self, parameter: ast.arg, function: FunctionNode) -> bool:
         """Whether a parameter is the object whose method a function is."""

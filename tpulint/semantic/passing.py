@@ -24,6 +24,7 @@ class Passing:
         self._flow = flow
         self._definitions = definitions
         self._choices: dict[FunctionNode, frozenset[str]] = {}
+        self._moving: dict[FunctionNode, bool] = {}
 
     def parameter(self, function: FunctionNode) -> str | None:
         """The parameter that what a function returns is made of by methods of tensors; None for anything else."""
@@ -61,6 +62,16 @@ class Passing:
                 if (head == "torch" and last in facts.TORCH_FACTORIES) or head.startswith("numpy"):
                     return False
         return True
+
+    def moves_nothing(self, function: FunctionNode) -> bool:
+        """Whether the tensors of a function, no method, lie where those that it is given do: it moves and makes none."""
+        if function not in self._moving:
+            moves = not self.stays(function) or any(
+                isinstance(node, ast.Attribute) and (node.attr in _MOVES or node.attr == "device")
+                for node in self._tree.inside(function, functions=False)
+            )
+            self._moving[function] = moves or self._tree.class_of(function) is not None
+        return not self._moving[function]
 
     def _root(self, node: ast.expr, depth: int) -> str | None:
         if depth > _DEPTH:

@@ -50,6 +50,7 @@ class Roles:
                 root = _root(func.value)
                 if root is not None:
                     self.asked.update(flow.reaching(root))
+        self._ask_what_they_are_made_of()
         for term in summed & self.asked:
             self._note(term, Value(Kind.TENSOR, self._side, certain=False))
         for binding, methods in steppers.items():
@@ -57,6 +58,18 @@ class Roles:
                 self._note(binding, Value(Kind.OPTIMIZER, certain=False))
             elif methods & {"parameters", "train", "eval"} and "step" not in methods:
                 self._note(binding, Value(Kind.MODULE, certain=False))
+
+    def _ask_what_they_are_made_of(self) -> None:
+        """``loss = loss.sum()`` in front of ``loss.item()``: the loss it is made of is a tensor, too."""
+        waiting = list(self.asked)
+        while waiting:
+            binding = waiting.pop()
+            is_plain = binding.kind == "assign" and not binding.path and isinstance(binding.value, ast.Call)
+            root = _root(binding.value) if is_plain and binding.value is not None else None
+            for source in self._flow.reaching(root) if root is not None else ():
+                if source not in self.asked:
+                    self.asked.add(source)
+                    waiting.append(source)
 
     def of_attribute(self, node: ast.Attribute) -> Value | None:
         """What an attribute of ``self`` must be that no statement of this file sets."""

@@ -1,0 +1,280 @@
+"""What reaches a line through functions, dicts and unpacking: on which side a value lives that several ways lead to.
+
+Lines of which something must be said are marked with the code of the rule; no other line may be named.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from textwrap import dedent
+
+from command import tpulint
+
+SETUP = """\
+    import torch
+    from torch import nn
+    import torch.nn.functional as F
+
+    device = torch.device("cuda")
+    model = nn.Linear(4, 4).to(device)
+    optimizer = torch.optim.Adam(model.parameters())
+    """
+
+
+def agree(folder: Path, select: str = "TPU101,TPU102,TPU103,TPU104,TPU105,TPU203,TPU220", **files: str) -> None:
+    """Check that what is found is what the lines of these files are marked with."""
+    expected = set()
+    for name, text in files.items():
+        text = dedent(text)
+        (folder / f"{name}.py").write_text(text)
+        for row, line in enumerate(text.splitlines(), 1):
+            expected |= {
+                f"{name}.py:{row} {code}" for code in re.findall(r"# ((?:TPU\d+ ?)+)", line) for code in code.split()
+            }
+    answer = tpulint("--output-format=json", "--select", select, ".", cwd=folder)
+    assert {
+        f"{Path(entry['filename']).name}:{entry['location']['row']} {entry['code']}" for entry in json.loads(answer.out)
+    } == expected
+
+
+def test_a_name_that_is_another_dict_where_tensors_are_put_into_it(tmp_path: Path) -> None:
+    program = (
+        SETUP
+        + """
+    def resume(path):
+        start = 0
+        if path:
+            state = torch.load(path)
+            start = state["step"]
+            for state in optimizer.state.values():
+                for name, value in state.items():
+                    state[name] = value.cuda()
+        return start
+
+    step = resume(None)
+    for x, y in loader:
+        F.mse_loss(model(x.to(device)), y.to(device)).backward()
+        optimizer.step()
+        if step % 100 == 0:
+            print(step)
+        step += 1
+    """
+    )
+    agree(tmp_path, main=program)
+
+
+def test_a_dict_that_tensors_are_put_into(tmp_path: Path) -> None:
+    program = (
+        SETUP
+        + """
+    for x, y in loader:
+        state = {}
+        state["loss"] = F.mse_loss(model(x.to(device)), y.to(device))
+        state["loss"].backward()
+        optimizer.step()
+        if state["loss"] > 9:  # TPU103
+            break
+    """
+    )
+    agree(tmp_path, main=program)
+
+
+NETWORK = """\
+    from torch import nn
+
+
+    class Decoder(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(4, 4)
+
+        def forward(self, x, state, step):
+            if step == 0 or STATE:
+                state = state * 2
+            return self.layer(x) + state if step > 0 else x
+    """
+DECODING = """\
+    import torch
+    from network import Decoder
+
+    decoder = Decoder().cuda()
+    optimizer = torch.optim.Adam(decoder.parameters())
+    for x, state in loader:
+        x, state = x.cuda(), state.cuda()
+        loss = 0
+        for at in range(5):
+            loss = loss + decoder(x, state, at).mean()
+        loss.backward()
+        optimizer.step()
+    """
+
+
+def test_a_number_that_another_file_gives_a_module(tmp_path: Path) -> None:
+    agree(tmp_path, network=NETWORK.replace("STATE", "False"), main=DECODING)
+
+
+def test_what_another_file_gives_a_module_and_is_no_number(tmp_path: Path) -> None:
+    network = NETWORK.replace("STATE:", "state.sum() > 0:  # TPU103")
+    agree(tmp_path, network=network, main=DECODING)
+
+
+def test_a_list_that_another_file_gives_a_module_is_no_number(tmp_path: Path) -> None:
+    network = """\
+        from torch import nn
+
+
+        class Joined(nn.Module):
+            def forward(self, x, states):
+                first = states[0]
+                return x + first if first.sum() > 0 else x  # TPU103
+        """
+    program = DECODING.replace("Decoder", "Joined").replace("state, at", "[state]")
+    agree(tmp_path, network=network, main=program)
+
+
+def test_a_function_that_is_given_tensors_of_either_side(tmp_path: Path) -> None:
+    program = (
+        SETUP
+        + """
+    def overlap(a, b, corners=True):
+        top = torch.max(a[:, None, :2], b[:, :2]) if corners else a[:, None, :2] - b[:, :2]
+        return top.prod(dim=2)
+
+    anchors = torch.ones(9, 4)
+    for x, y in loader:
+        found = overlap(torch.zeros(3, 4), anchors)
+        mask = found.argmax(dim=1) == 1
+        if sum(mask) == 0:
+            continue
+        output = model(x.to(device))
+        best = overlap(output, y.to(device), corners=False)
+        if best.max() > 0.5:  # TPU103
+            continue
+        output.mean().backward()
+        optimizer.step()
+    """
+    )
+    agree(tmp_path, main=program)
+
+
+def test_a_function_that_moves_what_it_is_given(tmp_path: Path) -> None:
+    program = (
+        SETUP
+        + """
+    def placed(a: torch.Tensor):
+        return torch.relu(a.to(device))
+
+    for x, y in loader:
+        output = model(placed(x))
+        if placed(y).max() > 0.5:  # TPU103
+            continue
+        output.mean().backward()
+        optimizer.step()
+    """
+    )
+    agree(tmp_path, main=program)
+
+
+METRICS = """\
+    import torch
+
+
+    def accuracy(output, target, topk=(1,)):
+        _, pred = output.topk(max(topk), 1, True, True)
+        correct = pred.t().eq(target.view(1, -1).expand_as(pred.t()))
+        found = []
+        for k in topk:
+            right = correct[:k].reshape(-1).float().sum(0, keepdim=True)
+            found.append(right.mul_(100.0 / target.size(0)))
+        return found
+
+
+    def chosen(output, target, weights):
+        if weights is None:
+            return accuracy(output, target, (1, 5))
+        parts = []
+        for at in range(2):
+            part = 0
+            for weight, other in zip(weights, [accuracy(output, target, (1, 5))]):
+                part += weight * other[at]
+            parts.append(part)
+        return tuple(parts)
+    """
+
+
+def test_a_list_of_tensors_that_a_function_of_another_file_fills(tmp_path: Path) -> None:
+    program = (
+        SETUP
+        + """
+    from metrics import accuracy, chosen
+
+    for x, y in loader:
+        x, y = x.to(device), y.to(device)
+        output = model(x)
+        F.cross_entropy(output, y).backward()
+        optimizer.step()
+        one, five = accuracy(output, y, (1, 5))
+        print(float(one))  # TPU101
+        first, second = chosen(output, y, None)
+        print(first.item())  # TPU101
+        print(float(accuracy(x.cpu(), y.cpu())[0]))  # TPU101
+    """
+    )
+    agree(tmp_path, metrics=METRICS, main=program)
+
+
+def test_parts_of_a_batch_that_a_comprehension_moves(tmp_path: Path) -> None:
+    program = """\
+    import torch
+    from torch import nn
+
+    model = nn.Linear(4, 4).cuda()
+    optimizer = torch.optim.Adam(model.parameters())
+
+    def loss_of(output, target, valid):
+        valid = (valid >= 0.5) & (target.sum(1) < 400)
+        error = (output - target).sum(1)
+        error = error[valid]  # TPU203
+        return error.mean()
+
+    for at, batch in enumerate(loader):
+        image, target, valid = [part.cuda() for part in batch]
+        loss = loss_of(model(image), target, valid)
+        loss.backward()
+        optimizer.step()
+    """
+    agree(tmp_path, main=program)
+
+
+def test_methods_of_a_model_that_nobody_sees(tmp_path: Path) -> None:
+    program = (
+        SETUP
+        + """
+    from models import Net
+    import library
+
+    net = Net().to(device)
+    stack = library.Stack()
+    for x, y in loader:
+        loss, kl = net.loss(x, y)
+        loss = loss.mean(dim=-1)
+        loss.backward()
+        optimizer.step()
+        kl = kl.sum()
+        print(kl.item())  # TPU101
+        height = stack.height(x, y)
+        height = height.sum()
+        print(height.item())
+    """
+    )
+    models = """\
+    from torch import nn
+
+
+    class Net(nn.Module):
+        def loss(self, x, y):
+            return self.compare(x, y)
+    """
+    agree(tmp_path, models=models, main=program)
