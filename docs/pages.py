@@ -11,7 +11,7 @@ import mkdocs_gen_files
 
 from tpulint.card import CATEGORIES
 from tpulint.catalog import Rule, load
-from tpulint.cli import tpulint
+from tpulint.commands import tpulint
 from tpulint.rule_docs import explain, introduction
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import click
-
-from tpulint.command_help import section
-from tpulint.config import ORDERS, OUTPUT_FORMATS, SELECTOR_KEYS
+from tpulint.config import ORDERS, OUTPUT_FORMATS, SELECTOR_KEYS, ConfigError
+from tpulint.records import NamedTuple
 from tpulint.targets import KNOWN_TARGETS
 
 _LIST_KEYS = (*SELECTOR_KEYS, "exclude", "extend-exclude")
@@ -44,26 +42,66 @@ _INVOCATION_FIELDS = (
     "noqa_reason",
 )
 
-_fixing = section("Fixing")
-_rules = section("Rule selection")
-_files = section("File selection")
-_output = section("Output")
-_target = section("Target")
-_adoption = section("Old code bases")
-_misc = section("Miscellaneous")
 
-_OPTIONS: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
-    _fixing("--fix/--no-fix", default=None, help="Apply safe fixes."),
+class Option(NamedTuple):
+    """One option, as plain data: ``check`` reads it without click, and click makes its help and completion of it."""
+
+    section: str
+    """Its heading in the help."""
+    forms: tuple[str, ...]
+    """How it is written: ``--diff``, ``--fix/--no-fix``, ``-j`` and ``--jobs``; at last its parameter, if another."""
+    help: str
+    is_flag: bool = False
+    """Takes no value, and is off unless given. Of two forms with a stroke between, neither is given by default."""
+    multiple: bool = False
+    takes: str = "text"
+    """text, path or number."""
+    choices: tuple[str, ...] = ()
+    default: str | None = None
+    metavar: str | None = None
+    envvar: str | None = None
+    show_envvar: bool = False
+
+    @property
+    def parameter(self) -> str:
+        """Name of the value."""
+        return self.forms[-1].partition("/")[0].lstrip("-").replace("-", "_")
+
+    @property
+    def is_pair(self) -> bool:
+        """Whether there is a form for yes and a form for no."""
+        return "/" in self.forms[0]
+
+    @property
+    def absent(self) -> bool | str | tuple[str, ...] | None:
+        """The value of what is not given."""
+        return () if self.multiple else False if self.is_flag else self.default
+
+
+def _section(heading: str) -> Callable[..., Option]:
+    def option(*forms: str, **settings: Any) -> Option:
+        return Option(heading, forms, **settings)
+
+    return option
+
+
+_fixing = _section("Fixing")
+_rules = _section("Rule selection")
+_files = _section("File selection")
+_output = _section("Output")
+_target = _section("Target")
+_adoption = _section("Old code bases")
+_misc = _section("Miscellaneous")
+
+OPTIONS: tuple[Option, ...] = (
+    _fixing("--fix/--no-fix", help="Apply safe fixes."),
     _fixing(
         "--unsafe-fixes/--no-unsafe-fixes",
-        default=None,
         help="With --fix, also apply fixes that may change what the program does; without it, count them as fixable.",
     ),
-    _fixing(
-        "--fix-only/--no-fix-only", default=None, help="Apply fixes, but do not report what is left. Implies --fix."
-    ),
+    _fixing("--fix-only/--no-fix-only", help="Apply fixes, but do not report what is left. Implies --fix."),
     _fixing("--diff", is_flag=True, help="Write nothing; print what --fix would change. Exit 1 if anything would."),
-    _fixing("--show-fixes/--no-show-fixes", default=None, help="List what was fixed."),
+    _fixing("--show-fixes/--no-show-fixes", help="List what was fixed."),
     _rules(
         "--select",
         multiple=True,
@@ -82,13 +120,12 @@ _OPTIONS: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
     _rules("--unfixable", multiple=True, metavar="CODES", help="Rules whose fixes are only shown."),
     _rules("--extend-safe-fixes", multiple=True, metavar="CODES", help="Rules whose unsafe fixes count as safe."),
     _rules("--extend-unsafe-fixes", multiple=True, metavar="CODES", help="Rules whose safe fixes count as unsafe."),
-    _rules("--preview/--no-preview", default=None, help="Also run rules that are still being tried out."),
+    _rules("--preview/--no-preview", help="Also run rules that are still being tried out."),
     _rules("--ignore-noqa", is_flag=True, help="Report findings in spite of comments that silence them."),
-    _target("--target", type=click.Choice([target.name for target in KNOWN_TARGETS]), help="What to port to."),
+    _target("--target", choices=tuple(target.name for target in KNOWN_TARGETS), help="What to port to."),
     _target("--target-version", metavar="VERSION", help="Version of the target that must understand the written code."),
     _target(
         "--portable/--no-portable",
-        default=None,
         help="Write code that runs on CUDA and the CPU too, and reaches XLA through tpulint_runtime.",
     ),
     _files("--exclude", multiple=True, metavar="PATTERNS", help="Paths to leave out, instead of the default ones."),
@@ -97,15 +134,12 @@ _OPTIONS: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
     ),
     _files(
         "--force-exclude/--no-force-exclude",
-        default=None,
         help="Leave excluded files out even when named (for pre-commit).",
     ),
-    _files(
-        "--respect-gitignore/--no-respect-gitignore", default=None, help="Leave out what git ignores.  [default: yes]"
-    ),
+    _files("--respect-gitignore/--no-respect-gitignore", help="Leave out what git ignores.  [default: yes]"),
     _adoption(
         "--baseline",
-        type=click.Path(),
+        takes="path",
         metavar="FILE",
         help="Tell only of findings that this file does not hold. It is made by --write-baseline.",
     ),
@@ -117,7 +151,6 @@ _OPTIONS: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
     _adoption(
         "--diff-base",
         metavar="REVISION",
-        default=None,
         help="Tell only of findings on lines that changed since this branch left the revision (such as origin/main).",
     ),
     _adoption(
@@ -126,21 +159,21 @@ _OPTIONS: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
     _adoption("--noqa-reason", metavar="TEXT", default="", help="Text behind the comments of --add-noqa."),
     _output(
         "--output-format",
-        type=click.Choice(OUTPUT_FORMATS),
+        choices=OUTPUT_FORMATS,
         envvar="TPULINT_OUTPUT_FORMAT",
         show_envvar=True,
         help="How to print findings.  [default: full]",
     ),
     _output(
         "--order",
-        type=click.Choice(ORDERS),
+        choices=ORDERS,
         help="Order of findings: by position, or by cost: what runs most often first, across all files."
         "  [default: position; cost for github and markdown]",
     ),
     _output(
         "-o",
         "--output-file",
-        type=click.Path(),
+        takes="path",
         metavar="FILE",
         default="",
         help="Write the report to a file instead of standard output.",
@@ -148,7 +181,7 @@ _OPTIONS: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
     _output("--statistics", is_flag=True, help="Print the number of findings by rule."),
     _output(
         "--color",
-        type=click.Choice(["auto", "always", "never"]),
+        choices=("auto", "always", "never"),
         default="auto",
         help="When to use colors.  [default: auto]",
     ),
@@ -162,7 +195,7 @@ _OPTIONS: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
         "--config",
         "configs",
         multiple=True,
-        type=click.Path(),
+        takes="path",
         metavar="FILE|KEY=VALUE",
         help="Configuration file to use instead of the nearest one, or a single setting as TOML.",
     ),
@@ -170,15 +203,15 @@ _OPTIONS: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
     _misc("-n", "--no-cache", is_flag=True, envvar="TPULINT_NO_CACHE", help="Neither read nor write the cache."),
     _misc(
         "--cache-dir",
-        type=click.Path(),
+        takes="path",
         metavar="FOLDER",
         envvar="TPULINT_CACHE_DIR",
         help="Where the cache lies.  [default: .tpulint_cache]",
     ),
-    _misc("-j", "--jobs", type=int, metavar="N", help="Number of processes.  [default: one per core]"),
+    _misc("-j", "--jobs", takes="number", metavar="N", help="Number of processes.  [default: one per core]"),
     _misc(
         "--stdin-filename",
-        type=click.Path(),
+        takes="path",
         metavar="FILE",
         default="",
         help="Name of the file that is read from standard input (`-`).",
@@ -188,15 +221,8 @@ _OPTIONS: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
 )
 
 
-def add_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a function all options of ``check``."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
-
-
 def flags_of(given: Mapping[str, Any]) -> dict[str, object]:
-    """The options that were given, by key of the configuration."""
+    """The options that were given, by key of the configuration. Raises ``ConfigError``."""
     flags: dict[str, object] = {}
     for key in _PLAIN_KEYS:
         value = given[key.replace("-", "_")]
@@ -210,7 +236,7 @@ def flags_of(given: Mapping[str, Any]) -> dict[str, object]:
     for pair in _split(given["per_file_ignores"]):
         pattern, colon, selector = pair.rpartition(":")
         if not colon or not pattern or not selector.strip():
-            raise click.BadParameter(f"{pair!r} is not of the form PATTERN:CODE", param_hint="'--per-file-ignores'")
+            raise ConfigError(f"command line: --per-file-ignores: {pair!r} is not of the form PATTERN:CODE")
         ignores.setdefault(pattern.strip(), []).append(selector.strip())
     if ignores:
         flags["per-file-ignores"] = ignores

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from tpulint.check_options import Option
 
 _LONGEST_SECONDS = 1e7
 _Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -55,3 +58,26 @@ def section(heading: str) -> Callable[..., _Decorator]:
         return click.option(*names, cls=SectionedOption, section=heading, **settings)
 
     return option
+
+
+def add_all(options: Sequence[Option]) -> _Decorator:
+    """Give a function all of these options."""
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            command = _clicked(option)(command)
+        return command
+
+    return add
+
+
+def _clicked(option: Option) -> _Decorator:
+    settings: dict[str, Any] = {
+        name: value for name in ("is_flag", "multiple", "metavar", "envvar", "show_envvar")
+        if (value := getattr(option, name))
+    }  # fmt: skip
+    if option.is_pair or option.default is not None:
+        settings["default"] = option.default
+    kinds = {"path": click.Path(), "number": click.INT, "text": None}
+    settings["type"] = click.Choice(option.choices) if option.choices else kinds[option.takes]
+    return section(option.section)(*option.forms, help=option.help, **settings)
