@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+from typing import Any
+
+from tpulint.records import NamedTuple
 
 try:
     # hashlib would load OpenSSL for one digest.
@@ -13,10 +16,28 @@ except ImportError:
 
 KEPT_FILES = 8
 """One for each set of plugins in use, and some for those who write rules."""
+_REST = (
+    "advice", "examples", "fix_safety", "mapping", "prelude", "references", "summary", "when_to_ignore", "why",
+)  # fmt: skip
 
 
-def read(name: str) -> list[dict[str, object]] | None:
-    """The parsed cards kept under this name; None when there are none or the file is damaged."""
+class KeptCard(NamedTuple):
+    """A parsed card in two parts."""
+
+    head: dict[str, Any]
+    """What a run asks of every rule."""
+    rest: bytes
+    """JSON of what is for people, and of the mapping table: nine tenths of a card, of which few runs need anything."""
+
+
+def parted(card: dict[str, Any]) -> KeptCard:
+    """A card as it is kept."""
+    rest = {key: card[key] for key in _REST}
+    return KeptCard({key: value for key, value in card.items() if key not in rest}, json.dumps(rest).encode())
+
+
+def read(name: str) -> list[KeptCard] | None:
+    """The cards kept under this name; None when there are none or the file is damaged."""
     try:
         with open(os.path.join(_folder(), f"catalogue-{name}.json"), "rb") as file:
             checksum, _, data = file.read().partition(b"\n")
@@ -24,15 +45,16 @@ def read(name: str) -> list[dict[str, object]] | None:
         return None
     if _checksum(data) != checksum:
         return None
-    return json.loads(data)  # type: ignore[no-any-return]
+    heads, *rests = data.split(b"\n")
+    return list(map(KeptCard, json.loads(heads), rests))
 
 
-def keep(name: str, parsed: list[dict[str, object]]) -> None:
-    """Write the parsed cards, whole or not at all. A folder that cannot be written only costs time."""
+def keep(name: str, cards: list[KeptCard]) -> None:
+    """Write the cards, whole or not at all. A folder that cannot be written only costs time."""
     from tpulint.disk import write_private
 
     folder = _folder()
-    data = json.dumps(parsed).encode()
+    data = b"\n".join((json.dumps([card.head for card in cards]).encode(), *(card.rest for card in cards)))
     try:
         write_private(os.path.join(folder, f"catalogue-{name}.json"), _checksum(data) + b"\n" + data)
         with os.scandir(folder) as entries:

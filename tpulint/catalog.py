@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import json
 import os
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tpulint import card_cache
 from tpulint.card import CardError, Example, MappingRow, Option
+from tpulint.card_cache import KeptCard, parted
 from tpulint.measurements import FILE as MEASUREMENTS
 from tpulint.model import Applicability, Certainty, Finding, Severity
 from tpulint.records import NamedTuple
@@ -51,49 +53,43 @@ class Rule:
     """One thing we look for: what its card says, and its check."""
 
     __slots__ = (
-        "_card", "_check", "_check_text", "_table", "advice", "anchors", "applicability", "blocks", "category",
-        "certainty", "code", "files", "fix_availability", "fix_safety", "moves", "name", "place", "portable", "prelude",
-        "references", "severity", "since", "status", "summary", "targets", "when_to_ignore", "why",
+        "_card", "_check", "_check_text", "_rest", "_table", "anchors", "applicability", "blocks", "category",
+        "certainty", "code", "files", "fix_availability", "moves", "name", "place", "portable", "severity", "since",
+        "status", "targets",
     )  # fmt: skip
 
-    def __init__(self, card: dict[str, object], place: Place) -> None:
+    def __init__(self, card: KeptCard, place: Place) -> None:
         self._card = card
+        self._rest: dict[str, Any] | None = None
         self._check: Check | None = None
         self._check_text: TextCheck | None = None
         self._table: NameTable | None = None
         self.place = place
         self.category = place.category
-        self.code: str = _text(card, "code")
-        self.name: str = _text(card, "name")
-        self.summary = _text(card, "summary")
-        self.status = _text(card, "status")
+        head = card.head
+        self.code: str = head["code"]
+        self.name: str = head["name"]
+        self.status: str = head["status"]
         """preview, stable, deprecated or removed."""
-        self.since = _text(card, "since")
-        self.severity = Severity[_text(card, "severity").upper()]
-        self.certainty = Certainty[_text(card, "certainty").upper()]
+        self.since: str = head["since"]
+        self.severity = Severity[head["severity"].upper()]
+        self.certainty = Certainty[head["certainty"].upper()]
         """The best the rule can claim."""
-        self.fix_availability = _text(card, "fix_availability")
+        self.fix_availability: str = head["fix_availability"]
         """always, sometimes or none."""
-        self.applicability = Applicability[_text(card, "applicability").upper()]
-        self.why = _text(card, "why")
-        self.portable = _text(card, "portable")
+        self.applicability = Applicability[head["applicability"].upper()]
+        self.portable: str = head["portable"]
         """fix, display or silent: what becomes of the rule in portable code."""
-        self.moves = bool(card["moves"])
+        self.moves: bool = head["moves"]
         """Whether its findings choose or use a GPU as the place for data."""
-        self.blocks = bool(card["blocks"])
+        self.blocks: bool = head["blocks"]
         """Whether what it finds has no counterpart on a TPU, so that something else must take its place."""
-        self.fix_safety = _text(card, "fix_safety")
-        self.advice = _text(card, "advice")
-        """What to do by hand."""
-        self.when_to_ignore = _text(card, "when_to_ignore")
-        self.anchors = _texts(card, "anchors")
+        self.anchors: tuple[str, ...] = tuple(head["anchors"])
         """The rule speaks only about a file whose text holds at least one of these."""
-        self.files = _texts(card, "files")
+        self.files: tuple[str, ...] = tuple(head["files"])
         """Languages of the files it speaks about."""
-        self.targets: dict[str, str] = dict(card["targets"])  # type: ignore[call-overload]
+        self.targets: dict[str, str] = dict(head["targets"])
         """Backend to version condition; empty for all."""
-        self.prelude = _text(card, "prelude")
-        self.references = _texts(card, "references")
 
     def __repr__(self) -> str:
         return f"<Rule {self.code} {self.name}>"
@@ -103,15 +99,55 @@ class Rule:
         """Whether the rule runs without being selected."""
         return self.status == "stable"
 
+    def _of_rest(self, key: str) -> Any:
+        if self._rest is None:
+            self._rest = json.loads(self._card.rest)
+        return self._rest[key]
+
+    @property
+    def summary(self) -> str:
+        """What it finds, in a line."""
+        return self._of_rest("summary")  # type: ignore[no-any-return]
+
+    @property
+    def why(self) -> str:
+        """What is wrong with what it finds."""
+        return self._of_rest("why")  # type: ignore[no-any-return]
+
+    @property
+    def fix_safety(self) -> str:
+        """When its fixes are safe, and when not."""
+        return self._of_rest("fix_safety")  # type: ignore[no-any-return]
+
+    @property
+    def advice(self) -> str:
+        """What to do by hand."""
+        return self._of_rest("advice")  # type: ignore[no-any-return]
+
+    @property
+    def when_to_ignore(self) -> str:
+        """Where its findings do no harm."""
+        return self._of_rest("when_to_ignore")  # type: ignore[no-any-return]
+
+    @property
+    def references(self) -> tuple[str, ...]:
+        """Where to read on."""
+        return tuple(self._of_rest("references"))
+
+    @property
+    def prelude(self) -> str:
+        """Name of the text around its examples."""
+        return self._of_rest("prelude")  # type: ignore[no-any-return]
+
     @property
     def examples(self) -> tuple[Example, ...]:
         """Code the rule speaks about, and code it leaves alone."""
-        return tuple(Example(*item) for item in self._card["examples"])  # type: ignore[attr-defined]
+        return tuple(Example(*item) for item in self._of_rest("examples"))
 
     @property
     def mapping(self) -> tuple[MappingRow, ...]:
         """The rows of the card's mapping table."""
-        return tuple(MappingRow.from_dict(item) for item in self._card["mapping"])  # type: ignore[attr-defined]
+        return tuple(MappingRow.from_dict(item) for item in self._of_rest("mapping"))
 
     @property
     def table(self) -> NameTable:
@@ -125,7 +161,7 @@ class Rule:
     @property
     def options(self) -> dict[str, Option]:
         """The settings this rule has of its own."""
-        return {name: Option(*item) for name, item in self._card["options"].items()}  # type: ignore[attr-defined]
+        return {name: Option(*item) for name, item in self._card.head["options"].items()}
 
     def option_values(self, overrides: Iterable[tuple[str, object]] = ()) -> dict[str, object]:
         """Defaults of the options with these values in their place. Raises ``ValueError`` naming a wrong one."""
@@ -220,7 +256,7 @@ def load(packages: tuple[str, ...] = ("tpulint_rules",)) -> Catalogue:
     cards = blake2b(__version__.encode(), digest_size=16)
     code = blake2b(digest_size=16)
     # Cards parsed by another edition of the parser are not the same cards.
-    for module in ("card.py", "card_parser.py", "strict_yaml.py"):
+    for module in ("card.py", "card_cache.py", "card_parser.py", "strict_yaml.py"):
         cards.update(_stamp(os.path.join(os.path.dirname(__file__), module)).encode())
     for package in packages:
         found, stamps = _scan(package)
@@ -276,7 +312,7 @@ def _stamp(path: str) -> str:
     return f"{os.path.basename(path)}:{state.st_mtime_ns}:{state.st_size}"
 
 
-def _parse(places: list[Place]) -> list[dict[str, object]]:
+def _parse(places: list[Place]) -> list[KeptCard]:
     from tpulint.card_parser import parse
 
     parsed = []
@@ -288,9 +324,8 @@ def _parse(places: list[Place]) -> list[dict[str, object]]:
         except UnicodeDecodeError as error:
             row = data.count(b"\n", 0, error.start) + 1
             raise CardError(place.path, row, "not UTF-8") from None
-        parsed.append(
-            parse(text, place.path, place.category, place.stem, own=place.is_own, has_python=place.has_python)
-        )
+        card = parse(text, place.path, place.category, place.stem, own=place.is_own, has_python=place.has_python)
+        parsed.append(parted(card))
     _check_unique([Rule(card, place) for card, place in zip(parsed, places, strict=True)])
     return parsed
 
@@ -309,17 +344,3 @@ def _check_unique(rules: list[Rule]) -> None:
 def _row_of(path: str, key: str) -> int:
     with open(path, encoding="utf-8") as file:
         return next((row for row, line in enumerate(file, 1) if line.startswith(f"{key}:")), 1)
-
-
-def _text(card: dict[str, object], key: str) -> str:
-    value = card[key]
-    if not isinstance(value, str):
-        raise TypeError(key)
-    return value
-
-
-def _texts(card: dict[str, object], key: str) -> tuple[str, ...]:
-    value = card[key]
-    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise TypeError(key)
-    return tuple(value)
