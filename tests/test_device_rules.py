@@ -1381,21 +1381,6 @@ def test_settings_of_another_file_fall_back_to_the_xla_device() -> None:
     assert "if config.device != 'cpu':" in port(served.format(guarded.replace("        ", "    "))).text
 
 
-@pytest.mark.parametrize(
-    ("comment", "goes"),
-    [("# gpu device number", True), ("# sizes differ, which hurts cudnn.benchmark", True), ("# see the README", False)],
-)
-def test_emptied_guard_and_the_comment_in_it(comment: str, goes: bool) -> None:
-    """What is said of GPUs goes with the guard; anything else keeps it."""
-    text = "import torch\nif args.large:\n    {}\n    torch.backends.cudnn.benchmark = True\nx = torch.ones(2)\n"
-    left = port(text.format(comment), select=("TPU010",)).text
-    assert left == (
-        "import torch\nx = torch.ones(2)\n"
-        if goes
-        else text.format(comment).replace("torch.backends.cudnn.benchmark = True", "pass")
-    )
-
-
 KINDS = """
 import torch
 class Base:
