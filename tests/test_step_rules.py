@@ -1210,3 +1210,94 @@ def test_gradient_through_a_network_of_another_file(tmp_path: Path) -> None:
     (tmp_path / "without.py").write_text(program.replace("resnet18", "network").replace("from networks", "from plain"))
     answer = tpulint("--output-format=concise", "--select=TPU323", ".", cwd=tmp_path)
     assert re.findall(r"^(\w+\.py):(\d+)", answer.out, re.M) == [("with_norms.py", "10")]
+
+
+# -------------------------------------------------------------------- updates that are written out
+
+WRITTEN_OUT = """
+import torch
+import torch_xla
+from torch import nn
+
+device = torch_xla.device()
+model = nn.Linear(3, 3).to(device)
+
+def update(pairs, rate):
+    for weight, velocity in pairs:
+        gradient = weight.grad.data
+        weight = weight.data
+        gradient.mul_(-rate)
+        velocity.mul_(0.9).add_(gradient)
+        weight.add_(velocity)
+
+def average(model, mean):
+    for own, other in zip(model.parameters(), mean.parameters()):
+        other.data.mul_(0.9).add_(own.data, alpha=0.1)
+
+def train(loader, weights, biases, mean):
+    for x, y in loader:
+        model.zero_grad()
+        nn.functional.cross_entropy(model(x.to(device)), y.to(device)).backward()
+        update(weights, 0.1)
+        update(biases, 0.2)
+        average(model, mean)
+"""
+
+
+def test_update_by_a_buffer_is_one_and_two_of_them_are_one_step() -> None:
+    after = WRITTEN_OUT.replace(
+        "        average(model, mean)\n", "        average(model, mean)\n        torch_xla.sync()\n"
+    )
+    becomes(WRITTEN_OUT, after, unsafe=True)
+
+
+def test_gradients_that_are_clipped_update_nothing() -> None:
+    stays(
+        WRITTEN_OUT.replace("        weight.add_(velocity)\n", "        weight.grad.data.clamp_(-1, 1)\n").replace(
+            "        weight = weight.data\n", ""
+        )
+    )
+
+
+def test_averages_in_ordered_dicts_belong_in_front_of_the_boundary() -> None:
+    becomes(
+        """
+        import torch
+        import torch_xla
+        from collections import OrderedDict
+
+        def average(mean, model):
+            means = OrderedDict(mean.named_parameters())
+            for name, weight in OrderedDict(model.named_parameters()).items():
+                means[name].mul_(0.9).add_(weight.data, alpha=0.1)
+
+        def train(model, mean, loader, device):
+            model.to(device)
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            for x in loader:
+                optimizer.zero_grad()
+                model(x.to(device)).sum().backward()
+                optimizer.step()
+                average(mean, model)
+        """,
+        """
+        import torch
+        import torch_xla
+        from collections import OrderedDict
+
+        def average(mean, model):
+            means = OrderedDict(mean.named_parameters())
+            for name, weight in OrderedDict(model.named_parameters()).items():
+                means[name].mul_(0.9).add_(weight.data, alpha=0.1)
+
+        def train(model, mean, loader, device):
+            model.to(device)
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            for x in loader:
+                optimizer.zero_grad()
+                model(x.to(device)).sum().backward()
+                optimizer.step()
+                average(mean, model)
+                torch_xla.sync()
+        """,
+    )

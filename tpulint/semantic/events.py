@@ -18,6 +18,8 @@ OPTIMIZER_STEP = "torch_xla.core.xla_model.optimizer_step"
 _OTHER_BOUNDARIES = frozenset({"torch_xla.step", "torch_xla.debug.profiler.StepTrace"})
 _NO_OPTIMIZER = r"(?i)sched|warm|lr|prof|env|timer|ema|bar|progress|meter|stop|self$|cls$"
 """Names of other things that step. Only ever a reason to leave a call alone."""
+_CHANGES = frozenset({"add_", "sub_", "addcdiv_", "addcmul_"})
+"""Methods with which an update of a parameter ends."""
 _CALL_DEPTH = 5
 
 
@@ -173,7 +175,31 @@ class EventMap:
                     manual = self._events(statement).manual_updates
                     if statement not in manual:
                         manual.append(statement)
+                else:
+                    self._collect_written_out(attribute)
         self._collect_loops()
+
+    def _collect_written_out(self, gradient: ast.Attribute) -> None:
+        """Note the change of ``p`` in ``g = p.grad; buffer.mul_(0.9).add_(g); p.data.add_(buffer, alpha=-lr)``."""
+        function = self._tree.function_of(gradient)
+        if function is None or not isinstance(gradient.value, ast.Name) or self._is_of_optimizer(gradient):
+            return
+        changes = (self._change_of(item, gradient.value.id) for item in self._tree.inside(function, functions=False))
+        for call in changes:
+            if call is not None and self._tree.start(call) > self._tree.start(gradient):
+                candidates = self._events(call).candidates
+                if call not in candidates:
+                    candidates.append(call)
+
+    def _change_of(self, node: ast.AST, name: str) -> ast.Call | None:
+        """The call in ``name.add_(...)`` or ``name.data.add_(...)``, a statement."""
+        call = node.value if isinstance(node, ast.Expr) else None
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr not in _CHANGES:
+            return None
+        changed = call.func.value
+        if isinstance(changed, ast.Attribute) and changed.attr == "data":
+            changed = changed.value
+        return call if isinstance(changed, ast.Name) and changed.id == name else None
 
     def _collect_boundaries(self) -> None:
         if "xla" in self._tree.source.text or "tpulint_runtime" in self._tree.source.text:
@@ -296,12 +322,13 @@ class EventMap:
             target = target.value
         if ast.dump(target).replace("Store()", "Load()") != ast.dump(gradient.value):
             return None
-        owner = self._tree.class_of(statement)
-        if owner is not None and any(
-            (self._names.qualified(base) or "").startswith("torch.optim.") for base in owner.bases
-        ):
-            return None  # the definition of an optimizer
-        return statement
+        return None if self._is_of_optimizer(statement) else statement
+
+    def _is_of_optimizer(self, node: ast.AST) -> bool:
+        """Whether a node belongs to the definition of an optimizer."""
+        owner = self._tree.class_of(node)
+        bases = [] if owner is None else owner.bases
+        return any((self._names.qualified(base) or "").startswith("torch.optim.") for base in bases)
 
     def _is_of_framework(self, call: ast.Call, func: ast.Attribute) -> bool:
         """``accelerator.backward(loss)``, ``fabric.backward(loss)``, ``self.manual_backward(loss)``."""

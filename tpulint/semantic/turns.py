@@ -15,7 +15,11 @@ from tpulint.semantic.tree import FUNCTIONS, FunctionNode, LoopNode, SyntaxTree
 
 _DEPTH = 4
 _TRAINED = (Kind.MODULE, Kind.OPTIMIZER, Kind.SCALER, Kind.SCHEDULER)
-_HARMLESS_METHODS = frozenset({"append", "update", "extend", "size", "dim", "numel", "items", "keys", "values", "get"})
+_HARMLESS_METHODS = frozenset({
+    "append", "update", "extend", "size", "dim", "numel", "items", "keys", "values", "get", "parameters",
+    "named_parameters", "buffers", "named_buffers", "modules", "named_modules", "children", "named_children",
+    "state_dict",
+})  # fmt: skip
 """Methods that do not look at the clock, print or read, whatever the object is."""
 _METRICS = ("torchmetrics.", "torcheval.metrics.")
 
@@ -78,7 +82,7 @@ class Turns:
         function = functions.pop()
         if not inside and not functions and function is not None:
             anchor = self._last(function.body, events)
-            if anchor is None or len(holders) != 1 or not self._leaves_work(function, anchor, loop.node, holders[0]):
+            if anchor is None or not holders or not self._leaves_work(function, anchor, loop.node, holders):
                 return self._places(function.body, anchor)
         return self._places(loop.node.body, holders[-1] if holders else None)
 
@@ -102,13 +106,16 @@ class Turns:
         return None
 
     def _leaves_work(
-        self, function: FunctionNode, update: ast.stmt, loop: LoopNode | FunctionNode, holder: ast.stmt
+        self, function: FunctionNode, update: ast.stmt, loop: LoopNode | FunctionNode, holders: list[ast.stmt]
     ) -> bool:
-        """Whether the loop goes on recording for the device what a function without reads behind its update returns."""
+        """Whether the loop goes on recording for the device behind a function without reads behind its update.
+
+        With what that returns, or with the next update: a turn that updates twice is one step.
+        """
         rest = function.body[function.body.index(update) + 1 :]
         if any(self._reads.inside(item) for item in rest):
             return False
-        return self._forward(loop.body, holder) is not holder
+        return len(holders) > 1 or self._forward(loop.body, holders[0]) is not holders[0]
 
     def evaluation_place(self, loop: LoopNode) -> ast.stmt:
         """Statement of the body behind which the boundary of an evaluation loop belongs."""
@@ -212,7 +219,7 @@ class Turns:
         if name is not None:
             if name.startswith(("torch.cuda.", "torch.save", "torch.distributed.", "torch.accelerator.")):
                 return Work.READ
-            if name.startswith(("builtins.", "math.")):
+            if name.startswith(("builtins.", "math.", "collections.", "itertools.", "copy.")):
                 return Work.HOST if name not in ("builtins.open", "builtins.input", "builtins.exit") else Work.READ
             if name.startswith(("torch.", "torch_xla.", "tpulint_runtime.")):
                 return Work.DEVICE
