@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
-from tpulint.model import Applicability, Finding, Scope
+from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
 
-KEPT = "Only what raised before is computed otherwise."
+_REASON = "Only layers that would raise are computed otherwise; that gradients go through some is likely, not certain."
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
@@ -18,8 +18,10 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     for call in norms.frozen:
         yield ctx.finding(
             call,
-            f"`{ctx.text(call)}` freezes a batch normalisation that gradients go through: `backward()` raises on XLA",
+            f"`{ctx.text(call)}` freezes a batch normalisation: a gradient through it raises in `backward()` on XLA",
             _support(ctx),
+            severity=Severity.WARNING,
+            certainty=Certainty.LIKELY,
         )
     for call, switch in norms.passed:
         yield ctx.finding(
@@ -27,13 +29,14 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             f"the gradient goes through a model that `{ctx.text(switch)}` put into evaluation mode: its batch "
             "normalisations raise in the backward pass on an XLA device",
             _support(ctx),
+            certainty=Certainty.LIKELY,
             related=((index.span(switch), "into evaluation mode"),),
         )
 
 
 def _support(ctx: FileContext) -> FixBuilder:
     fix = ctx.fix(
-        "Let gradients pass batch normalisations in evaluation mode", Applicability.SAFE, KEPT, Scope.STATEMENT
+        "Let gradients pass batch normalisations in evaluation mode", Applicability.UNSAFE, _REASON, Scope.STATEMENT
     )
     fix.insert_below_imports(f"{fix.use('tpulint_runtime')}.support_frozen_batch_norm()")
     return fix
