@@ -32,21 +32,27 @@ def run_padded(
         ``(T, N, M)``, or ``(N, T, M)`` with ``batch_first``, which counts instead of that of the layer, as for packed
         sequences.
     lengths
-        Of the N sequences, from 1 to T, on any device, sorted or not. None is read on XLA, and they change no graph.
+        Of the N sequences, from 1 to T, on any device, sorted or not. They change no graph. Those on an XLA device are
+        not read: above T they count as T, and a sequence below 1 is empty and keeps its state.
 
     Returns the output ``(T, N, D * H)``, zeros behind the end of each sequence, and the state at the end of each:
     ``(L * D, N, H)``, for an LSTM two of them, as the layer does. ``T`` is that of the input also where no sequence is
     so long.
 
     The cells are those of the layer, one position after the other, in both directions; dropout between layers draws
-    other numbers. Outside of XLA the sequences are packed.
+    other numbers. Hooks of the layer are given padded tensors in the place of packed ones. Outside of XLA the sequences
+    are packed.
 
-    Raises TypeError for other layers, ValueError for an LSTM with projections, or input without a batch, on XLA."""
+    Raises TypeError for other layers, and on XLA for one with a ``forward`` of its own. Raises ValueError for input,
+    lengths and states of other sizes, lengths on the host that are not from 1 to T, and on XLA for an LSTM with
+    projections."""
     if not isinstance(layer, nn.RNNBase):
         raise TypeError(f"layer is {type(layer).__name__}, not LSTM, GRU or RNN")
     # The class that torch_xla puts in the place of nn.GRU takes no packed sequences, wherever they lie.
-    if input.device.type != "xla" and not type(layer).__module__.startswith("torch_xla."):
-        return _run_packed(layer, input, lengths, state, batch_first)
+    if input.device.type != "xla" and not _origin(layer).startswith("torch_xla."):
+        # Host sync, deliberate: where sequences are packed, the host has their lengths. Not on XLA.
+        ends = _checked(layer, input, torch.as_tensor(lengths).cpu(), state, batch_first)
+        return _run_packed(layer, input, ends, state, batch_first)
     return run_masked(layer, input, lengths, state, batch_first=batch_first)
 
 
@@ -59,11 +65,63 @@ def run_masked(
     batch_first: bool = False,
 ) -> tuple[torch.Tensor, States]:
     """:func:`run_padded` as on XLA, on any device."""
-    if getattr(layer, "proj_size", 0) or input.dim() != 3:
-        raise ValueError(f"an LSTM with projections, or input {tuple(input.shape)} without a batch, is not here")
+    if getattr(layer, "proj_size", 0):
+        raise ValueError("an LSTM with projections is not run on padded sequences")
+    if not _origin(layer).startswith((nn.LSTM.__module__, "torch_xla.")):
+        raise TypeError(f"layer is {type(layer).__name__} with a forward of its own, which takes packed sequences")
+    ends = _checked(layer, input, torch.as_tensor(lengths), state, batch_first).to(input.device)
+
+    def forward(input: torch.Tensor, state: States | None = None) -> tuple[torch.Tensor, States]:
+        return _run(layer, input, ends, state, batch_first)
+
+    # Called as the layer, or its hooks, such as those that make its weights, would be left out.
+    vars(layer)["forward"] = forward
+    try:
+        found: tuple[torch.Tensor, States] = layer(input, state)
+    finally:
+        del vars(layer)["forward"]
+    return found
+
+
+def _origin(layer: nn.RNNBase) -> str:
+    """The module that the forward pass of the layer is defined in; none where it was exchanged."""
+    return "" if "forward" in vars(layer) else type(layer).forward.__module__
+
+
+def _checked(
+    layer: nn.RNNBase, input: torch.Tensor, lengths: torch.Tensor, state: States | None, batch_first: bool
+) -> torch.Tensor:
+    """The lengths as whole numbers, cut off as packing does. Of those on a device only the shape is looked at."""
+    if input.dim() != 3 or input.size(2) != layer.input_size or not input.numel():
+        raise ValueError(
+            f"input is {tuple(input.shape)}: give positions, sequences and {layer.input_size} features, none of them 0"
+        )
+    longest, count = (input.size(1), input.size(0)) if batch_first else (input.size(0), input.size(1))
+    if lengths.shape != (count,):
+        raise ValueError(f"lengths are {tuple(lengths.shape)}: give one for each of the {count} sequences")
+    ends = lengths.to(torch.int64)
+    if ends.device.type == "cpu" and not (int(ends.min()) >= 1 and int(ends.max()) <= longest):
+        raise ValueError(
+            f"lengths are from {int(ends.min())} to {int(ends.max())}: give 1 to {longest}, as the input has"
+        )
+    if state is not None:
+        levels = layer.num_layers * (2 if layer.bidirectional else 1)
+        is_pair = layer.mode == "LSTM"
+        expected = [(levels, count, layer.proj_size or layer.hidden_size)]
+        expected += [(levels, count, layer.hidden_size)] if is_pair else []
+        parts = [state] if isinstance(state, torch.Tensor) else [*state]
+        if isinstance(state, torch.Tensor) is is_pair or [part.shape for part in parts] != expected:
+            shapes = ", ".join(str(tuple(part.shape)) for part in parts)
+            wanted = " and ".join(map(str, expected))
+            raise ValueError(f"the state of {layer.mode} is {shapes}: give {wanted}")
+    return ends
+
+
+def _run(
+    layer: nn.RNNBase, input: torch.Tensor, lengths: torch.Tensor, state: States | None, batch_first: bool
+) -> tuple[torch.Tensor, States]:
     x = input.transpose(0, 1) if batch_first else input
-    ends = torch.as_tensor(lengths).to(input.device).reshape(1, -1, 1)
-    is_inside = torch.arange(x.size(0), device=input.device).reshape(-1, 1, 1) < ends
+    is_inside = torch.arange(x.size(0), device=input.device).reshape(-1, 1, 1) < lengths.reshape(1, -1, 1)
     x = x.masked_fill(~is_inside, 0.0)  # whatever stands there, times 0 it is no gradient
     starts = _starts(layer, x, state)
     directions = 2 if layer.bidirectional else 1
@@ -157,14 +215,9 @@ def _starts(
 
 
 def _run_packed(
-    layer: nn.RNNBase,
-    input: torch.Tensor,
-    lengths: torch.Tensor | Sequence[int],
-    state: States | None,
-    batch_first: bool,
+    layer: nn.RNNBase, input: torch.Tensor, lengths: torch.Tensor, state: States | None, batch_first: bool
 ) -> tuple[torch.Tensor, States]:
-    # Host sync, deliberate: where sequences are packed, the host has their lengths. Not on XLA.
-    packed = pack_padded_sequence(input, torch.as_tensor(lengths).cpu(), batch_first, enforce_sorted=False)
+    packed = pack_padded_sequence(input, lengths, batch_first, enforce_sorted=False)
     output, ended = layer(packed, state)
     longest = input.size(1 if batch_first else 0)
     return pad_packed_sequence(output, batch_first, total_length=longest)[0], ended

@@ -157,11 +157,152 @@ def test_what_stands_in_the_padding_reaches_no_gradient() -> None:
     assert all(weight.grad is not None and weight.grad.isfinite().all() for weight in layer.parameters())
 
 
+@pytest.mark.parametrize("function", [run_padded, run_masked])
+def test_lengths_are_whole_numbers_as_packing_makes_them(function: Any) -> None:
+    """Of floats, what stands before the point; one length is no length of another sequence."""
+    layer, x = nn.LSTM(5, 7), torch.randn(6, 2, 5)
+    expected = function(layer, x, [2, 4])[0]
+    for lengths in (torch.tensor([2.9, 4.0]), [2.5, 4.5], (2, 4), torch.tensor([2, 4], dtype=torch.int32)):
+        assert torch.equal(function(layer, x, lengths)[0], expected)
+
+
+def test_sequences_in_the_order_of_their_lengths() -> None:
+    """Packing without ``enforce_sorted=False`` asks for it."""
+    layer, x, lengths = nn.GRU(5, 7), torch.randn(6, 3, 5), torch.tensor([6, 4, 4])
+    of_torch = nn.modules.rnn.GRU(5, 7)
+    of_torch.load_state_dict(layer.state_dict())
+    state = torch.randn(1, 3, 7)
+    output, ended = of_torch(pack_padded_sequence(x, lengths), state)
+    found, end = run_masked(layer, x, lengths, state)
+    torch.testing.assert_close(found, pad_packed_sequence(output)[0])
+    torch.testing.assert_close(end, ended)
+
+
+@pytest.mark.parametrize("function", [run_padded, run_masked])
+def test_hooks_of_the_layer_are_called(function: Any) -> None:
+    layer, x = nn.LSTM(5, 7), torch.randn(6, 2, 5)
+    seen = []
+    layer.register_forward_pre_hook(lambda layer, given: seen.append("before"))
+    layer.register_forward_hook(lambda layer, given, found: seen.append("behind"))
+    expected = function(layer, x, [2, 4])[0]
+    assert seen == ["before", "behind"]
+    assert "forward" not in vars(layer)
+    assert torch.equal(function(layer, x, [2, 4])[0], expected)
+
+
+def test_what_a_hook_returns_is_the_result() -> None:
+    layer, x = nn.LSTM(5, 7), torch.randn(6, 2, 5)
+    expected = run_masked(layer, x, [2, 4])[0]
+    layer.register_forward_hook(lambda layer, given, found: (2 * found[0], found[1]))
+    assert torch.equal(run_masked(layer, x, [2, 4])[0], 2 * expected)
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+def test_weights_that_a_hook_makes_are_trained() -> None:
+    """The older ``weight_norm`` computes the weight before each forward pass."""
+
+    def trained(function: Any) -> list[torch.Tensor]:
+        torch.manual_seed(0)
+        layer = nn.utils.weight_norm(nn.LSTM(5, 7), "weight_hh_l0")
+        optimizer = torch.optim.SGD(layer.parameters(), 0.5)
+        for step in range(3):
+            output, _ = function(layer, torch.randn(6, 2, 5, generator=torch.Generator().manual_seed(step)), [6, 4])
+            output.square().sum().backward()
+            optimizer.step()
+            optimizer.zero_grad()
+        return [*layer.parameters()]
+
+    for mine, other in zip(trained(run_masked), trained(run_padded), strict=True):
+        torch.testing.assert_close(mine, other, rtol=2e-5, atol=2e-5)
+
+
+def test_the_layer_is_as_before_where_a_hook_fails() -> None:
+    def fail(*given: Any) -> None:
+        raise KeyError("hook")
+
+    layer = nn.LSTM(5, 7)
+    handle = layer.register_forward_hook(fail)
+    with pytest.raises(KeyError, match="hook"):
+        run_masked(layer, torch.randn(6, 2, 5), [2, 4])
+    handle.remove()
+    assert layer(torch.randn(6, 2, 5))[0].shape == (6, 2, 7)
+
+
+@pytest.mark.parametrize("function", [run_padded, run_masked])
+@pytest.mark.parametrize(
+    ("lengths", "error"),
+    [
+        ([0, 3], r"lengths are from 0 to 3: give 1 to 6"),
+        ([-1, 3], r"lengths are from -1 to 3"),
+        ([2, 7], r"lengths are from 2 to 7: give 1 to 6"),
+        ([2], r"lengths are \(1,\): give one for each of the 2 sequences"),
+        ([1, 2, 3], r"lengths are \(3,\)"),
+        (torch.tensor(2), r"lengths are \(\)"),
+        ([[2, 3]], r"lengths are \(1, 2\)"),
+    ],
+)
+def test_lengths_that_cannot_be_are_told(function: Any, lengths: Any, error: str) -> None:
+    with pytest.raises(ValueError, match=error):
+        function(nn.LSTM(5, 7), torch.randn(6, 2, 5), lengths)
+    with pytest.raises(ValueError, match=error):
+        function(nn.LSTM(5, 7), torch.randn(2, 6, 5), lengths, batch_first=True)
+
+
+@pytest.mark.parametrize("function", [run_padded, run_masked])
+def test_states_that_cannot_be_are_told(function: Any) -> None:
+    x, (one, two) = torch.randn(6, 2, 5), torch.zeros(2, 1, 2, 7)
+    wrong: list[tuple[str, Any]] = [
+        ("LSTM", one),
+        ("LSTM", (one, two, one)),
+        ("LSTM", (one[:, :1], two[:, :1])),
+        ("LSTM", (one[0], two[0])),
+        ("LSTM", (one, two[..., :6])),
+        ("GRU", (one,)),
+        ("RNN", one.expand(2, 2, 7)),
+    ]
+    for kind, state in wrong:
+        with pytest.raises(ValueError, match=r"the state of \w+ is \(.*: give \(1, 2, 7\)"):
+            function(LAYERS[kind](), x, [2, 4], state)
+    function(LAYERS["LSTM"](), x, [2, 4], [one, two])
+
+
+def test_lengths_on_the_device_are_not_read() -> None:
+    backend = XlaBackend()
+    torch.manual_seed(0)
+    layer = nn.LSTM(5, 7).to(backend.device())
+    x, lengths, state = backend.send([torch.randn(6, 3, 5), torch.tensor([9, 0, 2]), torch.randn(1, 3, 7)])
+    backend.sync(wait=True)
+    before = backend.counts()
+    output, (h, _) = run_padded(layer, x, lengths, (state, state))
+    assert backend.counts().since(before).reads == 0
+    expected, _ = run_padded(layer, x, [6, 1, 2], (state, state))
+    found, expected, h, state = backend.fetch([output, expected, h, state])
+    assert torch.equal(found[:, [0, 2]], expected[:, [0, 2]]) and not found[:, 1].any()
+    assert torch.equal(h[:, 1], state[:, 1])
+
+
+class Reversed(nn.LSTM):
+    def forward(self, *given: Any) -> Any:
+        return super().forward(*given)
+
+
 def test_what_cannot_be_run_is_told() -> None:
     x = torch.randn(6, 4, 5)
     with pytest.raises(TypeError, match="layer is Linear, not LSTM, GRU or RNN"):
         run_padded(nn.Linear(5, 7), x, [1, 2, 3, 4])  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="projections"):
         run_masked(nn.LSTM(5, 7, proj_size=3), x, [1, 2, 3, 4])
-    with pytest.raises(ValueError, match="without a batch"):
-        run_masked(nn.LSTM(5, 7), x[:, 0], [6])
+    with pytest.raises(TypeError, match="layer is Reversed with a forward of its own"):
+        run_masked(Reversed(5, 7), x, [1, 2, 3, 4])
+    for function in (run_padded, run_masked):
+        for given in (x[:, 0], x[..., :4], x[:0], x[:, :0]):
+            with pytest.raises(ValueError, match=r"input is \(.*: give positions, sequences and 5 features"):
+                function(nn.LSTM(5, 7), given, [6])
+
+
+def test_a_subclass_without_a_forward_of_its_own_is_run() -> None:
+    class Named(nn.GRU):  # of torch_xla's
+        pass
+
+    x = torch.randn(6, 4, 5)
+    assert run_padded(Named(5, 7), x, [1, 2, 3, 4])[0].shape == (6, 4, 7)
