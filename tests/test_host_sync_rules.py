@@ -2519,12 +2519,12 @@ def test_what_a_loss_is_summed_of_is_a_tensor_when_it_is_asked_for_its_number() 
     assert "entropy_total += entropy.item()" in port(SETUP + apart).text
 
 
-def test_guard_that_raises_moves_like_one_that_exits() -> None:
-    raising = GUARDED.replace("sys.exit(1)", 'raise ValueError("stopping training")')
-    text = port(SETUP + raising).text
+@pytest.mark.parametrize("ending", ['raise ValueError("stopping training")', "assert math.isfinite(loss_value)"])
+def test_guard_that_raises_moves_like_one_that_exits(ending: str) -> None:
+    text = port(SETUP + GUARDED.replace("sys.exit(1)", ending)).text
     moved = text[text.index("torch_xla.sync()") :]
     assert "loss_value = loss_value.item()" in moved
-    assert 'raise ValueError("stopping training")' in moved
+    assert ending in moved
 
 
 # -------------------------------------------------------------------- lists filled within a step
