@@ -1301,3 +1301,38 @@ def test_averages_in_ordered_dicts_belong_in_front_of_the_boundary() -> None:
                 torch_xla.sync()
         """,
     )
+
+
+AVERAGED = """
+import torch
+from collections import OrderedDict
+from torch import nn
+
+@torch.no_grad()
+def average(kept, model):
+    weights = OrderedDict(model.named_parameters())
+    for name, weight in OrderedDict(kept.named_parameters()).items():
+        weight.mul_(0.9).add_(weights[name].data, alpha=0.1)
+
+def train(model: nn.Module, kept: nn.Module, loader, criterion, optimizer, averages, device):
+    for x, y in loader:
+        loss = criterion(model(x.to("xla")), y.to("xla"))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        {}
+        print(loss.item())
+"""
+
+
+@pytest.mark.parametrize(
+    ("work", "left"),
+    [
+        ("average(kept, model)", "average(kept, model)"),
+        ("torch.cuda.synchronize()\n        averages.update(model)", "averages.update(model)"),
+    ],
+)
+def test_averages_of_the_weights_belong_to_the_step(work: str, left: str) -> None:
+    """Behind the boundary they would be computed along by the next step, compiled once more for it."""
+    text = port(AVERAGED.format(work), select=(*FAMILY, "TPU010")).text
+    assert f"        optimizer.step()\n        {left}\n        torch_xla.sync()\n        print(loss.item())\n" in text

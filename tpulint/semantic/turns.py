@@ -217,6 +217,8 @@ class Turns:
         if self._reads.is_output(call):
             return Work.READ
         if name is not None:
+            if name == "torch.cuda.synchronize":
+                return Work.HOST  # the boundary takes its place, if nothing behind it reads
             if name.startswith(("torch.cuda.", "torch.save", "torch.distributed.", "torch.accelerator.")):
                 return Work.READ
             if name.startswith(("builtins.", "math.", "collections.", "itertools.", "copy.")):
