@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 
+from tpulint.card_cache import parted
 from tpulint.card_parser import parse
 from tpulint.catalog import Catalogue, Place, Rule
 from tpulint.config import Settings
@@ -31,7 +32,7 @@ def rule_of(mapping: str, head: str = CARD) -> Rule:
     """A rule with this mapping table (YAML list)."""
     text = head + "mapping:\n" + textwrap.indent(textwrap.dedent(mapping), "  ")
     card = parse(text, "some_rule.yaml", "device", "some_rule", own=True, has_python=False)
-    return Rule(card, Place("tpulint_rules", "device", "some_rule", "some_rule.yaml", False))
+    return Rule(parted(card), Place("tpulint_rules", "device", "some_rule", "some_rule.yaml", False))
 
 
 def run(rule: Rule, text: str, *, fix: bool = True, unsafe: bool = False, version: tuple[int, ...] = (2, 9),

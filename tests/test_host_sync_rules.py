@@ -1170,7 +1170,8 @@ def test_log_interval(gate: str) -> None:
 
 def test_flag_that_its_own_condition_asks_for() -> None:
     """Asking whether the condition is an interval ends."""
-    turn = "if filled or len(x) > 2:\n        note(x)\n        filled = True\n    print(loss.item(), output.mean().item(), loss)"
+    turn = "if filled or len(x) > 2:\n        note(x)\n        filled = True\n"
+    turn += "    print(loss.item(), output.mean().item(), loss)"
     start = "filled = False\ndef note(x): return len(x)\n"
     assert ("TPU106", "warning") in check(start + step("pass", turn))
 

@@ -167,9 +167,7 @@ class Effects:
             # The body runs no module, or it would be part of the step.
             if not all(self.of(item).is_movable for item in statement.body):
                 return False
-        elif not isinstance(
-            statement, ast.Expr | ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Raise | ast.Assert
-        ):
+        elif not isinstance(statement, ast.Expr | ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Raise | ast.Assert):
             return False  # an error ends the training as `sys.exit()` does
         for node in nodes:
             if isinstance(node, ast.Yield | ast.YieldFrom | ast.Await):

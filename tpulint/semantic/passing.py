@@ -64,7 +64,7 @@ class Passing:
         return True
 
     def moves_nothing(self, function: FunctionNode) -> bool:
-        """Whether the tensors of a function, no method, lie where those that it is given do: it moves and makes none."""
+        """Whether the tensors of a function, no method, lie where those given to it do: it moves and makes none."""
         if function not in self._moving:
             moves = not self.stays(function) or any(
                 isinstance(node, ast.Attribute) and (node.attr in _MOVES or node.attr == "device")

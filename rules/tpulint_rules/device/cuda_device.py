@@ -104,7 +104,7 @@ def _choose_xla(ctx: FileContext, devices: Devices, left: Collection[ast.expr]) 
     open_choices = [use.choice for use in ctx.index.tensor_types.uses if use.choice is not None and use.unknown]
     kept = {choice.test for choice in open_choices}  # the class of the host, while nobody knows how CUDA's is used
     questions = [site for site in devices.sites if site.role is Role.QUESTION]
-    fallbacks = {site.node for site in questions if falls_back(ctx, site.node)} - left - kept
+    fallbacks = {site.node for site in questions if falls_back(ctx, site.node)}.difference(left, kept)
     answers = {
         site.node: site.answer
         for site in questions

@@ -57,7 +57,7 @@ def _fix(ctx: FileContext, call: ast.Call) -> FixBuilder | None:
 
 
 def _would_load_nothing(ctx: FileContext, target: ast.expr | None) -> bool:
-    """Whether states with the prefix ``module.`` would be loaded without a word: ``strict=False``, or the prefix added."""
+    """Whether states with the prefix ``module.`` would load without a word: ``strict=False``, or the prefix added."""
     for call, loaded in ctx.index.method_calls("load_state_dict"):
         strict = next((keyword.value for keyword in call.keywords if keyword.arg == "strict"), None)
         strict = call.args[1] if strict is None and len(call.args) > 1 else strict
