@@ -10,6 +10,7 @@ from tpulint.model import Applicability, Scope
 from tpulint.records import NamedTuple
 
 _PAD = "torch.nn.utils.rnn.pad_packed_sequence"
+_UNPACKING = frozenset({"batch_first", "padding_value", "total_length"})
 _LAYERS = frozenset({"torch.nn.LSTM", "torch.nn.GRU", "torch.nn.RNN"})
 _REASON = (
     "The output is as long as the batch was padded, not as its longest sequence, and dropout between layers draws "
@@ -24,7 +25,7 @@ class _Pad(NamedTuple):
     value: ast.expr
     """The padded output itself: the call, where its result is unpacked, or its first element."""
     output: str
-    """The variable with the output of the layer."""
+    """The variable with the output of the layer; empty where the call is given it at once."""
     target: ast.expr | None
     """All that an assignment binds with it; None where it is part of another expression."""
     name: str
@@ -33,24 +34,33 @@ class _Pad(NamedTuple):
 
 def padded_run(ctx: FileContext, pack: ast.Call) -> FixBuilder | None:
     """``run_padded(layer, x, lengths)`` for all three; None where the packed sequence goes anywhere else."""
-    run = _run_of(ctx, pack)
-    lengths = _argument(pack, 1, "lengths")
-    if run is None or lengths is None or not _is_known_layer(ctx, run):
+    run, given = _run_of(ctx, pack), argument(pack, 0, "input")
+    lengths = argument(pack, 1, "lengths")
+    if run is None or given is None or lengths is None or not _is_known_layer(ctx, run):
         return None
-    batch_first = _flag(_argument(pack, 2, "batch_first"))
+    batch_first = _flag(argument(pack, 2, "batch_first"))
     pads = _pads(ctx, run)
     if pads is None or batch_first is None:
         return None
-    if any(_flag(_argument(pad.call, 1, "batch_first")) is not batch_first for pad in pads):
+    if any(_flag(argument(pad.call, 1, "batch_first")) is not batch_first for pad in pads):
         return None
-    state = _argument(run, 1, "hx")
+    if not all(_is_as_long(ctx, argument(pad.call, 3, "total_length"), given, int(batch_first)) for pad in pads):
+        return None
+    state = argument(run, 1, "hx")
     fix = ctx.fix("Run the layer on the padded batch", Applicability.UNSAFE, _REASON, Scope.MODULE)
-    parts = [ctx.text(run.func), ctx.text(pack.args[0]), ctx.text(_without_copies(lengths))]
+    parts = [ctx.text(run.func), ctx.text(given), ctx.text(_without_copies(lengths))]
     parts += [ctx.text(state)] if state is not None else []
     parts += ["batch_first=True"] if batch_first else []
-    fix.replace(run, f"{fix.use('tpulint_runtime', at=run)}.run_padded({', '.join(parts)})")
+    padded = f"{fix.use('tpulint_runtime', at=run)}.run_padded({', '.join(parts)})"
     if run.args[0] is not pack:
         fix.delete(ctx.index.statement_of(pack))
+    if pads and not pads[0].output:
+        (pad,) = pads
+        fix.replace(pad.value, f"{padded}[0]")
+        if pad.target is not None:
+            fix.replace(pad.target, pad.name)
+        return fix
+    fix.replace(run, padded)
     for pad in pads:
         statement = ctx.index.statement_of(pad.call)
         if pad.target is None:
@@ -117,8 +127,11 @@ def _is_known_layer(ctx: FileContext, run: ast.Call) -> bool:
 def _pads(ctx: FileContext, run: ast.Call) -> list[_Pad] | None:
     """The calls that unpack the output of the layer; None where it goes anywhere else."""
     outer = ctx.index.parent(run)
-    if isinstance(outer, ast.Subscript) and outer.value is run:
-        return [] if isinstance(outer.slice, ast.Constant) and outer.slice.value in (1, -1) else None
+    if isinstance(outer, ast.Subscript) and outer.value is run and isinstance(outer.slice, ast.Constant):
+        if outer.slice.value in (1, -1):
+            return []
+        pad = _pad_of(ctx, outer, "") if outer.slice.value == 0 else None
+        return [pad] if pad is not None else None
     if not isinstance(outer, ast.Assign) or outer.value is not run or len(outer.targets) != 1:
         return None
     target = outer.targets[0]
@@ -130,14 +143,14 @@ def _pads(ctx: FileContext, run: ast.Call) -> list[_Pad] | None:
     return [pad for pad in pads if pad is not None] if None not in pads else None
 
 
-def _pad_of(ctx: FileContext, load: ast.Name, output: str) -> _Pad | None:
+def _pad_of(ctx: FileContext, load: ast.expr, output: str) -> _Pad | None:
     index = ctx.index
     call = index.parent(load)
     if not isinstance(call, ast.Call) or index.qualified_name(call.func) != _PAD or call.args[:1] != [load]:
         return None
-    if len(call.args) > 2 or any(keyword.arg not in ("batch_first", "padding_value") for keyword in call.keywords):
+    if len(call.args) > 2 or any(keyword.arg not in _UNPACKING for keyword in call.keywords):
         return None
-    padding = _argument(call, 2, "padding_value")
+    padding = argument(call, 2, "padding_value")
     if padding is not None and not (isinstance(padding, ast.Constant) and padding.value == 0):
         return None
     value: ast.expr = call
@@ -167,9 +180,32 @@ def _loads_of(ctx: FileContext, targets: Sequence[ast.expr]) -> list[ast.Name] |
     return loads if binding is not None and all(flow.reaching(load) == (binding,) for load in loads) else None
 
 
-def _argument(call: ast.Call, position: int, name: str) -> ast.expr | None:
+def argument(call: ast.Call, position: int, name: str) -> ast.expr | None:
+    """An argument given by its place or its name."""
     named = [keyword.value for keyword in call.keywords if keyword.arg == name]
     return named[0] if named else call.args[position] if len(call.args) > position else None
+
+
+def _is_as_long(ctx: FileContext, total: ast.expr | None, given: ast.expr, dim: int) -> bool:
+    """Whether a length that is asked for is that of the padded batch: ``x.size(1)`` of the ``x`` that is packed, or a
+    variable that holds it."""
+    index = ctx.index
+    if isinstance(total, ast.Name):
+        bindings = index.flow.reaching(total)
+        held = bindings[0] if len(bindings) == 1 and bindings[0].kind == "assign" else None
+        value = held.value if held is not None and not held.path else None
+        return value is not None and _is_as_long(ctx, value, given, dim)
+    if total is None or (isinstance(total, ast.Constant) and total.value is None):
+        return True
+    asked: ast.expr | None = None
+    if isinstance(total, ast.Call) and isinstance(total.func, ast.Attribute) and total.func.attr == "size":
+        asked, which = total.func.value, argument(total, 0, "dim")
+    elif isinstance(total, ast.Subscript) and isinstance(total.value, ast.Attribute) and total.value.attr == "shape":
+        asked, which = total.value.value, total.slice
+    if not (isinstance(asked, ast.Name) and isinstance(given, ast.Name) and asked.id == given.id):
+        return False
+    is_dim = isinstance(which, ast.Constant) and which.value == dim
+    return is_dim and index.flow.reaching(asked) == index.flow.reaching(given)
 
 
 def _flag(node: ast.expr | None) -> bool | None:

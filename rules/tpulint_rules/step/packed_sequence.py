@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Certainty, Finding, Severity
 from tpulint.semantic import Side
-from tpulint_rules.step._padded_runs import padded_run
+from tpulint_rules.step._padded_runs import argument, padded_run
 
 _PACK = "torch.nn.utils.rnn.pack_padded_sequence"
 
@@ -16,15 +16,16 @@ _PACK = "torch.nn.utils.rnn.pack_padded_sequence"
 def check(ctx: FileContext) -> Iterator[Finding]:
     index = ctx.index
     for call in index.calls_to(_PACK):
-        if not call.args or not _is_on_device(ctx, call):
+        packed = argument(call, 0, "input")
+        if packed is None or not _is_on_device(ctx, call, packed):
             continue
-        integer = index.scalars.is_integer(call.args[0]) or _only_data(ctx, call)
+        integer = index.scalars.is_integer(packed) or _only_data(ctx, call)
         message = (
             "a packed sequence is as long as its lengths say: the host reads them, and compiles for each size"
             if integer
             else "packing a device tensor fails: recurrent layers take no packed sequences on XLA"
         )
-        value = index.value(call.args[0])
+        value = index.value(packed)
         yield ctx.finding(
             call,
             message,
@@ -34,17 +35,17 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         )
 
 
-def _is_on_device(ctx: FileContext, call: ast.Call) -> bool:
+def _is_on_device(ctx: FileContext, call: ast.Call, packed: ast.expr) -> bool:
     """Whether a device tensor is packed in a turn, or a module packs its input, which this or another file trains."""
     index = ctx.index
     is_in_turn = index.turn_code.turn_of(call) is not None
-    if is_in_turn and index.is_device_tensor(call.args[0]):
+    if is_in_turn and index.is_device_tensor(packed):
         return True
     owner = index.tree.class_of(call)
     if owner is None or not index.definitions.is_module_class(owner):
         return False
     is_trained = is_in_turn and index.kinds.mentions_device if index.is_program else True
-    return is_trained and index.value(call.args[0]).side is not Side.HOST
+    return is_trained and index.value(packed).side is not Side.HOST
 
 
 def _only_data(ctx: FileContext, call: ast.Call) -> bool:
