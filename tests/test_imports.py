@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from pathlib import Path
 from textwrap import indent
 
 import pytest
+from command import tpulint
 
 from tpulint.catalog import load
 from tpulint.config import Settings
@@ -153,3 +155,23 @@ def test_torch_that_another_module_brings_in(text: str) -> None:
 def test_name_of_the_file_that_a_star_does_not_replace() -> None:
     text = "from networks import *\nimport my_torch as torch\nprint(torch.cuda.is_available())\n"
     assert port(text) == text
+
+
+@pytest.mark.parametrize(
+    ("taken", "stays"),
+    [
+        ("from settings import *", True),
+        ("from .settings import (\n    GPU,\n    torch,\n)", True),
+        ("from settings import GPU", False),
+        ("import settings", False),
+        ("from other_settings import *", False),
+    ],
+)
+def test_import_that_another_file_takes_from_this_one_stays(tmp_path: Path, taken: str, stays: bool) -> None:
+    (tmp_path / "pyproject.toml").write_text("")
+    (tmp_path / "settings.py").write_text("import torch\n\nGPU = torch.cuda.is_available()\n")
+    (tmp_path / "train.py").write_text(f"{taken}\n\nmodel = torch.nn.Linear(2, 2)\n")
+    tpulint("--fix", "--unsafe-fixes", "settings.py", cwd=tmp_path)
+    ported = (tmp_path / "settings.py").read_text()
+    assert ("import torch\n" in ported) is stays
+    assert "GPU = True" in ported

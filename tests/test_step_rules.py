@@ -1336,3 +1336,41 @@ def test_averages_of_the_weights_belong_to_the_step(work: str, left: str) -> Non
     """Behind the boundary they would be computed along by the next step, compiled once more for it."""
     text = port(AVERAGED.format(work), select=(*FAMILY, "TPU010")).text
     assert f"        optimizer.step()\n        {left}\n        torch_xla.sync()\n        print(loss.item())\n" in text
+
+
+# -------------------------------------------------------------------- recurrent layers on packed sequences
+
+CHOSEN_LAYER = """
+import torch
+import torch.nn as nn
+
+class Encoder(nn.Module):
+    def __init__(self, kind):
+        super().__init__()
+        self.rnn = getattr(nn, kind)(input_size=8, hidden_size=16)
+
+    def forward(self, x, mask, state):
+        lengths = mask.sum(0).int().cpu()
+        x = nn.utils.rnn.pack_padded_sequence(x, lengths, enforce_sorted=False)
+        h, _ = self.rnn(x, state)
+        h, _ = nn.utils.rnn.pad_packed_sequence(h)
+        return h
+
+model = Encoder("GRU").to("xla")
+"""
+
+
+def test_layer_that_a_name_chooses_runs_padded_with_the_lengths_on_the_device() -> None:
+    ported = port(dedent(CHOSEN_LAYER).lstrip(), select=("TPU320",)).text
+    assert "        lengths = mask.sum(0).int()\n" in ported
+    assert "        h, _ = tpulint_runtime.run_padded(self.rnn, x, lengths, state)\n        return h\n" in ported
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("        return h\n", "        return h[: lengths.max()]\n"), ("getattr(nn, kind)(", "getattr(self, kind)(")],
+)
+def test_lengths_that_others_read_are_copied_and_other_layers_are_left_alone(old: str, new: str) -> None:
+    ported = port(dedent(CHOSEN_LAYER).lstrip().replace(old, new), select=("TPU320",)).text
+    assert "lengths = mask.sum(0).int().cpu()\n" in ported
+    assert ("run_padded" in ported) is ("lengths.max" in new)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Sequence
@@ -223,8 +224,22 @@ def _without_emptied_guards(before: SemanticIndex, after: SemanticIndex) -> Sour
     return _applied(after, [fix]) if fix is not None else None
 
 
+def _of_no_use_elsewhere(
+    after: SemanticIndex, gone: list[tuple[ast.Import | ast.ImportFrom, list[ast.alias]]]
+) -> list[tuple[ast.Import | ast.ImportFrom, list[ast.alias]]]:
+    """Unused imports but for those whose names other files take from this one."""
+    if not gone:
+        return gone
+    from tpulint.neighbours import names_taken
+
+    named = {id(alias): alias.asname or alias.name.split(".", 1)[0] for _, aliases in gone for alias in aliases}
+    taken = names_taken(after.source.path, set(named.values()))
+    left = [(statement, [alias for alias in aliases if named[id(alias)] not in taken]) for statement, aliases in gone]
+    return [(statement, aliases) for statement, aliases in left if aliases]
+
+
 def _without_unused_imports(before: SemanticIndex, after: SemanticIndex) -> SourceFile | None:
-    gone = unused_imports(before, after)
+    gone = _of_no_use_elsewhere(after, unused_imports(before, after))
     if not gone:
         return None
     builder = FixBuilder(after, ImportTable(after), "remove unused imports", Applicability.SAFE, "", Scope.MODULE)

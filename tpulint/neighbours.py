@@ -46,6 +46,27 @@ def neighbours(
     return sorted(found)
 
 
+def names_taken(path: str, names: Collection[str]) -> set[str]:
+    """Those of these names of a file that other files of its project may import from it, with ``import *`` all."""
+    if not os.path.isfile(path):
+        return set()
+    own, stem = os.path.abspath(path), re.escape(os.fsencode(_stem(path)))
+    statement = re.compile(
+        rb"^[ \t]*from[ \t]+[.\w]*\b" + stem + rb"[ \t]+import\b[ \t]*(\([^)]*|[^\n]*)", re.MULTILINE
+    )
+    words: set[bytes] = set()
+    for other in _python_files(project_top(os.path.dirname(own)), ()):
+        if other == own:
+            continue
+        try:
+            data = read(other).data
+        except OSError:
+            continue
+        for taken in statement.findall(data):
+            words.update(re.findall(rb"\w+|\*", taken))
+    return {name for name in names if b"*" in words or name.encode() in words}
+
+
 def _stem(path: str) -> str:
     """What an import calls a file: of a package, its folder."""
     name = os.path.splitext(os.path.basename(path))[0]

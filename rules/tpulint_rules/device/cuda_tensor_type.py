@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
@@ -48,7 +49,9 @@ def _change_types(ctx: FileContext, uses: list[TypeUse]) -> Fix | None:
         return None
     chosen = _define_chosen_device(ctx, fix, uses)
     for use in uses:
-        if use.choice is not None:
+        if _is_for_others(ctx, use):
+            _define_function(ctx, fix, use)
+        elif use.choice is not None:
             other = use.choice.orelse if use.choice.body is use.node else use.choice.body
             fix.replace(use.choice, ctx.text(other))
         elif use.variable is not None or use.constructions:
@@ -68,6 +71,31 @@ def _change_types(ctx: FileContext, uses: list[TypeUse]) -> Fix | None:
         for call in use.settings:
             _set_default(ctx, fix, use, call)
     return fix.build()
+
+
+def _is_for_others(ctx: FileContext, use: TypeUse) -> bool:
+    """Whether a variable of the module holds the class, and nothing in this file uses it: other files make tensors."""
+    statement = ctx.index.parent(use.choice or use.node)
+    return (
+        use.variable is not None
+        and isinstance(statement, ast.Assign)
+        and isinstance(statement.targets[0], ast.Name)
+        and statement in ctx.index.tree.module.body
+        and not any((use.constructions, use.conversions, use.given, use.factories, use.settings))
+    )
+
+
+def _define_function(ctx: FileContext, fix: FixBuilder, use: TypeUse) -> None:
+    """``Tensor(...)`` for other files: the class of the host, and a move to the device."""
+    statement = ctx.index.statement_of(use.node)
+    assert isinstance(statement, ast.Assign)
+    device = fix.emit.device(statement)
+    if use.test is not None and _is_dynamic(ctx, use):
+        device = f'{device} if {ctx.text(use.test)} else "cpu"'
+    made = f"{fix.use('torch', at=use.node)}.{use.name}(*given).to({device})"
+    behind = ctx.source.text[ctx.index.span(statement).end :].lstrip(" ")
+    gap = "\n" if re.match(r"\n[^\n]", behind) else ""
+    fix.replace(statement, f"def {ctx.text(statement.targets[0])}(*given):\n    return {made}{gap}")
 
 
 def _is_dynamic(ctx: FileContext, use: TypeUse) -> bool:
@@ -94,7 +122,7 @@ def _is_answer(ctx: FileContext, value: ast.expr | None) -> bool:
 
 def _define_chosen_device(ctx: FileContext, fix: FixBuilder, uses: list[TypeUse]) -> str | None:
     """A variable for the device that the flag chooses, where no variable does that yet."""
-    dynamic = [use for use in uses if _is_dynamic(ctx, use)]
+    dynamic = [use for use in uses if _is_dynamic(ctx, use) and not _is_for_others(ctx, use)]
     calls = [call for use in dynamic for call in (*use.constructions, *use.conversions, *use.given, *use.factories)]
     if all(_follows_flag(ctx, call) for call in calls):
         return None

@@ -48,6 +48,9 @@ def padded_run(ctx: FileContext, pack: ast.Call) -> FixBuilder | None:
         return None
     state = argument(run, 1, "hx")
     fix = ctx.fix("Run the layer on the padded batch", Applicability.UNSAFE, _REASON, Scope.MODULE)
+    copied = _copied_for(ctx, lengths)
+    if copied is not None:
+        fix.replace(copied, ctx.text(_without_copies(copied)))
     parts = [ctx.text(run.func), ctx.text(given), ctx.text(_without_copies(lengths))]
     parts += [ctx.text(state)] if state is not None else []
     parts += ["batch_first=True"] if batch_first else []
@@ -118,10 +121,17 @@ def _is_known_layer(ctx: FileContext, run: ast.Call) -> bool:
     made = [creation.node for creation in ctx.index.moves.creations.of(run.func)]
     return bool(made) and all(
         isinstance(node, ast.Call)
-        and ctx.index.qualified_name(node.func) in _LAYERS
+        and (ctx.index.qualified_name(node.func) in _LAYERS or _is_chosen_by_name(ctx, node.func))
         and all(keyword.arg not in (None, "proj_size") for keyword in node.keywords)
         for node in made
     )
+
+
+def _is_chosen_by_name(ctx: FileContext, maker: ast.expr) -> bool:
+    """``getattr(nn, kind)``: of torch's layers the recurrent ones alone take packed sequences."""
+    if not isinstance(maker, ast.Call) or ctx.index.qualified_name(maker.func) != "builtins.getattr":
+        return False
+    return len(maker.args) == 2 and ctx.index.qualified_name(maker.args[0]) == "torch.nn"
 
 
 def _pads(ctx: FileContext, run: ast.Call) -> list[_Pad] | None:
@@ -213,6 +223,15 @@ def _flag(node: ast.expr | None) -> bool | None:
     if node is None:
         return False
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, bool) else None
+
+
+def _copied_for(ctx: FileContext, lengths: ast.expr) -> ast.expr | None:
+    """What a variable is given that holds a copy of the lengths for the packing alone: ``mask.sum(1).cpu()``."""
+    bindings = ctx.index.flow.reaching(lengths) if isinstance(lengths, ast.Name) else ()
+    statement = bindings[0].statement if len(bindings) == 1 and bindings[0].kind == "assign" else None
+    if not isinstance(statement, ast.Assign) or _loads_of(ctx, statement.targets) != [lengths]:
+        return None
+    return statement.value if _without_copies(statement.value) is not statement.value else None
 
 
 def _without_copies(lengths: ast.expr) -> ast.expr:
