@@ -10,6 +10,9 @@ from tpulint.model import Applicability, Certainty, Finding
 from tpulint.semantic import Kind
 
 _SAME = "The same elements get the same value, in place."
+_ROWS = (
+    "Both tensors have the shape of the mask, but for dimensions behind it: otherwise this raises where torch did not."
+)
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
@@ -59,10 +62,30 @@ def _fix(ctx: FileContext, node: ast.Subscript, certain: bool) -> FixBuilder | N
     elif same and _is_same_choice(ctx, statement.value, mask, target):
         assert isinstance(statement.value, ast.Subscript)
         new = ctx.text(statement.value.value)
+    elif not same and _is_choice(ctx, statement.value, mask):
+        return _write_rows(ctx, fix, statement, node)
     else:
         return None
     torch = fix.use("torch", at=node)
     fix.replace(statement, f"{text}.copy_({torch}.where({mask_text}, {new}, {text}))")
+    return fix
+
+
+def _write_rows(ctx: FileContext, fix: FixBuilder, statement: ast.Assign, node: ast.Subscript) -> FixBuilder | None:
+    """``x[mask] = y[mask]``, where the mask may have fewer dimensions: it chooses rows."""
+    assert isinstance(statement.value, ast.Subscript)
+    text, mask = ctx.text(node.value), ctx.text(node.slice)
+    if not isinstance(node.slice, ast.Name):
+        taken = ctx.index.xla_devices.is_taken
+        name = next((name for name in ("mask", "chosen") if not taken(name, statement)), None)
+        if name is None:
+            return None
+        fix.insert_before(statement, f"{name} = {mask}")
+        mask = name
+    fix.lower(Applicability.UNSAFE, _ROWS)
+    rows = f"{mask}.view({mask}.shape + (1,) * ({text}.dim() - {mask}.dim()))"
+    new = f"{fix.use('torch', at=node)}.where({rows}, {ctx.text(statement.value.value)}, {text})"
+    fix.replace(statement, f"{text}.copy_({new})")
     return fix
 
 
@@ -105,9 +128,15 @@ def _has_fraction(node: ast.expr) -> bool:
 
 def _is_same_choice(ctx: FileContext, value: ast.expr, mask: ast.expr, target: ast.expr) -> bool:
     """``y[mask]`` of a tensor of the same shape, by the same mask."""
+    same = isinstance(value, ast.Subscript) and ctx.index.masks.have_one_shape(value.value, target)
+    return same and _is_choice(ctx, value, mask)
+
+
+def _is_choice(ctx: FileContext, value: ast.expr, mask: ast.expr) -> bool:
+    """``y[mask]``, by the same mask."""
     return (
         isinstance(value, ast.Subscript)
         and ast.dump(value.slice) == ast.dump(mask)
+        and ctx.index.masks.is_mask(mask)
         and ctx.index.is_device_tensor(value.value)
-        and ctx.index.masks.have_one_shape(value.value, target)
     )

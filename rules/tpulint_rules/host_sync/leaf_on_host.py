@@ -1,0 +1,72 @@
+"""A tensor that requires a gradient on the host and is moved to the device: each backward pass copies its gradient."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tpulint.context import FileContext, FixBuilder
+from tpulint.model import Applicability, Finding, Scope, Severity, Span
+
+_MOVES = ("to", "cuda")
+_VARIABLE = "torch.autograd.Variable"
+_REASON = (
+    "The tensor on the device becomes the leaf, and its `.grad` is filled: before, that of the one on the host was."
+)
+
+
+def check(ctx: FileContext) -> Iterator[Finding]:
+    """``torch.rand(4, requires_grad=True).to(device)`` and its like, in files that train."""
+    index = ctx.index
+    if not index.kinds.mentions_device or not (index.steps or index.turn_code.exists):
+        return
+    for call, leaf in index.method_calls(*_MOVES):
+        asks = _asking(ctx, leaf)
+        if asks is None or index.is_device_tensor(leaf) or not index.is_device_tensor(call):
+            continue
+        yield ctx.finding(
+            call,
+            f"`{ctx.text(leaf)}` requires its gradient on the host: each backward pass copies it there and waits",
+            _moved_first(ctx, call, leaf, asks),
+            severity=Severity.WARNING,
+        )
+
+
+def _asking(ctx: FileContext, leaf: ast.expr) -> ast.keyword | ast.Call | None:
+    """What makes a new tensor require its gradient: a keyword, or the call of ``requires_grad_``."""
+    if not isinstance(leaf, ast.Call):
+        return None
+    if isinstance(leaf.func, ast.Attribute) and leaf.func.attr == "requires_grad_":
+        return leaf if not leaf.keywords and all(_is_true(item) for item in leaf.args) else None
+    if not (ctx.index.qualified_name(leaf.func) or "").startswith("torch."):
+        return None
+    asked = next((item for item in leaf.keywords if item.arg == "requires_grad"), None)
+    return asked if asked is not None and _is_true(asked.value) else None
+
+
+def _is_true(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is True
+
+
+def _moved_first(ctx: FileContext, call: ast.Call, leaf: ast.expr, asks: ast.keyword | ast.Call) -> FixBuilder | None:
+    """The same with the move in front of what asks for the gradient."""
+    end, moved = ctx.index.span(leaf).end, ctx.index.span(call).end
+    move = ctx.source.text[end:moved]
+    assert isinstance(leaf, ast.Call)
+    if not move.startswith("."):
+        return None  # in parentheses, or on a line of its own
+    fix = ctx.fix("Move it before it requires a gradient", Applicability.UNSAFE, _REASON, Scope.EXPRESSION)
+    if isinstance(asks, ast.Call) and isinstance(leaf.func, ast.Attribute):
+        made = ctx.index.span(leaf.func.value).end
+        asked = ctx.source.text[made:end]
+        if not asked.startswith("."):
+            return None
+        fix.replace(Span(made, end), "")
+        fix.insert(moved, asked)
+    elif ctx.index.qualified_name(leaf.func) == _VARIABLE and leaf.args:
+        fix.append(leaf.args[0], move)
+        fix.replace(Span(end, moved), "")
+    elif isinstance(asks, ast.keyword):
+        fix.delete_argument(leaf, asks)
+        fix.insert(moved, ".requires_grad_()")
+    return fix
