@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 
 Node = TypeVar("Node", bound=ast.AST)
+_METHODS = 3
+"""Methods of a module that one is followed back through."""
 
 
 class TurnCode:
@@ -104,6 +106,24 @@ class TurnCode:
                 return None if turn == STEP and self._index.regions.evaluation.is_without_training(node) else turn
             child = ancestor
         return None
+
+    def runs_method(self, method: FunctionNode, depth: int = 0) -> bool:
+        """Whether every step runs a method or property of a module: called on a module, by its forward pass or by
+        another such method."""
+        tree, owner = self._index.tree, self._index.tree.class_of(method)
+        if owner is None or depth > _METHODS or not self._index.definitions.is_module_class(owner):
+            return False
+        for node in tree.attributes_called(method.name):
+            within = tree.function_of(node)
+            if not isinstance(node.ctx, ast.Load) or within is None or self._index.regions.gate_of(node) is not None:
+                continue
+            first = within.args.args[0].arg if within.args.args else ""
+            if tree.class_of(within) is owner and isinstance(node.value, ast.Name) and node.value.id == first:
+                if within is not method and (within.name == "forward" or self.runs_method(within, depth + 1)):
+                    return True
+            elif self.turn_of(node) == STEP and self._index.kind(node.value) is Kind.MODULE:
+                return True
+        return False
 
     def nodes(self, kind: type[Node]) -> list[Node]:
         """Nodes of a class in the loops and functions, in order of position; gates are not looked at."""

@@ -69,8 +69,8 @@ def _per_step(ctx: FileContext, call: ast.Call) -> bool:
     return (
         owner is not None
         and function is not None
-        and (function.name == "forward" or _calls_forward(ctx, function))
         and ctx.index.definitions.is_module_class(owner)
+        and (function.name == "forward" or _calls_forward(ctx, function) or ctx.index.turn_code.runs_method(function))
     )
 
 
