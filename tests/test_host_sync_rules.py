@@ -5,10 +5,12 @@ from __future__ import annotations
 import ast
 import random
 from collections.abc import Sequence
+from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
 import pytest
+from command import tpulint
 
 from tpulint.catalog import load
 from tpulint.config import Settings
@@ -2961,3 +2963,62 @@ def test_list_that_is_filled_now_and_then_holds_numbers() -> None:
                     history.append(loss.item())
         """,
     )
+
+
+# -------------------------------------------------------------------- what is known to be one number
+
+PARTS = """
+import torch
+import torch_xla
+from networks import Coder
+
+device = torch.device("xla")
+model = Coder().to(device)
+optimizer = torch.optim.Adam(model.parameters())
+
+def train(loader, variance):
+    errors, entropies = [], []
+    for x in loader:
+        x = x.to(device)
+        optimizer.zero_grad()
+        distance, found, entropy = model(x)
+        error = (found - x).square().flatten(1) / variance
+        error = REDUCED
+        loss = error + 0.5 * distance
+        loss.backward()
+        optimizer.step()
+        torch_xla.sync()
+        errors.append(error.detach().cpu().numpy())
+        entropies.append(entropy.cpu().detach().numpy())
+    return errors, entropies
+"""
+NETWORKS = """
+import torch
+from torch import nn
+
+class Codes(nn.Module):
+    def forward(self, z):
+        share = z.mean(0)
+        return (z.detach() - z).square().mean(), z, ENTROPY
+
+class Coder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.codes = Codes()
+
+    def forward(self, x):
+        distance, found, entropy = self.codes(x)
+        return distance, found, entropy
+"""
+
+
+@pytest.mark.parametrize("entropy", ["torch.exp(-torch.sum(share * torch.log(share)))", "share * torch.log(share)"])
+def test_parts_of_what_a_forward_pass_returns_are_numbers_where_it_says_so(tmp_path: Path, entropy: str) -> None:
+    """A term of the loss is one number, whatever it was computed by."""
+    (tmp_path / "pyproject.toml").write_text("")
+    (tmp_path / "networks.py").write_text(NETWORKS.replace("ENTROPY", entropy))
+    (tmp_path / "train.py").write_text(PARTS.replace("REDUCED", "reduce(error)"))
+    tpulint("--fix", "--unsafe-fixes", "--select=TPU108", ".", cwd=tmp_path)
+    ported = (tmp_path / "train.py").read_text()
+    assert "errors.append(error.detach().item())" in ported
+    assert ("entropies.append(entropy.detach().item())" in ported) is entropy.startswith("torch.exp")

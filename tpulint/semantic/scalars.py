@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.contents import key_of
+from tpulint.semantic.imported import Definition, methods, returned
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.names import Binding
 from tpulint.semantic.reads import How, Read
@@ -36,6 +37,9 @@ MATH_OF_TORCH = frozenset(
     for name in ("exp", "log", "log10", "log2", "log1p", "expm1", "sqrt")
 )
 """Functions of one number that torch has by the same name."""
+_OF_EACH_ELEMENT = frozenset(
+    f"torch.{name}" for name in ("exp", "log", "log10", "log2", "sqrt", "rsqrt", "abs", "square")
+)
 _INTEGER_TYPES = ("torch.long", "torch.int64", "torch.int", "torch.int32")
 
 
@@ -45,6 +49,7 @@ class Scalars:
     def __init__(self, index: SemanticIndex) -> None:
         self._index = index
         self._losses: set[tuple[ast.AST | None, str]] | None = None
+        self._terms: set[Binding] = set()
 
     def is_number(self, read: Read) -> bool:
         """Whether a read gives one number that the tensor itself can stand in for."""
@@ -222,6 +227,8 @@ class Scalars:
         if isinstance(node, ast.BinOp):
             sides = (node.left, node.right)
             return all(self.is_scalar(side, depth + 1) or index.kind(side) is Kind.HOST for side in sides)
+        if isinstance(node, ast.UnaryOp):
+            return isinstance(node.op, ast.USub) and self.is_scalar(node.operand, depth + 1)
         if isinstance(node, ast.Attribute):
             return node.attr == "data" and self.is_scalar(node.value, depth + 1)
         return isinstance(node, ast.Call) and self._gives_scalar(node, depth)
@@ -229,20 +236,47 @@ class Scalars:
     def _are_scalar(self, bindings: tuple[Binding, ...], depth: int) -> bool:
         """Whether all of these give a single number, one of them of the device: ``total = 0.0``, ``total += loss``."""
         values: list[ast.expr] = []
+        is_returned = False
         for binding in bindings:
             if binding.value is None or binding.kind not in ("assign", "augment") or len(binding.path) > 1:
                 return False
             if binding.path:
                 elements = self._index.kinds.contents.of(binding.value, binding.path[0])
                 if not elements:
-                    return False
+                    is_returned = self._returns_scalar(binding.value, binding.path[0], depth)
+                    if not is_returned:
+                        return False
                 values += elements
             else:
                 values.append(binding.value)
         number = [isinstance(value, ast.Constant) for value in values]
-        return not all(number) and all(
+        return (is_returned or not all(number)) and all(
             is_number or self.is_scalar(value, depth + 1) for value, is_number in zip(values, number, strict=True)
         )
+
+    def _returns_scalar(self, call: ast.expr, at: int | None, depth: int) -> bool:
+        """Whether what runs in a call is known, and returns a single number, at a place of a tuple or by itself.
+
+        That is a function of another file, or the forward pass of a module.
+        """
+        index = self._index
+        if not isinstance(call, ast.Call) or depth > _DEPTH:
+            return False
+        found = index.imported.all_called(call) or methods(index.imported.classes_of(call.func), "forward")
+        if not found and isinstance(call.func, ast.Name | ast.Attribute):
+            owners = index.definitions.classes_of_variable(call.func)
+            found = methods(tuple(Definition(index, owner) for owner in owners), "forward")
+        results = [(function.file, value) for function in found for value in returned(function) or (None,)]
+        return bool(results) and all(
+            value is not None and self._is_scalar_at(file, value, at, depth) for file, value in results
+        )
+
+    def _is_scalar_at(self, file: SemanticIndex, value: ast.expr, at: int | None, depth: int) -> bool:
+        """Whether an expression of a file, or the element at a place of it, is a single number."""
+        if at is None:
+            return file.scalars.is_scalar(value, depth + 1)
+        parts = value.elts if isinstance(value, ast.Tuple) else []
+        return 0 <= at < len(parts) and file.scalars.is_scalar(parts[at], depth + 1)
 
     def _gives_scalar(self, call: ast.Call, depth: int) -> bool:
         name = self._index.qualified_name(call.func) or ""
@@ -251,6 +285,8 @@ class Scalars:
             return whole and ("loss" in name or name.endswith(("entropy", "kl_div")))
         if name in ("torch.mean", "torch.sum", "torch.norm"):
             return whole and len(call.args) == 1
+        if name in _OF_EACH_ELEMENT:
+            return len(call.args) == 1 and self.is_scalar(call.args[0], depth + 1)
         if not name and isinstance(call.func, ast.Attribute):
             if call.func.attr in ("mean", "sum", "norm"):
                 over = call.args[0].value if len(call.args) == 1 and isinstance(call.args[0], ast.Constant) else None
@@ -261,7 +297,9 @@ class Scalars:
         returned = [] if function is None else self._index.definitions.returned_by(function)
         if returned:
             return all(self.is_scalar(value, depth + 1) for value in returned)
-        return name == "torch.nn.utils.clip_grad_norm_" or self._is_loss_module(call.func)
+        if name == "torch.nn.utils.clip_grad_norm_" or self._is_loss_module(call.func):
+            return True
+        return not name and self._returns_scalar(call, None, depth)
 
     def _is_loss_module(self, node: ast.expr, depth: int = 0) -> bool:
         """Whether an object is one of torch's losses, with the reduction it has by default."""
@@ -286,14 +324,33 @@ class Scalars:
         return bool(known) and len(known) == len(made) and all(self._is_loss_module(item, depth + 1) for item in known)
 
     def _is_loss(self, node: ast.Name) -> bool:
-        """Whether ``name.backward()`` is called in the same function, which only a tensor of one number allows."""
+        """Whether ``name.backward()`` is called in the same function, which only a tensor of one number allows.
+
+        The terms of such a sum hold one number each, too.
+        """
         if self._losses is None:
-            self._losses = {
-                (self._index.function_of(call), receiver.id)
-                for call, receiver in self._index.method_calls("backward")
-                if not call.args and isinstance(receiver, ast.Name)
-            }
-        return (self._index.function_of(node), node.id) in self._losses
+            self._losses, self._terms = set(), set()
+            for call, receiver in self._index.method_calls("backward"):
+                if call.args or not isinstance(receiver, ast.Name):
+                    continue
+                self._losses.add((self._index.function_of(call), receiver.id))
+                for binding in self._index.flow.reaching(receiver):
+                    if binding.kind == "assign" and not binding.path and binding.value is not None:
+                        self._note_terms(binding.value)
+        if (self._index.function_of(node), node.id) in self._losses:
+            return True
+        bindings = self._index.flow.reaching(node) if self._terms else ()
+        return bool(bindings) and all(binding in self._terms for binding in bindings)
+
+    def _note_terms(self, value: ast.expr) -> None:
+        """Note the variables in ``reconstruction + beta * divergence``."""
+        if isinstance(value, ast.BinOp) and not isinstance(value.op, ast.MatMult):
+            self._note_terms(value.left)
+            self._note_terms(value.right)
+        elif isinstance(value, ast.UnaryOp):
+            self._note_terms(value.operand)
+        elif isinstance(value, ast.Name):
+            self._terms.update(self._index.flow.reaching(value))
 
 
 def _is_whole(node: ast.expr) -> bool:
