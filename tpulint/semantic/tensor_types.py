@@ -20,7 +20,7 @@ class TypeUse:
 
     __slots__ = (
         "choice", "constructions", "conversions", "factories", "given", "name", "node", "only", "settings", "statement",
-        "test", "unknown", "variable",
+        "test", "tests", "unknown", "variable",
     )  # fmt: skip
 
     def __init__(self, node: ast.expr, name: str) -> None:
@@ -45,6 +45,8 @@ class TypeUse:
         """The class as what a ``defaultdict`` makes its values with."""
         self.settings: list[ast.Call] = []
         """``torch.set_default_tensor_type(...)``"""
+        self.tests: list[ast.Call] = []
+        """``isinstance(x, (torch.LongTensor, torch.cuda.LongTensor))``, of nothing but such classes."""
         self.unknown: list[ast.expr] = []
         """Uses that cannot be followed."""
         self.only = True
@@ -189,8 +191,27 @@ class TensorTypes:
             and self._index.qualified_name(parent.func) == "collections.defaultdict"
         ):
             use.factories.append(node)
+        elif (test := self._test_by(node)) is not None:
+            use.tests.append(test)
         elif not isinstance(parent, ast.arguments) or not self._sort_parameter(use, node, parent):
             use.unknown.append(node)
+
+    def _test_by(self, node: ast.expr) -> ast.Call | None:
+        """The ``isinstance`` that asks for a class, alone or in a tuple of others of its like."""
+        classes: ast.AST = node
+        call = self._tree.parents[node]
+        if isinstance(call, ast.Tuple):
+            classes, call = call, self._tree.parents[call]
+        if not isinstance(call, ast.Call) or self._index.qualified_name(call.func) != "builtins.isinstance":
+            return None
+        is_asked = (
+            len(call.args) == 2 and call.args[1] is classes and isinstance(call.args[0], ast.Name | ast.Attribute)
+        )
+        named = ((self._index.qualified_name(item) or "").rpartition(".") for item in asked_classes(call))
+        known = is_asked and all(
+            head in ("torch", "torch.cuda") and last in CUDA_TENSOR_TYPES for head, _, last in named
+        )
+        return call if known else None
 
     def _sort_parameter(self, use: TypeUse, node: ast.expr, arguments: ast.arguments) -> bool:
         """Follow the class into the parameter whose default it is; whether all that is done with it are conversions."""
@@ -225,3 +246,9 @@ class TensorTypes:
             if not isinstance(outer, ast.Call) or outer.func is not attribute:
                 return call
             call = outer
+
+
+def asked_classes(test: ast.Call) -> list[ast.expr]:
+    """The classes that an ``isinstance`` asks for."""
+    classes = test.args[1]
+    return classes.elts if isinstance(classes, ast.Tuple) else [classes]

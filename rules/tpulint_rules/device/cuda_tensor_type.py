@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Finding, Fix, Scope, Severity, Span
-from tpulint.semantic.tensor_types import TypeUse
+from tpulint.semantic.tensor_types import TypeUse, asked_classes
 from tpulint.semantic.torch_facts import CUDA_TENSOR_TYPES
 
 _RUNTIME = "tpulint_runtime.backend"
@@ -54,7 +54,7 @@ def _change_types(ctx: FileContext, uses: list[TypeUse]) -> Fix | None:
         elif use.choice is not None:
             other = use.choice.orelse if use.choice.body is use.node else use.choice.body
             fix.replace(use.choice, ctx.text(other))
-        elif use.variable is not None or use.constructions:
+        elif not use.tests and (use.variable is not None or use.constructions):
             fix.replace(use.node, f"{fix.use('torch', at=use.node)}.{use.name}")
         for call in use.constructions:
             device = chosen if _is_dynamic(ctx, use) else None
@@ -70,7 +70,24 @@ def _change_types(ctx: FileContext, uses: list[TypeUse]) -> Fix | None:
             fix.replace(factory, f"lambda: {ctx.text(factory)}().to({device or fix.device(factory)})")
         for call in use.settings:
             _set_default(ctx, fix, use, call)
+        for call in use.tests:
+            _test_dtype(ctx, fix, call)
     return fix.build()
+
+
+def _test_dtype(ctx: FileContext, fix: FixBuilder, test: ast.Call) -> None:
+    """No class of torch is that of a tensor on an XLA device: ask for its dtype, and its device if that was asked."""
+    tensor, torch = ctx.text(test.args[0]), fix.use("torch", at=test)
+    names = [(ctx.index.qualified_name(item) or "").rpartition(".") for item in asked_classes(test)]
+    dtypes = list(dict.fromkeys(f"{torch}.{CUDA_TENSOR_TYPES[name]}" for _, _, name in names))
+    is_dtype = f"== {dtypes[0]}" if len(dtypes) == 1 else f"in ({', '.join(dtypes)})"
+    text = f"isinstance({tensor}, {torch}.Tensor) and {tensor}.dtype {is_dtype}"
+    if all(head == "torch.cuda" for head, _, _ in names):
+        if ctx.portable:
+            fix.give_up()
+        text += f' and {tensor}.device.type == "xla"'
+    is_whole = isinstance(ctx.index.parent(test), ast.Assert | ast.If | ast.While | ast.Return | ast.Assign)
+    fix.replace(test, text if is_whole else f"({text})")
 
 
 def _is_for_others(ctx: FileContext, use: TypeUse) -> bool:
