@@ -19,6 +19,7 @@ _SUPPRESSIONS = ("torchvision.ops.nms", "torchvision.ops.batched_nms", "torchvis
 _METHODS = frozenset({"masked_select", "nonzero", "argwhere", "unique", "unique_consecutive", "repeat_interleave"})
 _PLACES = frozenset({"numpy.where", "numpy.nonzero", "numpy.flatnonzero"})
 """Functions of NumPy that tell where a mask is true."""
+_DEPTH = 3
 _ON_HOST = "The mask is made on the host in every step, and what it chooses is looked up there."
 _SUM_ORDER = "Zeros are added for the elements left out: the sum may differ in its last digits."
 
@@ -111,11 +112,10 @@ def _are_places_of_turn(ctx: FileContext, item: ast.expr) -> bool:
     for value in made:
         if isinstance(value, ast.Subscript):  # the places along the first dimension
             value = value.value
-        if not isinstance(value, ast.Call) or not _tells_places(ctx, value.func):
-            return False
-        if len(value.args) != 1 or value.keywords or index.turn_code.turn_of(value) is None:
-            return False
-        names = [name for name in index.tree.inside(value.args[0]) if isinstance(name, ast.Name)]
+        asked = _asked_for_places(ctx, value) if isinstance(value, ast.Call) else None
+        if asked is None or index.turn_code.turn_of(asked) is None or index.is_device_tensor(asked):
+            return False  # what asks the device is told of itself
+        names = [name for name in (asked, *index.tree.inside(asked)) if isinstance(name, ast.Name)]
         if not any(_is_of_turn(ctx, name) for name in names):
             return False
     return bool(made)
@@ -148,6 +148,16 @@ def _asks_whether_any(ctx: FileContext, test: ast.expr, name: str) -> bool:
     return ctx.index.qualified_name(test.func) == "builtins.len" and test.args[0].id == name
 
 
+def _asked_for_places(ctx: FileContext, call: ast.Call) -> ast.expr | None:
+    """What ``np.where(labels != 0)`` and ``(labels != 0).nonzero()`` tell the places of."""
+    if call.keywords or len(call.args) > 1:
+        return None
+    if call.args:
+        return call.args[0] if _tells_places(ctx, call.func) else None
+    is_method = isinstance(call.func, ast.Attribute) and call.func.attr == "nonzero"
+    return call.func.value if is_method and isinstance(call.func, ast.Attribute) else None
+
+
 def _tells_places(ctx: FileContext, func: ast.expr) -> bool:
     """Whether a function is one of `_PLACES`; ``from utils import *`` may have brought ``np`` along."""
     name = ctx.index.qualified_name(func)
@@ -156,15 +166,20 @@ def _tells_places(ctx: FileContext, func: ast.expr) -> bool:
     return name in _PLACES
 
 
-def _is_of_turn(ctx: FileContext, name: ast.Name) -> bool:
-    """Whether a variable is given its value in every turn."""
-    turn_code = ctx.index.turn_code
-    return any(
-        binding.statement in turn_code.loops
-        if binding.kind == "loop"
-        else binding.kind == "assign" and turn_code.turn_of(binding.node) is not None
-        for binding in ctx.index.flow.reaching(name)
-    )
+def _is_of_turn(ctx: FileContext, name: ast.Name, depth: int = 0) -> bool:
+    """Whether a variable is given its value in every turn, or a parameter such a variable."""
+    index = ctx.index
+    for binding in index.flow.reaching(name):
+        if binding.kind == "loop" and binding.statement in index.turn_code.loops:
+            return True
+        if binding.kind == "assign" and index.turn_code.turn_of(binding.node) is not None:
+            return True
+        if binding.kind == "parameter" and isinstance(binding.statement, FUNCTIONS) and depth < _DEPTH:
+            given = index.definitions.arguments_for(binding.statement, binding.name)
+            parts = [part for item in given for part in (item, *index.tree.inside(item))]
+            if any(isinstance(part, ast.Name) and _is_of_turn(ctx, part, depth + 1) for part in parts):
+                return True
+    return False
 
 
 def _asks_for_places(ctx: FileContext, node: ast.expr) -> bool:
