@@ -2522,6 +2522,33 @@ def test_what_a_loss_is_summed_of_is_a_tensor_when_it_is_asked_for_its_number() 
     assert "entropy_total += entropy.item()" in port(SETUP + apart).text
 
 
+MEANS = """\
+class Runner:
+    def train(self, epoch):
+        epoch_loss = 0
+        for batch in self.loader:
+            parts = self.judge(self.model(batch.to(self.device)))
+            batch_loss = torch.sum(parts)
+            mean_loss = batch_loss / len(parts)
+            if self.decay:
+                total_loss = mean_loss + self.decay * self.norm()
+            else:
+                total_loss = mean_loss
+            optimizer.zero_grad()
+            total_loss.backward()
+            optimizer.step()
+            with torch.no_grad():
+                epoch_loss += batch_loss.item()
+        return epoch_loss
+"""
+
+
+def test_what_a_loss_is_summed_of_may_be_a_sum_itself() -> None:
+    assert "epoch_loss += batch_loss\n" in port(SETUP + MEANS).text
+    apart = MEANS.replace("mean_loss = batch_loss / len(parts)", "mean_loss = parts.mean()")
+    assert "epoch_loss += batch_loss.item()\n" in port(SETUP + apart).text
+
+
 @pytest.mark.parametrize("ending", ['raise ValueError("stopping training")', "assert math.isfinite(loss_value)"])
 def test_guard_that_raises_moves_like_one_that_exits(ending: str) -> None:
     text = port(SETUP + GUARDED.replace("sys.exit(1)", ending)).text

@@ -18,6 +18,8 @@ ASKING = frozenset({"item", "detach", "cpu"})
 
 _MODE = r"(?:^|_)(?:is|was)?(?:train(?:ing)?(?:_?(?:mode|state|flag))?|mode)$"
 """Names of what ``train()`` of a module is given, not of data: ``was_training``, ``isTrain``, ``mode``."""
+_DEPTH = 3
+"""Sums within sums that a loss is followed through."""
 _OF_TRAINED = frozenset({"zero_grad", "step", "load_state_dict", "state_dict", "parameters", "train", "eval"})
 
 
@@ -42,7 +44,7 @@ class Roles:
             if func.attr == "backward":
                 self._backpropagated(call, func)
                 for name in self._terms(call, func):
-                    summed.update(flow.reaching(name))
+                    self._add_terms(summed, flow.reaching(name), 0)
             elif func.attr in _OF_TRAINED and not _is_given_work(call):
                 for binding in self._receivers(func.value):
                     steppers.setdefault(binding, set()).add(func.attr)
@@ -108,6 +110,14 @@ class Roles:
         for binding in self._receivers(loss):
             if isinstance(binding, Binding) and binding.kind == "assign" and not binding.path:
                 yield from _operands(binding.value)
+
+    def _add_terms(self, summed: set[Binding], terms: tuple[Binding, ...], depth: int) -> None:
+        """Take up variables, and those they are summed of in turn: ``mean = total / len(parts)``."""
+        for term in terms:
+            summed.add(term)
+            if depth < _DEPTH and term.kind == "assign" and not term.path:
+                for name in _operands(term.value):
+                    self._add_terms(summed, self._flow.reaching(name), depth + 1)
 
     def _receivers(self, node: ast.expr) -> tuple[Binding | Inherited, ...]:
         if isinstance(node, ast.Name):
