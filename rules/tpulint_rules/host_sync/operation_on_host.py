@@ -10,6 +10,7 @@ from tpulint.model import Applicability, Certainty, Finding
 from tpulint.semantic import Kind, Side
 from tpulint.semantic.turn_code import STEP
 from tpulint_rules.host_sync import _host_operations as on_host
+from tpulint_rules.host_sync._failing_gradients import failing_gradients
 
 _NAMES = {
     "torch": on_host.FUNCTIONS,
@@ -27,6 +28,7 @@ _ROUNDED = "The weight is computed by other operations: its last digits may diff
 
 def check(ctx: FileContext) -> Iterator[Finding]:
     index = ctx.index
+    yield from failing_gradients(ctx)
     if not index.turn_code.exists:
         return
     for call in index.turn_code.nodes(ast.Call):
