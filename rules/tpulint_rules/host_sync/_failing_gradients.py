@@ -24,8 +24,8 @@ def failing_gradients(ctx: FileContext) -> Iterator[Finding]:
         if matrix is None or not index.regions.records_gradient(call) or not _is_trained_with(ctx, call):
             continue
         value = index.value(matrix)
-        if value.side is Side.HOST and (value.certain or isinstance(matrix, ast.Call)):
-            continue  # an attribute that got a tensor of the host may be a parameter, which moves with its module
+        if value.side is Side.HOST and not isinstance(matrix, ast.Attribute):
+            continue  # an attribute that got a tensor of the host is a parameter, which moves with its module
         known = value.side is Side.DEVICE and value.certain
         yield ctx.finding(
             call,
