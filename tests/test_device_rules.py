@@ -1323,6 +1323,15 @@ def test_answer_that_chooses_the_device_too_is_not_given_to_an_option_of_float16
     )
 
 
+def test_question_that_chooses_float16_by_a_name_stays() -> None:
+    """No is right: XLA has no float16."""
+    text = (
+        "import torch\nhas_half = torch.cuda.is_available() or torch.backends.mps.is_available()\n"
+        "dtype = torch.float16 if has_half else torch.float32\nx = torch.ones(2, dtype=dtype).to({})\n"
+    )
+    assert port(text.format('"cuda"')).text.endswith(text.format('"xla"').removeprefix("import torch\n"))
+
+
 def test_option_of_float16_that_opens_an_autocast_of_the_file_is_on() -> None:
     text = (
         'import torch\ncfg = {"fp16": torch.cuda.is_available()}\nx = torch.ones(2).to("cuda")\n'

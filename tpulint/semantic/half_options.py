@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 _HALF = r"(?i)(?:\A|_)(?:fp_?16|float16|f16|amp16|half)(?:\Z|_(?!life|width|size|dim|window|d?type))"
 _ANYWHERE = r"(?i)f(?:p_?|loat)?16|amp16|half"
 _AUTOCAST = r"\b(?:autocast|GradScaler)\b"
+_TYPES = ("torch.float16", "torch.half")
 _DEPTH = 3
 
 
@@ -53,7 +54,7 @@ class HalfOptions:
         return [found for load in loads for found in self.given(load, depth + 1)]
 
     def takes(self, node: ast.expr) -> bool:
-        """Whether a value goes into such an option directly: ``fp16=x``, ``{"fp16": x}``, ``args.fp16 = x``.
+        """Whether a value goes into such an option directly, ``fp16=x``, ``{"fp16": x}``, ``args.fp16 = x``, or chooses it.
 
         What this file reads may open an autocast, which another rule gives a type that XLA has.
         """
@@ -65,6 +66,8 @@ class HalfOptions:
         if isinstance(parent, ast.Dict):
             at = next((i for i, value in enumerate(parent.values) if value is whole), None)
             return at is not None and _says_half(_text(parent.keys[at])) and not self._opens_autocast()
+        if isinstance(parent, ast.IfExp):  # `torch.float16 if x else torch.float32`
+            return parent.test is whole and self._index.qualified_name(parent.body) in _TYPES
         if isinstance(parent, ast.Assign):
             return any(self._is_option(target) for target in parent.targets)
         return isinstance(parent, ast.AnnAssign) and self._is_option(parent.target)
