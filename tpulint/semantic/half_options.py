@@ -54,7 +54,7 @@ class HalfOptions:
         return [found for load in loads for found in self.given(load, depth + 1)]
 
     def takes(self, node: ast.expr) -> bool:
-        """Whether a value goes into such an option directly, ``fp16=x``, ``{"fp16": x}``, ``args.fp16 = x``, or chooses it.
+        """Whether a value goes into such an option, or chooses it: ``fp16=x``, ``{"fp16": x}``, ``args.fp16 = x``.
 
         What this file reads may open an autocast, which another rule gives a type that XLA has.
         """
