@@ -41,6 +41,7 @@ from tpulint_runtime import (
     tally_cross_entropy,
 )
 from tpulint_runtime.backend import XlaBackend
+from tpulint_runtime.loop.varying import Inputs
 
 pytestmark = pytest.mark.xla
 
@@ -821,6 +822,19 @@ def test_numbers_of_one_element_that_are_sent_are_no_constants() -> None:
         XLA.sync()
         assert product.cpu().sum().item() == value * 57 * 28
     assert XLA.compile_count() == before + 1
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("compute", [torch.Tensor.mul, torch.Tensor.div])
+def test_numbers_are_those_of_the_cpu_in_any_dtype(compute: Any, dtype: torch.dtype) -> None:
+    """A program by hand would divide a tensor in bfloat16 by a number that is rounded to bfloat16."""
+    x = torch.rand(999).to(dtype)
+    (sent,) = XLA.send([x])
+    inputs = Inputs(XLA)
+    inputs.begin()
+    for number in (0.1, 0.00999500374):
+        found = compute(sent, inputs.tensor(number, torch.float64 if dtype is torch.float64 else torch.float32))
+        assert found.dtype is dtype and torch.equal(found.cpu(), compute(x, number))
 
 
 @pytest.mark.parametrize("name", ["Adam", "AdamW", "NAdam", "Adagrad", "RAdam"])

@@ -112,7 +112,7 @@ class Varying(float):
         return function(*plain, **{name: _plain(value) for name, value in (kwargs or {}).items()})
 
     def _tensor(self, beside: torch.dtype) -> torch.Tensor:
-        # What torch_xla makes of a number beside a tensor of that dtype, in bfloat16, too.
+        # As the CPU computes, in bfloat16, too. There torch_xla would round a divisor to bfloat16, but no factor.
         dtype = torch.float64 if beside is torch.float64 else torch.float32
         tensor = self._tensors.get(dtype)
         if tensor is None:
