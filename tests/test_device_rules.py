@@ -1523,3 +1523,23 @@ def test_a_lightning_module_knows_its_device() -> None:
     assert "batch + torch.randn(2).to(self.device, non_blocking=True)" in fixed
     assert fixed.count("self.device") == 1, "not in __init__, a class method or another class"
     assert port(fixed).text == fixed
+
+
+STREAM = """\
+import torch
+stream = torch.cuda.Stream()
+def move(x):
+    with torch.cuda.stream(stream):
+        x = x.to("xla")
+    torch.cuda.current_stream().wait_stream(stream)
+    {}
+    return x
+"""
+
+
+@pytest.mark.parametrize(("use", "goes"), [("x.record_stream(stream)", True), ("launch(x, stream)", False)])
+def test_stream_goes_only_with_all_that_is_told_to_it(use: str, goes: bool) -> None:
+    text = port(STREAM.format(use), select=("TPU010",)).text
+    assert ("torch.cuda.Stream()" in text) is not goes
+    assert "wait_stream" not in text
+    assert ("launch(x, stream)" in text) is not goes

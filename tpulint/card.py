@@ -11,7 +11,8 @@ PORTABLE = ("fix", "display", "silent")
 
 OPTION_TYPES = ("int", "float", "str", "bool", "strings")
 ACTIONS = (
-    "rename", "rename-module", "replace", "delete", "drop-argument", "rename-argument", "set-argument", "unsupported",
+    "rename", "rename-module", "replace", "delete", "drop-argument", "rename-argument", "set-argument", "take-out",
+    "unsupported",
 )  # fmt: skip
 
 CATEGORIES = {

@@ -18,6 +18,7 @@ A row of a card's ``mapping`` has these keys:
     text such as ``not torch.cuda.is_available()`` stands for that call. ``unless`` lists values of other arguments with
     which the call is left alone, an empty list stands for all. An argument may also stand in a visible dictionary given
     by ``**``, where no fix reaches it.
+  - ``take-out``: what the call makes goes, with all that is told to it, where it is used for nothing else.
   - ``unsupported``: a finding without a fix.
 
 - ``arguments``: for ``rename``: ``keep`` (default), ``drop``, or the list of the parameters, in order, that the new

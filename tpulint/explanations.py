@@ -150,6 +150,7 @@ def outcome(row: MappingRow) -> str:
         "drop-argument": f"the argument {row.argument} is left out",
         "rename-argument": f"the argument is called {row.new}",
         "set-argument": f"the argument is set to {row.new}",
+        "take-out": "taken out, with what is told to it",
         "unsupported": "no equivalent, change it by hand",
     }
     return f"{words.get(row.action, row.new)}{applicability}"

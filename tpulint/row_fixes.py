@@ -54,6 +54,10 @@ _REASONS = {
 
 def fix_of(ctx: FileContext, node: ast.Attribute | ast.Name, where: ast.AST, row: MappingRow) -> FixBuilder | None:
     """The fix for a reference; None where the row offers none."""
+    if row.action == "take-out":
+        from tpulint.taken_out import take_out
+
+        return take_out(ctx, node, row)
     if row.action == "unsupported":
         return _leave_out_report(ctx, node, row)
     if row.since and ctx.target.version < parse_version(row.since):

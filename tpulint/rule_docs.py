@@ -125,7 +125,7 @@ def _action(row: MappingRow) -> str:
     text = {
         "rename": f"becomes `{row.new}`", "rename-module": f"becomes `{row.new}`", "replace": f"becomes `{row.new}`",
         "delete": "removed", "drop-argument": "argument removed", "rename-argument": f"becomes `{row.new}`",
-        "set-argument": f"set to `{row.new}`", "unsupported": "no fix",
+        "set-argument": f"set to `{row.new}`", "take-out": "taken out", "unsupported": "no fix",
     }[row.action]  # fmt: skip
     if row.with_item:
         text += " in a `with` statement"
