@@ -3049,3 +3049,53 @@ def test_parts_of_what_a_forward_pass_returns_are_numbers_where_it_says_so(tmp_p
     ported = (tmp_path / "train.py").read_text()
     assert "errors.append(error.detach().item())" in ported
     assert ("entropies.append(entropy.detach().item())" in ported) is entropy.startswith("torch.exp")
+
+
+# -------------------------------------------------------------------- sums in a dict that a function is given
+
+SUMMED = (
+    SETUP
+    + """
+from collections import defaultdict
+
+def measure(output, target, sums, weight=0.5):
+    distance = F.binary_cross_entropy_with_logits(output, target)
+    loss = OTHER
+    sums["distance"] += distance.item() * len(target)
+    sums["loss"] += loss.data.cpu().numpy() * len(target)
+    return loss
+
+def run(phase):
+    sums = defaultdict(float)
+    count = 0
+    for x, y in loader:
+        optimizer.zero_grad()
+        loss = measure(model(x.to(device)), y.to(device), sums)
+        loss.backward()
+        optimizer.step()
+        torch_xla.sync()
+        count += len(x)
+    print({name: value / count for name, value in sums.items()})
+"""
+)
+
+
+@pytest.mark.parametrize(("other", "read"), [("distance + distance", "item()"), ("mix(distance)", "cpu().numpy()[()]")])
+def test_sums_in_a_dict_of_the_caller_stay_on_the_device(other: str, read: str) -> None:
+    ported = port(SUMMED.replace("OTHER", other)).text
+    assert '    sums["distance"] += distance.detach() * len(target)\n' in ported
+    assert '    sums["loss"] += loss.data * len(target)\n' in ported
+    assert f"        count += len(x)\n    sums = {{key: value.{read} for key, value in sums.items()}}\n" in ported
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("        count += len(x)\n", "        count += sums['loss']\n"),
+        ("    return loss\n", "    print(sums)\n    return loss\n"),
+        ("defaultdict(float)", "load(phase)"),
+        ("    count = 0\n", "    count = measure(x0, y0, sums)\n"),
+    ],
+)
+def test_sums_in_a_dict_that_is_looked_at_earlier_are_left_alone(old: str, new: str) -> None:
+    assert "loss.data.cpu().numpy()" in port(SUMMED.replace("OTHER", "distance + distance").replace(old, new)).text

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 from tpulint.records import NamedTuple
 from tpulint.semantic.contents import key_of
-from tpulint.semantic.reads import Read
+from tpulint.semantic.reads import How, Read
 from tpulint.semantic.regions import Pace
 
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
+    from tpulint.semantic.tree import LoopNode
 
 
 class KeptDict(NamedTuple):
@@ -22,6 +23,15 @@ class KeptDict(NamedTuple):
     """The reads of all values that it is given."""
     gates: tuple[ast.If, ...]
     """Blocks that open now and then, and that alone look at it."""
+
+
+class SummedDict(NamedTuple):
+    """A dict of sums that a function adds to in every turn, and that its callers look at behind their loops."""
+
+    reads: tuple[Read, ...]
+    """The reads of all that the function adds."""
+    loops: tuple[tuple[LoopNode, str], ...]
+    """The loops that call it, and the names that they have for the dict."""
 
 
 class KeptDicts:
@@ -69,6 +79,65 @@ class KeptDicts:
         if not outer or any(index.tree.loop_of(gate) is not loop for gate in outer):
             return None
         return KeptDict(item.value.id, tuple(reads), tuple(outer))
+
+    def summed(self, read: Read) -> SummedDict | None:
+        """The dict that a function has from its callers and adds a read to: ``metrics["loss"] += loss.item() * n``."""
+        index = self._index
+        function = index.function_of(read.node)
+        name = _added_to(index.statement_of(read.node))
+        if name is None or function is None:
+            return None
+        bindings = index.flow.reaching(name)
+        calls = index.definitions.calls_of(function)
+        if len(bindings) != 1 or bindings[0].kind != "parameter" or bindings[0].statement is not function or not calls:
+            return None
+        reads: list[Read] = []
+        for use in index.names.loads(name.id, index.names.scope_of(name)):
+            statement = index.statement_of(use)
+            put = index.reads.inside(statement)
+            if _added_to(statement) is not use or not put or not isinstance(statement, ast.AugAssign):
+                return None
+            if not index.scalars.is_arithmetic(statement.value, {one.node for one in put}):
+                return None
+            reads += put
+        given = index.definitions.arguments_for(function, name.id)
+        loops = [self._summing_loop(call, item) for call, item in zip(calls, given, strict=False)]
+        found = tuple(dict.fromkeys(loop for loop in loops if loop is not None))
+        if len(given) != len(calls) or None in loops or not all(map(self._is_copy, reads)):
+            return None
+        return SummedDict(tuple(reads), found)
+
+    def _is_copy(self, read: Read) -> bool:
+        """Whether a read gives one number, or the array that the tensor is."""
+        if read.how is How.COPY and isinstance(read.node, ast.Call) and isinstance(read.node.func, ast.Attribute):
+            return read.node.func.attr in ("item", "numpy")
+        return self._index.scalars.is_number(read)
+
+    def _summing_loop(self, call: ast.Call, given: ast.expr) -> tuple[LoopNode, str] | None:
+        """The loop around a call that is given a dict, where that begins empty in front and is not looked at within."""
+        index, loop = self._index, self._index.tree.loop_of(call)
+        if loop is None or loop not in index.regions.turn_loops or not isinstance(given, ast.Name):
+            return None
+        bindings = index.flow.reaching(given)
+        value = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "assign" else None
+        made = isinstance(value, ast.Call) and index.qualified_name(value.func) == "collections.defaultdict"
+        if not made or index.tree.encloses(loop, bindings[0].statement):
+            return None
+        inside = [
+            use
+            for use in index.names.loads(given.id, index.names.scope_of(given))
+            if index.tree.encloses(loop, use) and use is not given
+        ]
+        return None if inside else (loop, given.id)
+
+
+def _added_to(statement: ast.stmt) -> ast.Name | None:
+    """The dict in ``sums["loss"] += x``."""
+    target = statement.target if isinstance(statement, ast.AugAssign) and isinstance(statement.op, ast.Add) else None
+    is_item = isinstance(target, ast.Subscript) and key_of(target) is not None
+    return (
+        target.value if is_item and isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name) else None
+    )
 
 
 def _item(statement: ast.stmt) -> ast.Subscript | None:

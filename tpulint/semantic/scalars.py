@@ -282,7 +282,7 @@ class Scalars:
         name = self._index.qualified_name(call.func) or ""
         whole = not any(k.arg in ("dim", "axis", "reduction", "keepdim") for k in call.keywords)
         if name.startswith("torch.nn.functional."):
-            return whole and ("loss" in name or name.endswith(("entropy", "kl_div")))
+            return whole and ("loss" in name or name.endswith(("entropy", "kl_div", "_with_logits")))
         if name in ("torch.mean", "torch.sum", "torch.norm"):
             return whole and len(call.args) == 1
         if name in _OF_EACH_ELEMENT:

@@ -9,7 +9,7 @@ from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
 from tpulint.semantic import CalledStep, How, LoopNode, Pace, Read, SemanticIndex, Step, Use
 from tpulint.semantic.held_values import HeldValue
-from tpulint.semantic.kept_dicts import KeptDict
+from tpulint.semantic.kept_dicts import KeptDict, SummedDict
 from tpulint.semantic.meters import Metered
 from tpulint.semantic.turn_code import STEP
 from tpulint_rules.host_sync._device_values import keep_on_device, short
@@ -120,6 +120,9 @@ def _kept(ctx: FileContext, read: Read, loop: Step) -> FixBuilder | None:
     kept = ctx.index.kept_dicts.of(read)
     if kept is not None:
         return _keep_in_dict(ctx, kept)
+    summed = ctx.index.kept_dicts.summed(read)
+    if summed is not None:
+        return _sum_in_dict(ctx, summed)
     returned = ctx.index.returned_values.of(read, loop)
     if returned is not None:
         fix = ctx.fix(
@@ -152,6 +155,19 @@ def _keep_in_dict(ctx: FileContext, kept: KeptDict) -> FixBuilder:
     name = kept.name
     for gate in kept.gates:
         fix.insert_before(gate.body[0], f"{name} = {{key: float(value) for key, value in {name}.items()}}")
+    return fix
+
+
+def _sum_in_dict(ctx: FileContext, summed: SummedDict) -> FixBuilder:
+    """The dict filled with sums on the device, which are read behind the loop."""
+    fix = ctx.fix("Sum on the device and read behind the loop", Applicability.UNSAFE, HELD, Scope.LOOP)
+    for item in summed.reads:
+        keep_on_device(fix, ctx.index, item)
+    scalars = ctx.index.scalars
+    are_numbers = all(scalars.is_number(item) or scalars.is_scalar(item.tensor) for item in summed.reads)
+    copied = "item()" if are_numbers else "cpu().numpy()[()]"  # an array of no dimensions becomes a number
+    for loop, name in summed.loops:
+        fix.insert_after(loop, f"{name} = {{key: value.{copied} for key, value in {name}.items()}}")
     return fix
 
 
