@@ -42,6 +42,9 @@ contexts = {
 for name, context in contexts.items():
     with context:
         facts[f"autocast {name}"] = str(linear(x).dtype)
+mask, bytes_ = torch.tensor([True, True, False]), torch.ones(300, dtype=torch.uint8)
+facts["counts of a mask"] = [mask.to(device).count_nonzero().item(), mask.to(device).sum().item()]
+facts["counts of bytes"] = [bytes_.to(device).count_nonzero().item(), bytes_.to(device).sum().item()]
 facts["cuda bfloat16"] = fails(lambda: torch.autocast("cuda", dtype=torch.bfloat16).__enter__())
 
 def transfers(scaler):
@@ -174,6 +177,8 @@ print("FACTS" + json.dumps(facts))
 """
 
 EXPECTED = {
+    "counts of a mask": [True, 2],
+    "counts of bytes": [44, 300],
     "autocast cuda": "torch.float32",
     "autocast old": "torch.float32",
     "autocast xla": "torch.bfloat16",
