@@ -10,6 +10,7 @@ import re
 from pathlib import Path
 from textwrap import dedent
 
+import pytest
 from command import tpulint
 
 SETUP = """\
@@ -278,3 +279,121 @@ def test_methods_of_a_model_that_nobody_sees(tmp_path: Path) -> None:
             return self.compare(x, y)
     """
     agree(tmp_path, models=models, main=program)
+
+
+METER = """\
+    class Meter:
+        def __init__(self):
+            self.reset()
+
+        def reset(self):
+            self.total, self.last = 0, None
+            self.sum = 0
+            self.count = 0
+
+        def update(self, value, n=1):
+            self.sum += value * n
+            self.count += n
+
+        def read(self, value):
+            self.sum += value.item()
+    """
+METERED = """\
+    import torch
+    import torch_xla
+    from meters import Meter
+
+    device = torch_xla.device()
+    model = torch.nn.Linear(4, 4).to(device)
+    optimizer = torch.optim.OPTIMIZER(model.parameters())
+    losses = Meter()
+    for epoch in range(3):
+        losses.reset()MARK
+        own = Meter()MARK
+        numbers = Meter()
+        for x, y in loader:
+            loss = (model(x.to(device)) - y.to(device)).pow(2).mean()
+            loss.backward()
+            optimizer.step()
+            losses.update(loss.detach(), len(y))
+            own.update(value=loss.detach())
+            numbers.read(loss)
+            torch_xla.sync()
+    """
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "mark"),
+    [("Adam", "  # TPU223"), ("SGD", ""), ("Adagrad", "")],
+)
+def test_sums_that_an_object_of_another_file_begins_anew(tmp_path: Path, optimizer: str, mark: str) -> None:
+    program = METERED.replace("OPTIMIZER", optimizer).replace("MARK", mark)
+    agree(tmp_path, "TPU223", meters=METER, main=program)
+
+
+def test_totals_that_begin_anew_in_attributes_and_now_and_then(tmp_path: Path) -> None:
+    program = """\
+        import torch
+        import torch_xla
+
+        device = torch_xla.device()
+
+
+        class Trainer:
+            def __init__(self, model):
+                self.model = model.to(device)
+                self.optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+                self.total = 0.0
+                self.steps = 0
+
+            def step(self, x):
+                loss = self.model(x.to(device)).mean()
+                loss.backward()
+                self.optimizer.step()
+                self.total += loss.detach()
+                torch_xla.sync()
+
+            def train(self, loader, epoch):
+                best, seen, old = 0, 0, 0
+                for at, x in enumerate(loader):
+                    self.step(x)
+                    self.steps += 1
+                    seen = seen + len(x)
+                    old = old + get_loss(x)
+                    if at % 100 == 0:
+                        print(self.total)
+                        self.total = 0.0  # TPU223
+
+
+        def get_loss(x):
+            return x.to(device).sum().data[0]
+
+
+        Trainer(model).train(loader, 0)
+        """
+    agree(tmp_path, "TPU223", main=program)
+
+
+def test_what_is_computed_and_read_behind_the_boundary(tmp_path: Path) -> None:
+    program = (
+        SETUP
+        + """
+    import torch_xla
+
+    correct = 0
+    for x, y in tqdm(loader):
+        x, y = x.to(device), y.to(device)
+        output = model(x)
+        loss = F.cross_entropy(output, y)
+        loss.backward()
+        optimizer.step()
+        torch_xla.sync()
+        show(loss.item())
+        pred = output.argmax(1)
+        correct += (pred == y).sum().item()  # TPU101
+        show(correct / len(loader))
+        scaled = loss * 2
+        show(scaled.item())  # TPU101
+    """
+    )
+    agree(tmp_path, main=program)

@@ -1893,7 +1893,8 @@ def test_sum_of_a_copy_of_which_more_is_needed() -> None:
             torch_xla.sync()
             right += output.argmax(1).eq(y).cpu().sum()
         print(right.item())
-        """
+        """,
+        left=("TPU101",),
     )
 
 

@@ -48,6 +48,7 @@ _WHEREVER = {"optimizer-reads-device": ".step("}
 """Rules that speak of another statement than the one that reads, and what that one has in it."""
 
 _LEFT_BEHIND = "work-left-pending"
+_STARTS_ANEW = "total-starts-anew"
 _DRAWN_FROM = "dataset-on-device"
 """Its samples are cut out of tensors on the device where a loop takes its next batch."""
 
@@ -172,6 +173,7 @@ class _Judge:
             changes = [cost for cost in self._truth.costs if self._is_about(said, cost)]
             run = any((said.path, row) in self._late for row in said.rows) and not self._hides_changes()
             run = run and (said.name != _LEFT_BEHIND or self._began_late(said))
+            run = run and (said.name != _STARTS_ANEW or self._came_again(said))
             yield Judgement(said, RECOMPILE, "right" if costs or changes else "wrong" if run else "not seen")
             return
         reads = [cost for cost in costs if cost.kind in _READS]
@@ -241,6 +243,10 @@ class _Judge:
         uneven = {cost.loop for cost in self._truth.costs if _CHANGED_BATCH.intersection(cost.causes)}
         loops = self._truth.loops
         return all(loops[one].steps[0] > _LATE and (loops[one].turns > 2 or one not in uneven) for one in numbers)
+
+    def _came_again(self, said: Said) -> bool:
+        """Whether the very line that a finding stands at ran again after warm-up."""
+        return any(one.steps and one.steps[-1] > _LATE for one in self._runs.get((said.path, said.row), ()))
 
     def _is_about(self, said: Said, cost: Cost) -> bool:
         """Whether a finding speaks of what changed, at another statement than the one that pays for it."""

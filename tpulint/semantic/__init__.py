@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from tpulint.semantic.parent_process import ParentProcess
     from tpulint.semantic.process_groups import ProcessGroups
     from tpulint.semantic.ranks import Ranks
+    from tpulint.semantic.restarts import Restarts
     from tpulint.semantic.returned_values import ReturnedValues
     from tpulint.semantic.scalars import Scalars
     from tpulint.semantic.stretches import Stretches
@@ -206,6 +207,13 @@ class SemanticIndex:
         from tpulint.semantic.leftovers import Leftovers
 
         return Leftovers(self)
+
+    @cached_property
+    def restarts(self) -> Restarts:
+        """Totals that start anew with a number while a training goes on."""
+        from tpulint.semantic.restarts import Restarts
+
+        return Restarts(self)
 
     @cached_property
     def filled_lists(self) -> FilledLists:

@@ -44,10 +44,11 @@ class Deferrals:
         """Whether a step has a boundary, as far as is known."""
         return loop.call.has_boundary if isinstance(loop, CalledStep) else bool(loop.boundaries)
 
-    def is_behind_boundary(self, node: ast.AST, loop: Step, depth: int = 0) -> bool:
+    def is_behind_boundary(self, node: ast.AST, loop: Step, depth: int = 0, *, of_turn: bool = False) -> bool:
         """Whether a node runs behind the step boundary of its turn; in a loop without one, behind where it belongs.
 
-        What runs before anything of the step was recorded is behind the boundary of the turn before.
+        What runs before anything of the step was recorded is behind the boundary of the turn before, unless that
+        ``of_turn`` is asked for.
         """
         if isinstance(loop, Driver):
             return loop.call.has_boundary and any(self._is_behind(node, call) for call in loop.calls)
@@ -56,10 +57,11 @@ class Deferrals:
         tree = self._index.tree
         function = tree.function_of(node)
         if function is not None and self._index.regions.is_gated(function):
-            return depth < _DEPTH and self._calls_are_behind(function, loop, depth)
+            return depth < _DEPTH and self._calls_are_behind(function, loop, depth, of_turn)
         fresh = True
         places = self._boundary_places(loop)
-        if self._passes_boundary(node, loop, places):
+        # A call that comes to the boundary itself has statements in front of it, too.
+        if not (of_turn and depth) and self._passes_boundary(node, loop, places):
             return True
         child = tree.statement_of(node)
         while True:
@@ -72,21 +74,26 @@ class Deferrals:
             while isinstance(holder, ast.ExceptHandler | ast.match_case):
                 holder = tree.parents[holder]
             if holder is loop.node:
-                return fresh and depth > 0
+                return fresh and depth > 0 and not of_turn
             if isinstance(holder, ast.Module):
                 return False
             if isinstance(holder, FUNCTIONS):
-                return fresh and depth < _DEPTH and self._calls_are_behind(holder, loop, depth)
+                return fresh and depth < _DEPTH and self._calls_are_behind(holder, loop, depth, of_turn)
             if not isinstance(holder, ast.stmt):
                 return False
             child = holder
 
     def is_computed_behind(self, read: Read, loop: Step) -> bool:
-        """Whether a function that is called behind a boundary reads what it computed itself: a graph of its own."""
-        return isinstance(loop, CalledStep) and loop.call.is_behind and self._is_computed(read.tensor, 0)
+        """Whether what stands behind a boundary reads what was computed there, too: a graph of its own.
 
-    def _is_computed(self, tensor: ast.expr, depth: int) -> bool:
-        """Whether a function computes a tensor from others, and was not given it."""
+        Where another file calls a function behind its boundary, that is what the function computes itself.
+        """
+        if not self.has_boundary(loop) or not self.is_behind_boundary(read.node, loop, of_turn=True):
+            return False
+        return self._is_computed(read.tensor, loop, 0)
+
+    def _is_computed(self, tensor: ast.expr, loop: Step, depth: int) -> bool:
+        """Whether a tensor is computed from others behind the boundary, and not given to a function that runs there."""
         while isinstance(tensor, ast.Attribute) or (
             isinstance(tensor, ast.Call) and isinstance(tensor.func, ast.Attribute) and tensor.func.attr in _GIVING
         ):
@@ -94,12 +101,15 @@ class Deferrals:
         if isinstance(tensor, ast.Name):
             bindings = self._index.flow.reaching(tensor)
             return depth < _DEPTH and bool(bindings) and all(
-                binding.kind == "augment"
-                or (
-                    binding.kind == "assign"
-                    and not binding.path
-                    and binding.value is not None
-                    and self._is_computed(binding.value, depth + 1)
+                self.is_behind_boundary(binding.node, loop, of_turn=True)
+                and (
+                    binding.kind == "augment"
+                    or (
+                        binding.kind == "assign"
+                        and not binding.path
+                        and binding.value is not None
+                        and self._is_computed(binding.value, loop, depth + 1)
+                    )
                 )
                 for binding in bindings
             )  # fmt: skip
@@ -164,13 +174,13 @@ class Deferrals:
                 return False
         return False
 
-    def _calls_are_behind(self, function: FunctionNode, loop: Step, depth: int) -> bool:
+    def _calls_are_behind(self, function: FunctionNode, loop: Step, depth: int, of_turn: bool) -> bool:
         index = self._index
         calls = index.definitions.calls_of(function)
         if not calls:  # handed on: as a partial, as a parameter
             calls = [call for call in index.calls if function in index.regions.events.functions_of(call)]
         calls = [call for call in calls if index.step_loop_of(call) is loop]
-        return bool(calls) and all(self.is_behind_boundary(call, loop, depth + 1) for call in calls)
+        return bool(calls) and all(self.is_behind_boundary(call, loop, depth + 1, of_turn=of_turn) for call in calls)
 
     def _passes_boundary(self, node: ast.AST, loop: Step, places: list[ast.stmt]) -> bool:
         """Whether running a node runs a boundary of the loop, or passes where one belongs, in it or by a call."""

@@ -25,6 +25,8 @@ GROWING = frozenset({"append", "add", "extend", "insert", "appendleft", "put"})
 """Methods by which a list or its like keeps what it is given."""
 _KNOWN = ("torch.", "torch_xla.", "builtins.", "math.", "numpy.", "os.", "time.", "copy.", "logging.")
 """Beginnings of names of functions whose effect is known."""
+_DEPTH = 3
+"""Functions that are looked into one from another."""
 _SHOWING = frozenset({"builtins.print", "builtins.str", "builtins.repr"})
 _OBJECTS = frozenset({Kind.TENSOR, Kind.MODULE, Kind.OPTIMIZER, Kind.SCHEDULER})
 
@@ -133,11 +135,16 @@ class State:
             if isinstance(item, ast.Assign)
         )
 
-    def _is_old_number(self, node: ast.expr) -> bool:
+    def _is_old_number(self, node: ast.expr, depth: int = 0) -> bool:
         """Whether a value is made of ``loss.data[0]``, which was a number once: who ports that makes it one again."""
         for item in (node, *self._index.tree.inside(node, functions=False)):
             if _is_first_of_data(item):
                 return True
+            function = self._index.definitions.function_called(item) if isinstance(item, ast.Call) else None
+            if function is not None and depth < _DEPTH:
+                returned = self._index.definitions.returned_by(function)
+                if any(self._is_old_number(value, depth + 1) for value in returned):
+                    return True
             if isinstance(item, ast.Name):
                 for binding in self._index.names.bindings(item):
                     parts = () if binding.value is None else ast.walk(binding.value)
