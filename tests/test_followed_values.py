@@ -397,3 +397,45 @@ def test_what_is_computed_and_read_behind_the_boundary(tmp_path: Path) -> None:
     """
     )
     agree(tmp_path, main=program)
+
+
+LOADING = """\
+    from torch.utils.data import DataLoader
+
+
+    def get_loader(name, size=4, shuffle=True, **options):
+        return DataLoader(name, batch_size=size, shuffle=shuffle, **options)MARK
+    """
+FEEDING = """\
+    import torch
+    from loading import get_loader
+    from training import Trainer
+
+    model = torch.nn.Linear(4, 4).cuda()
+    trainer = Trainer(model, torch.optim.Adam(model.parameters()))
+    trainer(get_loader("cars", size=8, OPTIONS), epochs=3)
+    """
+TRAINING = """\
+    class Trainer:
+        def __init__(self, model, optimizer):
+            self.model, self.optimizer = model, optimizer
+
+        def __call__(self, loader, epochs):
+            for epoch in range(epochs):
+                self.train_epoch(loader)
+
+        def train_epoch(self, loader):
+            for x, y in loader:
+                loss = (self.model(x.cuda()) - y.cuda()).mean()
+                loss.backward()
+                self.optimizer.step()
+    """
+
+
+@pytest.mark.parametrize(
+    ("options", "mark"),
+    [("num_workers=2", "  # TPU501"), ("drop_last=True", ""), ("**more", "")],
+)
+def test_a_loader_whose_function_hands_on_what_it_is_given(tmp_path: Path, options: str, mark: str) -> None:
+    loading = LOADING.replace("MARK", mark)
+    agree(tmp_path, "TPU501", loading=loading, training=TRAINING, main=FEEDING.replace("OPTIONS", options))

@@ -176,11 +176,14 @@ class Cache:
         fed_evaluation: list[list[int]],
         changing: list[str],
         classes: list[list[str]],
+        keywords: list[str],
     ) -> OutsideCall:
         given = tuple((name, kind, side) for name, kind, side in arguments)
         paths = tuple(map(tuple, fed)), tuple(map(tuple, fed_evaluation))
         made = tuple((parameter, self._full(path), name) for parameter, path, name in classes)
-        return OutsideCall(function, turn, is_behind, has_boundary, given, caller, *paths, tuple(changing), made)
+        return OutsideCall(
+            function, turn, is_behind, has_boundary, given, caller, *paths, tuple(changing), made, tuple(keywords)
+        )
 
     def _mark_folder(self) -> None:
         """Keep the folder out of version control and backups."""

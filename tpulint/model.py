@@ -166,6 +166,8 @@ class OutsideCall(NamedTuple):
     classes: tuple[tuple[str, str, str], ...] = ()
     """Name of a parameter, absolute path of a file, and name of a class there that it is given an instance of; several
     for one parameter where it may be of several classes."""
+    keywords: tuple[str, ...] = ()
+    """Names of the arguments of a call that gives a data loader; ``**`` for those of a dictionary."""
 
 
 class OutgoingCall(NamedTuple):

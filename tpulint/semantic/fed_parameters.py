@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from tpulint.semantic.definitions import qualified_in_file
-from tpulint.semantic.imported import Definition, method
+from tpulint.semantic.imported import Definition, method, methods
 from tpulint.semantic.outside import EVALUATION, STEP
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, LoopNode
 
@@ -90,6 +90,9 @@ def arguments_given(call: ast.Call, function: FunctionNode, is_method: bool) -> 
 def fed_elsewhere(index: SemanticIndex, call: ast.Call) -> list[tuple[ast.expr, set[str]]]:
     """Arguments of a call that loops of another file take their batches from, with what their turns are called."""
     called = index.imported.called(call) if call.args or call.keywords else None
+    if called is None and isinstance(call.func, ast.Name) and (call.args or call.keywords):
+        objects = methods(index.imported.classes_of(call.func), "__call__")  # `trainer(loader)`
+        called = objects[0] if len(objects) == 1 else None
     run = None if called is None else function_run(called)
     if run is None or not isinstance(run.node, FUNCTIONS) or not run.file.has_turn_loops:
         return []

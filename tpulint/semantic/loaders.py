@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from tpulint.semantic.definitions import qualified_in_file
 from tpulint.semantic.entries import entries, entries_named
 from tpulint.semantic.fed_parameters import fed_elsewhere, sources_of
 from tpulint.semantic.origins import origins
@@ -29,6 +30,8 @@ _PARAMETERS = (
     "pin_memory",
     "drop_last",
 )
+_DECIDING = frozenset({"**", "batch_sampler", "drop_last"})
+"""Arguments by which all batches may be of one size."""
 _DEPTH = 6
 _TRAINING = "train"
 """How the names of phases begin that train."""
@@ -64,9 +67,7 @@ class Loaders:
 
     def __init__(self, index: SemanticIndex) -> None:
         self._index = index
-        self._loaders = {
-            call: Loader(call, index.call_arguments.of(call, _PARAMETERS)) for call in index.calls_to(LOADER)
-        }
+        self._loaders = {call: Loader(call, self._arguments(call)) for call in index.calls_to(LOADER)}
         if not self._loaders:
             return
         self._feed_elsewhere()
@@ -80,6 +81,23 @@ class Loaders:
             for call in self._behind(sources_of(index, node)):
                 if call in self._loaders:
                     self._loaders[call].feeds_evaluation = True
+
+    def _arguments(self, call: ast.Call) -> dict[str, list[ast.expr]] | None:
+        """What a loader is given; of what its function hands on, ``**kwargs``, what the calls of that say."""
+        index = self._index
+        found = index.call_arguments.of(call, _PARAMETERS)
+        handed_on = [keyword.value for keyword in call.keywords if keyword.arg is None] if found is None else []
+        function = index.function_of(call)
+        kwargs = function.args.kwarg if function is not None else None
+        if function is None or kwargs is None or len(handed_on) != 1 or index.text(handed_on[0]) != kwargs.arg:
+            return found
+        name = qualified_in_file(index.tree, function)
+        calls = [tuple(key.arg or "**" for key in one.keywords) for one in index.definitions.calls_of(function)]
+        calls += [one.keywords for one in index.outside if one.function == name and (one.fed or one.fed_evaluation)]
+        if not calls or any(_DECIDING.intersection(keywords) for keywords in calls):
+            return None
+        shown = [keyword for keyword in call.keywords if keyword.arg is not None]
+        return index.call_arguments.of(ast.Call(call.func, call.args, shown), _PARAMETERS)
 
     @property
     def all(self) -> list[Loader]:

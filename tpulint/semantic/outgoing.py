@@ -48,7 +48,9 @@ def outgoing_calls(index: SemanticIndex) -> tuple[OutgoingCall, ...]:
         if source is not None and isinstance(source.node, FUNCTIONS):
             name = qualified_in_file(source.file.tree, source.node)
             parts = ((path,), ()) if turn == STEP else ((), (path,))
-            fed = OutsideCall(name, NOW_AND_THEN, False, False, (), os.path.basename(index.source.path), *parts)
+            caller = os.path.basename(index.source.path)
+            named = tuple(keyword.arg or "**" for keyword in call.keywords)
+            fed = OutsideCall(name, NOW_AND_THEN, False, False, (), caller, *parts)._replace(keywords=named)
             found[OutgoingCall(source.file.source.path, fed)] = None
     found.update(dict.fromkeys(settings_used(index)))
     return tuple(found)
