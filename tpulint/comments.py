@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import re
-import tokenize
 
 from tpulint.languages import PYTHON, language_of
 from tpulint.model import Span
@@ -26,6 +25,8 @@ def comment_spans(text: str) -> list[Span]:
     """Spans of all comments of Python code, in order; an unfinished text gives those up to where it breaks off."""
     if "#" not in text:
         return []
+    import tokenize
+
     starts = [0]
     starts.extend(match.end() for match in re.finditer(_NEWLINE, text))
     # tokenize ends lines at "\n" only: give it one line per line of ours, of the same length in code points.

@@ -56,7 +56,7 @@ class CudaFeatures:
         """Whether an expression asks the CUDA runtime for something: what stands beside it is right without a GPU."""
         if self.mentions_cuda_only(node):
             return True
-        calls = [item for item in (node, *self._tree.inside(node)) if isinstance(item, ast.Call)]
+        calls = [item for item in (node, *self._tree.nodes_in(node, ast.Call)) if isinstance(item, ast.Call)]
         names = [self._index.qualified_name(call.func) or "" for call in calls]
         return any(
             name.startswith(("torch.cuda.", "torch.accelerator.")) and not name.endswith(_PLACING) for name in names
@@ -237,9 +237,7 @@ class CudaFeatures:
             call = self._tree.parents[parent]
             return parent.arg in CUDA_ONLY_ARGUMENTS or (isinstance(call, ast.Call) and last(call) == "GradScaler")
         if isinstance(parent, ast.IfExp) and parent.test is node:
-            return any(
-                isinstance(n, ast.keyword) and n.arg in CUDA_ONLY_ARGUMENTS for n in self._tree.inside(parent.body)
-            )
+            return any(given.arg in CUDA_ONLY_ARGUMENTS for given in self._tree.nodes_in(parent.body, ast.keyword))
         if (
             isinstance(parent, ast.Assign)
             and len(parent.targets) == 1

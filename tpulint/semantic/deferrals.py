@@ -188,7 +188,7 @@ class Deferrals:
         if any(tree.encloses(node, boundary) for boundary in loop.boundaries):
             return True
         holders = {tree.function_of(place) for place in places if not tree.encloses(loop.node, place)}
-        for inner in (node, *tree.inside(node, functions=False)):
+        for inner in (node, *tree.nodes_in(node, ast.Call, functions=False)):
             if isinstance(inner, ast.Call):
                 function = self._index.definitions.function_run(inner)
                 if function is None:

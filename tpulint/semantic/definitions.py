@@ -31,6 +31,7 @@ class Definitions:
         self.handed = classes_of_file(outside, tree.source.path)
         """Names of classes of this file, by function and parameter, that other files hand over objects of."""
         self._callees = Callees(tree, names, self)
+        self._function_names = {function.name for function in tree.functions}
         self._callers: dict[str, list[ast.Call]] | None = None
         self._classes: dict[ast.expr, tuple[ast.ClassDef, ...]] = {}
 
@@ -74,6 +75,8 @@ class Definitions:
 
     def method_named(self, node: ast.Attribute) -> FunctionNode | None:
         """The method of a class of this file that ``self.method`` or ``variable.method`` is."""
+        if node.attr not in self._function_names:
+            return None  # most attributes: nobody has to find out what the variable is
         if isinstance(node.value, ast.Name):
             owner, within = self._tree.class_of(node), self._tree.function_of(node)
             arguments = within.args.args if within is not None else []
@@ -87,7 +90,7 @@ class Definitions:
 
     def methods_named(self, node: ast.Attribute) -> list[FunctionNode]:
         """The methods that ``variable.method`` may be, where the variable is an instance of one of several classes."""
-        if not isinstance(node.value, ast.Name | ast.Attribute):
+        if node.attr not in self._function_names or not isinstance(node.value, ast.Name | ast.Attribute):
             return []
         found = (self.method(owner, node.attr) for owner in self.classes_of_variable(node.value))
         return list(dict.fromkeys(function for function in found if function is not None))
@@ -177,7 +180,7 @@ class Definitions:
 
     def returned_by(self, function: FunctionNode) -> list[ast.expr]:
         """What a function returns; empty when some way through it returns nothing."""
-        returns = [node for node in self._tree.inside(function, functions=False) if isinstance(node, ast.Return)]
+        returns = self._tree.nodes_in(function, ast.Return, functions=False)
         values = [node.value for node in returns if node.value is not None]
         return values if len(values) == len(returns) else []
 

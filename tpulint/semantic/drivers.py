@@ -75,16 +75,16 @@ class Drivers:
         """Take in loops that run a step, or a model without gradients, by what they call."""
         loops = [loop for loop in self._tree.loops if not self._is_of_forward_pass(loop)]
         in_loops = dict.fromkeys(
-            node for loop in loops for node in self._tree.inside(loop, functions=False) if isinstance(node, ast.Call)
+            call for loop in loops for call in self._tree.nodes_in(loop, ast.Call, functions=False)
         )
         helpers = {function for loop in loops for function in self._regions.functions_in(loop)}
         evaluating: list[tuple[LoopNode, ast.Call]] = []
         for call in sorted(in_loops, key=self._tree.span):
             self._note(call, evaluating)
         for function in sorted(helpers, key=self._tree.span):
-            for node in self._tree.inside(function, functions=False):
-                if isinstance(node, ast.Call) and node not in in_loops:
-                    self._note(node, evaluating)
+            for call in self._tree.nodes_in(function, ast.Call, functions=False):
+                if call not in in_loops:
+                    self._note(call, evaluating)
         for loop, call in evaluating:  # a loop that trains does that first of all
             self._add(loop, call, EVALUATION, has_boundary=False)
 

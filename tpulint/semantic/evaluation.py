@@ -53,7 +53,7 @@ class Evaluation:
         """Whether a loop goes over what a module made of one batch: ``for output in model(x)``."""
         if not isinstance(loop, ast.For):
             return False
-        names = (node for node in (loop.iter, *self._tree.inside(loop.iter)) if isinstance(node, ast.Name))
+        names = (node for node in (loop.iter, *self._tree.nodes_in(loop.iter, ast.Name)) if isinstance(node, ast.Name))
         made = (binding.value for name in names for binding in self._names.bindings(name))
         return any(isinstance(value, ast.Call) and self.is_run(value) for value in made)
 
@@ -63,8 +63,7 @@ class Evaluation:
             return False
         if self._goes_through_results(inner):
             return True
-        inside = self._tree.inside(loop, functions=False)
-        runs = (node for node in inside if isinstance(node, ast.Call) and self.is_run(node))
+        runs = (call for call in self._tree.nodes_in(loop, ast.Call, functions=False) if self.is_run(call))
         return any(self._events.holder_of(node) is loop for node in runs)
 
     def takes_batches(self, loop: LoopNode) -> bool:
@@ -92,8 +91,8 @@ class Evaluation:
         In a file that moves nothing, it must be too where it is given what was made on the host.
         """
         moves = any(isinstance(call.func, ast.Attribute) and call.func.attr in _MOVES for call in self._tree.calls)
-        for node in self._tree.inside(loop, functions=False):
-            if isinstance(node, ast.Call) and self.is_run(node):
+        for node in self._tree.nodes_in(loop, ast.Call, functions=False):
+            if self.is_run(node):
                 if not moves and any(map(self._is_made_on_host, node.args)):
                     return True
                 outer: ast.AST = node
@@ -113,7 +112,7 @@ class Evaluation:
 
     def runs_module(self, holder: ast.AST) -> bool:
         """Whether a module is run at or below a node."""
-        nodes = (holder, *self._tree.inside(holder, functions=False))
+        nodes = (holder, *self._tree.nodes_in(holder, ast.Call, functions=False))
         return any(isinstance(node, ast.Call) and self.is_run(node) for node in nodes)
 
     def runs_once(self, function: FunctionNode, *, without_gradient: bool) -> bool:
@@ -127,8 +126,8 @@ class Evaluation:
         found: set[bool] = set()
         if self._has_framework() or self._events.of(function).backwards:
             return frozenset()
-        for node in self._tree.inside(function, functions=False):
-            if isinstance(node, ast.Call) and (self.is_run(node) or self.computes(node)):
+        for node in self._tree.nodes_in(function, ast.Call, functions=False):
+            if self.is_run(node) or self.computes(node):
                 quiet = self.is_under_no_grad(node)
                 if self._events.holder_of(node) is function:
                     found |= {False, quiet}
@@ -140,10 +139,8 @@ class Evaluation:
         """Whether a loop runs a module and has nothing to do with training: no backward pass, no optimizer."""
         if self._has_framework() or self._goes_through_modules(loop):
             return False
-        if not any(
-            isinstance(node, ast.Call) and (self.is_run(node) or self.computes(node))
-            for node in self._tree.inside(loop, functions=False)
-        ):
+        calls = self._tree.nodes_in(loop, ast.Call, functions=False)
+        if not any(self.is_run(call) or self.computes(call) for call in calls):
             return False
         events = self._events.of(loop)
         if events.backwards or events.updates or events.candidates:
@@ -278,8 +275,8 @@ class Evaluation:
             if any(isinstance(part, ast.Name) and part.id in targets for part in ast.walk(statement.value.slice)):
                 targets |= {target.id for target in statement.targets if isinstance(target, ast.Name)}
         through = False
-        for node in self._tree.inside(loop, functions=False):
-            if isinstance(node, ast.Call) and self._kinds.value(node.func).kind is Kind.MODULE:
+        for node in self._tree.nodes_in(loop, ast.Call, functions=False):
+            if self._kinds.value(node.func).kind is Kind.MODULE:
                 if not any(isinstance(part, ast.Name) and part.id in targets for part in ast.walk(node.func)):
                     return False
                 through = True

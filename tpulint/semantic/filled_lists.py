@@ -52,7 +52,7 @@ class FilledLists:
         """Loops within a step, such as one over all parameters, that fill lists."""
         index = self._index
         loops = [loop for loop in index.tree.loops if loop not in index.regions.turn_loops]
-        return [loop for loop in loops if self.of(loop) and index.pace_of(loop) is Pace.STEP]
+        return [loop for loop in loops if index.pace_of(loop) is Pace.STEP and self.of(loop)]
 
     def accepts(self, use: ast.expr) -> bool:
         """Whether a name is appended to a list that could hold tensors instead."""
@@ -78,7 +78,7 @@ class FilledLists:
     def _find(self, loop: LoopNode) -> list[FilledList]:
         index = self._index
         groups: dict[str, list[Append]] = {}
-        for node in index.tree.inside(loop, functions=False):
+        for node in index.tree.nodes_in(loop, ast.Expr, ast.AugAssign, functions=False):
             append = _appended(node)
             if append is None or index.tree.loop_of(node) is not loop or self._is_rare(append):
                 continue

@@ -19,6 +19,8 @@ from tpulint.semantic.values import LARGEST_DEPTH, UNKNOWN, Kind, Side, Value, j
 if TYPE_CHECKING:
     from tpulint.semantic.kinds import Kinds
 
+_YIELDS = (ast.Yield, ast.YieldFrom)
+
 
 class FunctionValues:
     """Lazy and memoised. A function that returns what it returns itself adds nothing."""
@@ -149,8 +151,8 @@ class FunctionValues:
     def _find_returned(self, function: FunctionNode, path: tuple[int, ...], depth: int) -> Value:
         values = [
             self._kinds.elements.part(node.value, path, depth + 2)
-            for node in self._tree.inside(function, functions=False)
-            if isinstance(node, ast.Return) and node.value is not None
+            for node in self._tree.nodes_in(function, ast.Return, functions=False)
+            if node.value is not None
         ]
         if self.yields(function):
             return UNKNOWN
@@ -180,14 +182,14 @@ class FunctionValues:
 
     def yields(self, function: FunctionNode) -> bool:
         """Whether a function is a generator."""
-        return any(isinstance(node, ast.Yield | ast.YieldFrom) for node in self._tree.inside(function, functions=False))
+        return bool(self._tree.nodes_in(function, *_YIELDS, functions=False))
 
     def yielded(self, function: FunctionNode, path: tuple[int, ...], depth: int) -> Value:
         """Value (or unpacked part) of what a generator function of this file yields."""
         if depth > LARGEST_DEPTH - 3:
             return UNKNOWN
         values = []
-        for node in self._tree.inside(function, functions=False):
+        for node in self._tree.nodes_in(function, *_YIELDS, functions=False):
             if isinstance(node, ast.Yield) and node.value is not None:
                 values.append(self._kinds.elements.part(node.value, path, depth + 2))
             elif isinstance(node, ast.YieldFrom):

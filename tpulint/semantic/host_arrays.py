@@ -110,8 +110,8 @@ class HostArithmetic:
     def _variables(self, loop: LoopNode) -> dict[Binding, ast.expr]:
         """Variables that statements of a loop give a value."""
         found: dict[Binding, ast.expr] = {}
-        for node in self._index.tree.inside(loop, functions=False):
-            if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+        for node in self._index.tree.nodes_in(loop, ast.Assign, functions=False):
+            if len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
                 binding = self._index.names.binding_at(node.targets[0])
                 if binding is not None and self._index.tree.loop_of(node) is loop:
                     found[binding] = node.value

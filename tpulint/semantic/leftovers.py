@@ -190,8 +190,8 @@ class Leftovers:
     def _meet(self, loop: LoopNode) -> None:
         """A loop with step boundaries: its first turn runs all that waits."""
         index, waiting = self._index, self._state.waiting
-        for node in index.tree.inside(loop, functions=False):
-            if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+        for node in index.tree.nodes_in(loop, ast.Name, functions=False):
+            if not isinstance(node.ctx, ast.Load):
                 self._state.drop(node)  # gets its next value in front of the boundary
         if waiting and self._round is not None and self._are_plain(loop):
             entries = tuple(dict.fromkeys(waiting.values()))
@@ -258,7 +258,7 @@ class Leftovers:
 
     def _calls_in(self, node: ast.expr) -> None:
         """What the calls in an expression do besides giving a value."""
-        for inner in (node, *self._index.tree.inside(node, functions=False)):
+        for inner in (node, *self._index.tree.nodes_in(node, ast.Call, functions=False)):
             if isinstance(inner, ast.Call):
                 function = self._function(inner)
                 if function is not None:

@@ -410,7 +410,8 @@ class Names:
         """
         scope, bindings = found
         if (
-            not scope.is_module
+            len(bindings) < 2  # then it has no other value
+            or not scope.is_module
             or not any(item.kind == "import" for item in bindings)
             or self.scope_of(node) is not scope
         ):

@@ -58,6 +58,12 @@ class Read(NamedTuple):
     """Whether the result is one Python number."""
 
 
+_READERS: tuple[type[ast.AST], ...] = (
+    ast.Call, ast.FormattedValue, ast.BinOp, ast.If, ast.While, ast.IfExp, ast.Assert, ast.comprehension
+)  # fmt: skip
+"""Nodes at which a value can be read."""
+
+
 class Reads:
     """Finds the host reads below a node. Nested functions and lambdas run at another time and are left out."""
 
@@ -71,7 +77,8 @@ class Reads:
         """Host reads below a node (itself included), in order of position."""
         found = self._memo.get(node)
         if found is None:
-            reads = [read for item in (node, *self._tree.inside(node, functions=False)) for read in self._at(item)]
+            items = (node, *self._tree.nodes_in(node, *_READERS, functions=False))
+            reads = [read for item in items for read in self._at(item)]
             unique: dict[ast.expr, Read] = {}
             for read in reads:
                 unique.setdefault(read.node, read)

@@ -140,8 +140,8 @@ class Regions:
             if holder in seen:
                 continue
             seen.add(holder)
-            for node in self._tree.inside(holder, functions=False):
-                if not isinstance(node, ast.Call) or self._gate_within(node, self.turn_loops) is not None:
+            for node in self._tree.nodes_in(holder, ast.Call, functions=False):
+                if self._gate_within(node, self.turn_loops) is not None:
                     continue
                 for function in self.events.functions_of(node):
                     if function in self._per_step:

@@ -105,7 +105,7 @@ class Totals:
     def _find(self, loop: LoopNode) -> list[Total]:
         index = self._index
         groups: dict[str, list[ast.stmt]] = {}
-        for node in index.tree.inside(loop, functions=False):
+        for node in index.tree.nodes_in(loop, ast.AugAssign, ast.Assign, functions=False):
             target = _target(node)
             if target is None or index.tree.loop_of(node) is not loop:
                 continue

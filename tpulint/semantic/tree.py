@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import ast
-from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
 from tpulint.model import Span
@@ -69,18 +68,14 @@ class SyntaxTree:
         self.fstrings: list[ast.JoinedStr] = []
         self.conditions: list[ast.If | ast.IfExp | ast.BoolOp] = []
         self.list_comprehensions: list[ast.ListComp] = []
-        self._order: list[ast.AST] = []
-        """All nodes as they stand in the text: what is below a node follows it."""
-        self._numbers: dict[ast.AST, int] = {}
-        """Place in that order; empty until somebody asks."""
-        self._ends: dict[ast.AST, int] = {}
-        self._classes: list[type] = []
-        self._numbers_by_class: dict[type, list[int]] = {}
-        self._own_bodies: list[int] = []
         self._names_by_id: dict[str, list[ast.Name]] | None = None
         self._attributes_by_name: dict[str, list[ast.Attribute]] | None = None
         self._suites: dict[ast.AST, list[ast.stmt]] = {}
         self._positions: dict[ast.AST, int] = {}
+        self._inside: dict[tuple[ast.AST, bool], list[ast.AST]] = {}
+        self._functions_around: dict[ast.AST, FunctionNode | None] = {}
+        """The innermost function around what stands right below a node."""
+        self._classes_around: dict[ast.AST, ast.ClassDef | None] = {}
         self._walk()
 
     def _walk(self) -> None:
@@ -89,12 +84,11 @@ class SyntaxTree:
         name_class, call_class, attribute_class, constant_class = ast.Name, ast.Call, ast.Attribute, ast.Constant
         load, store, fields = ast.Load, ast.Store, _FIELDS
         stack: list[Any] = [self.module]
-        pop, push, visit = stack.pop, stack.append, self._order.append
+        pop, push = stack.pop, stack.append
         item: Any
         child: Any
         while stack:
             node = pop()
-            visit(node)
             cls = node.__class__
             if cls is name_class:
                 names.append(node)
@@ -248,10 +242,7 @@ class SyntaxTree:
 
     def function_of(self, node: ast.AST) -> FunctionNode | None:
         """The innermost function around a node (not the node itself)."""
-        for ancestor in self.ancestors(node):
-            if isinstance(ancestor, FUNCTIONS):
-                return ancestor
-        return None
+        return self._nearest(node, FUNCTIONS, self._functions_around)  # type: ignore[no-any-return]
 
     def lambda_of(self, node: ast.AST) -> ast.Lambda | None:
         """The innermost lambda around a node, not looking out of the node's function."""
@@ -264,10 +255,21 @@ class SyntaxTree:
 
     def class_of(self, node: ast.AST) -> ast.ClassDef | None:
         """The innermost class around a node."""
-        for ancestor in self.ancestors(node):
-            if isinstance(ancestor, ast.ClassDef):
-                return ancestor
-        return None
+        return self._nearest(node, (ast.ClassDef,), self._classes_around)  # type: ignore[no-any-return]
+
+    def _nearest(self, node: ast.AST, kinds: tuple[type, ...], known: dict[ast.AST, Any]) -> Any:
+        """The innermost node of these classes around one; ``known`` tells it for what stands below other nodes."""
+        parents, passed = self.parents, []
+        holder = parents.get(node)
+        while holder is not None and holder not in known:
+            if isinstance(holder, kinds):
+                known[holder] = holder
+                break
+            passed.append(holder)
+            holder = parents.get(holder)
+        found = None if holder is None else known[holder]
+        known.update(dict.fromkeys(passed, found))
+        return found
 
     def loop_of(self, node: ast.AST) -> LoopNode | None:
         """The innermost loop whose body holds the node, not looking out of the node's function."""
@@ -284,67 +286,16 @@ class SyntaxTree:
         """Whether ``inner`` lies inside ``outer`` (a node encloses itself)."""
         return outer is inner or any(ancestor is outer for ancestor in self.ancestors(inner))
 
-    def inside(self, node: ast.AST, *, functions: bool = True) -> list[ast.AST]:
-        """All nodes below one, as they stand in the text; ``functions=False`` leaves out nested functions and classes.
-
-        The node may belong to another tree, or to none.
-        """
-        if node not in self._known_numbers():
-            return _below(node, functions)
-        (begin, end), *more = self._stretches(node, functions)
-        found = self._order[begin:end]
-        for begin, end in more:
-            found += self._order[begin:end]
+    def inside(self, node: ast.AST, *, functions: bool = True) -> Sequence[ast.AST]:
+        """All nodes below one, in no promised order; ``functions=False`` stays out of nested functions and classes."""
+        found = self._inside.get((node, functions))
+        if found is None:
+            found = self._inside[node, functions] = list(_below(node, functions))
         return found
 
-    def nodes_in(self, node: ast.AST, kind: type[_Node], *, functions: bool = True) -> list[_Node]:
-        """The nodes of one class below a node: as ``inside``, at the cost of these alone."""
-        if node not in self._known_numbers():
-            return [item for item in _below(node, functions) if isinstance(item, kind)]
-        numbers, order = self._numbers_of(kind), self._order
-        found: list[Any] = []
-        for begin, end in self._stretches(node, functions):
-            at = bisect_left(numbers, begin)
-            found += [order[number] for number in numbers[at : bisect_left(numbers, end, at)]]
-        return found
-
-    def _known_numbers(self) -> dict[ast.AST, int]:
-        if not self._numbers:
-            self._numbers = {node: number for number, node in enumerate(self._order)}
-            self._classes = [node.__class__ for node in self._order]
-            self._own_bodies = sorted(number for cls in _OWN_BODIES for number in self._numbers_of(cls))
-        return self._numbers
-
-    def _numbers_of(self, kind: type) -> list[int]:
-        numbers = self._numbers_by_class.get(kind)
-        if numbers is None:
-            numbers = self._numbers_by_class[kind] = [at for at, cls in enumerate(self._classes) if cls is kind]
-        return numbers
-
-    def _stretches(self, node: ast.AST, functions: bool) -> list[tuple[int, int]]:
-        """Where the nodes below one lie in the order, half open; nested functions and classes may interrupt them."""
-        begin, end = self._numbers[node] + 1, self._end_of(node)
-        if functions:
-            return [(begin, end)]
-        found = []
-        own = self._own_bodies
-        at = bisect_left(own, begin)
-        while at < len(own) and own[at] < end:
-            found.append((begin, own[at]))
-            begin = self._end_of(self._order[own[at]])
-            at = bisect_left(own, begin, at)
-        found.append((begin, end))
-        return found
-
-    def _end_of(self, node: ast.AST) -> int:
-        """The place behind the last node below one."""
-        end = self._ends.get(node)
-        if end is None:
-            last: ast.AST | None = node
-            while last is not None:
-                child, last = last, _last_child(last)
-            end = self._ends[node] = self._numbers[child] + 1
-        return end
+    def nodes_in(self, node: ast.AST, *kinds: type[_Node], functions: bool = True) -> list[_Node]:
+        """Those of the nodes inside one that are of these very classes."""
+        return [item for item in self.inside(node, functions=functions) if item.__class__ in kinds]
 
     # ---------------------------------------------------------------- positions
 
@@ -381,19 +332,17 @@ _BINDERS = {
 }  # fmt: skip
 
 
-def _last_child(node: ast.AST) -> ast.AST | None:
-    for field in _FIELDS[node.__class__]:
-        value = getattr(node, field, None)
-        for item in reversed(value) if value.__class__ is list else (value,):
-            if item.__class__ in _FIELDS:
-                return item
-    return None
-
-
-def _below(node: ast.AST, functions: bool) -> list[ast.AST]:
-    """All nodes below one that stands in no table."""
-    found: list[ast.AST] = []
-    for child in ast.iter_child_nodes(node):
-        if child.__class__ in _FIELDS and (functions or child.__class__ not in _OWN_BODIES):
-            found += (child, *_below(child, functions))
-    return found
+def _below(node: ast.AST, functions: bool) -> Iterator[ast.AST]:
+    fields = _FIELDS
+    stack: list[Any] = [node]
+    while stack:
+        current = stack.pop()
+        for field in fields[current.__class__]:
+            value = getattr(current, field, None)
+            children: Any = value if value.__class__ is list else (value,)
+            for child in children:
+                below = fields.get(child.__class__)
+                if below is not None and (functions or child.__class__ not in _OWN_BODIES):
+                    yield child
+                    if below:  # most nodes have nothing below them
+                        stack.append(child)

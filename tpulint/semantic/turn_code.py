@@ -168,9 +168,8 @@ class TurnCode:
             self._functions[function] = turn
             if function.name == "forward":
                 waiting.extend(self._parts_run_by(function))
-            for node in self._index.tree.inside(function, functions=False):
-                if isinstance(node, ast.Call):
-                    waiting.extend(self._index.regions.events.functions_of(node))
+            for call in self._index.tree.nodes_in(function, ast.Call, functions=False):
+                waiting.extend(self._index.regions.events.functions_of(call))
 
     def _parts_run_by(self, forward: FunctionNode) -> list[FunctionNode]:
         """Forward passes of the modules that a module is made of: of classes of this file that its class uses."""
@@ -178,7 +177,7 @@ class TurnCode:
         owner = index.tree.class_of(forward)
         if owner is None or not index.definitions.is_module_class(owner):
             return []
-        made = (index.definitions.class_called(node) for node in index.tree.inside(owner) if isinstance(node, ast.Call))
+        made = map(index.definitions.class_called, index.tree.nodes_in(owner, ast.Call))
         parts = {part: None for part in made if part is not None and index.definitions.is_module_class(part)}
         found = (index.definitions.method(part, "forward") for part in parts)
         return [function for function in found if function is not None]
