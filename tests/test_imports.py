@@ -13,8 +13,9 @@ from command import tpulint
 
 from tpulint.catalog import load
 from tpulint.config import Settings
-from tpulint.imports import unused_imports
+from tpulint.imports import import_edit, unused_imports
 from tpulint.linter import lint
+from tpulint.model import ImportNeed
 from tpulint.semantic import SemanticIndex
 from tpulint.source import SourceFile
 
@@ -175,3 +176,14 @@ def test_import_that_another_file_takes_from_this_one_stays(tmp_path: Path, take
     ported = (tmp_path / "settings.py").read_text()
     assert ("import torch\n" in ported) is stays
     assert "GPU = True" in ported
+
+
+def test_names_of_one_import_stand_in_one_order() -> None:
+    text = "import torch\n"
+    index = SemanticIndex(SourceFile.from_text(text), ast.parse(text))
+    aliases = [None, *(f"backend_{letter}" for letter in "fedcba")]
+    edit = import_edit(index, [ImportNeed("tpulint_runtime", "backend", alias) for alias in aliases])
+    assert edit is not None
+    lines = edit.text.split()
+    assert [line for line in lines if line.startswith("backend_")] == [f"backend_{letter}" for letter in "abcdef"]
+    assert edit.text.startswith("\nfrom tpulint_runtime import backend\n")

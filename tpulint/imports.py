@@ -100,7 +100,7 @@ def import_edit(index: SemanticIndex, needs: Iterable[ImportNeed], edits: Iterab
     imported. In a notebook it is below the first import of torch in any cell, when no edit stands above it.
     """
     lines = []
-    for need in sorted(set(needs), key=lambda item: (item.name is not None, item.module, item.name or "")):
+    for need in sorted(set(needs), key=_order):
         if need.name is None:
             lines.append(f"import {need.module}" + (f" as {need.alias}" if need.alias else ""))
         else:
@@ -124,6 +124,10 @@ def import_edit(index: SemanticIndex, needs: Iterable[ImportNeed], edits: Iterab
         return Edit(Span(end, end), "".join("; " + line for line in lines))
     gap = newline if isinstance(anchor, ast.Expr) else ""
     return Edit(Span(at, at), gap + "".join(newline + line for line in lines))
+
+
+def _order(need: ImportNeed) -> tuple[bool, str, str, str]:
+    return need.name is not None, need.module, need.name or "", need.alias or ""
 
 
 def _below(body: Sequence[ast.stmt]) -> ast.stmt | None:
