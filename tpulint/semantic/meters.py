@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from string import Formatter
 from typing import TYPE_CHECKING
 
 from tpulint.records import NamedTuple
@@ -122,6 +121,8 @@ class Meters:
         if not isinstance(text, ast.Constant) or not isinstance(text.value, str):
             return False
         try:
+            from string import Formatter
+
             fields = [(name, spec) for _, name, spec, _ in Formatter().parse(text.value) if name is not None]
         except ValueError:
             return False
