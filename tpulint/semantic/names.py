@@ -81,7 +81,7 @@ class Names:
         self.module = self._make_scope(tree.module, None)
         self.has_star_import = False
         self.nameable: set[str] = set()
-        """Names that some binding could make a qualified name: imports, and plain aliases of dotted names."""
+        """Names that some binding could make a qualified name: imports, and plain aliases of what begins with these."""
         self._attributes: dict[ast.ClassDef, dict[str, list[Binding]]] = {}
         # Most names of a file are never asked about: their bindings wait, by name, until they are.
         self._waiting: dict[str, list[ast.AST]] = {}
@@ -139,12 +139,17 @@ class Names:
 
     def _sort_binders(self) -> None:
         parents, waiting, nameable = self._tree.parents, self._waiting, self.nameable
+        aliases: dict[str, list[str]] = {}
+        """Names by those that the values given to them begin with."""
         for node in self._tree.binders:
             if isinstance(node, ast.Name):
                 waiting.setdefault(node.id, []).append(node)
                 statement = parents[node]
-                if isinstance(statement, _ASSIGNMENTS) and isinstance(statement.value, ast.Name | ast.Attribute):
-                    nameable.add(node.id)
+                root = statement.value if isinstance(statement, _ASSIGNMENTS) else None
+                while isinstance(root, ast.Attribute):
+                    root = root.value
+                if isinstance(root, ast.Name):
+                    aliases.setdefault(root.id, []).append(node.id)
             elif isinstance(node, ast.Attribute):
                 self._waiting_attributes.setdefault(node.attr, []).append(node)
             elif isinstance(node, ast.Import | ast.ImportFrom):
@@ -163,6 +168,12 @@ class Names:
                 field = _NAME_FIELDS.get(node.__class__, "name")
                 if (name := getattr(node, field)) is not None:
                     waiting.setdefault(name, []).append(node)
+        followed = [*nameable, *_BUILTINS.intersection(aliases)]
+        while followed:
+            for name in aliases.pop(followed.pop(), ()):
+                if name not in nameable:
+                    nameable.add(name)
+                    followed.append(name)
 
     def _bind(self, node: ast.AST) -> None:
         tree = self._tree
