@@ -27,8 +27,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             fix.rename_callee(call, f"{fix.use('torch', at=call)}.sum")
         yield ctx.finding(
             call,
-            f"`{ctx.text(call)}` counts in the dtype of the mask on an XLA device: however many elements are true, it is "
-            "at most 1",
+            f"`{ctx.text(call)}` counts in the dtype of the mask on an XLA device: "
+            "however many elements are true, it is at most 1",
             fix,
             certainty=Certainty.CERTAIN if certain else Certainty.LIKELY,
         )
