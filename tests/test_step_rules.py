@@ -1374,3 +1374,64 @@ def test_lengths_that_others_read_are_copied_and_other_layers_are_left_alone(old
     ported = port(dedent(CHOSEN_LAYER).lstrip().replace(old, new), select=("TPU320",)).text
     assert "lengths = mask.sum(0).int().cpu()\n" in ported
     assert ("run_padded" in ported) is ("lengths.max" in new)
+
+
+@pytest.mark.parametrize(
+    ("body", "is_told"),
+    [("return head(model(images))", True), ("with torch.no_grad():\n        return model(images)", False)],
+)
+def test_model_in_evaluation_mode_that_a_function_runs(body: str, is_told: bool) -> None:
+    """What a function only hands on, or runs without gradients, has no part in the backward pass."""
+    text = f"""
+import torch
+from torchvision.models import resnet18
+
+model = resnet18().to("xla")
+head = torch.nn.Linear(1000, 2).to("xla")
+
+def features(model, images):
+    {body}
+
+def train(model, loader):
+    for images in loader:
+        found = head(features(model, images))
+        found.sum().backward()
+
+model.eval()
+train(model, [])
+"""
+    assert bool(check(text, select=("TPU323",)).findings) is is_told
+
+
+def test_features_of_a_network_without_batch_normalisations() -> None:
+    text = """
+import torch
+from torch import nn
+from torchvision import models
+
+class Features(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = NETWORK().features
+
+    def forward(self, x):
+        return self.layers(x)
+
+class Generator(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm = nn.BatchNorm2d(3)
+
+generator, features = Generator().to("xla"), Features().to("xla")
+features.eval()
+
+def train(loader):
+    for images in loader:
+        features(generator(images)).sum().backward()
+
+features.eval()
+for images in []:
+    features(generator(images)).sum().backward()
+"""
+    assert not check(text.replace("NETWORK", "models.vgg19"), select=("TPU323",)).findings
+    assert len(check(text.replace("NETWORK", "models.vgg19_bn"), select=("TPU323",)).findings) == 1

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 _NORMS = r"BatchNorm|batch_norm|\btorchvision\.models\b|\btorchvision import (?:[\w, ]+, )?models\b|\btimm\b"
 """What files of networks with batch normalisations say; those of torchvision and timm nearly all have them."""
+_PLAIN = r"\b(?:vgg\d+|alexnet)\b"
+_NORMED = r"BatchNorm|batch_norm|_bn\b|(?i:resnet|densenet|mobilenet|efficientnet|inception|googlenet)"
+"""Networks of torchvision without batch normalisations, and words for those with."""
 _SUPPORT = "tpulint_runtime.support_frozen_batch_norm"
 _GRADIENTS = frozenset({"torch.autograd.grad", "torch.autograd.backward"})
 _MODES = ("eval", "train")
@@ -85,7 +88,9 @@ class FrozenNorms:
         """Of switches in front of a call, the ``eval()`` of a model that the gradient goes through."""
         last = {self._index.text(other.func.value): other for other in before if isinstance(other.func, ast.Attribute)}
         for name, switch in last.items():
-            if _is_off(switch) and not self._is_left_alone(name) and self._is_run_between(name, switch, call):
+            if not _is_off(switch) or self._is_left_alone(name) or self._has_none(switch):
+                continue
+            if self._is_run_between(name, switch, call):
                 return switch
         return None
 
@@ -105,18 +110,34 @@ class FrozenNorms:
         return any(item is not statement and tree.encloses(item, second) for item in suite)
 
     def _is_run_between(self, model: str, switch: ast.Call, call: ast.Call) -> bool:
-        """Whether a model is run, or handed to a function, behind its ``eval()`` and in front of a backward pass, with
-        gradients."""
+        """Whether a model is run behind its ``eval()`` and in front of a backward pass, with gradients."""
         tree = self._index.tree
         begin, end = tree.end(switch), tree.end(call)
         for other in tree.calls:
             if not begin < tree.start(other) <= end or tree.function_of(other) is not tree.function_of(switch):
                 continue
-            taken = (other.func, *other.args, *(item.value for item in other.keywords))
-            is_taken = any(self._index.text(item) == model for item in taken)
-            if is_taken and self._index.regions.records_gradient(other):
+            if self._runs(other, model) and self._index.regions.records_gradient(other):
                 return True
         return False
+
+    def _runs(self, call: ast.Call, model: str, depth: int = 0) -> bool:
+        """Whether a call runs a model, itself or in a function of this file that it is given to or that knows it."""
+        if self._index.text(call.func) == model:
+            return True
+        function = self._index.definitions.function_called(call)
+        if function is None or depth > _HOPS:
+            return False
+        own = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
+        given = self._index.definitions.arguments_for
+        names = {item.arg for item in own if any(self._index.text(one) == model for one in given(function, item.arg))}
+        if model not in {item.arg for item in own}:
+            names.add(model)
+        return any(
+            isinstance(node, ast.Call)
+            and self._index.regions.records_gradient(node)
+            and any(self._runs(node, name, depth + 1) for name in names)
+            for node in self._index.tree.inside(function, functions=False)
+        )
 
     # ---------------------------------------------------------------- batch normalisations
 
@@ -140,6 +161,16 @@ class FrozenNorms:
             return False
         # `m.__class__.__name__.find("BatchNorm") != -1`
         return isinstance(test, ast.Constant) and isinstance(test.value, str) and "BatchNorm" in test.value
+
+    def _has_none(self, switch: ast.Call) -> bool:
+        """Whether a model is of a class that is known to be made of a network of torchvision without them."""
+        receiver = switch.func.value if isinstance(switch.func, ast.Attribute) else None
+        if not isinstance(receiver, ast.Name | ast.Attribute):
+            return False
+        here = ((self._index, owner) for owner in self._index.definitions.classes_of_variable(receiver))
+        others = ((owner.file, owner.node) for owner in self._index.imported.classes_of(receiver))
+        texts = [index.text(owner) for index, owner in (*here, *others)]
+        return bool(texts) and all(re.search(_PLAIN, text) and not re.search(_NORMED, text) for text in texts)
 
     def _has_norms(self) -> bool:
         """Whether this file, or one that it takes networks from, speaks of batch normalisations."""
