@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Finding, Scope, Severity, Span
+from tpulint.semantic import Side
 
 _MOVES = ("to", "cuda")
 _VARIABLE = "torch.autograd.Variable"
@@ -22,7 +23,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         return
     for call, leaf in index.method_calls(*_MOVES):
         asks = _asking(ctx, leaf)
-        if asks is None or index.is_device_tensor(leaf) or not index.is_device_tensor(call):
+        if asks is None or index.value(_made_of(leaf)).side is not Side.HOST or not index.is_device_tensor(call):
             continue
         yield ctx.finding(
             call,
@@ -30,6 +31,14 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             _moved_first(ctx, call, leaf, asks),
             severity=Severity.WARNING,
         )
+
+
+def _made_of(leaf: ast.expr) -> ast.expr:
+    """The tensor that asks for a gradient, or that is wrapped for it: it tells where the leaf is."""
+    if isinstance(leaf, ast.Call) and isinstance(leaf.func, ast.Attribute) and leaf.func.attr == "requires_grad_":
+        return leaf.func.value
+    is_wrapped = isinstance(leaf, ast.Call) and ast.unparse(leaf.func).rpartition(".")[2] in ("Variable", "Parameter")
+    return leaf.args[0] if is_wrapped and isinstance(leaf, ast.Call) and leaf.args else leaf
 
 
 def _asking(ctx: FileContext, leaf: ast.expr) -> ast.keyword | ast.Call | None:
