@@ -439,3 +439,27 @@ TRAINING = """\
 def test_a_loader_whose_function_hands_on_what_it_is_given(tmp_path: Path, options: str, mark: str) -> None:
     loading = LOADING.replace("MARK", mark)
     agree(tmp_path, "TPU501", loading=loading, training=TRAINING, main=FEEDING.replace("OPTIONS", options))
+
+
+def test_an_element_of_a_device_tensor_as_a_place(tmp_path: Path) -> None:
+    program = (
+        SETUP
+        + """
+    def reorder(source, order):
+        found = torch.zeros_like(source)
+        wide = torch.zeros(4, 3, 3, 4).to(device)
+        for b in range(4):
+            for c in range(3):
+                found[b, c] = source[b, order[b][c]]  # TPU201
+                wide[b, c] = source[b, order[b]]
+        return found
+
+    for x, y in loader:
+        output = model(x.to(device))
+        order = output.sum(2).argsort(1)
+        loss = F.mse_loss(reorder(output, order), y.to(device))
+        loss.backward()
+        optimizer.step()
+    """
+    )
+    agree(tmp_path, "TPU201", main=program)

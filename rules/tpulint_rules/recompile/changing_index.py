@@ -23,7 +23,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         if turn is None or any(_is_list(item) for item in items):
             continue
         causes = {item: cause for item in items if (cause := _cause(ctx, item)) is not None}
-        place = next((item for item in items if not causes and _is_place_on_device(ctx, item)), None)
+        places = () if causes else items
+        place = next((i for i in places if _is_place_on_device(ctx, i) or _is_place_of_one(ctx, node, items, i)), None)
         if not (causes or place) or not index.is_device_tensor(node.value):
             continue
         if place is not None:
@@ -63,6 +64,42 @@ def _is_place_on_device(ctx: FileContext, item: ast.expr) -> bool:
             return False
         values = [binding.value for binding in bindings]
     return bool(values) and all(value is not None and _is_largest(ctx, value) for value in values)
+
+
+def _is_place_of_one(ctx: FileContext, node: ast.Subscript, items: list[ast.expr], item: ast.expr) -> bool:
+    """Whether an index is an element of a device tensor, one number: ``sorted[b, c] = x[b, places[b][c]]``.
+
+    What is stored is of as many dimensions as its place in a tensor made like the one it is taken from.
+    """
+    index, statement = ctx.index, ctx.index.parent(node)
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    if not isinstance(item, ast.Subscript) or not isinstance(target, ast.Subscript) or not index.is_device_tensor(item):
+        return False
+    stored = target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
+    made = index.flow.reaching(target.value) if isinstance(target.value, ast.Name) else ()
+    if len(stored) != len(items) or not all(_counts(ctx, place) for place in stored):
+        return False
+    return bool(made) and all(binding.kind == "assign" and _is_like(ctx, binding.value, node.value) for binding in made)
+
+
+def _counts(ctx: FileContext, item: ast.expr) -> bool:
+    """Whether an index is a number that counts the turns of a loop."""
+    bindings = ctx.index.flow.reaching(item) if isinstance(item, ast.Name) else ()
+    return bool(bindings) and all(
+        binding.kind == "loop"
+        and not binding.path
+        and isinstance(binding.value, ast.Call)
+        and ctx.index.qualified_name(binding.value.func) == "builtins.range"
+        for binding in bindings
+    )
+
+
+def _is_like(ctx: FileContext, value: ast.expr | None, tensor: ast.expr) -> bool:
+    """``torch.zeros_like(tensor)``"""
+    if not isinstance(value, ast.Call) or not value.args:
+        return False
+    name = ctx.index.qualified_name(value.func) or ""
+    return name.startswith("torch.") and name.endswith("_like") and ctx.text(value.args[0]) == ctx.text(tensor)
 
 
 def _is_largest(ctx: FileContext, value: ast.expr) -> bool:
