@@ -14,6 +14,7 @@ _RANDOM = frozenset({
     "TrivialAugmentWide", "AutoAugment", "AugMix", "RandomPhotometricDistort",
 })  # fmt: skip
 """Transforms with more than a few outcomes."""
+_MIXTURES = ("timm.data.Mixup", "timm.data.mixup.Mixup")
 _CHAINS = frozenset({"Compose", "RandomApply", "RandomChoice", "RandomOrder"})
 _DEPTH = 4
 
@@ -28,23 +29,27 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         made = next(iter(_random_transforms(ctx, call.func, 0)), None)
         if made is None:
             continue
-        name = (index.qualified_name(made.func) or "").rpartition(".")[2]
+        name = "Mixup" if isinstance(made, ast.arg) else (index.qualified_name(made.func) or "").rpartition(".")[2]
         yield ctx.finding(
             call,
             f"`{name}` draws on the host, and applies to the device tensor, another place or order in every "
             f"{index.turn_code.turn_of(call)}: each outcome is compiled",
-            certainty=Certainty.CERTAIN if index.value(call.args[0]).certain else Certainty.LIKELY,
-            related=((index.span(made), "made here"),),
+            certainty=Certainty.CERTAIN
+            if index.value(call.args[0]).certain and isinstance(made, ast.Call)
+            else Certainty.LIKELY,
+            related=((index.span(made), "given here" if isinstance(made, ast.arg) else "made here"),),
         )
 
 
-def _random_transforms(ctx: FileContext, node: ast.expr, depth: int) -> Iterator[ast.Call]:
-    """Creations of random transforms that a transform is, or is made of."""
+def _random_transforms(ctx: FileContext, node: ast.expr, depth: int) -> Iterator[ast.Call | ast.arg]:
+    """Creations of random transforms that a transform is, or is made of; a parameter that is said to be one."""
     if depth > _DEPTH:
         return
     index = ctx.index
     for creation in index.moves.creations.of(node):
         made = creation.node
+        if isinstance(made, ast.arg) and not creation.path and _is_mixture(ctx, made.annotation):
+            yield made
         if not isinstance(made, ast.Call) or creation.path:
             continue
         name = index.qualified_name(made.func) or ""
@@ -53,5 +58,20 @@ def _random_transforms(ctx: FileContext, node: ast.expr, depth: int) -> Iterator
             for item in made.args:
                 for part in item.elts if isinstance(item, ast.List | ast.Tuple) else [item]:
                     yield from _random_transforms(ctx, part, depth + 1)
-        elif name.startswith("torchvision.transforms.") and last in _RANDOM:
+        elif (name.startswith("torchvision.transforms.") and last in _RANDOM) or (name in _MIXTURES and _cuts(made)):
             yield made
+
+
+def _is_mixture(ctx: FileContext, annotation: ast.expr | None) -> bool:
+    """``Mixup``, ``Optional[Mixup]`` and ``Mixup | None``"""
+    if isinstance(annotation, ast.Subscript):
+        annotation = annotation.slice
+    if isinstance(annotation, ast.BinOp):
+        annotation = annotation.left
+    return annotation is not None and ctx.index.qualified_name(annotation) in _MIXTURES
+
+
+def _cuts(made: ast.Call) -> bool:
+    """Whether a mixture pastes a part of one image into another: by ``cutmix_alpha``, which is 0 if not given."""
+    given = [*made.args[1:2], *(item.value for item in made.keywords if item.arg in ("cutmix_alpha", "cutmix_minmax"))]
+    return any(not (isinstance(item, ast.Constant) and not item.value) for item in given)
