@@ -178,6 +178,27 @@ def test_a_function_that_moves_what_it_is_given(tmp_path: Path) -> None:
     agree(tmp_path, main=program)
 
 
+def test_a_function_that_runs_a_model(tmp_path: Path) -> None:
+    program = (
+        SETUP
+        + """
+    def place(text):
+        return torch.tensor([ord(part) for part in text]).to(device)
+
+    def train(x, y):
+        loss = F.mse_loss(model(place(x)), place(y))
+        loss.backward()
+        optimizer.step()
+        return loss / 2
+
+    for x, y in torch.utils.data.DataLoader(texts, batch_size=4, drop_last=True):
+        if train(x[0], y[0]) > 9:  # TPU103
+            break
+    """
+    )
+    agree(tmp_path, main=program)
+
+
 METRICS = """\
     import torch
 

@@ -13,6 +13,10 @@ from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 _DEPTH = 8
 _MOVES = frozenset({"to", "cuda", "xla"})
 _HOST = frozenset({"cpu", "numpy", "item", "tolist"})
+_CALCULATING = ("torch.", "math.", "builtins.")
+_METHODS = frozenset({
+    *facts.TENSOR_METHODS, *facts.TENSOR_ONLY_METHODS, *facts.IN_PLACE_METHODS, *facts.TENSOR_HOST_METHODS,
+})  # fmt: skip
 
 
 class Passing:
@@ -64,14 +68,25 @@ class Passing:
         return True
 
     def moves_nothing(self, function: FunctionNode) -> bool:
-        """Whether the tensors of a function, no method, lie where those given to it do: it moves and makes none."""
+        """Whether the tensors of a function, no method, lie where those given to it do: it moves and makes none.
+
+        It calls functions of torch and methods of tensors alone: a model, or another function, may move what it gets.
+        """
         if function not in self._moving:
+            nodes = self._tree.inside(function, functions=False)
             moves = not self.stays(function) or any(
-                isinstance(node, ast.Attribute) and (node.attr in _MOVES or node.attr == "device")
-                for node in self._tree.inside(function, functions=False)
+                (isinstance(node, ast.Attribute) and (node.attr in _MOVES or node.attr == "device"))
+                or (isinstance(node, ast.Call) and not self._only_calculates(node.func))
+                for node in nodes
             )
             self._moving[function] = moves or self._tree.class_of(function) is not None
         return not self._moving[function]
+
+    def _only_calculates(self, func: ast.expr) -> bool:
+        name = self._names.qualified(func)
+        if name is not None:
+            return name.startswith(_CALCULATING)
+        return isinstance(func, ast.Attribute) and func.attr in _METHODS
 
     def _root(self, node: ast.expr, depth: int) -> str | None:
         if depth > _DEPTH:
