@@ -178,6 +178,28 @@ def test_a_function_that_moves_what_it_is_given(tmp_path: Path) -> None:
     agree(tmp_path, main=program)
 
 
+def test_a_function_that_hands_on_what_it_is_given(tmp_path: Path) -> None:
+    """What one call gives it says nothing of what another does."""
+    agree(
+        tmp_path,
+        train=SETUP
+        + """
+    def as_tuple(value, length=1):
+        return value if isinstance(value, tuple) else (value,) * length
+
+    def train(loader, stages):
+        for x, y in loader:
+            for stage in stages:
+                start, end = as_tuple(stage, 2)
+                assert start <= end
+            (logits,) = as_tuple(model(x.to(device)))
+            assert logits.mean() > 0  # TPU103
+            F.cross_entropy(logits, y.to(device)).backward()
+            optimizer.step()
+    """,
+    )
+
+
 def test_a_function_that_runs_a_model(tmp_path: Path) -> None:
     program = (
         SETUP

@@ -1203,13 +1203,40 @@ def test_gradient_through_a_network_of_another_file(tmp_path: Path) -> None:
         "from torch import nn\n\ndef network():\n    return nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8))\n"
     )
     (tmp_path / "plain.py").write_text(
-        "from torch import nn\n\ndef network():\n    return nn.Sequential(nn.Conv2d(3, 8, 3), nn.ReLU())\n"
+        "from torch import nn\n\ndef network():\n    return nn.Sequential(nn.Conv2d(3, 8, 3), nn.ReLU())  # BatchNorm\n"
     )
     program = ATTACK.replace("SWITCH", "model.eval()").replace("from torchvision.models", "from networks")
     (tmp_path / "with_norms.py").write_text(program.replace("resnet18", "network"))
     (tmp_path / "without.py").write_text(program.replace("resnet18", "network").replace("from networks", "from plain"))
     answer = tpulint("--output-format=concise", "--select=TPU323", ".", cwd=tmp_path)
     assert re.findall(r"^(\w+\.py):(\d+)", answer.out, re.M) == [("with_norms.py", "10")]
+
+
+def test_gradient_that_only_training_computes() -> None:
+    """One function for training and validation: the model is in evaluation mode where nothing goes backward."""
+    text = """
+import torch
+from torchvision.models import resnet18
+
+model = resnet18().to("xla")
+optimizer = torch.optim.Adam(model.parameters())
+
+def run(loader, training):
+    for images, labels in loader:
+        loss = torch.nn.functional.cross_entropy(model(images), labels)
+        GATE
+            loss.backward()
+            optimizer.step()
+
+def train(loader):
+    model.train()
+    run(loader, True)
+    model.eval()
+    run(loader, False)
+"""
+    for gate, told in (("if training:", 0), ("with torch.enable_grad():", 1)):
+        found = check(text.replace("GATE", gate), select=("TPU323",)).findings
+        assert len(found) == told
 
 
 # -------------------------------------------------------------------- updates that are written out

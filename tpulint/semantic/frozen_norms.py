@@ -14,7 +14,10 @@ from tpulint.semantic.tree import FunctionNode
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 
-_NORMS = r"BatchNorm|batch_norm|\btorchvision\.models\b|\btorchvision import (?:[\w, ]+, )?models\b|\btimm\b"
+_NORMS = (
+    r"BatchNorm\w*\(|=\s*(?:\w+\.)*BatchNorm\dd\b|batch_norm\("
+    r"|\btorchvision\.models\b|\btorchvision import (?:[\w, ]+, )?models\b|\btimm\b"
+)
 """What files of networks with batch normalisations say; those of torchvision and timm nearly all have them."""
 _PLAIN = r"\b(?:vgg\d+|alexnet)\b"
 _NORMED = r"BatchNorm|batch_norm|_bn\b|(?i:resnet|densenet|mobilenet|efficientnet|inception|googlenet)"
@@ -75,14 +78,22 @@ class FrozenNorms:
         """The ``eval()`` that is the last switch in front of a call; in front of a call of its function, where that
         has no switch of its own."""
         function = self._index.function_of(call)
+        conditions = self._conditions(call)
         before = [other for other in switches.get(function, ()) if self._always_runs_before(other, call)]
         if before:
-            return self._eval_of(before, call)
-        if function is None or depth == _HOPS:
+            switch = self._eval_of(before, call)
+            return switch if switch is not None and conditions <= self._conditions(switch) else None
+        if function is None or depth == _HOPS or conditions:
             return None
         callers = self._index.definitions.calls_of(function)
         found = (self._eval_before(caller, switches, depth + 1) for caller in callers)
         return next((switch for switch in found if switch is not None), None)
+
+    def _conditions(self, call: ast.Call) -> set[ast.If]:
+        """Branches of its function that a call stands in: ``if training:`` runs it behind ``eval()`` in no case."""
+        tree, function = self._index.tree, self._index.function_of(call)
+        around = (item for item in tree.ancestors(call) if isinstance(item, ast.If))
+        return {item for item in around if tree.function_of(item) is function}
 
     def _eval_of(self, before: list[ast.Call], call: ast.Call) -> ast.Call | None:
         """Of switches in front of a call, the ``eval()`` of a model that the gradient goes through."""

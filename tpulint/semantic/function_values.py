@@ -104,6 +104,8 @@ class FunctionValues:
             return value
         given = (*node.args, *(keyword.value for keyword in node.keywords))
         values = [self._kinds.value(item, depth + 2) for item in given]
+        if all(item.kind in (Kind.UNKNOWN, Kind.HOST) for item in values):
+            return UNKNOWN  # it makes none, and others may give it one
         sides = {item.side for item in values if item.kind is Kind.TENSOR}
         if not sides - {Side.UNKNOWN}:
             return value
