@@ -1543,3 +1543,22 @@ def test_stream_goes_only_with_all_that_is_told_to_it(use: str, goes: bool) -> N
     assert ("torch.cuda.Stream()" in text) is not goes
     assert "wait_stream" not in text
     assert ("launch(x, stream)" in text) is not goes
+
+
+@pytest.mark.parametrize("text", ['f"cuda"', 'f"cuda:0"'])
+def test_text_of_cuda_marked_as_formatted_that_has_nothing_to_format(text: str) -> None:
+    becomes(
+        f"""
+        import torch
+
+        device = torch.device({text})
+        torch.ones(3).to(device)
+        """,
+        """
+        import torch
+        import torch_xla
+
+        device = torch_xla.device()
+        torch.ones(3).to(device)
+        """,
+    )

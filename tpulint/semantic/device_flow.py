@@ -74,6 +74,8 @@ class DeviceFlow:
             return None
         first, *rest = node.values
         if isinstance(first, ast.Constant):
+            if not rest:
+                return self.cuda_index(first)  # `f"cuda"`
             return "?" if first.value == "cuda:" and len(rest) == 1 else None
         text = str(rest[0].value) if rest and isinstance(rest[0], ast.Constant) else ""
         computed = text == ":" and len(rest) == 2
