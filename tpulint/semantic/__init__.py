@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from tpulint.model import Span
 from tpulint.semantic.definitions import Definitions
+from tpulint.semantic.events import EventMap
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.guards import Guards
 from tpulint.semantic.imported import Imported, Library
@@ -153,6 +154,11 @@ class SemanticIndex:
     def regions(self) -> Regions:
         """Step loops, evaluation loops, pace of a line."""
         return Regions(self.tree, self.names, self.kinds, self.definitions, self.imported, self.outside)
+
+    @cached_property
+    def own_events(self) -> EventMap:
+        """Backward passes, updates and boundaries that stand in this file: what others ask that call it."""
+        return EventMap(self.tree, self.names, self.kinds, self.definitions)
 
     @cached_property
     def paces(self) -> Paces:

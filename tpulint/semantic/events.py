@@ -6,6 +6,7 @@ import ast
 import re
 
 from tpulint.semantic.definitions import Definitions
+from tpulint.semantic.delegated_events import DelegatedEvents
 from tpulint.semantic.device_loaders import DeviceLoaders
 from tpulint.semantic.kinds import Kind, Kinds
 from tpulint.semantic.names import Names
@@ -61,12 +62,14 @@ class EventMap:
         names: Names,
         kinds: Kinds,
         definitions: Definitions,
+        delegated: DelegatedEvents | None = None,
         only_boundaries: bool = False,
     ) -> None:
         self._tree = tree
         self._names = names
         self._kinds = kinds
         self._definitions = definitions
+        self._delegated = delegated
         self._direct: dict[ast.AST | None, Events] = {}
         self._called: dict[ast.AST | None, list[FunctionNode]] = {}
         self._loops_in: dict[ast.AST | None, list[LoopNode]] = {}
@@ -237,6 +240,8 @@ class EventMap:
                 self._events(call).boundaries.append(call)
         elif name == "torch.autograd.backward":
             self._events(call).backwards.append(call)
+        elif self._collect_delegated(call):
+            return
         elif name is None and any(k.arg == "parameters" for k in call.keywords) and len(call.args) > 1:
             # A loss scaler of timm's kind: `loss_scaler(loss, optimizer, parameters=model.parameters())`.
             if self._is_optimizer(call.args[1]):
@@ -255,6 +260,24 @@ class EventMap:
                 self._events(call).candidates.append(call)
         elif isinstance(func, ast.Attribute) and "step" in func.attr and self._is_wrapped_update(call, func):
             self._events(call).candidates.append(call)
+
+    def _collect_delegated(self, call: ast.Call) -> bool:
+        """Note what a function of another file does for a call; whether that is anything."""
+        if self._delegated is None or self._definitions.function_called(call) is not None:
+            return False
+        parts = self._delegated.of(call)
+        may_be_losses = (Kind.TENSOR, Kind.UNKNOWN)
+        runs_backward = parts and all(
+            part.losses and all(self._kinds.value(item).kind in may_be_losses for item in part.losses) for part in parts
+        )
+        updates = parts and all(part.updates or any(map(self._is_optimizer, part.stepped)) for part in parts)
+        if runs_backward:
+            self._events(call).backwards.append(call)
+        if updates:
+            self._events(call).updates.append(call)
+        if (runs_backward or updates) and any(part.has_boundary for part in parts):
+            self._events(call).boundaries.append(call)
+        return bool(runs_backward or updates)
 
     def _events(self, node: ast.AST) -> Events:
         """Events of the code that runs a node."""

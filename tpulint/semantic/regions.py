@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tpulint.model import Pace as Pace
 from tpulint.semantic.definitions import Definitions
+from tpulint.semantic.delegated_events import DelegatedEvents
 from tpulint.semantic.evaluation import Evaluation
 from tpulint.semantic.events import EventMap
 from tpulint.semantic.kinds import Kinds
@@ -57,7 +58,8 @@ class Regions:
         # Without any of these words there is no loop to find: most files of a library.
         text = tree.source.text
         trains = any(word in text for word in _TRAINS)
-        self.events = EventMap(tree, names, kinds, definitions, only_boundaries=not trains)
+        delegated = DelegatedEvents(imported) if imported.knows_others else None
+        self.events = EventMap(tree, names, kinds, definitions, delegated, only_boundaries=not trains)
         self.evaluation = Evaluation(tree, names, kinds, definitions, self.events)
         # Many files of a library speak of gradients, few of them run a backward pass.
         trains = trains and self.events.have_step

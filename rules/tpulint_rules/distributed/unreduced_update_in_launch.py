@@ -32,8 +32,10 @@ def check(ctx: FileContext) -> Iterator[Finding]:
 
 
 def _fix(ctx: FileContext, call: ast.Call) -> FixBuilder | None:
-    if call.args or call.keywords or not isinstance(call.func, ast.Attribute):
+    if call.args or call.keywords or not isinstance(call.func, ast.Attribute) or call.func.attr != "step":
         return None
+    if ctx.index.imported.called(call) is not None:
+        return None  # an object with an optimizer, or one of the project's own optimizers
     reason = "Gradients are averaged over all processes before the update."
     fix = ctx.fix("Average the gradients", Applicability.SAFE, reason, Scope.LOOP)
     xm = fix.use(_XM, alias="xm", at=call)

@@ -1,0 +1,117 @@
+"""Backward passes and updates that functions of other files run for their callers: ``trainer.backward(loss)``."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from tpulint.records import NamedTuple
+from tpulint.semantic import torch_facts as facts
+from tpulint.semantic.fed_parameters import arguments_given
+from tpulint.semantic.imported import Definition, Imported, methods
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode
+
+if TYPE_CHECKING:
+    from tpulint.semantic.names import Binding
+
+_WORDS = ("backward", "step", "grad")
+_SCALES = ("scale", "scale_loss")
+_DEPTH = 5
+
+
+class Delegation(NamedTuple):
+    """What a function of another file does with what one call gives it."""
+
+    losses: tuple[ast.expr, ...]
+    """Arguments whose backward pass it runs."""
+    updates: bool
+    """Whether it updates parameters, with an optimizer that it has or makes itself."""
+    stepped: tuple[ast.expr, ...]
+    """Arguments whose ``step()`` it calls: updates, where they are optimizers."""
+    has_boundary: bool
+
+
+class DelegatedEvents:
+    """Answers about the calls of one file.
+
+    What is asked of the other file is what stands in it alone: nothing here waits for the steps of a third file.
+    """
+
+    def __init__(self, imported: Imported) -> None:
+        self._imported = imported
+
+    def of(self, call: ast.Call) -> list[Delegation]:
+        """What a call delegates, for each function that it may run; empty where one of them trains by itself."""
+        found = self._imported.all_called(call)
+        if not found and self._imported.knows_others:
+            found = methods(self._imported.classes_of(call.func), "__call__")
+        delegations = [_delegation(call, one) for one in found]
+        known = [one for one in delegations if one is not None]
+        return known if len(known) == len(delegations) else []
+
+
+def _delegation(call: ast.Call, called: Definition) -> Delegation | None:
+    """What a call delegates to a function; None when that is nothing, or more than a part of a step."""
+    function, file = called.node, called.file
+    if not isinstance(function, FUNCTIONS) or not any(word in file.source.text for word in _WORDS):
+        return None
+    events = file.own_events.of(function)
+    if not (events.backwards or events.updates or events.manual_updates or events.candidates):
+        return None
+    arguments = dict(arguments_given(call, function, is_method=file.tree.class_of(function) is not None))
+    losses = []
+    for backward in events.backwards:
+        loss = arguments.get(_parameter(called, function, _loss_of(backward), 0))
+        if loss is None:
+            return None
+        losses.append(loss)
+    objects = [item.func.value for item in events.candidates if isinstance(item.func, ast.Attribute)]
+    stepped = (arguments.get(_parameter(called, function, item, 0)) for item in objects)
+    return Delegation(
+        losses=tuple(losses),
+        updates=bool(events.updates or events.manual_updates),
+        stepped=tuple(item for item in stepped if item is not None),
+        has_boundary=bool(events.boundaries),
+    )
+
+
+def _loss_of(backward: ast.Call) -> ast.expr:
+    """The loss in ``loss.backward()``, ``accelerator.backward(loss)``."""
+    if isinstance(backward.func, ast.Attribute) and not backward.args:
+        return backward.func.value
+    return backward.args[0] if backward.args else backward
+
+
+def _parameter(called: Definition, function: FunctionNode, node: ast.expr, depth: int) -> str:
+    """The parameter of a function that an expression below it is, scaled perhaps; empty for any other value."""
+    name = _carrier(node)
+    if name is None or depth > _DEPTH:
+        return ""
+    found = {_bound(called, function, binding, depth) for binding in called.file.flow.reaching(name)}
+    return found.pop() if len(found) == 1 else ""
+
+
+def _bound(called: Definition, function: FunctionNode, binding: Binding, depth: int) -> str:
+    holder = binding.statement
+    if binding.kind == "parameter" and isinstance(holder, FUNCTIONS):
+        if holder is function:
+            return binding.name
+        given = called.file.definitions.arguments_for(holder, binding.name)
+        found = {_parameter(called, function, item, depth + 1) for item in given}
+        return found.pop() if len(found) == 1 else ""
+    if binding.kind in ("assign", "with") and binding.value is not None and not binding.path:
+        return _parameter(called, function, binding.value, depth + 1)
+    return ""
+
+
+def _carrier(node: ast.expr) -> ast.Name | None:
+    """The variable that a loss is made of by numbers alone: ``loss`` of ``scaler.scale(loss.mean() / n)``."""
+    if isinstance(node, ast.BinOp):
+        return _carrier(node.left) or _carrier(node.right)
+    if isinstance(node, ast.Subscript):
+        return _carrier(node.value)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        if node.func.attr in _SCALES and node.args:
+            return _carrier(node.args[0])
+        return _carrier(node.func.value) if node.func.attr in facts.TENSOR_METHODS else None
+    return node if isinstance(node, ast.Name) else None
