@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from tpulint.records import NamedTuple
 from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.fed_parameters import arguments_given
-from tpulint.semantic.imported import Definition, Imported, methods
+from tpulint.semantic.imported import Definition, Imported
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode
 
 if TYPE_CHECKING:
     from tpulint.semantic.names import Binding
 
-_WORDS = ("backward", "step", "grad")
+_METHODS = ("backward", "step")
 _SCALES = ("scale", "scale_loss")
 _DEPTH = 5
 
@@ -43,8 +43,6 @@ class DelegatedEvents:
     def of(self, call: ast.Call) -> list[Delegation]:
         """What a call delegates, for each function that it may run; empty where one of them trains by itself."""
         found = self._imported.all_called(call)
-        if not found and self._imported.knows_others:
-            found = methods(self._imported.classes_of(call.func), "__call__")
         delegations = [_delegation(call, one) for one in found]
         known = [one for one in delegations if one is not None]
         return known if len(known) == len(delegations) else []
@@ -53,8 +51,11 @@ class DelegatedEvents:
 def _delegation(call: ast.Call, called: Definition) -> Delegation | None:
     """What a call delegates to a function; None when that is nothing, or more than a part of a step."""
     function, file = called.node, called.file
-    if not isinstance(function, FUNCTIONS) or not any(word in file.source.text for word in _WORDS):
+    if not isinstance(function, FUNCTIONS):
         return None
+    methods = (item for name in _METHODS for item in file.tree.attributes_called(name))
+    if not any(file.tree.function_of(item) is not None for item in methods):
+        return None  # most files: what a module tries out below `if __name__ == "__main__"` is no matter
     events = file.own_events.of(function)
     if not (events.backwards or events.updates or events.manual_updates or events.candidates):
         return None
