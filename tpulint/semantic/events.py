@@ -171,6 +171,11 @@ class EventMap:
                 self._cleared.add((self._tree.function_of(call), ast.dump(call.func.value)))
         for call in self._tree.calls:
             self._collect_call(call)
+        if self._delegated is not None:
+            # The other files are read for it: only where this one has no step, or what looks like a framework's.
+            frameworks = [call for one in self._direct.values() for call in one.backwards if call in one.boundaries]
+            for call in frameworks if self.have_step else self._tree.calls:
+                self._collect_delegated(call, self._delegated)
         for attribute in self._tree.attributes_called("grad"):
             if isinstance(attribute.ctx, ast.Load):
                 statement = self._manual_update(attribute)
@@ -240,8 +245,6 @@ class EventMap:
                 self._events(call).boundaries.append(call)
         elif name == "torch.autograd.backward":
             self._events(call).backwards.append(call)
-        elif self._collect_delegated(call):
-            return
         elif name is None and any(k.arg == "parameters" for k in call.keywords) and len(call.args) > 1:
             # A loss scaler of timm's kind: `loss_scaler(loss, optimizer, parameters=model.parameters())`.
             if self._is_optimizer(call.args[1]):
@@ -261,23 +264,26 @@ class EventMap:
         elif isinstance(func, ast.Attribute) and "step" in func.attr and self._is_wrapped_update(call, func):
             self._events(call).candidates.append(call)
 
-    def _collect_delegated(self, call: ast.Call) -> bool:
-        """Note what a function of another file does for a call; whether that is anything."""
-        if self._delegated is None or self._definitions.function_called(call) is not None:
-            return False
-        parts = self._delegated.of(call)
+    def _collect_delegated(self, call: ast.Call, delegated: DelegatedEvents) -> None:
+        """Note what a function of another file does for a call."""
+        if self._definitions.function_called(call) is not None:
+            return
+        parts = delegated.of(call)
         may_be_losses = (Kind.TENSOR, Kind.UNKNOWN)
         runs_backward = parts and all(
             part.losses and all(self._kinds.value(item).kind in may_be_losses for item in part.losses) for part in parts
         )
         updates = parts and all(part.updates or any(map(self._is_optimizer, part.stepped)) for part in parts)
-        if runs_backward:
-            self._events(call).backwards.append(call)
-        if updates:
-            self._events(call).updates.append(call)
-        if (runs_backward or updates) and any(part.has_boundary for part in parts):
-            self._events(call).boundaries.append(call)
-        return bool(runs_backward or updates)
+        own = self._events(call)
+        if runs_backward and call not in own.backwards:
+            own.backwards.append(call)
+        elif runs_backward:
+            own.boundaries = [item for item in own.boundaries if item is not call]
+        if updates and call not in own.updates:
+            own.updates.append(call)
+            own.candidates = [item for item in own.candidates if item is not call]
+        if (runs_backward or updates) and any(part.has_boundary for part in parts) and call not in own.boundaries:
+            own.boundaries.append(call)
 
     def _events(self, node: ast.AST) -> Events:
         """Events of the code that runs a node."""
