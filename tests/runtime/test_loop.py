@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import io
 import os
 import signal
@@ -98,6 +99,36 @@ def test_every_bit_is_that_of_a_loop_by_hand() -> None:
     for parameter, expected in zip(loop.model.parameters(), model.parameters(), strict=True):
         assert torch.equal(parameter, expected)
     assert str(loop.optimizer.state_dict()) == str(optimizer.state_dict())
+
+
+def test_two_networks_against_each_other_are_trained_as_by_hand() -> None:
+    """What the step of one leaves behind in the other is no part of the other's next update."""
+    torch.manual_seed(0)
+    noise, real = torch.randn(12, 4, 3), torch.randn(12, 4, 2)
+    networks = [torch.nn.Linear(3, 2), torch.nn.Linear(2, 1)]
+    by_hand = [copy.deepcopy(network) for network in networks]
+
+    def fooled(generator: Any, critic: Any, batch: torch.Tensor) -> torch.Tensor:
+        return -critic(generator(batch)).mean()
+
+    def told_apart(critic: Any, generator: Any, batch: tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
+        return (critic(generator(batch[0]).detach()) ** 2 + (critic(batch[1]) - 1) ** 2).mean()
+
+    optimizers = [torch.optim.Adam(network.parameters(), 0.05) for network in networks]
+    generating = Loop(networks[0], optimizers[0], lambda model, batch: fooled(model, networks[1], batch))
+    judging = Loop(networks[1], optimizers[1], lambda model, batch: told_apart(model, networks[0], batch))
+    expected = [torch.optim.Adam(network.parameters(), 0.05) for network in by_hand]
+    for start, goal in zip(noise, real, strict=True):
+        generating.step([start])
+        judging.step([(start, goal)])
+        for optimizer, loss in ((expected[0], fooled), (expected[1], told_apart)):
+            optimizer.zero_grad()
+            given = (start,) if loss is fooled else ((start, goal),)
+            loss(*(by_hand if loss is fooled else by_hand[::-1]), *given).backward()
+            optimizer.step()
+    for network, other in zip(networks, by_hand, strict=True):
+        for parameter, wanted in zip(network.parameters(), other.parameters(), strict=True):
+            assert torch.equal(parameter, wanted)
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])

@@ -151,8 +151,9 @@ class Loop:
     def step(self, batches: Sequence[Any]) -> None:
         """One update, from these batches on the device: one, or up to ``accumulate``. Reads nothing.
 
-        This is what one would write by hand. It leaves no gradients, those of parameters that the optimizer has not
-        included. An exception, an interrupt included, leaves nothing of an update that was not done."""
+        This is what one would write by hand. It begins without gradients, whatever others left in the model, and leaves
+        none, those of parameters that the optimizer has not included. An exception, an interrupt included, leaves
+        nothing of an update that was not done."""
         self.prepare()
         before = self._values.sizes()
         try:
@@ -165,6 +166,7 @@ class Loop:
         self.batches += len(batches)
 
     def _update(self, batches: Sequence[Any]) -> None:
+        self._drop_gradients()  # such as the loop of a generator leaves in the discriminator
         for batch in batches:
             with autocast(self.bf16, self.backend):
                 loss, others = parts_of(self.loss_of(self.model, batch), self._devices)
@@ -187,8 +189,7 @@ class Loop:
             self._values.keep("grad_norm", _clip(self.optimizer, self.clip_norm))
         with self._numbers:
             self.optimizer.step()
-        self.optimizer.zero_grad()  # before the boundary, which would have to keep the gradients
-        self._drop_others()
+        self._drop_gradients()  # before the boundary, which would have to keep them
         self._last = (rate_of(self.optimizer), self.epoch)
         if self.scheduler is not None:
             self.scheduler.step()
@@ -200,8 +201,7 @@ class Loop:
         some step on, unfrozen or in a new group, gets its state before that step."""
         if self._is_torn:
             self._is_torn = False
-            self.optimizer.zero_grad()
-            self._drop_others()
+            self._drop_gradients()
             if self._gradients is not None:
                 self._gradients.discard()
             self.backend.sync()
@@ -212,8 +212,7 @@ class Loop:
         self._trained |= trained
         known = {*parameters}
         self._others = [parameter for parameter in self.model.parameters() if parameter not in known]
-        self.optimizer.zero_grad()
-        self._drop_others()
+        self._drop_gradients()
         make_state(self.optimizer, self.backend)
         averages = isinstance(self.model, torch.nn.parallel.DistributedDataParallel)
         if self._gradients is None and (self.accumulate > 1 or (self.backend.place().processes > 1 and not averages)):
@@ -223,6 +222,10 @@ class Loop:
         if not self._is_prepared:
             self.backend.sync()  # not again: it moves the random numbers on
             self._is_prepared = True
+
+    def _drop_gradients(self) -> None:
+        self.optimizer.zero_grad()
+        self._drop_others()
 
     def _drop_others(self) -> None:
         # Kept, they would be added up: the second step would be another graph. Dropped, they are not even computed.
