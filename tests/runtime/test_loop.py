@@ -33,7 +33,8 @@ from tpulint_runtime import (
 )
 from tpulint_runtime.backend import Place, PlainBackend, XlaBackend
 from tpulint_runtime.loop import device_batches
-from tpulint_runtime.loop.varying import Inputs, Varying, VaryingNumbers
+from tpulint_runtime.loop.optimizer_numbers import VaryingNumbers
+from tpulint_runtime.loop.varying import Inputs, Varying
 
 
 @pytest.fixture(autouse=True)

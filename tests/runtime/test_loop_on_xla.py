@@ -41,6 +41,7 @@ from tpulint_runtime import (
     tally_cross_entropy,
 )
 from tpulint_runtime.backend import XlaBackend
+from tpulint_runtime.loop.optimizer_numbers import VaryingNumbers
 from tpulint_runtime.loop.varying import Inputs
 
 pytestmark = pytest.mark.xla
@@ -317,6 +318,44 @@ def test_groups_that_start_at_the_same_rate_and_part_are_one_program() -> None:
     assert losses == pytest.approx(expected, rel=1e-4)
 
 
+def two_groups(kind: str, model: torch.nn.Module) -> torch.optim.Optimizer:
+    first, second = model.parameters()
+    groups = [{"params": [first], "lr": 0.01}, {"params": [second], "lr": 0.02, "weight_decay": 0.3}]
+    optimizer: torch.optim.Optimizer = getattr(torch.optim, kind)(groups, weight_decay=0.1)
+    return optimizer
+
+
+def crossing(optimizer: torch.optim.Optimizer) -> Any:
+    """Rates of two groups that are equal in the third step, and never else."""
+    return torch.optim.lr_scheduler.LambdaLR(optimizer, [lambda step: 1.0 + step, lambda step: 2.5 - 0.5 * step])
+
+
+@pytest.mark.parametrize("kind", ["SGD", "Adam", "AdamW", "RMSprop", "Adagrad"])
+def test_groups_whose_numbers_are_equal_in_one_step_are_one_program(kind: str) -> None:
+    width = 170 + ["SGD", "Adam", "AdamW", "RMSprop", "Adagrad"].index(kind)
+    decays = {1: 0.2, 4: 0.1}  # of the second group
+
+    def cross(optimizer: torch.optim.Optimizer) -> Callable[[Any, Any], torch.Tensor]:
+        steps = iter(range(6))
+
+        def loss_of(model: Any, batch: Any) -> torch.Tensor:
+            group = optimizer.param_groups[1]
+            group["weight_decay"] = decays.get(next(steps), group["weight_decay"])
+            return squares(model, batch)
+
+        return loss_of
+
+    model = line(width).to(XLA.device())
+    optimizer = two_groups(kind, model)
+    before = XLA.compile_count()
+    Loop(model, optimizer, cross(optimizer), scheduler=crossing(optimizer)).train(regression(width, 6), epochs=1)
+    assert XLA.compile_count() == before + 1
+    same = line(width).to(XLA.device())
+    reference = two_groups(kind, same)
+    by_hand(same, reference, on_device(regression(width, 6)), cross(reference), crossing(reference))
+    assert_same_state(optimizer, reference)
+
+
 @pytest.mark.parametrize("begin", [150, 330, 710])
 def test_bias_correction_that_has_grown_to_one_is_no_new_program(begin: int) -> None:
     """With a beta of 0.9 it is 1 as a float32 from step 158 on, with 0.95 from step 338, as a float64 from step 717."""
@@ -329,6 +368,20 @@ def test_bias_correction_that_has_grown_to_one_is_no_new_program(begin: int) -> 
         state["step"].fill_(begin)
     before = XLA.compile_count()
     loop.train(regression(width, 12), epochs=1)
+    assert XLA.compile_count() == before + 1
+
+
+@pytest.mark.parametrize("begin", [150, 330])
+def test_layers_that_have_taken_other_numbers_of_steps_are_one_program_on_and_on(begin: int) -> None:
+    """One was unfrozen later. Their bias corrections are equal as soon as both are 1."""
+    width = 178 + begin
+    model = line(width).to(XLA.device())
+    optimizer = torch.optim.AdamW(model.parameters(), 1e-3)
+    Loop(model, optimizer, squares).prepare()
+    for late, state in enumerate(optimizer.state.values()):
+        state["step"].fill_(begin + 8 * late)
+    before = XLA.compile_count()
+    Loop(model, optimizer, squares).train(regression(width, 20), epochs=1)
     assert XLA.compile_count() == before + 1
 
 
@@ -835,6 +888,25 @@ def test_numbers_are_those_of_the_cpu_in_any_dtype(compute: Any, dtype: torch.dt
     for number in (0.1, 0.00999500374):
         found = compute(sent, inputs.tensor(number, torch.float64 if dtype is torch.float64 else torch.float32))
         assert found.dtype is dtype and torch.equal(found.cpu(), compute(x, number))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("add", ["add", "add_", "addcdiv", "addcdiv_"])
+def test_scaled_sums_are_those_of_the_cpu_in_any_dtype(add: str, dtype: torch.dtype) -> None:
+    """But for how they round the last bit of a float. A program by hand rounds each product to bfloat16: a tenth of
+    the sums are others."""
+    total, *terms = (torch.rand(999, generator=torch.Generator().manual_seed(n)).to(dtype) + 0.5 for n in range(3))
+    terms, scale = (terms, "value") if "div" in add else (terms[:1], "alpha")
+    optimizer = torch.optim.SGD([{"params": [torch.nn.Parameter(torch.ones(()))], "lr": lr} for lr in (0.3, 0.00711)])
+    sent = XLA.send([total, *terms])
+    with VaryingNumbers(optimizer, XLA):
+        numbers = [group["lr"] for group in optimizer.param_groups]
+        found = [getattr(sent[0].clone(), add)(*sent[1:], **{scale: number}) for number in numbers]
+    expected = [getattr(total.clone(), add)(*terms, **{scale: float(number)}) for number in numbers]
+    for ours, theirs in zip(found, expected, strict=True):
+        assert ours.dtype is dtype
+        torch.testing.assert_close(ours.cpu(), theirs, rtol=4 * torch.finfo(dtype).eps, atol=0.0)
+        assert dtype is not torch.bfloat16 or (ours.cpu() != theirs).sum() <= 9  # of 999
 
 
 @pytest.mark.parametrize("name", ["Adam", "AdamW", "NAdam", "Adagrad", "RAdam"])

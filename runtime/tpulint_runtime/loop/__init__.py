@@ -8,9 +8,9 @@ from tpulint_runtime.loop.early_stopping import EarlyStopping
 from tpulint_runtime.loop.evaluation import Evaluation, evaluate
 from tpulint_runtime.loop.history import History, Record
 from tpulint_runtime.loop.loop import Loop
+from tpulint_runtime.loop.optimizer_numbers import VaryingNumbers
 from tpulint_runtime.loop.optimizer_state import make_state
 from tpulint_runtime.loop.progress import Progress
-from tpulint_runtime.loop.varying import VaryingNumbers
 
 __all__ = [
     "Callback",

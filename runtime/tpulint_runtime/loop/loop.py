@@ -16,6 +16,7 @@ from tpulint_runtime.loop.evaluation import Evaluation, TalliesOf, evaluate
 from tpulint_runtime.loop.gradients import Gradients
 from tpulint_runtime.loop.history import History, Loggable, Record, Values
 from tpulint_runtime.loop.notice import is_owed, watched
+from tpulint_runtime.loop.optimizer_numbers import VaryingNumbers
 from tpulint_runtime.loop.optimizer_state import make_state
 from tpulint_runtime.loop.parts import (
     Loss,
@@ -31,7 +32,6 @@ from tpulint_runtime.loop.parts import (
 )
 from tpulint_runtime.loop.position import begin_epoch, usable_sampler
 from tpulint_runtime.loop.precision import autocast
-from tpulint_runtime.loop.varying import VaryingNumbers
 from tpulint_runtime.masked import Tally
 from tpulint_runtime.settings import check_count, check_loader
 

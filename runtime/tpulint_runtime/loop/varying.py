@@ -8,13 +8,16 @@ passed so that XLA computes the same, but torch_xla does not see a constant.
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch.overrides import TorchFunctionMode
 
 from tpulint_runtime.backend import Backend
 
-_TINIEST = 2.0**-149
+TINIEST = 2.0**-149
 """The smallest number above 0 that a float32 has. In a product it is 0, on TPUs and on XLA's CPU backend."""
 _BELOW_ONE = 1 - 2.0**-53
 """The next number below 1. As a float32 it is 1."""
@@ -55,49 +58,56 @@ class Varying(float):
     """A number that changes from step to step, or was computed from one.
 
     As a factor or divisor of a tensor it is sent to the device as a tensor. Where torch takes numbers only (``alpha``,
-    ``value``) it is the float64 beside 0 or 1 that as a float32 is just that, or vanishes.
+    ``value``) it is the float64 beside 0 or 1 that as a float32 is just that, or vanishes; see also `Sums`.
 
     What is computed from it is kept: an optimizer computes the same for each of its parameters, and the next one is
     given the same number, which is the same input of the graph.
     """
 
-    __slots__ = ("_computed", "_inputs", "_tensors")
+    __slots__ = ("_beside", "_computed", "_inputs", "_tensors")
+    _beside: float
     _computed: dict[tuple[str, float], Varying]
     _tensors: dict[torch.dtype, torch.Tensor]
     _inputs: Inputs
 
     def __neg__(self) -> Varying:
-        return self._computed.get(("-", 0)) or self._keep("-", 0, -float(self))
+        return self._result("0-x", 0)
 
     def __add__(self, other: float) -> Varying:
-        return self._computed.get(("+", other)) or self._keep("+", other, float(self) + other)
+        return self._result("x+y", other)
 
     __radd__ = __add__
 
     def __sub__(self, other: float) -> Varying:
-        return self._computed.get(("x-", other)) or self._keep("x-", other, float(self) - other)
+        return self._result("x-y", other)
 
     def __rsub__(self, other: float) -> Varying:
-        return self._computed.get(("-x", other)) or self._keep("-x", other, other - float(self))
+        return self._result("y-x", other)
 
     def __mul__(self, other: float) -> Varying:
-        return self._computed.get(("*", other)) or self._keep("*", other, float(self) * other)
+        return self._result("x*y", other)
 
     __rmul__ = __mul__
 
     def __truediv__(self, other: float) -> Varying:
-        return self._computed.get(("x/", other)) or self._keep("x/", other, float(self) / other)
+        return self._result("x/y", other)
 
     def __rtruediv__(self, other: float) -> Varying:
-        return self._computed.get(("/x", other)) or self._keep("/x", other, other / float(self))
+        return self._result("y/x", other)
 
     def __pow__(self, other: float, modulo: Any = None) -> Varying:
-        return self._computed.get(("**", other)) or self._keep("**", other, float(self) ** other)
+        return self._result("x**y", other)
 
-    def _keep(self, operation: str, other: float, result: float) -> Varying:
-        if not isinstance(result, float):
-            return result  # of a tensor
-        number = self._computed[operation, other] = _made(result, self._inputs)
+    def _result(self, operation: str, other: float) -> Varying:
+        # Two that vary and are equal by chance have two results: one for both would be another graph.
+        key = (operation, id(other) if type(other) is Varying else other)
+        number = self._computed.get(key)
+        if number is None:
+            if not isinstance(other, _NUMBERS):
+                return NotImplemented  # a tensor computes with this number as its factor
+            number = vary(_RESULTS[operation](float(self), float(other)), self._inputs)
+            number._beside = other  # whose place in memory, the key, must not become another's
+            self._computed[key] = number
         return number
 
     @classmethod
@@ -119,24 +129,58 @@ class Varying(float):
             tensor = self._tensors[dtype] = self._inputs.tensor(float(self), dtype)
         return tensor
 
+    def _rounded_tensor(self, beside: torch.dtype) -> torch.Tensor:
+        """What the CPU makes of an ``alpha``. Rounded here, for XLA would leave out what it takes for superfluous."""
+        if beside in (torch.float32, torch.float64):
+            return self._tensor(beside)
+        tensor = self._tensors.get(beside)
+        if tensor is None:
+            rounded = torch.tensor(float(self), dtype=beside).item()
+            tensor = self._tensors[beside] = self._inputs.tensor(rounded, torch.float32)
+        return tensor
 
+
+_RESULTS: dict[str, Callable[[float, float], float]] = {
+    "0-x": lambda x, y: -x,
+    "x+y": operator.add,
+    "x-y": operator.sub,
+    "y-x": lambda x, y: y - x,
+    "x*y": operator.mul,
+    "x/y": operator.truediv,
+    "y/x": lambda x, y: y / x,
+    "x**y": operator.pow,
+}
 _FACTORS: frozenset[Any] = frozenset(
     getattr(torch.Tensor, name) for name in ("mul", "mul_", "div", "div_", "true_divide", "true_divide_")
 )
 
 
-class _Beta(float):
-    """A number that stays, but whose powers are of the number of the step."""
+class Sums(TorchFunctionMode):  # type: ignore[misc, unused-ignore]
+    """Sends the scales of sums as tensors, too, as in ``add(term, alpha=scale)`` and ``addcdiv(x, y, value=scale)``.
 
-    __slots__ = ("_inputs", "_powers")
-    _powers: dict[float, Varying]
-    _inputs: Inputs
+    Two numbers that are equal in some step are one input of the graph in that step; two tensors never are. The result
+    is that of torch_xla to the last bit for float32, that of the CPU for bfloat16.
+    """
 
-    def __pow__(self, other: float, modulo: Any = None) -> Varying:
-        power = self._powers.get(other)
-        if power is None:
-            power = self._powers[other] = _made(float(self) ** other, self._inputs)
-        return power
+    def __torch_function__(
+        self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        if kwargs is None:
+            return function(*args)
+        if function in _SUMS and len(kwargs) == 1:
+            (scale,) = kwargs.values()
+            if isinstance(scale, Varying) and args[0].is_xla:
+                total, term, *divisor = args
+                if divisor:
+                    found = torch.addcmul(total, term / divisor[0], scale._tensor(total.dtype))
+                else:
+                    found = torch.addcmul(total, term, scale._rounded_tensor(total.dtype))
+                # Not addcmul_, which takes torch_xla ten times as long.
+                return total.copy_(found) if function.__name__.endswith("_") else found.to(total.dtype)
+        return function(*args, **kwargs)
+
+
+_SUMS: frozenset[Any] = frozenset(getattr(torch.Tensor, name) for name in ("add", "add_", "addcdiv", "addcdiv_"))
 
 
 def _plain(value: Any) -> Any:
@@ -148,9 +192,10 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _made(value: float, inputs: Inputs) -> Varying:
-    if abs(value) < _TINIEST:
-        value = _TINIEST if value >= 0 else -_TINIEST
+def vary(value: float, inputs: Inputs) -> Varying:
+    """This number as one that varies, of a size that torch_xla makes no constant."""
+    if abs(value) < TINIEST:
+        value = TINIEST if value >= 0 else -TINIEST
     elif abs(value) == 1:
         value *= _BELOW_ONE
     number = Varying(value)
@@ -160,63 +205,4 @@ def _made(value: float, inputs: Inputs) -> Varying:
     return number
 
 
-class VaryingNumbers:
-    """The changing numbers of an optimizer.
-
-    Inside of ``with``, ``optimizer.step()`` keeps its learning rates and weight decays, and what it computes from them
-    and from the number of the step, inputs of the graph. Updates are the same. Does nothing where there are no graphs.
-    """
-
-    def __init__(self, optimizer: torch.optim.Optimizer, backend: Backend) -> None:
-        self.decays: dict[int, float] = {}
-        """The first weight decay above 0 of each group, by its number. A group that never had one is left without: it
-        computes nothing for it."""
-        self._optimizer = optimizer
-        self._is_inert = not backend.counts_work
-        self._inputs = Inputs(backend)
-        self._before: list[tuple[dict[str, Any], dict[str, Any]]] = []
-        """Groups, and what they had when the update began."""
-
-    def __enter__(self) -> None:
-        if self._is_inert:
-            return
-        self._inputs.begin()
-        numbers: dict[tuple[str, float, float], Varying] = {}
-        betas_of: dict[float, _Beta] = {}
-        for number, group in enumerate(self._optimizer.param_groups):
-            before = {name: group[name] for name in _CHANGED if name in group}
-            self._before.append((group, before))
-            lr, decay, betas = map(before.get, _CHANGED)
-            if isinstance(lr, _NUMBERS) or (isinstance(lr, torch.Tensor) and lr.device.type == "cpu"):
-                group["lr"] = self._vary(numbers, "lr", float(group.get("initial_lr", lr)), float(lr))
-            if isinstance(decay, _NUMBERS) and (decay or number in self.decays):
-                start = self.decays.setdefault(number, decay)
-                group["weight_decay"] = self._vary(numbers, "weight_decay", start, decay)
-            if betas is not None:
-                group["betas"] = tuple(self._beta(betas_of, beta) for beta in betas)
-
-    def __exit__(self, *raised: object) -> None:
-        for group, before in self._before:
-            group.update(before)
-        self._before.clear()
-
-    def _vary(self, numbers: dict[tuple[str, float, float], Varying], name: str, start: float, now: float) -> Varying:
-        # Groups with the same schedule share an input of the graph. Others must not, not even while both are 0.
-        key = (name, start, now)
-        if key not in numbers:
-            numbers[key] = _made(now or (len(numbers) + 1) * _TINIEST, self._inputs)
-        return numbers[key]
-
-    def _beta(self, known: dict[float, _Beta], beta: Any) -> Any:
-        if not isinstance(beta, float):
-            return beta
-        if beta not in known:
-            known[beta] = _Beta(beta)
-            known[beta]._powers = {}
-            known[beta]._inputs = self._inputs
-        return known[beta]
-
-
-_CHANGED = ("lr", "weight_decay", "betas")
-"""What of a group is exchanged for the time of an update."""
 _NUMBERS = (float, int)
