@@ -14,9 +14,10 @@ sys.path.insert(0, str(Path(__file__).parent))
 settings.register_profile(
     "default",
     deadline=None,
-    max_examples=100,
+    max_examples=60,
     derandomize=bool(os.environ.get("CI")),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.register_profile("nightly", settings.get_profile("default"), max_examples=2000, derandomize=False)
+settings.register_profile("few", settings.get_profile("default"), max_examples=10)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))

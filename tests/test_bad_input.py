@@ -166,12 +166,12 @@ def generated_file(size: int) -> bytes:
     return b"import torch\nfor x in []:\n    loss = x.mean(); loss.backward()\n" + row * (size // len(row))
 
 
-def test_checking_five_megabytes_takes_seconds() -> None:
-    data = generated_file(5_000_000)
+def test_checking_megabytes_takes_seconds() -> None:
+    data = generated_file(2_000_000)
     began = time.process_time()
     result = lint(read(data), Settings(select=("ALL",), preview=True), CATALOGUE)
-    assert time.process_time() - began < 100
-    assert len(result.findings) > 10_000 and not result.error
+    assert time.process_time() - began < 40
+    assert len(result.findings) > 4_000 and not result.error
     assert result.text.encode() == data
 
 

@@ -191,6 +191,7 @@ def _plain_environment() -> dict[str, str]:
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONHASHSEED": "0",
         "CUDA_VISIBLE_DEVICES": "",
+        "XLA_FLAGS": "--xla_backend_optimization_level=0",  # programs run once or twice: compiling is what takes time
     }
 
 
