@@ -1382,6 +1382,12 @@ def test_lengths_that_others_read_are_copied_and_other_layers_are_left_alone(old
     assert ("run_padded" in ported) is ("lengths.max" in new)
 
 
+def test_layer_with_projections_runs_padded() -> None:
+    layer = CHOSEN_LAYER.replace("getattr(nn, kind)(input_size=8, hidden_size=16)", "nn.LSTM(8, 16, proj_size=4)")
+    ported = port(dedent(layer).lstrip(), select=("TPU320",)).text
+    assert "        h, _ = tpulint_runtime.run_padded(self.rnn, x, lengths, state)\n" in ported
+
+
 @pytest.mark.parametrize(
     ("body", "is_told"),
     [("return head(model(images))", True), ("with torch.no_grad():\n        return model(images)", False)],

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from tpulint_runtime.settings import checked_count, checked_sizes
+
 
 @dataclass(frozen=True, slots=True)
 class BucketPlan:
@@ -41,7 +43,8 @@ class BucketPlan:
         """Rows of a batch by size, so that a batch has at most ``entries`` entries, and so about the same work whatever
         its bucket: for :class:`BucketBatchSampler` and :class:`PadLastBatch`. ``multiple``: of how many rows.
 
-        Raises ValueError if the largest size does not fit."""
+        Raises ValueError if the largest size does not fit, TypeError for what is no whole number."""
+        entries, multiple = checked_count("entries", entries, 1), checked_count("multiple", multiple, 1)
         rows = {size: entries // size // multiple * multiple for size in self.sizes}
         if rows[self.sizes[-1]] < 1:
             raise ValueError(f"{multiple} rows of {self.sizes[-1]} are more than {entries} entries")
@@ -72,9 +75,7 @@ def measure_buckets(sizes: Iterable[int], lengths: Iterable[int] | Mapping[int, 
     """What given sizes cost: see :class:`BucketPlan`. Sizes that no sample needs stay, with a count of 0.
 
     Raises ValueError for no sizes, a size less than 1, or no lengths."""
-    ordered = sorted(set(sizes))
-    if not ordered or ordered[0] < 1:
-        raise ValueError(f"sizes are {ordered}: give at least one, none less than 1")
+    ordered = checked_sizes(sizes)
     counts = count_lengths(lengths)
     held, cut, tokens, bucket = [0] * len(ordered), 0, 0, 0
     for length in sorted(counts):
@@ -83,7 +84,7 @@ def measure_buckets(sizes: Iterable[int], lengths: Iterable[int] | Mapping[int, 
         held[bucket] += counts[length]
         tokens += counts[length] * min(length, ordered[-1])
         cut += counts[length] if length > ordered[-1] else 0
-    return BucketPlan(tuple(ordered), tuple(held), tokens, cut)
+    return BucketPlan(ordered, tuple(held), tokens, cut)
 
 
 def plan_buckets(
@@ -105,10 +106,9 @@ def plan_buckets(
 
     Raises ValueError for a ``count``, ``multiple`` or ``longest`` less than 1, a length less than 0, or no lengths.
     """
-    if min(count, multiple, 1 if longest is None else longest) < 1:
-        raise ValueError(f"count is {count}, multiple is {multiple}, longest is {longest}: each must be at least 1")
+    count, multiple = checked_count("count", count, 1), checked_count("multiple", multiple, 1)
     known = count_lengths(lengths)
-    limit = None if longest is None else -(-longest // multiple) * multiple
+    limit = None if longest is None else -(-checked_count("longest", longest, 1) // multiple) * multiple
     rounded: Counter[int] = Counter()
     for length, samples in count_lengths(known, limit).items():
         rounded[max(1, -(-length // multiple)) * multiple] += samples

@@ -23,7 +23,8 @@ import torch
 from torch.utils.data import default_collate
 
 from tpulint_runtime.fill import Filling
-from tpulint_runtime.nested import Path, is_leaf, items, rebuild, show
+from tpulint_runtime.nested import Path, is_column, is_leaf, items, rebuild, show, steps_to
+from tpulint_runtime.settings import check_function, check_number, checked_count, checked_sizes, checked_whole
 
 Collate = Callable[[list[Any]], Any]
 Overflow = Literal["error", "truncate"]
@@ -42,9 +43,12 @@ class Padding(ABC):
         only: Collection[Any] | None = None,
         collate: Collate | None = None,
     ) -> None:
-        if dim < 0:
+        self.dim = checked_whole("dim", dim)
+        if self.dim < 0:
             raise ValueError(f"dim is {dim}: count the dimensions of a sample from 0")
-        self.dim = dim
+        check_number("value", value)
+        if collate is not None:
+            check_function("collate", collate, "a list of samples")
         self.value = value
         self.collate = collate
         self._filling = Filling(only, values)
@@ -62,11 +66,12 @@ class Padding(ABC):
             return self._merge(samples, ())
         batch = self.collate(samples)
         self._filling.check_names(batch)
-        return self._widen(batch, ())
+        return self._widen(batch, len(samples), ())
 
     def _merge(self, samples: Sequence[Any], path: Path) -> tuple[Any, Any]:
         """Samples of one structure as one batch of it, leaf by leaf."""
         first = samples[0]
+        _check_given(samples, path)
         if is_leaf(first):
             return self._stack(samples, path)
         rows = [dict(items(sample)) if not is_leaf(sample) else {} for sample in samples]
@@ -81,10 +86,10 @@ class Padding(ABC):
         if all(sample is None for sample in samples):
             return None, None
         if not all(hasattr(sample, "shape") and hasattr(sample, "dtype") for sample in samples):
-            return default_collate(list(samples)), None
+            return _collate(samples, path), None
         tensors = [torch.as_tensor(sample) for sample in samples]
         if not self._filling.includes(path) or min(tensor.dim() for tensor in tensors) <= self.dim:
-            return default_collate(tensors), None
+            return _collate(tensors, path), None
         self._check_alike(tensors, path)
         target = self.target(max(int(tensor.size(self.dim)) for tensor in tensors))
         padded = [self._pad(tensor, self.dim, target, path) for tensor in tensors]
@@ -102,14 +107,21 @@ class Padding(ABC):
                     f"{tuple(tensors[0].shape)} {tensors[0].dtype} and {tuple(tensor.shape)} {tensor.dtype}"
                 )
 
-    def _widen(self, batch: Any, path: Path) -> tuple[Any, Any]:
-        """Pads what another collate function made."""
+    def _widen(self, batch: Any, count: int, path: Path) -> tuple[Any, Any]:
+        """Pads what another collate function made of so many samples."""
+        if is_column(batch, count):
+            return batch, None
         if not is_leaf(batch):
-            pairs = [self._widen(child, (*path, key)) for key, child in items(batch)]
+            pairs = [self._widen(child, count, (*path, key)) for key, child in items(batch)]
             return rebuild(batch, [child for child, _ in pairs]), rebuild(batch, [mask for _, mask in pairs])
         dim = self.dim + 1  # the collate function put the samples first
         if not isinstance(batch, torch.Tensor) or batch.dim() <= dim or not self._filling.includes(path):
             return batch, None
+        if int(batch.size(0)) != count == int(batch.size(1)):
+            raise ValueError(
+                f"{show(path)} is {tuple(batch.shape)} of {count} samples, which come second: make collate put them "
+                "first (batch_first=True)"
+            )
         length = int(batch.size(dim))
         target = self.target(length)
         mask = (torch.arange(target) < length).repeat(int(batch.size(0)), 1)
@@ -120,6 +132,25 @@ class Padding(ABC):
         if missing <= 0:
             return tensor.narrow(dim, 0, target)
         return self._filling.extend(tensor, dim, missing, path, self.value)
+
+
+def _check_given(samples: Sequence[Any], path: Path) -> None:
+    """Raises ValueError where some samples have nothing: what is missing was perhaps not found when it was loaded."""
+    missing = [number for number, sample in enumerate(samples) if sample is None]
+    if not missing or (path and len(missing) == len(samples)):
+        return
+    place = f", {steps_to(path)}," if path else ""
+    others = f" (and {len(missing) - 1} more of {len(samples)})" if len(missing) > 1 else ""
+    advice = "give what the others have there, or None in all" if path else "leave it out of the data set"
+    raise ValueError(f"sample {missing[0]}{place} is None{others}: {advice}")
+
+
+def _collate(samples: Sequence[Any], path: Path) -> Any:
+    """As torch does it; its message does not say where."""
+    try:
+        return default_collate(list(samples))
+    except (TypeError, RuntimeError, ValueError) as error:
+        raise ValueError(f"samples cannot be put together at {show(path)}: {error}") from error
 
 
 class PadToMultiple(Padding):
@@ -135,15 +166,17 @@ class PadToMultiple(Padding):
     only
         Names of the tensors to pad; by default all that have the dimension. Each is padded to a length of its own.
     collate
-        A collate function to run first. What it returns, ``(B, L, *)``, is padded along dimension ``dim + 1``; the mask
-        then tells its columns from those added here, for only it knows which of its own columns are padding.
+        A collate function to run first. What it returns, ``(B, L, *)`` with the samples first, is padded along
+        dimension ``dim + 1``; the mask then tells its columns from those added here, for only it knows which of its own
+        columns are padding.
 
     Samples of shape ``(L, *)`` (for ``dim`` 0) become ``(B, P, *)``, of the same dtype. The mask has the structure of
     the batch; for each padded tensor ``(B, P)`` of dtype bool, True where there is data, and None for everything else.
     Everything else goes through ``default_collate``.
 
-    Raises ValueError for samples that differ in structure, dtype or another dimension, for a name that the batch does
-    not have, and for a value that the dtype cannot hold.
+    Raises ValueError for samples that differ in structure, dtype or another dimension, for None in some of them, for
+    what ``collate`` returns with time first and samples second, for a name that the batch does not have, and for a
+    value that the dtype cannot hold. The constructor refuses settings that cannot be, with TypeError or ValueError.
     """
 
     def __init__(
@@ -157,9 +190,7 @@ class PadToMultiple(Padding):
         collate: Collate | None = None,
     ) -> None:
         super().__init__(dim=dim, value=value, values=values, only=only, collate=collate)
-        if multiple < 1:
-            raise ValueError(f"multiple is {multiple}, less than 1")
-        self.multiple = multiple
+        self.multiple = checked_count("multiple", multiple, 1)
 
     def target(self, length: int) -> int:
         return max(1, -(-length // self.multiple)) * self.multiple
@@ -188,9 +219,7 @@ class Buckets(Padding):
         collate: Collate | None = None,
     ) -> None:
         super().__init__(dim=dim, value=value, values=values, only=only, collate=collate)
-        self.sizes = tuple(sorted(set(sizes)))
-        if not self.sizes or self.sizes[0] < 1:
-            raise ValueError(f"sizes are {self.sizes}: give at least one, none less than 1")
+        self.sizes = checked_sizes(sizes)
         if overflow not in ("error", "truncate"):
             raise ValueError(f"overflow is {overflow!r}, not error or truncate")
         self.overflow = overflow
@@ -219,4 +248,5 @@ class PadToLength(Buckets):
         only: Collection[Any] | None = None,
         collate: Collate | None = None,
     ) -> None:
+        length = checked_count("length", length, 1)
         super().__init__((length,), overflow=overflow, dim=dim, value=value, values=values, only=only, collate=collate)

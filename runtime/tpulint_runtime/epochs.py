@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from tpulint_runtime.positions import EpochPosition
+from tpulint_runtime.settings import checked_count, checked_share, checked_whole
 
 
 class EpochBatchSampler(EpochPosition):
@@ -26,7 +27,8 @@ class EpochBatchSampler(EpochPosition):
         Whether samples that do not fill a batch of all processes are left out. If not, the last batch is short; where
         it cannot be divided evenly, samples from the start of the epoch come again.
 
-    Raises ValueError for arguments that cannot be, and with ``drop_last`` for fewer samples than one batch needs.
+    Raises TypeError and ValueError for arguments that cannot be, ValueError with ``drop_last`` for fewer samples than
+    one batch needs.
     """
 
     def __init__(
@@ -40,20 +42,15 @@ class EpochBatchSampler(EpochPosition):
         rank: int = 0,
         drop_last: bool = True,
     ) -> None:
-        self.samples = data if isinstance(data, int) else len(data)
-        if batch_size < 1:
-            raise ValueError(f"batch_size is {batch_size}: give at least 1")
-        if not 0 <= rank < num_replicas:
-            raise ValueError(f"rank is {rank} of {num_replicas} processes")
-        self.batch_size = batch_size
+        self.samples = len(data) if hasattr(data, "__len__") else checked_count("data", data, 0)
+        self.batch_size = checked_count("batch_size", batch_size, 1)
         self.shuffle = shuffle
-        self.seed = seed
-        self.num_replicas = num_replicas
-        self.rank = rank
+        self.seed = checked_whole("seed", seed)
+        self.num_replicas, self.rank = checked_share(num_replicas, rank)
         self.drop_last = drop_last
         self.epoch = 0
         """The epoch that the next iteration is of."""
-        self.generator = torch.Generator().manual_seed(seed)
+        self.generator = torch.Generator().manual_seed(self.seed % 2**64)
         """For ``DataLoader(generator=...)``. Without one of its own, a loader draws from torch's random numbers when it
         is iterated, so once more in a training that was resumed amid an epoch: all numbers after that would differ."""
         self._start = 0
@@ -95,5 +92,5 @@ class EpochBatchSampler(EpochPosition):
         if not self.shuffle:
             return torch.arange(self.samples)
         # Two numbers in one seed: neighbouring seeds do not repeat each other's epochs.
-        generator = torch.Generator().manual_seed(self.seed * 1_000_003 + self.epoch)
+        generator = torch.Generator().manual_seed((self.seed * 1_000_003 + self.epoch) % 2**64)
         return torch.randperm(self.samples, generator=generator)

@@ -8,13 +8,25 @@ from typing import Any
 import torch
 
 from tpulint_runtime.nested import Path, leaves, show
+from tpulint_runtime.settings import check_mapping, check_names, check_number
 
 
 class Filling:
     """The tensors a padding is for, and their values. A name is a key of the batch, a position in it, or a path: a
-    tuple of these."""
+    tuple of these.
 
-    def __init__(self, only: Collection[Any] | None, values: Mapping[Any, float] | None) -> None:
+    Raises TypeError for names that are a text, and for values that are no numbers; with ``has_texts``, texts are."""
+
+    def __init__(
+        self, only: Collection[Any] | None, values: Mapping[Any, Any] | None, *, has_texts: bool = False
+    ) -> None:
+        if only is not None:
+            check_names("only", only)
+        if values is not None:
+            check_mapping("values", values)
+            for name, value in values.items():
+                if not (has_texts and isinstance(value, str | bytes)):
+                    check_number(f"values[{name!r}]", value)
         self.only = None if only is None else {_path(name) for name in only}
         self.values = {_path(name): value for name, value in (values or {}).items()}
 
@@ -42,16 +54,25 @@ class Filling:
             raise ValueError(f"{show(path)} is {tensor.dtype} and cannot hold {value}: name another in values")
         return torch.cat([tensor, tensor.new_full(shape, value)], dim)
 
+    def repeat(self, entries: list[Any] | tuple[Any, ...], count: int, path: Path) -> list[Any] | tuple[Any, ...]:
+        """``entries`` with ``count`` more: what is named for ``path``, else the last one again."""
+        if not self.includes(path):
+            return entries
+        more = [self.values.get(path, entries[-1])] * count
+        return [*entries, *more] if isinstance(entries, list) else (*entries, *more)
+
 
 def _path(name: Any) -> Path:
     return name if isinstance(name, tuple) else (name,)
 
 
-def _holds(dtype: torch.dtype, value: float) -> bool:
+def _holds(dtype: torch.dtype, value: Any) -> bool:
     """Whether ``value`` is itself in ``dtype``, but for rounding."""
+    if isinstance(value, str | bytes):
+        return False
     if dtype.is_floating_point:
         limit = float(torch.finfo(dtype).max)
-        return value != value or abs(value) == float("inf") or abs(value) <= limit
+        return bool(value != value or abs(value) == float("inf") or abs(value) <= limit)
     if dtype.is_complex:
         return True
     if value != value or abs(value) == float("inf") or int(value) != value:

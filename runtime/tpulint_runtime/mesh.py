@@ -15,7 +15,7 @@ from tpulint_runtime import backend
 from tpulint_runtime.backend.partition import Spec, batch_spec
 from tpulint_runtime.nested import is_leaf, items, leaves, rebuild
 from tpulint_runtime.norms import divide_norms
-from tpulint_runtime.settings import kind_of
+from tpulint_runtime.settings import checked_whole, kind_of
 
 
 class Mesh:
@@ -44,7 +44,7 @@ class Mesh:
     """
 
     def __init__(self, *, fsdp: int = 1) -> None:
-        self._partition = backend.own().partition(fsdp)
+        self._partition = backend.own().partition(checked_whole("fsdp", fsdp))
         self._specs: dict[int, Spec] = {}
         """By the identity of a parameter, for the state of optimizers."""
 

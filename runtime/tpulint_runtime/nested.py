@@ -26,6 +26,15 @@ def items(value: Any) -> list[tuple[Any, Any]]:
     return [(field.name, getattr(value, field.name)) for field in fields(value)]
 
 
+def is_column(value: Any, count: int) -> bool:
+    """Whether ``value`` is a list or tuple with an entry for each of ``count`` samples, such as their texts: without
+    tensors, arrays and containers in it."""
+    if not isinstance(value, list | tuple) or hasattr(value, "_fields") or len(value) != count:
+        return False
+    is_plain = all(is_leaf(entry) and not hasattr(entry, "shape") for entry in value)
+    return is_plain and any(entry is not None for entry in value)
+
+
 def rebuild(like: Any, values: Sequence[Any]) -> Any:
     """A container of the type of ``like``, with the same keys, and ``values`` in the order of :func:`items`. A
     dataclass is made without its ``__init__``, which may not expect a batch, or a mask, where a sample has a value."""
@@ -58,4 +67,9 @@ def leaves(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
 
 def show(path: Path) -> str:
     """The path as one would write it: ``batch['input_ids'][0]``."""
-    return "batch" + "".join(f"[{key!r}]" for key in path)
+    return "batch" + steps_to(path)
+
+
+def steps_to(path: Path) -> str:
+    """The path without what it begins at: ``['input_ids'][0]``."""
+    return "".join(f"[{key!r}]" for key in path)

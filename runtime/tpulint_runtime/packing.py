@@ -22,6 +22,7 @@ import torch
 from torch.utils.data import IterableDataset, get_worker_info
 
 from tpulint_runtime.fill import Filling
+from tpulint_runtime.settings import check_number, checked_count
 
 
 def plan_rows(lengths: Sequence[int], length: int) -> list[list[int]]:
@@ -30,6 +31,7 @@ def plan_rows(lengths: Sequence[int], length: int) -> list[list[int]]:
 
     Takes time in proportion to ``n log n``. Raises ValueError for a sequence less than 1 or more than ``length`` long.
     """
+    length = checked_count("length", length, 1)
     if not len(lengths):
         return []
     leaves = 1 << (len(lengths) - 1).bit_length()
@@ -83,9 +85,10 @@ class PackedDataset:
         value: float = 0,
         values: Mapping[str, float] | None = None,
     ) -> None:
+        check_number("value", value)
         self.dataset = dataset
-        self.length = length
-        self.rows = plan_rows(lengths, length)
+        self.length = checked_count("length", length, 1)
+        self.rows = plan_rows(lengths, self.length)
         """The indices of the samples in each row."""
         self.value = value
         self.tokens = sum(int(item) for item in lengths)
@@ -133,11 +136,10 @@ class PackedStream(IterableDataset[dict[str, torch.Tensor]]):  # type: ignore[mi
         value: float = 0,
         values: Mapping[str, float] | None = None,
     ) -> None:
-        if open_rows < 1 or length < 1:
-            raise ValueError(f"length is {length}, open_rows is {open_rows}: each must be at least 1")
+        check_number("value", value)
         self.samples = samples
-        self.length = length
-        self.open_rows = open_rows
+        self.length = checked_count("length", length, 1)
+        self.open_rows = checked_count("open_rows", open_rows, 1)
         self.shard = shard
         self.value = value
         self._filling = Filling(None, values)

@@ -31,7 +31,7 @@ from tpulint_runtime.inputs import Inputs
 from tpulint_runtime.nested import leaves
 from tpulint_runtime.ownership import Ownership
 from tpulint_runtime.report import HostSync, Recompilation, Report
-from tpulint_runtime.settings import check_count
+from tpulint_runtime.settings import check_backend, checked_count
 
 Mode = Literal["record", "warn", "raise"]
 _KEPT = 100
@@ -89,12 +89,10 @@ class RecompileGuard:
     ) -> None:
         if mode not in get_args(Mode):
             raise ValueError(f"mode is {mode!r}, not one of {', '.join(get_args(Mode))}")
-        for name, number in (("budget", budget), ("sync_budget", sync_budget), ("warmup", warmup)):
-            if number is not None or name == "warmup":
-                check_count(name, number, 0)
-        self.budget = budget
-        self.sync_budget = sync_budget
-        self.warmup = warmup
+        check_backend(backend)
+        self.budget = None if budget is None else checked_count("budget", budget, 0)
+        self.sync_budget = None if sync_budget is None else checked_count("sync_budget", sync_budget, 0)
+        self.warmup = checked_count("warmup", warmup, 0)
         self.mode = mode
         self.lines = lines
         self._backend = backend

@@ -36,16 +36,17 @@ def run_padded(
         not read: above T they count as T, and a sequence below 1 is empty and keeps its state.
 
     Returns the output ``(T, N, D * H)``, zeros behind the end of each sequence, and the state at the end of each:
-    ``(L * D, N, H)``, for an LSTM two of them, as the layer does. ``T`` is that of the input also where no sequence is
-    so long.
+    ``(L * D, N, H)``, for an LSTM two of them, as the layer does; of an LSTM with projections, output and ``h`` have
+    their size. ``T`` is that of the input also where no sequence is so long. Dtypes are those of the layer on the same
+    device, under autocast too: on XLA an LSTM or GRU on a float32 input gives float32 there, on CUDA and the CPU what
+    torch gives for packed sequences.
 
     The cells are those of the layer, one position after the other, in both directions; dropout between layers draws
     other numbers. Hooks of the layer are given padded tensors in the place of packed ones. Outside of XLA the sequences
     are packed.
 
     Raises TypeError for other layers, and on XLA for one with a ``forward`` of its own. Raises ValueError for input,
-    lengths and states of other sizes, lengths on the host that are not from 1 to T, and on XLA for an LSTM with
-    projections."""
+    lengths and states of other sizes, and for lengths on the host that are not from 1 to T."""
     if not isinstance(layer, nn.RNNBase):
         raise TypeError(f"layer is {type(layer).__name__}, not LSTM, GRU or RNN")
     # The class that torch_xla puts in the place of nn.GRU takes no packed sequences, wherever they lie.
@@ -65,8 +66,6 @@ def run_masked(
     batch_first: bool = False,
 ) -> tuple[torch.Tensor, States]:
     """:func:`run_padded` as on XLA, on any device."""
-    if getattr(layer, "proj_size", 0):
-        raise ValueError("an LSTM with projections is not run on padded sequences")
     if not _origin(layer).startswith((nn.LSTM.__module__, "torch_xla.")):
         raise TypeError(f"layer is {type(layer).__name__} with a forward of its own, which takes packed sequences")
     ends = _checked(layer, input, torch.as_tensor(lengths), state, batch_first).to(input.device)
@@ -152,9 +151,9 @@ def _run_direction(
     is_backward: bool,
 ) -> tuple[torch.Tensor, State]:
     """The output ``(T, N, H)`` and the last state of one layer in one direction."""
-    of_input, of_state, bias_of_input, bias_of_state = weights
+    of_input, of_state, bias_of_input, bias_of_state, projection = weights
     assert of_input is not None and of_state is not None
-    cell = _cell(layer, of_state, bias_of_state)
+    cell = _cell(layer, of_state, bias_of_state, projection)
     given = F.linear(x, of_input, bias_of_input)  # of all positions at once
     state = start
     outputs: list[torch.Tensor] = []
@@ -163,22 +162,23 @@ def _run_direction(
         inside = is_inside[position]
         # Behind its end a sequence keeps its state: backwards it begins at its end.
         new = cell(given[position], state)
-        # Of one dtype: under autocast XLA takes no `where` of two.
+        # Of the dtype that the layer goes on with, under autocast too: XLA takes no `where` of two.
         state = tuple(
-            torch.where(inside, after.to(before.dtype), before) for after, before in zip(new, state, strict=True)
+            torch.where(inside, after, before.to(after.dtype)) for after, before in zip(new, state, strict=True)
         )
         outputs.append(torch.where(inside, new[0], torch.zeros_like(new[0])))
     return torch.stack(outputs[::-1] if is_backward else outputs), state
 
 
-def _cell(layer: nn.RNNBase, weight: torch.Tensor, bias: torch.Tensor | None) -> _Cell:
+def _cell(layer: nn.RNNBase, weight: torch.Tensor, bias: torch.Tensor | None, projection: torch.Tensor | None) -> _Cell:
     """From what a position gives, times its weights, and the state before it, the state behind it."""
 
     def lstm(given: torch.Tensor, state: State) -> State:
         h, c = state
         i, f, g, o = (given + F.linear(h, weight, bias)).chunk(4, 1)
         c = f.sigmoid() * c + i.sigmoid() * g.tanh()
-        return o.sigmoid() * c.tanh(), c
+        h = o.sigmoid() * c.tanh()
+        return h if projection is None else F.linear(h, projection), c
 
     def gru(given: torch.Tensor, state: State) -> State:
         (h,) = state
@@ -197,7 +197,7 @@ def _cell(layer: nn.RNNBase, weight: torch.Tensor, bias: torch.Tensor | None) ->
 
 def _weights(layer: nn.Module, level: int, direction: int) -> tuple[torch.Tensor | None, ...]:
     end = f"_l{level}{'_reverse' * direction}"
-    names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+    names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")
     return tuple(getattr(layer, name + end, None) for name in names)
 
 
@@ -209,8 +209,8 @@ def _starts(
     """The states before the first position, ``(L * D, N, H)`` each."""
     if state is None:
         levels = layer.num_layers * (2 if layer.bidirectional else 1)
-        zeros = x.new_zeros(levels, x.size(1), layer.hidden_size)
-        return (zeros, zeros) if layer.mode == "LSTM" else (zeros,)
+        h = x.new_zeros(levels, x.size(1), layer.proj_size or layer.hidden_size)
+        return (h, x.new_zeros(levels, x.size(1), layer.hidden_size)) if layer.mode == "LSTM" else (h,)
     return (state,) if isinstance(state, torch.Tensor) else tuple(state)
 
 

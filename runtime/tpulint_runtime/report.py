@@ -6,9 +6,10 @@ import dataclasses
 import json
 import os
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from tpulint_runtime.ownership import Line
+from tpulint_runtime.step_numbers import show_numbers
 
 
 class Layout(NamedTuple):
@@ -81,6 +82,16 @@ class Recompilation:
         return self.difference.line if self.difference is not None else None
 
     @property
+    def lines(self) -> tuple[Line | None, ...]:
+        """The same as a list."""
+        return (self.line,)
+
+    @property
+    def times(self) -> int:
+        """Programs compiled."""
+        return self.compiles
+
+    @property
     def cause(self) -> str:
         """The likely cause, in words."""
         if self.changes:
@@ -133,6 +144,16 @@ class HostSync:
     def waits(self) -> int:
         """How often the host waited. A read and the launch it caused are one wait."""
         return max(self.reads, self.extra_launches)
+
+    @property
+    def lines(self) -> tuple[Line | None, ...]:
+        """The lines of the user's code that waited, as far as they are known."""
+        return tuple(call.line for call in self.calls)
+
+    @property
+    def times(self) -> int:
+        """How often the host waited."""
+        return self.waits
 
     @property
     def cause(self) -> str:
@@ -224,15 +245,29 @@ class Report:
         ]
         if self.graphs is not None:
             lines.append(f"graphs of steps: {self.graphs}")
-        for events in (self.recompilations, self.host_syncs):
+        kinds: tuple[tuple[Events, int], ...] = (self.recompilations, self.compiles), (self.host_syncs, self.waits)
+        for events, in_all in kinds:
             lines += [f"  {event}" for event in events[:_SHOWN]]
             if len(events) > _SHOWN:
-                lines.append(f"  and {len(events) - _SHOWN} more such steps")
+                lines.append(f"  {tell_rest(events, _SHOWN, in_all)}")
         return "\n".join(lines)
 
 
+Events: TypeAlias = tuple[Recompilation, ...] | tuple[HostSync, ...]
 _SHOWN = 5
 """Events of a kind in the text of a report."""
+
+
+def tell_rest(events: Events, shown: int, in_all: int) -> str:
+    """Events behind the first ``shown``: their steps, by the lines they are of. ``in_all``: compilations or waits, of
+    which later ones may not have been kept."""
+    by_lines: dict[str, list[int]] = {}
+    for event in events[shown:]:
+        lines = "".join(dict.fromkeys(at(line) for line in event.lines))
+        by_lines.setdefault(lines, []).append(event.step)
+    steps = "; ".join(show_numbers(numbers) + lines for lines, numbers in by_lines.items())
+    later = ", and later ones" if in_all > sum(event.times for event in events) else ""
+    return f"and {_plural(len(events) - shown, 'more such step')}: {steps}{later}"
 
 
 def at(line: Line | None, how: str = "") -> str:

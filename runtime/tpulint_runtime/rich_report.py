@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tpulint_runtime.report import Report, at
+from tpulint_runtime.report import Events, Report, at, tell_rest
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -60,7 +60,7 @@ def _recompilations(report: Report) -> Any:
         line = at(event.line).strip(" ()")
         cause = event.cause.removesuffix(at(event.line)).removesuffix(at(event.line, "used"))
         table.add_row(str(event.step), str(event.compiles), f"{event.seconds:.2f}", Text(cause), Text(line))
-    _tell_rest(table, len(report.recompilations))
+    _caption(table, report.recompilations, report.compiles)
     return table
 
 
@@ -73,10 +73,12 @@ def _host_syncs(report: Report) -> Any:
             table.add_row(str(event.step), str(event.waits), Text(event.cause), "")
         for wait in event.calls:
             table.add_row(str(event.step), str(wait.times), Text(wait.call), Text(at(wait.line).strip(" ()")))
-    _tell_rest(table, len(report.host_syncs))
+    _caption(table, report.host_syncs, report.waits)
     return table
 
 
-def _tell_rest(table: Any, events: int) -> None:
-    if events > _SHOWN:
-        table.caption = f"and {events - _SHOWN} more such steps"
+def _caption(table: Any, events: Events, in_all: int) -> None:
+    from rich.text import Text
+
+    if len(events) > _SHOWN:
+        table.caption = Text(tell_rest(events, _SHOWN, in_all))

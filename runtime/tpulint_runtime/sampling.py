@@ -8,6 +8,7 @@ from typing import Any, Literal
 import torch
 
 from tpulint_runtime.positions import EpochPosition
+from tpulint_runtime.settings import checked_share, checked_sizes, checked_whole
 
 Last = Literal["short", "repeat", "drop"]
 
@@ -40,8 +41,8 @@ class BucketBatchSampler(EpochPosition):
     before hands over some of its own. Only in a bucket with fewer samples than processes, or with ``batch_size`` 1, are
     samples repeated for that.
 
-    Raises ValueError for arguments that cannot be, and with ``drop`` for a bucket that has some samples, but fewer than
-    a batch: no epoch would have them.
+    Raises TypeError and ValueError for arguments that cannot be, ValueError with ``drop`` for a bucket that has some
+    samples, but fewer than a batch: no epoch would have them.
     """
 
     def __init__(
@@ -57,16 +58,12 @@ class BucketBatchSampler(EpochPosition):
         rank: int = 0,
         overflow: Literal["error", "truncate"] = "error",
     ) -> None:
-        self.sizes = tuple(sorted(set(sizes)))
-        if not self.sizes or self.sizes[0] < 1:
-            raise ValueError(f"sizes are {self.sizes}: give at least one, none less than 1")
+        self.sizes = checked_sizes(sizes)
         by_size = batch_size if isinstance(batch_size, Mapping) else dict.fromkeys(self.sizes, batch_size)
-        self.rows = {size: by_size.get(size, 0) for size in self.sizes}
+        self.rows = {size: checked_whole("batch_size", by_size.get(size, 0)) for size in self.sizes}
         """Rows of a full batch of this process, by padded length."""
         if min(self.rows.values()) < 1:
             raise ValueError(f"batch_size is {batch_size}: give at least 1 for each of {self.sizes}")
-        if not 0 <= rank < num_replicas:
-            raise ValueError(f"rank is {rank} of {num_replicas} processes")
         if last not in ("short", "repeat", "drop"):
             raise ValueError(f"last is {last!r}, not short, repeat or drop")
         if overflow not in ("error", "truncate"):
@@ -76,15 +73,14 @@ class BucketBatchSampler(EpochPosition):
         self.batch_size = max(self.rows.values())
         self.last = last
         self.shuffle = shuffle
-        self.seed = seed
-        self.num_replicas = num_replicas
-        self.rank = rank
+        self.seed = checked_whole("seed", seed)
+        self.num_replicas, self.rank = checked_share(num_replicas, rank)
         self.epoch = 0
         self._start = 0
         self._handed = 0
         self._buckets = self._assign(lengths, overflow)
         for size, bucket in zip(self.sizes, self._buckets, strict=True):
-            width = self.rows[size] * num_replicas
+            width = self.rows[size] * self.num_replicas
             if last == "drop" and 0 < len(bucket) < width:
                 raise ValueError(
                     f"bucket {size} has {len(bucket)} samples for batches of {width} (all processes): with drop, no "
@@ -130,6 +126,8 @@ class BucketBatchSampler(EpochPosition):
         """Indices of the samples of each bucket, ascending."""
         known = torch.as_tensor(lengths, dtype=torch.int64)
         longest = int(known.max())
+        if int(known.min()) < 0:
+            raise ValueError(f"a sample has length {int(known.min())}")
         if longest > self.sizes[-1] and overflow == "error":
             raise ValueError(f"a sample of length {longest} is longer than {self.sizes[-1]}")
         buckets = torch.bucketize(known.clamp(max=self.sizes[-1]), torch.tensor(self.sizes))

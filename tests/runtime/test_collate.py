@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pickle
+import re
 from collections import namedtuple
 from dataclasses import dataclass
 from typing import Any
 
+import numpy
 import pytest
 import torch
 from hypothesis import given
@@ -229,7 +231,32 @@ def test_last_batch_of_dataclasses_is_filled_up() -> None:
 def test_containers_of_a_last_batch_keep_their_type() -> None:
     batch, _ = PadLastBatch(2)([Pair(torch.ones(1), ("a", {"x": 1}))])
     assert isinstance(batch, Pair) and isinstance(batch.target, tuple)
-    assert batch.target[1]["x"].tolist() == [1, 1] and list(batch.target[0]) == ["a"]
+    assert batch.target[1]["x"].tolist() == [1, 1] and batch.target[0] == ["a", "a"]
+
+
+def test_texts_of_a_last_batch_are_as_many_as_its_rows() -> None:
+    samples = [{"name": name, "x": X, "kind": ("a", "b")} for name in ("one", "two")]
+    batch, rows = PadLastBatch(4)(samples)
+    assert batch["name"] == ["one", "two", "two", "two"] and len(batch["x"]) == len(rows) == 4
+    assert batch["kind"] == (["a"] * 4, ["b"] * 4)
+    batch, _ = PadLastBatch(4, values={"name": "", ("kind", 0): "z"})(samples)
+    assert batch["name"] == ["one", "two", "", ""] and batch["kind"] == (["a", "a", "z", "z"], ["b"] * 4)
+    batch, _ = PadLastBatch(4, only=["x", "name"])(samples)
+    assert batch["kind"] == (["a", "a"], ["b", "b"]) and len(batch["name"]) == len(batch["x"]) == 4
+
+
+def test_texts_of_another_collate_function_come_back_from_a_last_batch() -> None:
+    def stacked(samples: list[Any]) -> Any:
+        names, numbers, rows = zip(*samples, strict=True)
+        return names, [*numbers], torch.stack(rows), (None,) * len(samples)
+
+    samples = [("one", 1, X), ("two", 2, X)]
+    (batch, mask), rows = PadLastBatch(3, values={1: -100}, collate=PadToMultiple(4, collate=stacked))(samples)
+    names, numbers, x, nothing = batch
+    assert names == ("one", "two", "two") and numbers == [1, 2, -100] and x.shape == (3, 4)
+    assert nothing == (None, None), "what holds nothing is no column"
+    back = unpad((names, numbers, x), mask[:3], rows)
+    assert [sample[:2] for sample in back] == [("one", 1), ("two", 2)] and all(same(s[2], X) for s in back)
 
 
 def test_rows_by_length() -> None:
@@ -301,6 +328,19 @@ X = torch.ones(2)
         (PadToMultiple(4), [torch.ones(2, 3), torch.ones(2, 4)], "differ in more than dimension 0"),
         (PadToMultiple(4), [X, X.long()], "differ in more than dimension 0"),
         (PadToMultiple(4), [], "no samples"),
+        (PadToMultiple(4), [X, None], r"^sample 1 is None: leave it out of the data set$"),
+        (PadToMultiple(4), [None, None], r"^sample 0 is None \(and 1 more of 2\): leave it out"),
+        (PadToMultiple(4), [{"a": X}, {"a": None}], r"^sample 1, \['a'\], is None: give what the others have there"),
+        (PadToMultiple(4), [(X, {"b": None}), (X, {"b": {"c": X}})], r"^sample 0, \[1\]\['b'\], is None"),
+        (PadLastBatch(4), [(X, 1), (X, None), (X, None)], r"^sample 1, \[1\], is None \(and 1 more of 3\)"),
+        (PadToMultiple(4), [{"a": 1}, {"a": "x"}], r"cannot be put together at batch\['a'\]: "),
+        (PadToMultiple(4, only=["b"]), [{"a": X, "b": X}, {"a": X[:1], "b": X}], r"together at batch\['a'\]: stack"),
+        (
+            PadLastBatch(4, collate=lambda samples: {"a": X.numpy()}),
+            [X, X],
+            r"batch\['a'\] is a ndarray: make it a ten",
+        ),
+        (PadLastBatch(4, values={"a": ""}), [{"a": X}], "torch.float32 and cannot hold"),
         (PadLastBatch(2), [X, X, X], "3 samples for a batch of 2"),
         (PadLastBatch(4, collate=torch.cat), [X], "2 rows for 1 samples"),
     ],
@@ -310,20 +350,70 @@ def test_what_cannot_be_padded_is_refused(collate: Any, samples: list[Any], mess
         collate(samples)
 
 
+@pytest.mark.parametrize("frames", [3, 4, 7])
+def test_a_batch_with_time_first_is_refused(frames: int) -> None:
+    """Padded where its samples stand, it would be another batch, and a longer one."""
+    samples = [torch.ones(frames, 5)] * 2
+
+    def time_first(samples: list[Any]) -> dict[str, Any]:
+        return {"x": torch.stack(samples, 1), "weights": torch.ones(3, 5)}
+
+    with pytest.raises(ValueError, match=rf"batch\['x'\] is \({frames}, 2, 5\) of 2 samples, which come second"):
+        Buckets([8], only=["x"], collate=time_first)(samples)
+    batch, mask = Buckets([8], only=["x"], collate=lambda samples: {"x": torch.stack([*samples, *samples])})(samples)
+    assert batch["x"].shape == (4, 8, 5) and mask["x"].sum() == 4 * frames, "two rows of a sample are no time"
+
+
 @pytest.mark.parametrize(
-    "make",
+    ("make", "given", "message"),
     [
-        lambda: PadToMultiple(0),
-        lambda: PadToMultiple(4, dim=-1),
-        lambda: Buckets([]),
-        lambda: Buckets([0, 4]),
-        lambda: Buckets([4], overflow="cut"),  # type: ignore[arg-type]
-        lambda: PadLastBatch(0),
-        lambda: PadLastBatch({}, collate=Buckets([4])),
-        lambda: PadLastBatch({4: 0}, collate=Buckets([4])),
-        lambda: PadLastBatch({4: 1}),
+        (lambda given: PadToMultiple(given), 0, "multiple is 0: give at least 1"),
+        (lambda given: PadToMultiple(given), -4, "multiple is -4: give at least 1"),
+        (lambda given: PadToMultiple(given), 4.5, "multiple is 4.5: give a whole number"),
+        (lambda given: PadToMultiple(given), True, "multiple is True: give a whole number"),
+        (lambda given: PadToMultiple(4, dim=given), -1, "dim is -1: count the dimensions of a sample from 0"),
+        (lambda given: PadToMultiple(4, dim=given), 0.0, "dim is 0.0: give a whole number"),
+        (lambda given: PadToMultiple(4, value=given), "0", "value is '0': give a number"),
+        (lambda given: PadToMultiple(4, values=given), [0], "values is [0]: give values by name"),
+        (lambda given: PadToMultiple(4, values={"a": given}), None, "values['a'] is None: give a number"),
+        (lambda given: PadToMultiple(4, values={"a": given}), "", "values['a'] is '': give a number"),
+        (lambda given: PadToMultiple(4, only=given), "ids", "only is 'ids': give a list of names"),
+        (lambda given: PadToMultiple(4, collate=given), [X], "collate is a list: give a function of a list of samples"),
+        (lambda given: Buckets(given), [], "sizes are (): give at least one"),
+        (lambda given: Buckets(given), [0, 4], "sizes are (0, 4): give at least one, none less than 1"),
+        (lambda given: Buckets(given), [4.0], "a size is 4.0: give a whole number"),
+        (lambda given: Buckets(given), [8, True], "a size is True: give a whole number"),
+        (lambda given: Buckets(given), 4, "sizes is 4: give a list of whole numbers"),
+        (lambda given: Buckets([4], overflow=given), "cut", "overflow is 'cut', not error or truncate"),
+        (lambda given: PadToLength(given), 4.5, "length is 4.5: give a whole number"),
+        (lambda given: PadToLength(given), 0, "length is 0: give at least 1"),
+        (lambda given: PadLastBatch(given), 0, "batch_size is 0: give at least 1"),
+        (lambda given: PadLastBatch(given), 4.0, "batch_size is 4.0: give a whole number"),
+        (lambda given: PadLastBatch(4, value=given), "x", "value is 'x': give a number"),
+        (lambda given: PadLastBatch(4, only=given), "ids", "only is 'ids': give a list of names"),
+        (lambda given: PadLastBatch(4, collate=given), 3, "collate is a int: give a function of a list of samples"),
+        (lambda given: PadLastBatch(given), {4: 1}, "rows by length need a padding"),
+        (lambda given: PadLastBatch(given, collate=PadToMultiple(4)), {}, "batch_size has no rows for any length"),
+        (lambda given: PadLastBatch(given, collate=Buckets([4])), {4: 0}, "batch_size[4] is 0: give at least 1"),
+        (lambda given: PadLastBatch(given, collate=Buckets([4])), {4: 1.5}, "batch_size[4] is 1.5: give a whole"),
+        (lambda given: PadLastBatch(given, collate=Buckets([4, 8])), {4: 2}, "batch_size has no rows for length 8"),
     ],
 )
-def test_wrong_settings_are_refused(make: Any) -> None:
-    with pytest.raises(ValueError):
-        make()
+def test_wrong_settings_are_refused(make: Any, given: Any, message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=re.escape(message)):
+        make(given)
+
+
+def test_whole_numbers_of_numpy_and_tensors_are_taken() -> None:
+    made = [
+        PadToMultiple(numpy.int64(4)),
+        Buckets(numpy.array([8, 4])),
+        Buckets(torch.tensor([4])),
+        PadToLength(numpy.int32(4)),
+    ]
+    for collate in made:
+        assert collate([X])[0].shape == (1, 4)
+    assert type(made[0].multiple) is int and made[1].sizes == (4, 8)
+    rows = {numpy.int64(4): numpy.int64(3)}
+    for last in (PadLastBatch(numpy.int64(3)), PadLastBatch(rows, collate=PadToLength(4))):
+        assert len(last([X])[1]) == 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import subprocess
@@ -28,6 +29,7 @@ from tpulint_runtime import (
     current,
 )
 from tpulint_runtime.recompile import Mode
+from tpulint_runtime.step_numbers import show_numbers
 
 pytestmark = pytest.mark.xla  # where torch is, torch_xla is
 
@@ -287,7 +289,34 @@ def test_only_the_first_hundred_events_are_kept() -> None:
     report = guard.report()
     assert report.compiles == report.waits == 130
     assert len(report.recompilations) == len(report.host_syncs) == 100
-    assert "and 95 more such steps" in str(report)
+    assert str(report).splitlines().count("  and 95 more such steps: 6-100, and later ones") == 2
+
+
+def test_steps_that_are_not_told_one_by_one_are_named_by_their_lines() -> None:
+    here, there = Line("/project/train.py", 40, "step"), Line("/project/train.py", 52, "step")
+
+    def compiled(step: int, line: Line | None) -> Recompilation:
+        return Recompilation(step, 1, 0.25, (), line and Difference("setting", "k became 4", line))
+
+    def waited(step: int, *lines: Line) -> HostSync:
+        return HostSync(step, len(lines), 0, (), tuple(Wait("Tensor.item", line) for line in lines))
+
+    report = Report(
+        "xla", True, 999, 3, 1, None, 2, 10, 1.5, 36, 0, 36, 0, 0,
+        (*(compiled(step, here) for step in range(4, 12)), compiled(20, None), compiled(21, there)),
+        (*(waited(n, here) for n in range(10, 260, 10)), waited(301, here, there), waited(303, there, here, here)),
+    )  # fmt: skip
+    text = str(report)
+    assert "  and 5 more such steps: 9-11 (/project/train.py:40); 20; 21 (/project/train.py:52)\n" in text
+    both = "(/project/train.py:40) (/project/train.py:52)"
+    behind = "303 (/project/train.py:52) (/project/train.py:40), and later ones"
+    assert text.endswith(f"and 22 more such steps: 60-250 every 10 (/project/train.py:40); 301 {both}; {behind}")
+
+
+def test_numbers_of_steps_in_few_words() -> None:
+    assert show_numbers([7]) == "7" and show_numbers([7, 8]) == "7, 8"
+    assert show_numbers([3, 7, 8, 9, 11, 20, 30, 40]) == "3, 7-9, 11, 20-40 every 10"
+    assert show_numbers([n * n for n in range(1, 14)]) == "1, 4, 9, 16, 25, 36, 49, 64, 81, 100 and 3 others"
 
 
 def test_report_can_be_read_and_stored() -> None:
@@ -403,6 +432,9 @@ def test_report_as_tables() -> None:
     assert "6 1 Tensor.item /project/train.py:40" in rows
     assert "7 2 a copy to the host (.cpu(), .tolist(), saving)" in rows
     assert "compilations 1 0 2" in rows
+    many = tuple(HostSync(step, 1, 0, (), (Wait("Tensor.item", line),)) for step in range(1, 25))
+    output.print(dataclasses.replace(report, host_syncs=many, waits=24))
+    assert "and 4 more such steps: 21-24 (/project/train.py:40)" in output.export_text()
 
 
 TESTS = """

@@ -29,6 +29,11 @@ FORMS: dict[str, dict[str, Any]] = {
     "without bias, both directions": {"bias": False, "bidirectional": True},
     "dropout, not in training": {"num_layers": 2, "dropout": 0.5},
 }
+PROJECTED = {
+    "projections": {"proj_size": 3},
+    "projections, both directions": {"proj_size": 3, "num_layers": 2, "bidirectional": True},
+}
+CASES = [(kind, form) for kind in LAYERS for form in FORMS] + [("LSTM", form) for form in PROJECTED]
 
 
 def parts(state: Any) -> tuple[torch.Tensor, ...]:
@@ -44,7 +49,7 @@ def packed(layer: Any, x: torch.Tensor, lengths: torch.Tensor, state: Any, batch
 def state_of(layer: nn.RNNBase, rows: int) -> Any:
     levels = layer.num_layers * (2 if layer.bidirectional else 1)
     one, other = torch.randn(2, levels, rows, layer.hidden_size)
-    return (one, other) if layer.mode == "LSTM" else one
+    return (one[..., : layer.proj_size or None], other) if layer.mode == "LSTM" else one
 
 
 def results(function: Any, layer: Any, x: torch.Tensor, *given: Any) -> list[torch.Tensor]:
@@ -57,15 +62,14 @@ def results(function: Any, layer: Any, x: torch.Tensor, *given: Any) -> list[tor
     return [*(one.detach() for one in found), x.grad, *(weight.grad for weight in layer.parameters())]  # type: ignore[list-item]
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("kind", LAYERS)
+@pytest.mark.parametrize(("kind", "form"), CASES)
 @pytest.mark.parametrize("batch_first", [False, True])
 @pytest.mark.parametrize("has_state", [False, True])
 def test_output_states_and_gradients_are_those_of_packing(
     kind: str, form: str, batch_first: bool, has_state: bool
 ) -> None:
     torch.manual_seed(0)
-    layer = LAYERS[kind](**FORMS[form]).eval()
+    layer = LAYERS[kind](**{**FORMS, **PROJECTED}[form]).eval()
     x = torch.randn(6, 4, 5)
     x = x.transpose(0, 1) if batch_first else x
     lengths = torch.tensor([3, 6, 1, 5])
@@ -133,15 +137,21 @@ def test_on_xla_lengths_are_not_read_and_change_no_graph(kind: str) -> None:
         before = backend.counts()
 
 
-@pytest.mark.parametrize("kind", LAYERS)
-def test_under_autocast_to_bfloat16(kind: str) -> None:
+@pytest.mark.parametrize(("kind", "form"), [*((kind, {}) for kind in LAYERS), ("LSTM", {"proj_size": 3})])
+def test_under_autocast_to_bfloat16(kind: str, form: dict[str, int]) -> None:
     backend = XlaBackend()
     torch.manual_seed(0)
-    plain = LAYERS[kind](bidirectional=True)
+    plain = LAYERS[kind](bidirectional=True, **form)
     x, lengths = torch.randn(6, 4, 5), [3, 6, 1, 5]
     layer = copy.deepcopy(plain).to(backend.device())
     (sent,) = backend.send([x])
     with backend.autocast(True, torch.bfloat16, None):
+        for given in (sent, sent.bfloat16()):
+            dtypes = [
+                [one.dtype for one in (found, *parts(ended))]
+                for found, ended in (layer(given), run_padded(layer, given, lengths))
+            ]
+            assert dtypes[0] == dtypes[1], "not those of the layer without lengths"
         output, _ = run_padded(layer, sent, lengths)
     output.float().sum().backward()
     backend.sync(wait=True)
@@ -290,8 +300,6 @@ def test_what_cannot_be_run_is_told() -> None:
     x = torch.randn(6, 4, 5)
     with pytest.raises(TypeError, match="layer is Linear, not LSTM, GRU or RNN"):
         run_padded(nn.Linear(5, 7), x, [1, 2, 3, 4])  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="projections"):
-        run_masked(nn.LSTM(5, 7, proj_size=3), x, [1, 2, 3, 4])
     with pytest.raises(TypeError, match="layer is Reversed with a forward of its own"):
         run_masked(Reversed(5, 7), x, [1, 2, 3, 4])
     for function in (run_padded, run_masked):

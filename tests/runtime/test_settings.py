@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from typing import Any
 
+import numpy
 import pytest
 import torch
 import torch.nn.functional as F
-from tpulint_runtime import Checkpoints, EarlyStopping, Evaluation, Loop, RecompileGuard, tally
+from tpulint_runtime import (
+    BucketBatchSampler,
+    Checkpoints,
+    EarlyStopping,
+    EpochBatchSampler,
+    Evaluation,
+    Loop,
+    Mesh,
+    PackedDataset,
+    PackedStream,
+    RecompileGuard,
+    plan_buckets,
+    tally,
+)
 from tpulint_runtime.backend import XlaBackend
 
 
@@ -18,6 +33,7 @@ def started(xla_started: None) -> None:
     """Gradients are computed on the CPU."""
 
 
+X = torch.ones(2)
 BATCHES = [(torch.ones(2, 3), torch.ones(2, 1))] * 2
 
 
@@ -48,6 +64,8 @@ def loop_of(loss_of: Any = squares, **settings: Any) -> Loop:
         ({"accumulate": True}, TypeError, "accumulate is True: give a whole number"),
         ({"log_every": 0}, ValueError, "log_every is 0: give at least 1"),
         ({"log_every": -5}, ValueError, "log_every is -5: give at least 1"),
+        ({"backend": "xla"}, TypeError, "backend is 'xla': give what current() returns, or None"),
+        ({"backend": XlaBackend}, TypeError, "backend is the class XlaBackend: give what current() returns"),
         ({"log_every": 2.5}, TypeError, "log_every is 2.5: give a whole number"),
         ({"ahead": -1}, ValueError, "ahead is -1: give at least 0"),
         ({"ahead": None}, TypeError, "ahead is None: give a whole number"),
@@ -159,6 +177,69 @@ def test_settings_of_checkpoints(tmp_path: Any, name: str) -> None:
         Checkpoints(tmp_path, **{name: 1.5})  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=f"{name} is 0: give at least 1"):
         Checkpoints(tmp_path, **{name: 0})  # type: ignore[arg-type]
+
+
+def test_settings_of_checkpoints_that_are_no_numbers() -> None:
+    with pytest.raises(TypeError, match="per_process is 'model': give a list of names"):
+        Checkpoints("runs", per_process="model")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="path is empty: give a folder, or a URL"):
+        Checkpoints("")
+
+
+def test_a_guard_of_no_backend() -> None:
+    with pytest.raises(TypeError, match="backend is 'xla': give what current"):
+        RecompileGuard(backend="xla")  # type: ignore[arg-type]
+
+
+def test_numbers_of_numpy_are_taken(tmp_path: Any) -> None:
+    two = numpy.int64(2)
+    loop = loop_of(accumulate=two, log_every=two, ahead=two, clip_norm=numpy.float32(0.5))
+    loop.train(BATCHES, epochs=two, checkpoints=None)
+    assert loop.steps == 2 and type(loop.accumulate) is int and type(loop.clip_norm) is float
+    guard = RecompileGuard(budget=two, sync_budget=two, warmup=two)
+    guard.report().to_json()
+    checkpoints = Checkpoints(tmp_path, keep=two, every=two)
+    assert type(checkpoints.keep) is int and checkpoints.is_due(1)
+    assert Evaluation(BATCHES, lambda model, batch: {}, every=two).every == 2
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: EpochBatchSampler(10, 4.0), TypeError, "batch_size is 4.0: give a whole number"),  # type: ignore[arg-type]
+        (lambda: EpochBatchSampler(10.0, 4), TypeError, "data is 10.0: give a whole number"),  # type: ignore[arg-type]
+        (lambda: EpochBatchSampler(10, 4, seed=1.5), TypeError, "seed is 1.5: give a whole"),  # type: ignore[arg-type]
+        (lambda: EpochBatchSampler(10, 4, rank=2, num_replicas=2), ValueError, "rank is 2 of 2 processes"),
+        (lambda: EpochBatchSampler(10, 4, num_replicas=2.0), TypeError, "num_replicas is 2.0: give"),  # type: ignore[arg-type]
+        (lambda: BucketBatchSampler([3], [4.0], 2), TypeError, "a size is 4.0: give a whole number"),  # type: ignore[list-item]
+        (lambda: BucketBatchSampler([3], [4], 2.5), TypeError, "batch_size is 2.5: give a whole"),  # type: ignore[arg-type]
+        (lambda: BucketBatchSampler([3], [4], {4: 1.5}), TypeError, "batch_size is 1.5: give"),  # type: ignore[dict-item]
+        (lambda: BucketBatchSampler([3], [4], 2, seed="a"), TypeError, "seed is 'a': give"),  # type: ignore[arg-type]
+        (lambda: BucketBatchSampler([3, -1], [4], 2), ValueError, "a sample has length -1"),
+        (lambda: plan_buckets([3], 1.5), TypeError, "count is 1.5: give a whole number"),  # type: ignore[arg-type]
+        (lambda: plan_buckets([3], 1, multiple=0), ValueError, "multiple is 0: give at least 1"),
+        (lambda: plan_buckets([3], 1).rows(8, 0), ValueError, "multiple is 0: give at least 1"),
+        (lambda: PackedDataset([X], [2], 4.5), TypeError, "length is 4.5: give a whole number"),  # type: ignore[arg-type]
+        (lambda: PackedDataset([X], [2], 0), ValueError, "length is 0: give at least 1"),
+        (lambda: PackedDataset([X], [2], 4, values=[0]), TypeError, "values is [0]: give"),  # type: ignore[arg-type]
+        (lambda: PackedStream([X], 4.5), TypeError, "length is 4.5: give a whole number"),  # type: ignore[arg-type]
+        (lambda: PackedStream([X], 4, value="x"), TypeError, "value is 'x': give a number"),  # type: ignore[arg-type]
+        (lambda: EarlyStopping(3), TypeError, "value is 3: give the name of a value"),  # type: ignore[arg-type]
+        (lambda: EarlyStopping(least="0"), TypeError, "least is '0': give a number"),  # type: ignore[arg-type]
+        (lambda: Mesh(fsdp=2.0), TypeError, "fsdp is 2.0: give a whole number"),  # type: ignore[arg-type]
+    ],
+)
+def test_settings_of_what_makes_batches(make: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=re.escape(message)):
+        make()
+
+
+def test_samplers_take_numbers_of_numpy_and_any_seed() -> None:
+    two = numpy.int64(2)
+    sampler = EpochBatchSampler(numpy.int64(6), two, seed=2**80, num_replicas=two, rank=numpy.int64(1))
+    assert len(list(sampler)) == 1 and json.dumps(sampler.state_dict())
+    buckets = BucketBatchSampler([1, 2, 3], numpy.array([4]), two, seed=2**80)
+    assert len(list(buckets)) == 2 and json.dumps(buckets.state_dict())
 
 
 def test_settings_of_early_stopping() -> None:

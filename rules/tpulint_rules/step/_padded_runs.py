@@ -117,12 +117,11 @@ def _run_of(ctx: FileContext, pack: ast.Call) -> ast.Call | None:
 
 
 def _is_known_layer(ctx: FileContext, run: ast.Call) -> bool:
-    """Whether what is called is one of torch's recurrent layers, without projections."""
+    """Whether what is called is one of torch's recurrent layers."""
     made = [creation.node for creation in ctx.index.moves.creations.of(run.func)]
     return bool(made) and all(
         isinstance(node, ast.Call)
         and (ctx.index.qualified_name(node.func) in _LAYERS or _is_chosen_by_name(ctx, node.func))
-        and all(keyword.arg not in (None, "proj_size") for keyword in node.keywords)
         for node in made
     )
 

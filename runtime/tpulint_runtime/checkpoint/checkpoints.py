@@ -22,7 +22,7 @@ from tpulint_runtime.checkpoint.preemption import Notice, Preempted
 from tpulint_runtime.checkpoint.search import Found, Search
 from tpulint_runtime.checkpoint.storage import storage_of
 from tpulint_runtime.checkpoint.writer import Writer
-from tpulint_runtime.settings import check_count
+from tpulint_runtime.settings import check_names, checked_count
 
 
 class Checkpoints:
@@ -61,16 +61,16 @@ class Checkpoints:
         damaged: Literal["raise", "start"] = "raise",
         notice_every: int = 10,
     ) -> None:
-        for name, number in (("keep", keep), ("every", every), ("notice_every", notice_every)):
-            if number is not None or name != "every":
-                check_count(name, number, 1)
+        check_names("per_process", per_process)
+        if not os.fspath(path):
+            raise ValueError("path is empty: give a folder, or a URL")
         if damaged not in ("raise", "start"):
             raise ValueError(f"damaged is {damaged!r}, not raise or start")
-        self.keep = keep
-        self.every = every
+        self.keep = checked_count("keep", keep, 1)
+        self.every = None if every is None else checked_count("every", every, 1)
         self.per_process = frozenset(per_process)
         self.damaged = damaged
-        self.notice_every = notice_every
+        self.notice_every = checked_count("notice_every", notice_every, 1)
         self.written: int | None = None
         """The last step of which this process has written its files, or that it resumed from. They will not be lost."""
         self._folder = Folder(storage_of(path))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from tpulint_runtime.loop.callbacks import Callback
-from tpulint_runtime.settings import check_count
+from tpulint_runtime.settings import check_number, checked_count
 
 if TYPE_CHECKING:
     from tpulint_runtime.loop.history import Record
@@ -29,7 +29,8 @@ class EarlyStopping(Callback):
     It looks at numbers that were read anyway, and is the same in all processes, as evaluations are. It stops the loop,
     and puts no earlier weights back: those are in checkpoints.
 
-    Raises ValueError for another ``better`` and numbers that are too small, and KeyError, at the first evaluation,
+    Raises TypeError for what is no name or no number, ValueError for another ``better`` and numbers that are too small,
+    and KeyError, at the first evaluation,
     for a name that evaluations do not have.
     """
 
@@ -43,12 +44,14 @@ class EarlyStopping(Callback):
     ) -> None:
         if better not in ("lower", "higher"):
             raise ValueError(f"better is {better!r}, not lower or higher")
-        check_count("patience", patience, 1)
+        if not isinstance(value, str):
+            raise TypeError(f"value is {value!r}: give the name of a value")
+        check_number("least", least)
         if not least >= 0:  # NaN is not either
             raise ValueError(f"least is {least}: give at least 0")
         self.value = value
         self.better = better
-        self.patience = patience
+        self.patience = checked_count("patience", patience, 1)
         self.least = least
         self.best: float | None = None
         """The best value so far."""

@@ -14,7 +14,7 @@ from tpulint_runtime.backend import Backend, current
 from tpulint_runtime.loop.device_batches import device_batches
 from tpulint_runtime.loop.precision import autocast
 from tpulint_runtime.masked import RunningMean, Tally
-from tpulint_runtime.settings import check_count, check_loader, kind_of
+from tpulint_runtime.settings import check_backend, check_loader, checked_count, kind_of
 
 TalliesOf = Callable[[Any, Any], Mapping[str, Tally]]
 """What to evaluate: from the model and a batch on the device, sums with their counts, by name."""
@@ -36,7 +36,7 @@ class Evaluation:
         if not callable(self.tallies_of):
             raise TypeError(f"tallies_of is {kind_of(self.tallies_of)}: give a function of the model and a batch")
         if self.every is not None:
-            check_count("every", self.every, 1)
+            object.__setattr__(self, "every", checked_count("every", self.every, 1))
 
 
 def evaluate(
@@ -62,6 +62,8 @@ def evaluate(
     Raises TypeError for anything but tallies: a mean of means is wrong where batches are not equal, and one where rows
     are filled up is wrong altogether. ValueError if there is no batch.
     """
+    check_backend(backend)
+    ahead = checked_count("ahead", ahead, 0)
     backend = backend or current(model)
     sums: dict[str, RunningMean] = {}
     device = backend.device()

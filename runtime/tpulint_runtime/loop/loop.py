@@ -33,7 +33,7 @@ from tpulint_runtime.loop.parts import (
 from tpulint_runtime.loop.position import begin_epoch, usable_sampler
 from tpulint_runtime.loop.precision import autocast
 from tpulint_runtime.masked import Tally
-from tpulint_runtime.settings import check_count, check_loader
+from tpulint_runtime.settings import check_backend, check_loader, checked_count
 
 if TYPE_CHECKING:
     from tpulint_runtime.checkpoint import Checkpoints
@@ -103,8 +103,7 @@ class Loop:
         backend: Backend | None = None,
     ) -> None:
         check_parts(model, optimizer, loss_of, scheduler)
-        for name, number, least in (("accumulate", accumulate, 1), ("log_every", log_every, 1), ("ahead", ahead, 0)):
-            check_count(name, number, least)
+        check_backend(backend)
         if not isinstance(bf16, bool):
             raise TypeError(f"bf16 is {bf16!r}: give True or False")
         self.model = model
@@ -112,11 +111,11 @@ class Loop:
         self.loss_of = loss_of
         self.scheduler = scheduler
         self.bf16 = bf16
-        self.accumulate = accumulate
+        self.accumulate = checked_count("accumulate", accumulate, 1)
         self.clip_norm = checked_clip_norm(clip_norm)
-        self.log_every = log_every
+        self.log_every = checked_count("log_every", log_every, 1)
         self.callbacks = checked_callbacks(callbacks)
-        self.ahead = ahead
+        self.ahead = checked_count("ahead", ahead, 0)
         self.backend = backend or current(model)
         self.steps = 0
         """Updates that were done."""
@@ -261,9 +260,8 @@ class Loop:
         """
         if epochs is None and steps is None:
             raise ValueError("how long to train is not said: give epochs or steps")
-        for name, number in (("epochs", epochs), ("steps", steps)):
-            if number is not None:
-                check_count(name, number, 0)
+        epochs = None if epochs is None else checked_count("epochs", epochs, 0)
+        steps = None if steps is None else checked_count("steps", steps, 0)
         check_loader("loader", loader)
         check_training(evaluation, checkpoints)
         self._begin(loader, epochs, steps, checkpoints)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from numbers import Real
 from typing import Any, TypeAlias
 
 import torch
@@ -51,11 +52,12 @@ def checked_clip_norm(given: Any) -> float | None:
     """The norm. Raises TypeError for what is no number, ValueError for one that no norm can be scaled to."""
     if given is None:
         return None
-    if isinstance(given, bool) or not isinstance(given, int | float):
+    if isinstance(given, bool) or not isinstance(given, Real):
         raise TypeError(f"clip_norm is {given!r}: give a number, or None")
-    if not given > 0:  # NaN is not either
+    norm = float(given)
+    if not norm > 0:  # NaN is not either
         raise ValueError(f"clip_norm is {given}: give more than 0, or None")
-    return given
+    return norm
 
 
 def checked_callbacks(given: Any) -> list[Any]:
