@@ -120,6 +120,20 @@ OPTIMIZERS: dict[str, Callable[[Any], torch.optim.Optimizer]] = {
 }
 
 
+def test_a_loader_of_torch_xla_is_asked_between_two_steps() -> None:
+    """It ends the step whenever it is asked for a batch: from another thread, amid what is traced."""
+    from torch_xla.distributed.parallel_loader import MpDeviceLoader
+
+    width, batches = 198, regression(198, 5)
+    model, plain = line(width).to(XLA.device()), line(width)
+    loop = Loop(model, torch.optim.SGD(model.parameters(), 0.02), squares, accumulate=2, log_every=1)
+    before = XLA.counts()
+    loop.train(MpDeviceLoader(batches, XLA.device()), epochs=2)
+    assert loop.steps == 6 and XLA.counts().since(before).compiles == 2  # a batch, and an update
+    other = Loop(plain, torch.optim.SGD(plain.parameters(), 0.02), squares, accumulate=2, log_every=1)
+    assert loop.history.column("loss") == pytest.approx(other.train(batches, epochs=2).column("loss"), rel=2e-5)
+
+
 TO_THE_BIT = ("SGD, momentum", "Adam, weight decay", "AdamW", "Adagrad", "RMSprop, momentum", "NAdam")
 """Compared with a loop by hand on XLA, too, which compiles two programs more."""
 

@@ -153,6 +153,23 @@ LAYERS = [
 ]
 
 
+def test_batch_norm_on_xla_keeps_the_variance_of_the_batch_and_written_out_that_of_torch() -> None:
+    """What evaluation divides by: of 4 rows, a quarter less of each batch's share."""
+    backend = XlaBackend()
+    x = torch.randn(4, 3, generator=torch.Generator().manual_seed(0))
+    plain, kept, written = (torch.nn.Sequential(torch.nn.BatchNorm1d(3, momentum=1.0)) for _ in range(3))
+    plain(x)
+    kept.to(backend.device())
+    written.to(backend.device())
+    divide_norms(written)
+    (sent,) = backend.send([x])
+    kept(sent)
+    written(sent)
+    of_torch, of_xla = plain[0].running_var, kept[0].running_var.cpu()
+    torch.testing.assert_close(written[0].running_var.cpu(), of_torch)
+    torch.testing.assert_close(of_xla, of_torch * 3 / 4, msg="torch_xla keeps another variance: change the docs")
+
+
 @pytest.mark.parametrize(("make", "shape"), LAYERS)
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
 def test_norms_written_out_are_those_of_torch(make: Any, shape: tuple[int, ...], dtype: torch.dtype) -> None:

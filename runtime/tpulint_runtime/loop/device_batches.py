@@ -20,12 +20,13 @@ def device_batches(loader: Iterable[Any], backend: Backend, ahead: int = 2) -> I
         Batches that a thread reads and sends before they are asked for. With 0 each is sent when it is asked for: for
         a loader that draws random numbers in this process, which then come in the same order as those of the steps.
 
-    Neither ends a step. An exception of the loader is raised here, at the batch it came for; the loader is closed when
+    Neither ends a step. A loader of torch_xla does whenever it is asked for a batch, and so is asked in this thread,
+    between two steps. An exception of the loader is raised here, at the batch it came for; the loader is closed when
     the iteration ends, however it ends. On the CPU, batches are handed on as they are.
     """
     if backend.name == "cpu":
         yield from loader
-    elif ahead < 1:
+    elif ahead < 1 or any(base.__module__.startswith("torch_xla.") for base in type(loader).__mro__):
         for batch in loader:
             yield send(batch, backend)
     else:
