@@ -225,7 +225,7 @@ def _look(
         # What is imported matters where code runs in turns: it is not read for the sake of other files.
         in_turns = (
             surroundings.calls
-            or any(word in source.text for word in WORDS_OF_CALLERS)
+            or source.has_any(WORDS_OF_CALLERS)
             or _hands_on_loaders(source.text)
             or ".cuda()" in source.text  # of a class of another file, that may have a method of that name
             or "DataParallel(" in source.text  # around a model that another file may take out again

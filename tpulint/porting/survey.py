@@ -152,7 +152,7 @@ def _minutes(report: FileReport, catalogue: Catalogue) -> float:
 
 
 def _loops(source: SourceFile, report: FileReport, catalogue: Catalogue) -> Iterator[Loop]:
-    if language_of(source.path, source.text) != PYTHON or not any(word in source.text for word in WORDS_OF_LOOPS):
+    if language_of(source.path, source.text) != PYTHON or not source.has_any(WORDS_OF_LOOPS):
         return
     from tpulint.semantic import SemanticIndex
 

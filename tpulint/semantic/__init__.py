@@ -606,7 +606,7 @@ class SemanticIndex:
     @property
     def has_turn_loops(self) -> bool:
         """Whether the file has step loops or evaluation loops."""
-        return may_have_turns(self.source.text, self.outside) and bool(self.regions.turn_loops)
+        return may_have_turns(self.source, self.outside) and bool(self.regions.turn_loops)
 
     @property
     def steps(self) -> list[Step]:

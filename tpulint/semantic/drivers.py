@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from tpulint.model import WORDS_OF_CALLERS
 from tpulint.semantic.imported import Definition, Imported
 from tpulint.semantic.outside import EVALUATION, STEP, OutsideCall
+from tpulint.semantic.regions import may_have_turns
 from tpulint.semantic.steps import CalledStep
 from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, LoopNode
 
@@ -46,11 +47,12 @@ class Drivers:
         self._definitions = definitions
         self._imported = imported
         self._regions = regions
-        self._may_evaluate = any(word in tree.source.text for word in _EVALUATES)
+        self._may_evaluate = tree.source.has_any(_EVALUATES)
         """Whether the file itself may run anything without gradients."""
         self.loops: dict[LoopNode, Driver] = {}
         self.functions: dict[FunctionNode, Driver] = {}
         """Functions that these loops run."""
+        self._open_loops: dict[ast.AST | None, list[LoopNode]] = {}
         self._find()
         for driver in self.loops.values():
             driver.functions = [
@@ -74,17 +76,17 @@ class Drivers:
     def _look_at_calls(self) -> None:
         """Take in loops that run a step, or a model without gradients, by what they call."""
         loops = [loop for loop in self._tree.loops if not self._is_of_forward_pass(loop)]
-        in_loops = dict.fromkeys(
-            call for loop in loops for call in self._tree.nodes_in(loop, ast.Call, functions=False)
-        )
+        in_loops = {call for loop in loops for call in self._tree.nodes_in(loop, ast.Call, functions=False)}
         helpers = {function for loop in loops for function in self._regions.functions_in(loop)}
-        evaluating: list[tuple[LoopNode, ast.Call]] = []
-        for call in sorted(in_loops, key=self._tree.span):
-            self._note(call, evaluating)
+        calls = sorted(in_loops, key=_position)
         for function in sorted(helpers, key=self._tree.span):
-            for call in self._tree.nodes_in(function, ast.Call, functions=False):
-                if call not in in_loops:
-                    self._note(call, evaluating)
+            beside = self._tree.nodes_in(function, ast.Call, functions=False)
+            calls += [call for call in beside if call not in in_loops]
+        evaluating: list[tuple[LoopNode, ast.Call]] = []
+        for call in calls:
+            # Few calls run in a loop whose turns are not known yet: no others are followed to where they lead.
+            if loops := self._open_loops_of(call):
+                self._note(call, loops, evaluating)
         for loop, call in evaluating:  # a loop that trains does that first of all
             self._add(loop, call, EVALUATION, has_boundary=False)
 
@@ -93,31 +95,36 @@ class Drivers:
         function, owner = self._tree.function_of(loop), self._tree.class_of(loop)
         return function is not None and owner is not None and function.name in ("forward", "__init__")
 
-    def _note(self, call: ast.Call, evaluating: list[tuple[LoopNode, ast.Call]]) -> None:
-        """Take in what one call makes of the loops around it."""
+    def _note(self, call: ast.Call, loops: list[LoopNode], evaluating: list[tuple[LoopNode, ast.Call]]) -> None:
+        """Take in what one call makes of the loops that run it."""
         for found in self._imported.all_called(call):
-            regions = _regions_of(found)
-            if regions is None or not isinstance(found.node, FUNCTIONS):
+            if not isinstance(found.node, FUNCTIONS) or not self._may_matter(found):
                 continue
+            regions = found.file.regions
             if regions.trains_once(found.node):
-                for loop in self._loops_of(call):
+                for loop in loops:
                     self._add(loop, call, STEP, has_boundary=bool(regions.boundaries_in(found.node)))
             else:
-                evaluating.extend((loop, call) for loop in self._evaluating(call, regions, found.node))
+                evaluating.extend((loop, call) for loop in self._evaluating(loops, regions, found.node))
         if not self._may_evaluate:
             return
         here = self._definitions.function_run(call)
         if here is not None:
-            evaluating.extend((loop, call) for loop in self._evaluating(call, self._regions, here))
+            evaluating.extend((loop, call) for loop in self._evaluating(loops, self._regions, here))
         elif self._regions.evaluation.is_under_no_grad(call) and self._regions.evaluation.computes(call):
-            evaluating.extend((loop, call) for loop in self._loops_of(call))
+            evaluating.extend((loop, call) for loop in loops)
 
-    def _evaluating(self, call: ast.Call, regions: Regions, function: FunctionNode) -> Iterator[LoopNode]:
-        """Loops that evaluate by calling a function, of which these regions tell."""
+    def _may_matter(self, found: Definition) -> bool:
+        """Whether a function of another file may train, or run a model without gradients, here or there."""
+        source = found.file.source
+        return "torch" in source.text and (self._may_evaluate or may_have_turns(source, ()))
+
+    def _evaluating(self, loops: list[LoopNode], regions: Regions, function: FunctionNode) -> Iterator[LoopNode]:
+        """Those of some loops that evaluate by calling a function, of which these regions tell."""
         if regions.evaluation.runs_once(function, without_gradient=True):
-            yield from self._loops_of(call)
+            yield from loops
         elif regions.evaluation.runs_once(function, without_gradient=False):
-            yield from (loop for loop in self._loops_of(call) if self._regions.evaluation.records_nothing(loop))
+            yield from (loop for loop in loops if self._regions.evaluation.records_nothing(loop))
 
     def _look_for_batches(self, loop: LoopNode) -> None:
         """Take in a loop that runs a model on the batches of a data loader, and trains nothing."""
@@ -127,18 +134,26 @@ class Drivers:
         if evaluation.runs_for_batches(loop) and not self._regions.step_loop_of(loop):
             self._add(loop, None, EVALUATION, has_boundary=False)
 
-    def _loops_of(self, call: ast.Call, depth: int = 0) -> Iterator[LoopNode]:
-        """The innermost loops that run a call, in its function or around the calls of that."""
+    def _open_loops_of(self, call: ast.Call) -> list[LoopNode]:
+        """The innermost loops that run a call, in its function or around the calls of that, of unknown turns."""
         holder = self._regions.events.holder_of(call)
+        if holder not in self._open_loops:
+            self._open_loops[holder] = [loop for loop in self._loops_of(holder, 0) if self._is_open(loop)]
+        return self._open_loops[holder]
+
+    def _loops_of(self, holder: ast.AST | None, depth: int) -> Iterator[LoopNode]:
         if isinstance(holder, LOOPS):
             yield holder
         elif isinstance(holder, FUNCTIONS) and depth < _DEPTH:
             for outer in self._definitions.calls_of(holder):
-                yield from self._loops_of(outer, depth + 1)
+                yield from self._loops_of(self._regions.events.holder_of(outer), depth + 1)
+
+    def _is_open(self, loop: LoopNode) -> bool:
+        """Whether it is not known yet in what turns a loop runs."""
+        return loop not in self._regions.turn_loops and not self._regions.has_turn(self._tree.function_of(loop))
 
     def _add(self, loop: LoopNode, call: ast.Call | None, turn: str, has_boundary: bool) -> None:
-        regions = self._regions
-        if loop in regions.turn_loops or regions.has_turn(self._tree.function_of(loop)):
+        if not self._is_open(loop):
             return
         if turn == EVALUATION and self._is_in_turn(loop):
             return
@@ -178,12 +193,11 @@ class Drivers:
 
 def _goes_through_batches(found: Definition) -> bool:
     """Whether a function of another file has a step or evaluation loop of its own."""
-    regions = _regions_of(found)
-    if regions is None or not isinstance(found.node, FUNCTIONS):
+    file = found.file
+    if not isinstance(found.node, FUNCTIONS) or "torch" not in file.source.text or not file.has_turn_loops:
         return False
-    return any(found.file.tree.function_of(loop) is found.node for loop in regions.turn_loops)
+    return any(file.tree.function_of(loop) is found.node for loop in file.regions.turn_loops)
 
 
-def _regions_of(found: Definition) -> Regions | None:
-    """What is known of the loops of the file of a definition, where it has to do with tensors."""
-    return found.file.regions if "torch" in found.file.source.text else None
+def _position(call: ast.Call) -> tuple[int, int, int | None, int | None]:
+    return call.lineno, call.col_offset, call.end_lineno, call.end_col_offset

@@ -269,11 +269,13 @@ class EventMap:
         if self._definitions.function_called(call) is not None:
             return
         parts = delegated.of(call)
+        if not parts:
+            return
         may_be_losses = (Kind.TENSOR, Kind.UNKNOWN)
-        runs_backward = parts and all(
+        runs_backward = all(
             part.losses and all(self._kinds.value(item).kind in may_be_losses for item in part.losses) for part in parts
         )
-        updates = parts and all(part.updates or any(map(self._is_optimizer, part.stepped)) for part in parts)
+        updates = all(part.updates or any(map(self._is_optimizer, part.stepped)) for part in parts)
         own = self._events(call)
         if runs_backward and call not in own.backwards:
             own.backwards.append(call)

@@ -81,7 +81,7 @@ def _handed_to(index: SemanticIndex, call: ast.Call) -> list[Definition]:
     runs = (
         function_run(item)
         for item in found
-        if any(word in item.file.source.text for word in WORDS_OF_LOOPS)
+        if item.file.source.has_any(WORDS_OF_LOOPS)
         or any(index.kind(value) is Kind.LOADER for value in given)
         or ("train" in item.file.source.text and any(True for value in given for _ in _classes_of(index, value)))
     )

@@ -24,7 +24,7 @@ class Paces:
     def __init__(self, index: SemanticIndex, outside: tuple[OutsideCall, ...]) -> None:
         self._index = index
         # Most files with findings train nothing: their loops are not looked for.
-        may_have = may_have_turns(index.source.text, outside) or "__main__" in index.source.text
+        may_have = may_have_turns(index.source, outside) or "__main__" in index.source.text
         self.are_known = may_have and index.regions.have_turns
         """Whether there is anything to tell."""
         self._of_functions: dict[FunctionNode, Pace | None] = {}

@@ -25,14 +25,15 @@ from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, LoopNode, Synt
 if TYPE_CHECKING:
     from tpulint.semantic.drivers import Drivers
     from tpulint.semantic.imported import Imported
+    from tpulint.source import SourceFile
 
 _TRAINS = ("backward", "scaler")
 _EVALUATES = ("no_grad", "inference_mode", "eval(", "train(False", "set_grad_enabled")
 
 
-def may_have_turns(text: str, outside: Sequence[OutsideCall]) -> bool:
+def may_have_turns(source: SourceFile, outside: Sequence[OutsideCall]) -> bool:
     """Whether a file has any of the words without which it neither trains nor evaluates: a cheap first question."""
-    return bool(outside) or any(word in text for word in (*_TRAINS, *_EVALUATES))
+    return bool(outside) or source.has_any(_TRAINS) or source.has_any(_EVALUATES)
 
 
 class Regions:
@@ -56,8 +57,7 @@ class Regions:
         """Whether other files call functions of this one."""
         self._asked: set[str] = set()
         # Without any of these words there is no loop to find: most files of a library.
-        text = tree.source.text
-        trains = any(word in text for word in _TRAINS)
+        trains = tree.source.has_any(_TRAINS)
         delegated = DelegatedEvents(imported) if imported.knows_others else None
         self.events = EventMap(tree, names, kinds, definitions, delegated, only_boundaries=not trains)
         self.evaluation = Evaluation(tree, names, kinds, definitions, self.events)
@@ -78,7 +78,7 @@ class Regions:
         """Step loops and evaluation loops."""
         self._gated = self._find_gated()
         """Functions that a step runs only at a log interval."""
-        candidates = tree.loops if any(word in text for word in _EVALUATES) else []
+        candidates = tree.loops if tree.source.has_any(_EVALUATES) else []
         self.evaluation_loops = dict.fromkeys(self.evaluation.loops(candidates, frozenset(self._by_loop)))
         """In order of position; a dictionary, since they are looked up for every line that is asked about."""
         self.turn_loops = frozenset((*self._by_loop, *self.evaluation_loops))
