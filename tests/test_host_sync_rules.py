@@ -1882,6 +1882,52 @@ def test_sums_of_copies_are_sums_on_the_device(before: str, after: str) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("use", "after"),
+    [
+        ("print(right.item() / len(x))", "print(right.item() / len(x))"),
+        ("print('%d of %d' % (right, len(x)))", "print('%d of %d' % (right.item(), len(x)))"),
+        ("print(f'{right / len(x):.2f}')", "print(f'{right.item() / len(x):.2f}')"),
+        ("print('{}'.format(100 * right))", "print('{}'.format(100 * right.item()))"),
+        ("best = max(best, int(right))", "best = max(best, int(right))"),
+    ],
+)
+def test_sums_of_copies_that_are_named_are_sums_on_the_device(use: str, after: str) -> None:
+    loop = """
+        best = 0
+        for x, y in loader:
+            output, y = model(x.to(device)), y.to(device)
+            F.cross_entropy(output, y).backward()
+            optimizer.step()
+            right = output.argmax(1).eq(y){copy}.sum(){boundary}
+            {use}
+        """
+    becomes(
+        loop.format(copy=".cpu()", use=use, boundary=""),
+        loop.format(copy="", use=after, boundary="\n            torch_xla.sync()"),
+    )
+
+
+@pytest.mark.parametrize(
+    "use",
+    ["counts.append(right)", "print(right.float().mul(100))", "keep(right)", "total = right\n    print(total.shape)"],
+)
+def test_named_sum_of_a_copy_of_which_more_is_needed(use: str) -> None:
+    stays(
+        f"""
+        counts = []
+        for x, y in loader:
+            output, y = model(x.to(device)), y.to(device)
+            F.cross_entropy(output, y).backward()
+            optimizer.step()
+            torch_xla.sync()
+            right = output.argmax(1).eq(y).cpu().sum()
+            {use.replace(chr(10), chr(10) + " " * 8)}
+        """,
+        left=("TPU101",),
+    )
+
+
 def test_sum_of_a_copy_of_which_more_is_needed() -> None:
     stays(
         """

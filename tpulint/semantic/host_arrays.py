@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tpulint.records import NamedTuple
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.names import Binding
-from tpulint.semantic.reads import How, Read
+from tpulint.semantic.reads import CASTS, How, Read
 from tpulint.semantic.regions import Pace
 from tpulint.semantic.tree import LoopNode
 
@@ -101,11 +101,44 @@ class HostArithmetic:
         if is_item(number):
             return True
         statement = index.statement_of(number)
-        if not isinstance(statement, ast.AugAssign) or not isinstance(statement.target, ast.Name):
+        if isinstance(statement, ast.Assign) and statement.value is call:
+            return self._names_number(statement)
+        return isinstance(statement, ast.AugAssign) and self._is_plain_total(statement)
+
+    def _is_plain_total(self, statement: ast.AugAssign) -> bool:
+        """Whether a total is asked for nothing that tensors have and numbers do not."""
+        if not isinstance(statement.target, ast.Name):
             return False
-        found = index.names.find(statement.target.id, index.names.scope_of(statement.target))
-        uses = [] if found is None else index.names.loads(statement.target.id, found[0])
-        return not any(isinstance(index.parent(use), ast.Attribute) for use in uses)
+        found = self._index.names.find(statement.target.id, self._index.names.scope_of(statement.target))
+        uses = [] if found is None else self._index.names.loads(statement.target.id, found[0])
+        return not any(isinstance(self._index.parent(use), ast.Attribute) for use in uses)
+
+    def _names_number(self, statement: ast.Assign) -> bool:
+        """Whether a tensor that a statement names is only read, shown or added up, as a number would be."""
+        target = statement.targets[0]
+        if len(statement.targets) > 1 or not isinstance(target, ast.Name):
+            return False
+        uses = self._index.held_values.uses_of(statement, target)
+        return bool(uses) and all(self._is_taken_as_number(use) for use in uses or ())
+
+    def _is_taken_as_number(self, use: ast.Name) -> bool:
+        child, reads = end_of_chain(self._index, use), self._index.reads
+        if is_item(child):
+            return True
+        for ancestor in self._index.tree.ancestors(child):
+            if isinstance(ancestor, ast.AugAssign):
+                return self._is_plain_total(ancestor)
+            if isinstance(ancestor, ast.FormattedValue):
+                return True
+            if isinstance(ancestor, ast.Call):
+                is_cast = self._index.qualified_name(ancestor.func) in CASTS
+                return child is not ancestor.func and (is_cast or reads.is_output(ancestor) or reads.is_text(ancestor))
+            if isinstance(ancestor, ast.BinOp) and reads.is_text(ancestor):
+                return True
+            if not isinstance(ancestor, ast.BinOp | ast.UnaryOp | ast.Tuple):
+                return False
+            child = ancestor
+        return False
 
     def _variables(self, loop: LoopNode) -> dict[Binding, ast.expr]:
         """Variables that statements of a loop give a value."""

@@ -94,7 +94,7 @@ class Reads:
         if isinstance(statement, ast.Assign):  # the bars of the package `progress`
             target = statement.targets[0]
             is_suffix = isinstance(target, ast.Attribute) and target.attr in ("suffix", "message")
-            return is_suffix and len(statement.targets) == 1 and self._is_text(statement.value)
+            return is_suffix and len(statement.targets) == 1 and self.is_text(statement.value)
         if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
             return False
         func = statement.value.func
@@ -102,7 +102,7 @@ class Reads:
 
     def is_output(self, call: ast.Call) -> bool:
         """Whether a call prints, logs or shows something."""
-        if isinstance(self._tree.parents.get(call), ast.Expr) and any(self._is_text(item) for item in call.args):
+        if isinstance(self._tree.parents.get(call), ast.Expr) and any(self.is_text(item) for item in call.args):
             return True  # whatever is given a text made for people: `progress_bar(i, n, 'loss: %.3f' % loss)`
         return self._formats_arguments(call)
 
@@ -145,7 +145,7 @@ class Reads:
             for test in node.ifs:
                 yield from self._truth(test)
 
-    def _is_text(self, node: ast.expr) -> bool:
+    def is_text(self, node: ast.expr) -> bool:
         """Whether an expression formats a text."""
         if isinstance(node, ast.JoinedStr):
             return True
