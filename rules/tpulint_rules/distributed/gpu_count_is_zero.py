@@ -13,7 +13,9 @@ from tpulint_rules.distributed._own_device import choices, count_one
 _DIVISIONS = (ast.Div, ast.FloorDiv, ast.Mod)
 _STARTERS = ("torch.nn.DataParallel", SPAWN)
 _ENDS = frozenset({"sys.exit", "builtins.exit", "builtins.quit", "os._exit"})
+_SEEDING = frozenset({"torch.cuda.manual_seed", "torch.cuda.manual_seed_all", "torch_xla.manual_seed"})
 _NOT_CHECKED = "The number of devices is no longer checked."
+_SEEDED = "The seed is set whatever the number of devices."
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
@@ -52,10 +54,15 @@ def _is_product(ctx: FileContext, node: ast.expr) -> bool:
 
 def _comparison(ctx: FileContext, node: ast.Compare) -> Iterator[Finding]:
     """A demand for GPUs: an assertion, a way out of the script, the answer of a function, a branch."""
-    wants_many = _wants_many(ctx, node)
-    if wants_many is None or any(not launch.is_xla for launch in ctx.index.launches.launches):
+    if any(not launch.is_xla for launch in ctx.index.launches.launches):
         return  # started processes and the conditions around them belong together
     holder = _holder(ctx, node)
+    if isinstance(holder, ast.If) and holder.test is node and _only_seeds(ctx, holder):
+        yield from _unseeded(ctx, node)
+        return
+    wants_many = _wants_many(ctx, node)
+    if wants_many is None:
+        return
     if isinstance(holder, ast.Assert) and wants_many:
         message = "this asks for GPUs, and a TPU machine has none: the assertion fails"
     elif isinstance(holder, ast.If) and not wants_many and _ends_here(ctx, holder.body[-1]):
@@ -77,6 +84,22 @@ def _comparison(ctx: FileContext, node: ast.Compare) -> Iterator[Finding]:
     fix = ctx.fix("Do not ask for GPUs", Applicability.UNSAFE, _NOT_CHECKED, Scope.STATEMENT)
     fix.fold({node: wants_many}).write()
     yield ctx.finding(node, message, fix, severity=Severity.ERROR)
+
+
+def _only_seeds(ctx: FileContext, condition: ast.If) -> bool:
+    """Whether a branch does nothing but seed the device."""
+    calls = [item.value for item in condition.body if isinstance(item, ast.Expr) and isinstance(item.value, ast.Call)]
+    seeds = [call for call in calls if ctx.index.qualified_name(call.func) in _SEEDING]
+    return len(seeds) == len(condition.body) and not condition.orelse
+
+
+def _unseeded(ctx: FileContext, node: ast.Compare) -> Iterator[Finding]:
+    """``if args.n_gpu > 0: torch.cuda.manual_seed_all(args.seed)``"""
+    if ctx.index.device_counts.answer(node):
+        fix = ctx.fix("Seed the device in any case", Applicability.UNSAFE, _SEEDED, Scope.STATEMENT)
+        fix.fold({node: True}).write()
+        message = "this asks for GPUs, and a TPU machine has none: the device is never seeded"
+        yield ctx.finding(node, message, fix, severity=Severity.WARNING)
 
 
 def _count_used_beside(ctx: FileContext, node: ast.Compare) -> ast.Name | None:
