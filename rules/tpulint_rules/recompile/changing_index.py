@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding
 from tpulint.semantic.linear import Linear
+from tpulint_rules.recompile._boxes import masked
 
 _LEFT_ALONE = "The chosen rows are copied: what is written into them later no longer changes the tensor."
 _STORED = "The same elements are written; the place is an input of the graph."
@@ -17,6 +18,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     index = ctx.index
     if not index.turn_code.exists:
         return
+    boxes: dict[ast.stmt, FixBuilder | None] = {}
     for node in index.turn_code.nodes(ast.Subscript):
         turn = index.turn_code.turn_of(node)
         items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
@@ -31,7 +33,10 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             yield _read_place(ctx, node, place, turn)
             continue
         lengths = [ctx.text(item) for item in causes if not _is_steady(ctx, item)]
-        fix = None if lengths or len(causes) > 1 else _fix(ctx, node, items, next(iter(causes)))
+        statement = index.statement_of(node)
+        if lengths and statement not in boxes:
+            boxes[statement] = masked(ctx, statement, next(iter(causes)))
+        fix = boxes[statement] if lengths else None if len(causes) > 1 else _fix(ctx, node, items, next(iter(causes)))
         what = "a new length" if lengths else "another place"
         source = next(iter(causes.values()))
         message = (
