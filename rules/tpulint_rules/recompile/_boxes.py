@@ -33,10 +33,8 @@ def masked(ctx: FileContext, statement: ast.stmt, changing: ast.expr) -> FixBuil
     if written is None:
         return None
     start = -len(box) if isinstance(items[0], ast.Constant) else first
-    fix.insert_before(
-        statement,
-        f"{name} = {torch}.zeros({tensor}.shape[{start}:], dtype={torch}.bool)\n{name}[{', '.join(texts[first:])}] = True",
-    )
+    empty = f"{name} = {torch}.zeros({tensor}.shape[{start}:], dtype={torch}.bool)"
+    fix.insert_before(statement, f"{empty}\n{name}[{', '.join(texts[first:])}] = True")
     mask = f"{name}.to({tensor}.device)"
     if isinstance(statement.value, ast.Subscript):
         fix.replace(statement, f"{tensor}.copy_({torch}.where({mask}, {written}, {tensor}))")
