@@ -61,8 +61,8 @@ class Folding:
             return self.rest(node.body if value else node.orelse)
         return node
 
-    def replace(self, node: ast.expr, text: str) -> None:
-        """Put ``text`` where an expression stands, unless it goes."""
+    def replace(self, node: ast.AST, text: str) -> None:
+        """Put ``text`` where a node stands, unless it goes."""
         self._cuts.replacements.append((self._index.span(node), text))
 
     def delete(self, statement: ast.stmt) -> None:

@@ -7,16 +7,18 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Finding, Scope
+from tpulint_rules.frameworks._apex import is_demand, without_apex
 
 _ATTENTION = "`torch.nn.functional.scaled_dot_product_attention` does the same on XLA"
 _OPTIMIZERS = "the optimizers of torch.optim run on XLA"
+_APEX = "`torch.autocast`, `torch.optim` and torch's own DistributedDataParallel run on XLA"
 _PLAIN = "write it with operations of torch, which XLA fuses"
 _MEMORY = "`torch_xla.core.xla_model.get_memory_info` tells the memory in use"
 _SPARSE = "sparse convolutions have no XLA kernels"
 _COMPILED = "XLA compiles models itself"
 _LIBRARIES = {
     "flash_attn": _ATTENTION, "xformers": _ATTENTION, "flash_attn_interface": _ATTENTION,
-    "bitsandbytes": _OPTIMIZERS, "apex": _OPTIMIZERS, "amp_C": _OPTIMIZERS,
+    "bitsandbytes": _OPTIMIZERS, "apex": _APEX, "amp_C": _OPTIMIZERS,
     "deepspeed": "shard with `torch_xla.distributed.fsdp` or SPMD",
     "horovod": "average gradients with `xm.optimizer_step` or DistributedDataParallel",
     "transformer_engine": "bfloat16 is what XLA computes fast",
@@ -29,6 +31,7 @@ _LIBRARIES = {
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
+    apex: list[FixBuilder | None] = []
     for node in ctx.index.tree.binders:
         if isinstance(node, ast.Import):
             modules = [alias.name for alias in node.names]
@@ -37,10 +40,22 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         else:
             continue
         found = next((name for module in modules if (name := _library(module)) is not None), None)
-        # In a function, under a condition or in `try`, the file may well go on without it.
-        if found is not None and isinstance(ctx.index.parent(node), ast.Module):
+        if found is not None and _is_needed(ctx, node):
             message = f"`{found}` is made of CUDA kernels: it does not work on a TPU machine; {_LIBRARIES[found]}"
-            yield ctx.finding(node, message, _without_use(ctx, node))
+            if found == "apex" and not apex:
+                apex.append(without_apex(ctx))
+            yield ctx.finding(node, message, (apex[0] if found == "apex" else None) or _without_use(ctx, node))
+
+
+def _is_needed(ctx: FileContext, node: ast.Import | ast.ImportFrom) -> bool:
+    """Whether the script ends where the import fails.
+
+    In a function, under a condition or in a `try`, the file may well go on without it.
+    """
+    holder = ctx.index.parent(node)
+    if isinstance(holder, ast.Try) and is_demand(holder):
+        holder = ctx.index.parent(holder)
+    return isinstance(holder, ast.Module)
 
 
 def _without_use(ctx: FileContext, node: ast.Import | ast.ImportFrom) -> FixBuilder | None:
