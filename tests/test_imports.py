@@ -141,6 +141,29 @@ def test_settings_stand_in_front_of_torch() -> None:
     assert top + "import torch_xla\n" in port(top + 'device = "cuda"\n' + TRAINING)
 
 
+def test_device_is_taken_below_the_import_that_it_needs() -> None:
+    """The first pass imports torch_xla for the boundary, a later one takes the device."""
+    top = "import matplotlib\nmatplotlib.use('Agg')\nfrom matplotlib import pyplot as plt\nimport torch\n"
+    text = """
+def main():
+    use_gpu = torch.cuda.is_available()
+    model = torch.nn.Linear(2, 2)
+    if use_gpu:
+        model = torch.nn.DataParallel(model).cuda()
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    for x in torch.ones(3, 2, 2):
+        if use_gpu:
+            x = x.cuda()
+        model(x).mean().backward()
+        optimizer.step()
+    plt.savefig("losses.png")
+
+
+main()
+"""
+    assert port(top + text).startswith(top + "import torch_xla\n\ndevice = torch_xla.device()\n")
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -27,6 +27,13 @@ def imports_torch(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.ImportFrom) and _is_torch(statement.module or "")
 
 
+def _is_plain(statement: ast.stmt) -> bool:
+    """Whether a statement may stand between imports."""
+    return isinstance(
+        statement, ast.Import | ast.ImportFrom | ast.Expr | ast.Assign | ast.AnnAssign | ast.Try | ast.If
+    )
+
+
 def _is_torch(module: str) -> bool:
     return module.split(".", 1)[0] in ("torch", "torch_xla")
 
@@ -57,8 +64,10 @@ class ModuleBody:
     def last_import(self) -> ast.stmt | None:
         """The last import in front of all definitions and loops, and of what may want the device already."""
         found: ast.stmt | None = None
-        source, lower = self._index.source, 0
-        for statement in self._index.tree.module.body:
+        source, lower, body = self._index.source, 0, self._index.tree.module.body
+        # Nothing can want the device, or name it, before torch is there.
+        torch = next((statement for statement in body if imports_torch(statement) or not _is_plain(statement)), None)
+        for statement in body:
             if lower and statement.lineno > lower:
                 break  # another cell of a notebook than the one that imports torch
             if source.cell_starts and not lower and imports_torch(statement):
@@ -66,8 +75,8 @@ class ModuleBody:
             if isinstance(statement, ast.Import | ast.ImportFrom):
                 found = statement
                 continue
-            plain = isinstance(statement, ast.Expr | ast.Assign | ast.AnnAssign | ast.Try | ast.If)
-            if not plain or (found and self._does_work(statement)):
+            is_early = torch is not None and imports_torch(torch) and statement.lineno < torch.lineno
+            if not _is_plain(statement) or (found and not is_early and self._does_work(statement)):
                 break
         return found
 
