@@ -757,6 +757,25 @@ def test_progress_bar() -> None:
     )
 
 
+@pytest.mark.parametrize("head", ["with trange(len(x)) as bar:", "with tqdm(range(len(x))) as bar:"])
+def test_progress_bar_of_a_counter(head: str) -> None:
+    text = f"""
+from tqdm.auto import tqdm, trange
+
+x = torch.ones(3, 2)
+{head}
+    for at in bar:
+        loss = model(x.to(device)).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        torch_xla.sync()
+        bar.set_postfix(loss="%.3f" % loss)
+"""
+    shown = '        if at % 10 == 0:\n            bar.set_postfix(loss="%.3f" % loss)\n'
+    assert port(SETUP + text).text.endswith(shown)
+
+
 class Reordered:
     """The catalogue with its rules in another order."""
 

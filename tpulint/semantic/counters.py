@@ -10,6 +10,7 @@ from tpulint.semantic.names import Names
 from tpulint.semantic.tree import LoopNode, SyntaxTree
 
 _DEPTH = 4
+_RANGES = ("builtins.range", "tqdm.trange")
 
 
 class Counters:
@@ -23,7 +24,7 @@ class Counters:
     def of(self, loop: LoopNode) -> str | None:
         """The variable that grows by one in every turn of a loop; None when there is none."""
         if isinstance(loop, ast.For | ast.AsyncFor):
-            if isinstance(loop.target, ast.Name) and self._made_by(loop.iter, "builtins.range"):
+            if isinstance(loop.target, ast.Name) and self._made_by(loop.iter, *_RANGES):
                 return loop.target.id
             if (
                 isinstance(loop.target, ast.Tuple)
@@ -40,23 +41,23 @@ class Counters:
                     return statement.target.id
         return None
 
-    def _made_by(self, node: ast.expr, maker: str, depth: int = 0) -> bool:
-        """Whether an iterable comes from this builtin, through wrappers that hand on its elements."""
+    def _made_by(self, node: ast.expr, *makers: str, depth: int = 0) -> bool:
+        """Whether an iterable comes from one of these, through wrappers that hand on its elements."""
         if depth > _DEPTH:
             return False
         if isinstance(node, ast.Call):
             name = self._names.qualified(node.func)
-            if name == maker:
+            if name in makers:
                 return True
             hands_on = name in facts.ITERABLE_WRAPPERS and name not in ("builtins.enumerate", "builtins.zip")
-            return hands_on and bool(node.args) and self._made_by(node.args[0], maker, depth + 1)
+            return hands_on and bool(node.args) and self._made_by(node.args[0], *makers, depth=depth + 1)
         if isinstance(node, ast.Name):
             reaching = self._flow.reaching(node)
             return len(reaching) == 1 and all(
                 b.kind in ("assign", "with")
                 and not b.path
                 and b.value is not None
-                and self._made_by(b.value, maker, depth + 1)
+                and self._made_by(b.value, *makers, depth=depth + 1)
                 for b in reaching
             )
         return False

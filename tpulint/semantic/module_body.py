@@ -29,9 +29,7 @@ def imports_torch(statement: ast.stmt) -> bool:
 
 def _is_plain(statement: ast.stmt) -> bool:
     """Whether a statement may stand between imports."""
-    return isinstance(
-        statement, ast.Import | ast.ImportFrom | ast.Expr | ast.Assign | ast.AnnAssign | ast.Try | ast.If
-    )
+    return isinstance(statement, ast.Import | ast.ImportFrom | ast.Expr | ast.Assign | ast.AnnAssign | ast.Try | ast.If)
 
 
 def _is_torch(module: str) -> bool:

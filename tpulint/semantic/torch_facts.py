@@ -38,6 +38,10 @@ CANONICAL_NAMES = {
     "tqdm.std.tqdm": "tqdm.tqdm",
     "tqdm.asyncio.tqdm": "tqdm.tqdm",
     "tqdm.autonotebook.tqdm": "tqdm.tqdm",
+    "tqdm.auto.trange": "tqdm.trange",
+    "tqdm.notebook.trange": "tqdm.trange",
+    "tqdm.std.trange": "tqdm.trange",
+    "tqdm.autonotebook.trange": "tqdm.trange",
 }
 
 LOADER_CLASSES = frozenset({
