@@ -1562,3 +1562,25 @@ def test_text_of_cuda_marked_as_formatted_that_has_nothing_to_format(text: str) 
         torch.ones(3).to(device)
         """,
     )
+
+
+def test_accelerator_kept_under_a_name_that_does_not_say_so() -> None:
+    """The text of an XLA device has its number in it already: with another one behind it, it names none."""
+    becomes(
+        """
+        import torch
+
+        class Trainer:
+            def __init__(self, model, rank):
+                self.acc = torch.accelerator.current_accelerator()
+                self.model = model.to(torch.device(f"{self.acc}:{rank}"))
+        """,
+        """
+        import torch_xla
+
+        class Trainer:
+            def __init__(self, model, rank):
+                self.acc = torch_xla.device()
+                self.model = model.to(torch_xla.device())
+        """,
+    )

@@ -149,8 +149,10 @@ class DeviceFlow:
         if isinstance(node, ast.Attribute):
             if node.attr == "type":
                 return self.derives(node.value, depth)
-            stored = self.variables.stores(node) if says_device(node.attr) else []
-            return any(self.derives(value, depth) for value in stored)
+            stored = self.variables.stores(node)
+            if says_device(node.attr):
+                return any(self.derives(value, depth) for value in stored)
+            return bool(stored) and all(self.derives(value, depth) for value in stored)
         if isinstance(node, ast.Name):
             return any(self._binding_derives(binding, depth) for binding in self._names.bindings(node))
         return False
