@@ -22,28 +22,39 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     known = index.moves.has_device or (index.outside and index.kinds.mentions_device)
     if not known or index.mentions(r"set_default_validate_args"):
         return
-    for node, name in ctx.index.references(_PREFIX):
-        parts = name.removeprefix(_PREFIX + ".").split(".")
-        if parts[0] in _NOT_DISTRIBUTIONS or not parts[-1][:1].isupper() or parts[-1].endswith("Transform"):
-            continue
-        call = ctx.index.parent(node)
-        if not isinstance(call, ast.Call) or call.func is not node or not _per_step(ctx, call):
-            continue
-        given = [*call.args, *(item.value for item in call.keywords)]
-        if given and all(ctx.index.kind(item) is Kind.HOST for item in given):
-            continue  # numbers of Python are checked on the host
-        if any(item.arg in ("validate_args", None) for item in call.keywords) or any(
-            isinstance(item, ast.Starred) for item in call.args
-        ):
+    made = [(call, name) for call, name in _made(ctx) if not index.regions.evaluation.is_without_training(call)]
+    steps = {call for call, _ in made if _per_step(ctx, call)}
+    owners = [index.tree.class_of(call) for call in steps]
+    policies = {owner for owner in owners if owner is not None and index.definitions.is_module_class(owner)}
+    for call, name in made:
+        # A policy that is asked in the steps is asked for actions too, in each step of its environment.
+        if call not in steps and index.tree.class_of(call) not in policies:
             continue
         fix = ctx.fix("Do not check the arguments", Applicability.UNSAFE, "Wrong arguments are no longer reported.")
         fix.set_argument(call, "validate_args", "False")
         yield ctx.finding(
             call,
-            f"`{parts[-1]}` reads its arguments from the device to check them, in every step",
+            f"`{name}` reads its arguments from the device to check them, in every step",
             fix,
             related=tuple((index.span(asked), _ASKED) for asked in _asked(index, call)),
         )
+
+
+def _made(ctx: FileContext) -> Iterator[tuple[ast.Call, str]]:
+    """Calls that make a distribution of what may be on the device and leave it open whether that is checked."""
+    for node, name in ctx.index.references(_PREFIX):
+        parts = name.removeprefix(_PREFIX + ".").split(".")
+        if parts[0] in _NOT_DISTRIBUTIONS or not parts[-1][:1].isupper() or parts[-1].endswith("Transform"):
+            continue
+        call = ctx.index.parent(node)
+        if not isinstance(call, ast.Call) or call.func is not node:
+            continue
+        given = [*call.args, *(item.value for item in call.keywords)]
+        if given and all(ctx.index.kind(item) is Kind.HOST for item in given):
+            continue  # numbers of Python are checked on the host
+        is_open = all(item.arg not in ("validate_args", None) for item in call.keywords)
+        if is_open and not any(isinstance(item, ast.Starred) for item in call.args):
+            yield call, parts[-1]
 
 
 def _asked(index: SemanticIndex, made: ast.Call) -> Iterator[ast.Call]:
@@ -61,8 +72,6 @@ def _asked(index: SemanticIndex, made: ast.Call) -> Iterator[ast.Call]:
 
 
 def _per_step(ctx: FileContext, call: ast.Call) -> bool:
-    if ctx.index.regions.evaluation.is_without_training(call):
-        return False
     if ctx.index.pace_of(call) is Pace.STEP or ctx.index.turn_code.turn_of(call) == STEP:
         return True
     owner, function = ctx.index.tree.class_of(call), ctx.index.function_of(call)
