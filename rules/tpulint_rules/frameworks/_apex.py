@@ -170,19 +170,30 @@ class _Port:
         name = statement.items[0].optional_vars
         if statement.items[0].context_expr is not call or not isinstance(name, ast.Name):
             return False
+        uses = sorted(self._uses_of(name), key=self._index.span)
+        computes = any(isinstance(item, ast.Call) for item in ast.walk(call.args[0]))
+        if not all(self._index.tree.encloses(statement, use) for use in uses) or (computes and len(uses) > 1):
+            return False
+        if any(item.end_lineno != item.lineno for item in self._index.tree.nodes_in(statement, ast.Constant)):
+            return False  # a text of several lines is not indented otherwise
         source, fix = self._ctx.source, self._fix
         header = source.line_end(self._index.span(name).end)
         begin, end = self._index.tree.start(statement.body[0]), self._index.tree.end(statement.body[-1])
         if begin > header:  # with the comments above the first statement
             begin = source.past_newline(header)
         loss, text, at = fix.text(call.args[0]), "", begin
-        for use in sorted(self._index.tree.nodes_in(statement, ast.Name), key=self._index.span):
-            if use.id == name.id and isinstance(use.ctx, ast.Load):
-                span = self._index.span(use)
-                text, at = text + source.text[at : span.start] + loss, span.end
+        for use in uses:
+            span = self._index.span(use)
+            text, at = text + source.text[at : span.start] + loss, span.end
         text = textwrap.dedent(text + source.text[at:end])
         self._becomes[statement] = textwrap.indent(text, fix.indent_of(statement)).lstrip(" \t")
         return True
+
+    def _uses_of(self, name: ast.Name) -> list[ast.Name]:
+        """Where the scaled loss is read, also behind its ``with``."""
+        names, flow = self._index.names, self._index.flow
+        loads = names.loads(name.id, names.scope_of(name))
+        return [use for use in loads if any(binding.node is name for binding in flow.reaching(use))]
 
     def _parameters(self, call: ast.Call) -> str:
         """The parameters that an optimizer updates: those of the model that it was initialized with."""
