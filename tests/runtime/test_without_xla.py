@@ -27,7 +27,12 @@ def environment(tmp_path: Path) -> dict[str, str]:
             if not one.name.lower().startswith(("torch_xla", "libtpu", "_xlac", "__pycache__")):
                 (packages / one.name).symlink_to(one)
     folders = [packages, ROOT, ROOT / "rules", ROOT / "runtime"]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, folders)), "PYTEST_ADDOPTS": "", "HYPOTHESIS_PROFILE": "few"}
+    return {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(map(str, folders)),
+        "PYTEST_ADDOPTS": "",
+        "HYPOTHESIS_PROFILE": "few",
+    }
 
 
 def test_the_runtime_trains_on_the_cpu(environment: dict[str, str]) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Mapping
+import textwrap
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tpulint.semantic.blocks import acts, is_elif
@@ -19,41 +20,51 @@ def twin_branches(
 
     ``becomes`` is the text of expressions and statements that are written otherwise, ``gone`` what is deleted.
     """
+    written = {node: _parsed(index, node, text) for node, text in becomes.items()}
     found: dict[ast.expr, bool] = {}
     holders = [ancestor for node in becomes for ancestor in index.tree.ancestors(node) if isinstance(ancestor, ast.If)]
     for holder in dict.fromkeys(holders):
         if not holder.orelse or is_elif(index, holder) or isinstance(holder.orelse[0], ast.If):
             continue
-        if acts(index, holder.test) or not _same_blocks(holder.body, holder.orelse, becomes, gone):
+        if acts(index, holder.test) or not _same_blocks(holder.body, holder.orelse, written, gone):
             continue
         changes = any(index.tree.encloses(item, node) for item in holder.body for node in becomes)
         found[holder.test] = not changes
     return found
 
 
-def _same_blocks(
-    one: list[ast.stmt], two: list[ast.stmt], becomes: Mapping[ast.AST, str], gone: Collection[ast.stmt]
-) -> bool:
-    return any(item not in gone for item in one) and _same(one, two, becomes, gone)
+_Written = Mapping[ast.AST, Sequence[ast.AST]]
+"""What is to stand in the place of an expression, one other, or of a statement, one or more."""
 
 
-def _same(one: object, two: object, becomes: Mapping[ast.AST, str], gone: Collection[ast.stmt]) -> bool:
+def _parsed(index: SemanticIndex, node: ast.AST, text: str) -> Sequence[ast.AST]:
+    if isinstance(node, ast.expr):
+        return [ast.parse(text.strip(), mode="eval").body]
+    begin = index.tree.start(node)
+    indent = index.source.text[index.source.line_start(begin) : begin]  # which the lines below the first have, too
+    return ast.parse(textwrap.dedent(indent + text)).body
+
+
+def _same_blocks(one: list[ast.stmt], two: list[ast.stmt], written: _Written, gone: Collection[ast.stmt]) -> bool:
+    return any(item not in gone for item in one) and _same(one, two, written, gone)
+
+
+def _same(one: object, two: object, written: _Written, gone: Collection[ast.stmt]) -> bool:
     """Whether two pieces of a tree are the same with the other texts in them."""
-    one, two = _rewritten(one, becomes), _rewritten(two, becomes)
     if isinstance(one, list) and isinstance(two, list):
-        left, right = [item for item in one if item not in gone], [item for item in two if item not in gone]
-        return len(left) == len(right) and all(_same(a, b, becomes, gone) for a, b in zip(left, right, strict=True))
+        left, right = ([part for item in items for part in _parts(item, written, gone)] for items in (one, two))
+        return len(left) == len(right) and all(_same(a, b, written, gone) for a, b in zip(left, right, strict=True))
+    if isinstance(one, ast.expr) and isinstance(two, ast.expr):
+        (one,), (two,) = _parts(one, written, gone), _parts(two, written, gone)
     if isinstance(one, ast.AST) and isinstance(two, ast.AST):
         return type(one) is type(two) and all(
-            _same(getattr(one, field, None), getattr(two, field, None), becomes, gone) for field in one._fields
+            _same(getattr(one, field, None), getattr(two, field, None), written, gone) for field in one._fields
         )
     return one == two
 
 
-def _rewritten(node: object, becomes: Mapping[ast.AST, str]) -> object:
-    if not isinstance(node, ast.AST) or node not in becomes:
-        return node
-    body = ast.parse(becomes[node].strip()).body
-    if len(body) != 1:
-        return None
-    return body[0].value if isinstance(node, ast.expr) and isinstance(body[0], ast.Expr) else body[0]
+def _parts(item: object, written: _Written, gone: Collection[ast.stmt]) -> Sequence[object]:
+    """What is to stand in the place of one part of a tree."""
+    if not isinstance(item, ast.AST):
+        return [item]
+    return [] if item in gone else written.get(item, [item])
