@@ -1963,6 +1963,27 @@ def test_sum_of_a_copy_of_which_more_is_needed() -> None:
     )
 
 
+def test_total_starts_with_a_tensor_of_the_device_that_branches_chose() -> None:
+    text = """
+if use_xla:
+    chosen = torch_xla.device()
+else:
+    chosen = torch.device("cpu")
+total = 0
+with torch.no_grad():
+    for x, y in loader:
+        total += F.nll_loss(model(x.to(chosen)), y.to(chosen)).item()
+        torch_xla.sync()
+print(total)
+"""
+    start, end = (
+        "total = torch.zeros(1).to(chosen)\nwith",
+        "        torch_xla.sync()\n    total = total.item()\nprint(total)\n",
+    )
+    ported = port(SETUP + text).text
+    assert start in ported and ported.endswith(end)
+
+
 # -------------------------------------------------------------------- totals where the device is an option
 
 OPTIONAL_DEVICE = """\

@@ -240,6 +240,21 @@ def test_no_boundary_is_written_behind_the_block_that_holds_the_loop() -> None:
     assert lint(SourceFile.from_text(result.text), settings, CATALOGUE).text == result.text
 
 
+def test_what_a_with_block_reads_is_a_number_behind_it() -> None:
+    text = script(
+        """
+        total = torch.zeros(1).to(device)
+        with torch.no_grad():
+            for x, y in loader:
+                total += F.nll_loss(model(x.to(device)), y.to(device))
+                torch_xla.sync()
+            total = total.item()
+        total /= len(loader)
+        """
+    )
+    assert leftovers(text) == []
+
+
 def test_original_and_port_are_told_the_same() -> None:
     text = script("rate = correct / total\nprint(rate.item())")
     settings = Settings(select=("TPU0", "TPU3", "TPU221"), preview=True, fix=True, unsafe_fixes=True)

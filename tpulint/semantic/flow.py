@@ -134,6 +134,8 @@ class Flow:
         holder = self._tree.parents.get(statement)
         if holder is None:
             return False
+        while isinstance(holder, ast.With | ast.AsyncWith) and not self._tree.encloses(holder, use):
+            statement, holder = holder, self._tree.parents[holder]  # its block runs once, whatever the context
         # Same suite, not the other branch of the same statement.
         assert isinstance(statement, ast.stmt)
         child = self._tree.child_towards(holder, use)

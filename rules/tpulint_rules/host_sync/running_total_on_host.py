@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
-from tpulint.semantic import LoopNode, SemanticIndex
+from tpulint.semantic import Binding, LoopNode, SemanticIndex
 from tpulint.semantic.totals import Home, Total, element_of
 from tpulint_rules.host_sync._device_values import device_text, keep_on_device, short, torch_text
 
@@ -111,13 +111,20 @@ def _is_readable_at(index: SemanticIndex, text: str, place: ast.AST) -> bool:
         found = index.names.find(name, scope)
         if found is not None and found[0] is scope:
             begin = index.span(place).start
-            if not any(
+            # What all branches of a choice bind, and nothing binds behind it, is what the loop reads.
+            in_front = all(binding.kind == "parameter" or _ends_by(index, binding, begin) for binding in found[1])
+            if not in_front and not any(
                 binding.kind == "parameter"
-                or (index.flow.dominates(binding, place) and index.span(binding.statement).end <= begin)
+                or (index.flow.dominates(binding, place) and _ends_by(index, binding, begin))
                 for binding in found[1]
             ):
                 return False
     return True
+
+
+def _ends_by(index: SemanticIndex, binding: Binding, offset: int) -> bool:
+    """Whether a variable is bound by a statement that stands in front of an offset."""
+    return binding.statement is not None and index.span(binding.statement).end <= offset
 
 
 def _starts_as_float(total: Total) -> bool:
