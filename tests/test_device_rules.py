@@ -1584,3 +1584,36 @@ def test_accelerator_kept_under_a_name_that_does_not_say_so() -> None:
                 self.model = model.to(torch_xla.device())
         """,
     )
+
+
+def test_number_of_gpus_that_is_one_condition_of_several() -> None:
+    becomes(
+        """
+        import torch
+
+        device = torch.device("cpu")
+        if wanted and torch.cuda.device_count():
+            device = torch.device("cuda")
+        x = torch.ones(2).to(device)
+        """,
+        """
+        import torch
+        import torch_xla
+
+        device = torch.device("cpu")
+        if wanted:
+            device = torch_xla.device()
+        x = torch.ones(2).to(device)
+        """,
+    )
+
+
+def test_number_of_gpus_or_another_number_is_no_condition() -> None:
+    stays(
+        """
+        import torch
+
+        workers = torch.cuda.device_count() or 1
+        x = torch.ones(2, workers)
+        """
+    )

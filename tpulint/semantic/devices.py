@@ -190,7 +190,10 @@ class Devices:
             ):
                 return parent, True
             return None
-        truth = (isinstance(parent, ast.If | ast.IfExp | ast.While) and parent.test is call) or (
+        node: ast.AST = call
+        while isinstance(parent, ast.BoolOp):  # `if wanted and device_count():`; `device_count() or 1` is a number
+            node, parent = parent, self._tree.parents[parent]
+        truth = (isinstance(parent, ast.If | ast.IfExp | ast.While) and parent.test is node) or (
             isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not)
         )
         return (call, True) if truth else None
