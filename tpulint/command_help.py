@@ -1,4 +1,4 @@
-"""A command whose help groups the options by what they are for."""
+"""What commands share: help that groups the options by what they are for, and how it is asked for."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ import click
 if TYPE_CHECKING:
     from tpulint.check_options import Option
 
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 120}
+"""What every command is made with."""
+FORMATS = click.Choice(["text", "json"])
 _LONGEST_SECONDS = 1e7
 _Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
