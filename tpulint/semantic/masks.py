@@ -116,6 +116,29 @@ class Masks:
         shape = self._shape(left, 0)
         return shape is not None and shape == self._shape(right, 0)
 
+    def is_mask_of(self, tensor: ast.expr, mask: ast.expr) -> bool:
+        """Whether a mask that a tensor is indexed by has its shape: what is compared with the tensor makes it no smaller,
+        and indexing would raise were it larger.
+        """
+        shape = self._shape(tensor, 0)
+        return bool(shape) and self._holds_shape(mask, shape, 0)
+
+    def _holds_shape(self, node: ast.expr, shape: Shape | None, depth: int) -> bool:
+        if depth > _DEPTH or self._shape(node, depth) == shape:
+            return depth <= _DEPTH
+        parts: list[ast.expr] = []
+        if isinstance(node, ast.Compare):
+            parts = [node.left, *node.comparators]
+        elif isinstance(node, ast.BinOp) and not isinstance(node.op, ast.MatMult):
+            parts = [node.left, node.right]
+        elif isinstance(node, ast.UnaryOp):
+            parts = [node.operand]
+        elif isinstance(node, ast.Name):
+            bindings = self._index.flow.reaching(node)
+            value = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "assign" else None
+            parts = [] if value is None or bindings[0].path else [value]
+        return any(self._holds_shape(part, shape, depth + 1) for part in parts)
+
     def _shape(self, node: ast.expr, depth: int) -> Shape | None:
         """What a shape depends on: a variable with its bindings; None when it is not known. () is a number."""
         index = self._index

@@ -41,7 +41,7 @@ def _fix(ctx: FileContext, node: ast.Subscript, certain: bool) -> FixBuilder | N
     index, statement = ctx.index, ctx.index.parent(node)
     fix = ctx.fix("Write through the mask", Applicability.SAFE if certain else Applicability.UNSAFE, _SAME)
     target, mask = node.value, node.slice
-    same = index.masks.have_one_shape(target, mask)
+    same = index.masks.is_mask_of(target, mask)
     text, mask_text = ctx.text(target), ctx.text(mask)
     if isinstance(statement, ast.AugAssign) and same and _is_number(ctx, statement.value):
         sign = ctx.text(node), ctx.text(statement)[len(ctx.text(node)) :].lstrip().split("=", 1)[0]
@@ -54,8 +54,13 @@ def _fix(ctx: FileContext, node: ast.Subscript, certain: bool) -> FixBuilder | N
     elif _is_number(ctx, statement.value):
         if _has_fraction(statement.value) and index.scalars.is_integer(target):
             return None
-        if not same and not isinstance(mask, ast.Name):
+        if isinstance(mask, ast.Tuple):
             return None
+        if not same and not isinstance(mask, ast.Name):
+            name = _name_mask(ctx, fix, statement, mask_text)
+            if name is None:
+                return None
+            mask_text = name
         dims = "" if same else f".view({mask_text}.shape + (1,) * ({text}.dim() - {mask_text}.dim()))"
         fix.replace(statement, f"{text}.masked_fill_({mask_text}{dims}, {ctx.text(statement.value)})")
         return fix
@@ -76,17 +81,24 @@ def _write_rows(ctx: FileContext, fix: FixBuilder, statement: ast.Assign, node: 
     assert isinstance(statement.value, ast.Subscript)
     text, mask = ctx.text(node.value), ctx.text(node.slice)
     if not isinstance(node.slice, ast.Name):
-        taken = ctx.index.xla_devices.is_taken
-        name = next((name for name in ("mask", "chosen") if not taken(name, statement)), None)
+        name = _name_mask(ctx, fix, statement, mask)
         if name is None:
             return None
-        fix.insert_before(statement, f"{name} = {mask}")
         mask = name
     fix.lower(Applicability.UNSAFE, _ROWS)
     rows = f"{mask}.view({mask}.shape + (1,) * ({text}.dim() - {mask}.dim()))"
     new = f"{fix.use('torch', at=node)}.where({rows}, {ctx.text(statement.value.value)}, {text})"
     fix.replace(statement, f"{text}.copy_({new})")
     return fix
+
+
+def _name_mask(ctx: FileContext, fix: FixBuilder, statement: ast.stmt, mask: str) -> str | None:
+    """A variable for a mask that is needed more than once; None where the names for it are taken."""
+    taken = ctx.index.xla_devices.is_taken
+    name = next((name for name in ("mask", "chosen") if not taken(name, statement)), None)
+    if name is not None:
+        fix.insert_before(statement, f"{name} = {mask}")
+    return name
 
 
 def _is_number(ctx: FileContext, node: ast.expr, depth: int = 0) -> bool:

@@ -196,7 +196,7 @@ def _fix(ctx: FileContext, node: ast.expr) -> FixBuilder | None:
         if kept is not None:
             return kept
         tensor, mask = node.value, node.slice
-        same = index.masks.have_one_shape(tensor, mask)
+        same = index.masks.is_mask_of(tensor, mask)
         if not same:
             return None
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "masked_select":
