@@ -117,8 +117,9 @@ class Masks:
         return shape is not None and shape == self._shape(right, 0)
 
     def is_mask_of(self, tensor: ast.expr, mask: ast.expr) -> bool:
-        """Whether a mask that a tensor is indexed by has its shape: what is compared with the tensor makes it no smaller,
-        and indexing would raise were it larger.
+        """Whether a mask that a tensor is indexed by has its shape.
+
+        What is compared with the tensor makes it no smaller, and indexing would raise were it larger.
         """
         shape = self._shape(tensor, 0)
         return bool(shape) and self._holds_shape(mask, shape, 0)

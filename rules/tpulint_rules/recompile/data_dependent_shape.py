@@ -9,6 +9,7 @@ from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding
 from tpulint.semantic import FUNCTIONS, Kind, Side
 from tpulint.semantic.host_masks import HostMasks
+from tpulint_rules.recompile._element_counts import count_elements
 from tpulint_rules.recompile._filtered_losses import filtered_loss
 
 _FUNCTIONS = frozenset(
@@ -191,6 +192,8 @@ def _asks_for_places(ctx: FileContext, node: ast.expr) -> bool:
 def _fix(ctx: FileContext, node: ast.expr) -> FixBuilder | None:
     """``x[mask].sum()`` and ``x[mask].mean()`` over all elements, with zeros where the mask is false."""
     index = ctx.index
+    if isinstance(node, ast.Call) and (counted := count_elements(ctx, node)) is not None:
+        return counted
     if isinstance(node, ast.Subscript):
         kept = _mask_on_host(ctx, node.slice)
         if kept is not None:
