@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import gc
 import os
 import weakref
@@ -19,6 +20,7 @@ from tpulint.library import Library
 from tpulint.linter import Surroundings, lint
 from tpulint.model import OutsideCall
 from tpulint.semantic import Kind, SemanticIndex
+from tpulint.semantic.element_values import ElementValues
 from tpulint.semantic.tree import SyntaxTree
 from tpulint.source import SourceFile
 
@@ -192,3 +194,31 @@ def test_a_changed_text_is_not_taken_from_the_library(project: Path) -> None:
     assert shelf.module(str(project / "train.py"), 0, "lib.measures") is not None
     assert shelf.known(SourceFile.from_text(path.read_text(), str(path))) is not None
     assert shelf.known(SourceFile.from_text(path.read_text() + "\n", str(path))) is None
+
+
+GENERATOR = """\
+import torch
+
+def walk(tree):
+    yield torch.ones(2)
+    yield from walk(tree.left)
+    yield from walk(tree.right)
+
+for leaf in walk(tree):
+    print(leaf)
+"""
+
+
+def test_what_a_generator_gives_that_runs_itself_is_found_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[object] = []
+    element = ElementValues.element
+
+    def counting(self: ElementValues, node: ast.expr, path: tuple[int, ...], depth: int) -> object:
+        asked.append(node)
+        return element(self, node, path, depth)
+
+    monkeypatch.setattr(ElementValues, "element", counting)
+    index = SemanticIndex(SourceFile.from_text(GENERATOR), ast.parse(GENERATOR))
+    (leaf,) = (node for node in index.tree.names_called("leaf") if isinstance(node.ctx, ast.Load))
+    assert index.kind(leaf) is Kind.TENSOR
+    assert len(asked) == 3  # by the loop, and by each of both ways on

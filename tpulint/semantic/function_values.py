@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from functools import cached_property
+from collections.abc import Callable
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from tpulint.semantic.circles import Circles
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from tpulint.semantic.kinds import Kinds
 
 _YIELDS = (ast.Yield, ast.YieldFrom)
+_Question = tuple[str, FunctionNode, tuple[int, ...]]
+"""What is asked of a function, and of which part of it."""
 
 
 class FunctionValues:
@@ -42,7 +45,8 @@ class FunctionValues:
         self._definitions = definitions
         self._imported = imported
         self._circles = circles
-        self._returns: dict[tuple[FunctionNode, tuple[int, ...]], Value] = {}
+        self._answers: dict[_Question, Value] = {}
+        self._generators: dict[FunctionNode, bool] = {}
 
     def by_import(self, node: ast.Call, path: tuple[int, ...], depth: int) -> Value:
         """What a call of a definition in another file gives, or the part of it that a path says."""
@@ -136,18 +140,24 @@ class FunctionValues:
 
     def returned(self, function: FunctionNode, path: tuple[int, ...], depth: int) -> Value:
         """Value (or unpacked part) that a function of this file returns."""
+        return self._answer(("returned", function, path), partial(self._find_returned, function, path), depth)
+
+    def yielded(self, function: FunctionNode, path: tuple[int, ...], depth: int) -> Value:
+        """Value (or unpacked part) of what a generator function of this file yields."""
+        return self._answer(("yielded", function, path), partial(self._find_yielded, function, path), depth)
+
+    def _answer(self, key: _Question, find: Callable[[int], Value], depth: int) -> Value:
         if depth > LARGEST_DEPTH - 3:
             return UNKNOWN
-        key = (function, path)
-        found = self._returns.get(key)
+        found = self._answers.get(key)
         if found is not None:
             if self._circles.are_open:
                 self._circles.use(key)
             return found
-        self._returns[key] = UNKNOWN  # a function that returns what it returns itself adds nothing
+        self._answers[key] = UNKNOWN  # a function that gives what it gives itself adds nothing
         outer = self._circles.enter(key)
-        result = self._find_returned(function, path, depth)
-        self._circles.leave(self._returns, key, result, outer)
+        result = find(depth)
+        self._circles.leave(self._answers, key, result, outer)
         return result
 
     def _find_returned(self, function: FunctionNode, path: tuple[int, ...], depth: int) -> Value:
@@ -184,12 +194,12 @@ class FunctionValues:
 
     def yields(self, function: FunctionNode) -> bool:
         """Whether a function is a generator."""
-        return bool(self._tree.nodes_in(function, *_YIELDS, functions=False))
+        found = self._generators.get(function)
+        if found is None:
+            found = self._generators[function] = bool(self._tree.nodes_in(function, *_YIELDS, functions=False))
+        return found
 
-    def yielded(self, function: FunctionNode, path: tuple[int, ...], depth: int) -> Value:
-        """Value (or unpacked part) of what a generator function of this file yields."""
-        if depth > LARGEST_DEPTH - 3:
-            return UNKNOWN
+    def _find_yielded(self, function: FunctionNode, path: tuple[int, ...], depth: int) -> Value:
         values = []
         for node in self._tree.nodes_in(function, *_YIELDS, functions=False):
             if isinstance(node, ast.Yield) and node.value is not None:
