@@ -19,6 +19,8 @@ _NORMS = (
     r"|\btorchvision\.models\b|\btorchvision import (?:[\w, ]+, )?models\b|\btimm\b"
 )
 """What files of networks with batch normalisations say; those of torchvision and timm nearly all have them."""
+_NORM_WORDS = ("BatchNorm", "batch_norm(", "torchvision", "timm")
+"""One of them stands in all of that."""
 _PLAIN = r"\b(?:vgg\d+|alexnet)\b"
 _NORMED = r"BatchNorm|batch_norm|_bn\b|(?i:resnet|densenet|mobilenet|efficientnet|inception|googlenet)"
 """Networks of torchvision without batch normalisations, and words for those with."""
@@ -188,7 +190,7 @@ class FrozenNorms:
         waiting, seen = [(self._index, 0)], set()
         while waiting:
             index, hops = waiting.pop()
-            if index.mentions(_NORMS):
+            if index.source.has_any(_NORM_WORDS) and index.mentions(_NORMS):
                 return True
             if hops < _HOPS and index.source.path not in seen:
                 seen.add(index.source.path)

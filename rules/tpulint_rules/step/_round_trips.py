@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tpulint.semantic.tree import FunctionNode
 
 _MOVES = ("cpu", "cuda", "to")
+_HOST = ("cpu",)
 
 
 def round_trips(index: SemanticIndex, holder: ast.AST) -> Iterator[tuple[ast.Call, ast.expr, ast.Call]]:
@@ -21,6 +22,8 @@ def round_trips(index: SemanticIndex, holder: ast.AST) -> Iterator[tuple[ast.Cal
     What a statement moves without keeping the result is a module. ``to_device(torch.device("cpu"), model)``, with a
     function of the project that moves what it is given, is such a statement too.
     """
+    if not index.source.has_any(_HOST):
+        return
     gone: dict[tuple[FunctionNode | None, str], tuple[ast.Call, ast.expr]] = {}
     for node in index.tree.inside(holder):
         if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Call):
