@@ -425,6 +425,19 @@ def test_imports_stand_above_what_needs_them() -> None:
     assert all("import torch_xla" not in text for text in after[2:])
 
 
+def test_device_is_taken_in_the_cell_that_imports_torch() -> None:
+    """The boundary brings the import first, below torch; the device is taken in a later pass."""
+    cells = (
+        "import numpy as np\nwith open('text.txt') as file:\n    text = file.read()",
+        "import torch\nmodel = torch.nn.Linear(2, 2)\noptimizer = torch.optim.SGD(model.parameters(), 0.1)",
+        "on_gpu = torch.cuda.is_available()\nif on_gpu:\n    model.cuda()\nfor x in loader:\n    if on_gpu:\n"
+        "        x = x.cuda()\n    model(x).mean().backward()\n    optimizer.step()\nprint(np.mean(1))",
+    )
+    first, second, _ = fixed(*cells)
+    assert first == cells[0]
+    assert "import torch_xla\n\ndevice = torch_xla.device()\n" in second
+
+
 # -------------------------------------------------------------------- comments that silence
 
 

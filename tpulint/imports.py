@@ -158,12 +158,9 @@ def _first_cell_of_torch(index: SemanticIndex, edits: Iterable[Edit]) -> Sequenc
 
     None when an edit that needs the new imports stands above it.
     """
-    source, body = index.source, index.tree.module.body
-    at = next((at for at, one in enumerate(body) if imports_torch(one)), None) if source.cell_starts else None
-    if at is None or index.tree.end(body[at]) > min((edit.span.start for edit in edits), default=len(source.text)):
-        return ()
-    lower = source.cell_rows(body[at].lineno)[1]
-    return [one for one in body[at:] if one.lineno <= lower]
+    cell = index.module_body.cell_of_torch
+    first_use = min((edit.span.start for edit in edits), default=len(index.source.text))
+    return cell if cell and index.tree.end(cell[0]) <= first_use else ()
 
 
 def unused_imports(

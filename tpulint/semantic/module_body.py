@@ -62,14 +62,10 @@ class ModuleBody:
     def last_import(self) -> ast.stmt | None:
         """The last import in front of all definitions and loops, and of what may want the device already."""
         found: ast.stmt | None = None
-        source, lower, body = self._index.source, 0, self._index.tree.module.body
         # Nothing can want the device, or name it, before torch is there.
+        body = self.cell_of_torch or self._index.tree.module.body
         torch = next((statement for statement in body if imports_torch(statement) or not _is_plain(statement)), None)
         for statement in body:
-            if lower and statement.lineno > lower:
-                break  # another cell of a notebook than the one that imports torch
-            if source.cell_starts and not lower and imports_torch(statement):
-                lower = source.cell_rows(statement.lineno)[1]
             if isinstance(statement, ast.Import | ast.ImportFrom):
                 found = statement
                 continue
@@ -77,6 +73,16 @@ class ModuleBody:
             if not _is_plain(statement) or (found and not is_early and self._does_work(statement)):
                 break
         return found
+
+    @cached_property
+    def cell_of_torch(self) -> list[ast.stmt]:
+        """The statements of the first cell of a notebook that imports torch, from there on."""
+        source, body = self._index.source, self._index.tree.module.body
+        at = next((at for at, one in enumerate(body) if imports_torch(one)), None) if source.cell_starts else None
+        if at is None:
+            return []
+        lower = source.cell_rows(body[at].lineno)[1]
+        return [one for one in body[at:] if one.lineno <= lower]
 
     @cached_property
     def imports(self) -> list[ast.Import]:
