@@ -11,6 +11,7 @@ from tpulint.semantic import Kind, Side
 from tpulint.semantic.turn_code import STEP
 from tpulint_rules.host_sync import _host_operations as on_host
 from tpulint_rules.host_sync._failing_gradients import failing_gradients
+from tpulint_rules.host_sync._scaled_products import add_scaled_product
 
 _NAMES = {
     "torch": on_host.FUNCTIONS,
@@ -45,7 +46,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             call,
             f"{'the gradient of ' if gradient else ''}`{operation}` runs on the host in every {turn}: "
             "the graph is cut, and its tensor is transferred",
-            _dense_product(ctx, call),
+            _dense_product(ctx, call) or add_scaled_product(ctx, call),
             certainty=Certainty.CERTAIN if index.value(tensor).certain else Certainty.LIKELY,
             help=on_host.INSTEAD.get(operation.rpartition(".")[2], ""),
         )
