@@ -1617,3 +1617,25 @@ def test_number_of_gpus_or_another_number_is_no_condition() -> None:
         x = torch.ones(2, workers)
         """
     )
+
+
+def test_device_of_the_host_that_is_overwritten_at_once_goes() -> None:
+    becomes(
+        """
+        import torch
+
+        device = torch.device("cpu")
+        if torch.cuda.is_available():
+            device = torch.device("cuda:0")
+            torch.cuda.empty_cache()
+        x = torch.ones(2).to(device)
+        """,
+        """
+        import torch
+        import torch_xla
+
+        device = torch_xla.device()
+        torch.cuda.empty_cache()
+        x = torch.ones(2).to(device)
+        """,
+    )

@@ -100,12 +100,18 @@ class Unwrapping:
             self._drop(behind)
             self._ends[node] = behind[-1]
 
+    def _does_nothing(self, value: ast.expr) -> bool:
+        """Whether working a value out has no effect: a constant, ``torch.device("cpu")``."""
+        if isinstance(value, ast.Call) and self._index.qualified_name(value.func) == "torch.device":
+            return not value.keywords and all(isinstance(item, ast.Constant) for item in value.args)
+        return isinstance(value, ast.Constant)
+
     def _drop_overwritten(self, node: ast.If, body: list[ast.stmt]) -> None:
         """``device = "cpu"`` in front of a branch that is now always taken and begins by setting it anew."""
         suite = self._index.tree.suite_of(node)
         at = suite.index(node)
         before, first = suite[at - 1] if at else None, body[0]
-        if isinstance(before, ast.Assign) and isinstance(first, ast.Assign) and isinstance(before.value, ast.Constant):
+        if isinstance(before, ast.Assign) and isinstance(first, ast.Assign) and self._does_nothing(before.value):
             old, new = before.targets[0], first.targets[0]
             if len(before.targets) + len(first.targets) != 2 or not (
                 isinstance(old, ast.Name) and isinstance(new, ast.Name)
