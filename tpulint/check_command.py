@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import time
@@ -33,6 +34,7 @@ def check(paths: Sequence[str], given: Mapping[str, Any]) -> int:
             raise ConfigError(f"command line: --watch and --{once.replace('_', '-')} cannot go together")
     from tpulint.watching import watch
 
+    gc.enable()  # such a run has no end
     return watch(lambda: _configured(paths, given), lambda: _check(paths, given), paths)
 
 

@@ -6,9 +6,6 @@ import gc
 import os
 import sys
 
-from tpulint import check_arguments
-from tpulint.config import ConfigError
-
 _INTERRUPTED = 130
 
 
@@ -17,6 +14,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         # A path or a message that the terminal's encoding lacks must not end the run.
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    gc.disable()  # what is loaded from here on stays
     try:
         status = run(sys.argv[1:])
         if not sys.stdout.closed:  # as the language server leaves it
@@ -31,6 +29,9 @@ def main() -> None:
 
 def run(args: list[str]) -> int:
     """Run with some arguments; the exit status."""
+    from tpulint import check_arguments
+    from tpulint.config import ConfigError
+
     # The shell asks for completions by a variable: click answers.
     of_check = None if "_TPULINT_COMPLETE" in os.environ else check_arguments.read(args)
     try:
@@ -40,6 +41,7 @@ def run(args: list[str]) -> int:
             return check(*of_check)
         from tpulint.commands import run as run_command
 
+        gc.enable()
         return run_command(args)
     except ConfigError as error:
         print(f"error: {error}", file=sys.stderr)

@@ -245,7 +245,10 @@ class SourceFile:
 
 
 def _declared_encoding(data: bytes, bom: bool) -> str:
-    for row, raw in enumerate(data.splitlines()[:2], 1):
+    first_lines = b"\n".join(data.split(b"\n", 2)[:2])
+    if b"coding" not in first_lines:
+        return "utf-8"
+    for row, raw in enumerate(first_lines.splitlines()[:2], 1):
         match = _COOKIE.match(raw)
         if match:
             name = match.group(1).decode("ascii", "replace")
