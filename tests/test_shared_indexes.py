@@ -9,6 +9,7 @@ import weakref
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,6 +22,7 @@ from tpulint.linter import Surroundings, lint
 from tpulint.model import OutsideCall
 from tpulint.semantic import Kind, SemanticIndex
 from tpulint.semantic.element_values import ElementValues
+from tpulint.semantic.regions import Regions
 from tpulint.semantic.tree import SyntaxTree
 from tpulint.source import SourceFile
 
@@ -222,3 +224,30 @@ def test_what_a_generator_gives_that_runs_itself_is_found_once(monkeypatch: pyte
     (leaf,) = (node for node in index.tree.names_called("leaf") if isinstance(node.ctx, ast.Load))
     assert index.kind(leaf) is Kind.TENSOR
     assert len(asked) == 3  # by the loop, and by each of both ways on
+
+
+def test_a_file_without_loops_is_asked_for_them_by_no_other(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    look = Regions.__init__
+
+    def noting(self: Regions, tree: SyntaxTree, *others: Any) -> None:
+        asked.append(os.path.basename(tree.source.path))
+        look(self, tree, *others)
+
+    monkeypatch.setattr(Regions, "__init__", noting)
+    run()
+    assert asked.count("measures.py") == 1  # for its own sake, when it is known who calls it
+
+
+def test_a_text_is_looked_through_once_for_the_same_words() -> None:
+    class Text(str):
+        looked = 0
+
+        def __contains__(self, word: object) -> bool:
+            Text.looked += 1
+            return super().__contains__(word)  # type: ignore[operator]
+
+    source = SourceFile.from_text(Text("loss.backward()\n"))
+    Text.looked = 0
+    assert [source.has_any(("eval", "backward")) for _ in range(3)] == [True] * 3
+    assert Text.looked == 2
