@@ -25,10 +25,11 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         compute_on_device(fix, index, arrays)
         is_evaluation = loop in index.regions.evaluation_loops
         for read in arrays.copies:
+            does = "NumPy computes a number" if ".numpy()" in ctx.text(read.node) else "a number is computed"
             yield ctx.finding(
                 read.node,
                 f"`{short(ctx.text(read.tensor))}` is copied to the host in every "
-                f"{'evaluation batch' if is_evaluation else 'step'}, where NumPy computes a number of it",
+                f"{'evaluation batch' if is_evaluation else 'step'}, where {does} of it",
                 fix,
                 severity=Severity.WARNING if is_evaluation else Severity.ERROR,
                 certainty=Certainty.CERTAIN if read.certain else Certainty.LIKELY,
