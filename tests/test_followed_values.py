@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from textwrap import dedent
+from textwrap import dedent, indent
 
 import pytest
 from command import tpulint
@@ -506,3 +506,297 @@ def test_an_element_of_a_device_tensor_as_a_place(tmp_path: Path) -> None:
     """
     )
     agree(tmp_path, "TPU201", main=program)
+
+
+def test_a_function_of_another_file_that_an_object_keeps(tmp_path: Path) -> None:
+    agree(
+        tmp_path,
+        losses="""
+            import torch
+            import torch.nn.functional as F
+
+            def of_words(out, y):
+                kept = y[y > 0]  # TPU203
+                return F.cross_entropy(out[: len(kept)], kept)
+
+            def of_pairs(out, y):
+                return F.cross_entropy(out, y) * (y > 0).sum().item()  # TPU101
+
+            def of_none(out, y):
+                return F.cross_entropy(out, y[y > 0])
+            """,
+        main="""
+            import torch
+            from torch import nn
+            from losses import of_none, of_pairs, of_words
+
+            class Trainer:
+                def __init__(self, pairs):
+                    self.device = torch.device("cuda")
+                    self.model = nn.Linear(4, 4).to(self.device)
+                    self.optimizer = torch.optim.Adam(self.model.parameters())
+                    if pairs:
+                        self.criterion = of_pairs
+                    else:
+                        self.criterion = of_words
+                    self.other = of_none if pairs else print
+
+                def train(self, loader):
+                    for x, y in loader:
+                        loss = self.criterion(self.model(x.to(self.device)), y.to(self.device))
+                        self.other(loss, loss)
+                        loss.backward()
+                        self.optimizer.step()
+
+            Trainer(True).train([])
+            """,
+    )
+
+
+def test_batches_that_a_function_of_another_file_makes(tmp_path: Path) -> None:
+    agree(
+        tmp_path,
+        select="TPU201,TPU511,TPU513",
+        batches="""
+            import torch
+
+            def drawn(x, size):
+                for at in range(0, len(x), size):  # TPU511
+                    yield x[at : at + size]  # TPU201
+
+            class Samples:
+                def __init__(self, rows):
+                    self.rows = rows
+
+                def fill(self, rows):
+                    longest = max(len(row) for row in rows)  # TPU513
+                    return torch.tensor([row + [0] * (longest - len(row)) for row in rows])
+
+                def cut(self, size):
+                    made = []
+                    for at in range(0, len(self.rows), size):  # TPU511
+                        made.append(self.fill(self.rows[at : at + size]))
+                    return made
+
+            def shown(x, size):
+                for at in range(0, len(x), size):
+                    yield x[at : at + size]
+            """,
+        main=SETUP
+        + """
+    from batches import Samples, drawn, shown
+
+    x = torch.randn(64, 4).to(device)
+    for batch in drawn(x, 16):
+        model(batch).mean().backward()
+        optimizer.step()
+    whole = Samples([[1, 2], [3]]).cut(16)
+    for i in range(len(whole)):
+        model(whole[i].to(device).float()).mean().backward()
+        optimizer.step()
+    for batch in shown(x, 16):
+        print(batch.shape)
+    """,
+    )
+
+
+LAYERS = """
+    import torch
+    from torch import nn
+
+    class Layer(nn.Module):
+        def forward(self, x):
+            x[(x > 0).all(dim=1)] = x[0]  # TPU204
+            return x * x.mean().item()  # TPU101
+
+    class Other(nn.Module):
+        def forward(self, x):
+            return x * x.mean().item()
+    """
+
+
+@pytest.mark.parametrize(
+    ("made", "used"),
+    [
+        ("nn.ModuleList([Layer() for _ in range(4)])", "layer = self.layers[0]\nx = layer(x)"),
+        ("nn.ModuleList([nn.Linear(4, 4), Layer()])", "for layer in self.layers:\n    x = layer(x)"),
+        ("[Layer(), Layer()]", "for i, layer in enumerate(self.layers):\n    x = layer(x)"),
+        ("nn.Sequential(nn.Linear(4, 4), Layer())", "x = self.layers(x)"),
+        ("nn.ModuleList()\nself.layers.append(Layer())", "for a, layer in zip(x, self.layers):\n    x = layer(x)"),
+    ],
+)
+def test_modules_of_another_file_in_a_list(tmp_path: Path, made: str, used: str) -> None:
+    program = (
+        "from layers import Layer, Other\n"
+        + dedent(SETUP)
+        + f"""
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = {indent(made, " " * 8).lstrip()}
+        self.others = [Other()]
+
+    def forward(self, x):
+{indent(used, " " * 8)}
+        return x
+
+model = Net().to(device)
+for x, y in loader:
+    F.mse_loss(model(x.to(device)), y.to(device)).backward()
+    optimizer.step()
+"""
+    )
+    agree(tmp_path, select="TPU101,TPU204", layers=LAYERS, main=program)
+
+
+def test_a_module_that_each_turn_hands_on(tmp_path: Path) -> None:
+    agree(
+        tmp_path,
+        net="""
+            import torch
+
+            class Net(torch.nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.weight = torch.nn.Parameter(torch.ones(4))
+
+                def scores(self, x):
+                    assert (x > 0).all()  # TPU103
+                    return self.combine(x)
+
+                def combine(self, x):
+                    raise NotImplementedError
+
+                def describe(self, x):
+                    return x.sum().item()
+
+            class Mean(Net):
+                def combine(self, x):
+                    return x * self.weight.mean().item()  # TPU101
+            """,
+        main="from net import Mean\n"
+        + dedent(SETUP)
+        + dedent("""
+            model = Mean()
+            model = model.to(device)
+            for x, y in loader:
+                model = model.train()
+                F.mse_loss(model.scores(x.to(device)), y.to(device)).backward()
+                optimizer.step()
+            """),
+    )
+
+
+def test_numbers_that_are_needed_without_being_asked_for(tmp_path: Path) -> None:
+    agree(
+        tmp_path,
+        main=SETUP
+        + """
+    best, sizes = 0, torch.tensor([1, 2])
+    for x, y in loader:
+        x = x.to(device)
+        out = model(x)
+        count = (x > 0).sum()
+        part = torch.arange(count)  # TPU101
+        row = [0] * count  # TPU101
+        for i in range(count):  # TPU101
+            pass
+        best = max(best, out.mean())  # TPU101
+        finite = all(torch.isfinite(p).all() for p in (out, out.exp()))  # TPU101
+        both = torch.tensor([out.mean(), out.sum()])  # TPU101
+        least = min(sizes)
+        least = max(len(x), 4)
+        largest = max(len(row) for row in x)
+        part = torch.zeros(out.size(0), x.shape[1])
+        part = [0] * len(x)
+        twice = out * out
+        loss = out.mean()
+        loss.backward()
+        optimizer.step()
+    """,
+    )
+
+
+def test_a_batch_sampler_of_another_file(tmp_path: Path) -> None:
+    agree(
+        tmp_path,
+        select="TPU501",
+        samplers="""
+            class Filled:
+                def __init__(self, places, size):
+                    self.places, self.size = places, size
+
+                def __iter__(self):
+                    batch = []
+                    for place in self.places:
+                        batch.append(place)
+                        if len(batch) == self.size:
+                            yield batch
+                            batch = []
+
+            class Batches(Filled):
+                def __iter__(self):
+                    batch = []
+                    for place in self.places:
+                        batch.append(place)
+                        if len(batch) == self.size:
+                            yield batch
+                            batch = []
+                    if len(batch) > 0:
+                        yield batch
+            """,
+        main="from samplers import Batches, Filled\nfrom torch.utils.data import DataLoader\n"
+        + dedent(SETUP)
+        + dedent("""
+            for x, y in DataLoader(samples, batch_sampler=Batches(places, 16)):  # TPU501
+                F.mse_loss(model(x.to(device)), y.to(device)).backward()
+                optimizer.step()
+            for x, y in DataLoader(samples, batch_sampler=Filled(places, 16)):
+                F.mse_loss(model(x.to(device)), y.to(device)).backward()
+                optimizer.step()
+            """),
+    )
+
+
+def test_a_model_that_a_function_of_the_program_builds_of_another_file(tmp_path: Path) -> None:
+    agree(
+        tmp_path,
+        net="""
+            import torch
+
+            class Net(torch.nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.layer = torch.nn.Linear(4, 4)
+
+                def project(self, x):
+                    return self.layer(x)
+
+            def build(size):
+                net = Net()
+                return net
+            """,
+        main="""
+            import torch
+            from net import build
+
+            def get_model(size):
+                model = build(size)
+                return model
+
+            def decode(model, x):
+                scores = model.project(x)
+                best, place = torch.max(scores, dim=1)
+                return place.item()  # TPU101
+
+            def evaluate(model, loader):
+                model.eval()
+                with torch.no_grad():
+                    for x in loader:
+                        out = model(x.to("cuda"))
+                        decode(model, out)
+
+            model = get_model(4).to("cuda")
+            evaluate(model, [])
+            """,
+    )

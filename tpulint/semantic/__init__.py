@@ -23,6 +23,7 @@ from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, LoopNode, Synt
 from tpulint.source import SourceFile
 
 if TYPE_CHECKING:
+    from tpulint.semantic.batch_makers import BatchMakers
     from tpulint.semantic.batch_measures import BatchMeasures
     from tpulint.semantic.batched_reads import BatchedReads
     from tpulint.semantic.call_arguments import CallArguments
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from tpulint.semantic.deferrals import Deferrals
     from tpulint.semantic.device_counts import DeviceCounts
     from tpulint.semantic.devices import Devices
+    from tpulint.semantic.dimensions import Dimensions
     from tpulint.semantic.distributions import Distributions
     from tpulint.semantic.early_calls import EarlyCalls
     from tpulint.semantic.environment import Environment
@@ -170,7 +172,7 @@ class SemanticIndex:
     @cached_property
     def reads(self) -> Reads:
         """Host reads: values fetched from the device."""
-        return Reads(self.tree, self.names, self.kinds)
+        return Reads(self.tree, self.names, self.kinds, lambda node: self.dimensions.of(node))
 
     @cached_property
     def turns(self) -> Turns:
@@ -299,6 +301,13 @@ class SemanticIndex:
         return Scalars(self)
 
     @cached_property
+    def dimensions(self) -> Dimensions:
+        """How many dimensions tensors have."""
+        from tpulint.semantic.dimensions import Dimensions
+
+        return Dimensions(self)
+
+    @cached_property
     def counters(self) -> Counters:
         """Variables that count the turns of loops."""
         from tpulint.semantic.counters import Counters
@@ -374,6 +383,13 @@ class SemanticIndex:
         from tpulint.semantic.loaders import Loaders
 
         return Loaders(self)
+
+    @cached_property
+    def batch_makers(self) -> BatchMakers:
+        """Functions that make the batches of loops."""
+        from tpulint.semantic.batch_makers import BatchMakers
+
+        return BatchMakers(self)
 
     @cached_property
     def fed_parameters(self) -> FedParameters:

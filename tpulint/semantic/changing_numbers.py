@@ -94,7 +94,7 @@ class ChangingNumbers:
 
     def separates_turns(self, loop: ast.AST) -> bool:
         """Whether each turn of a loop is a graph of its own; a short evaluation without reads is one graph in all."""
-        turn = self._index.turn_code.loops.get(loop)  # type: ignore[call-overload]
+        turn = self._index.turn_code.turn_made_in(loop)
         if turn != EVALUATION:
             return turn is not None
         return bool(self._index.reads.inside(loop) or self._index.regions.boundaries_in(loop))

@@ -123,7 +123,7 @@ class Definitions:
 
     def _find_classes(self, name: ast.Name | ast.Attribute, depth: int) -> tuple[ast.ClassDef, ...]:
         if isinstance(name, ast.Name):
-            bindings = self._flow.reaching(name)
+            bindings = self._flow.made(name)
         else:
             bindings = self._flow.reaching_attribute(name) or self._bindings_of_part(name, depth)
         values: list[ast.expr | None] = []
@@ -195,6 +195,18 @@ class Definitions:
                 if len(bindings) == 1 and isinstance(bindings[0].node, ast.ClassDef) and bindings[0].node is not owner:
                     return self.method(bindings[0].node, name)
         return None
+
+    def overriding(self, method: FunctionNode) -> list[FunctionNode]:
+        """Methods of this file by which classes that are derived from a method's own class replace it."""
+        owner, found = self._tree.class_of(method), list[FunctionNode]()
+        owners = [] if owner is None else [owner]
+        for base in owners:
+            for other in self._tree.classes:
+                if other not in owners and any(isinstance(b, ast.Name) and b.id == base.name for b in other.bases):
+                    owners.append(other)
+                    own = [item for item in other.body if isinstance(item, FUNCTIONS) and item.name == method.name]
+                    found += own
+        return found
 
     def is_module_class(self, owner: ast.ClassDef, depth: int = 0) -> bool:
         """Whether a class of this file is an nn.Module."""

@@ -60,14 +60,31 @@ class FedParameters:
 
 
 def sources_of(index: SemanticIndex, loop: LoopNode, functions: Iterable[FunctionNode] = ()) -> list[ast.expr]:
-    """What a loop takes its batches from: what it runs over, and what ``next(...)`` draws in it and its functions."""
+    """What a loop takes its batches from: what it runs over, and what ``next(...)`` draws in it and its functions.
+
+    Also a list that it runs over by places, as in ``for i in range(len(batches))``, and ``batches[i]``.
+    """
     found = [loop.iter] if isinstance(loop, ast.For | ast.AsyncFor) else []
+    found += _lists_by_places(index, loop)
     for call in index.calls_to("builtins.next"):
         # `next(iter(loader))` begins anew each time, and never comes to the last batch.
         is_drawn = call.args and not isinstance(call.args[0], ast.Call)
         if is_drawn and any(index.tree.encloses(place, call) for place in (loop, *functions)):
             found.append(call.args[0])
     return found
+
+
+def _lists_by_places(index: SemanticIndex, loop: LoopNode) -> list[ast.expr]:
+    heads = (loop.iter, *index.tree.inside(loop.iter)) if isinstance(loop, ast.For | ast.AsyncFor) else ()
+    counted = {
+        node.args[0].id: node.args[0]
+        for node in heads
+        if isinstance(node, ast.Call) and len(node.args) == 1 and isinstance(node.args[0], ast.Name)
+        and index.qualified_name(node.func) == "builtins.len"
+    }  # fmt: skip
+    taken = index.tree.nodes_in(loop, ast.Subscript, functions=False) if counted else ()
+    names = [node.value.id for node in taken if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name)]
+    return [item for name, item in counted.items() if name in names]
 
 
 def function_run(call: Definition) -> Definition | None:

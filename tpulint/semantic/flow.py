@@ -6,6 +6,7 @@ import ast
 from bisect import bisect_left
 
 from tpulint.semantic.names import Binding, Names
+from tpulint.semantic.torch_facts import MODULE_SELF_METHODS
 from tpulint.semantic.tree import LOOPS, SyntaxTree
 
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -33,6 +34,16 @@ class Flow:
         if found is None:
             found = self._memo[use] = tuple(self._reaching(use))
         return found
+
+    def made(self, use: ast.Name) -> tuple[Binding, ...]:
+        """The same of a module: what has made it, where ``model = model.train()`` only hands it on."""
+        waiting, seen = list(self.reaching(use)), set[Binding]()
+        for binding in waiting:
+            if binding not in seen:
+                seen.add(binding)
+                handed_on = _handed_on(binding)
+                waiting.extend(() if handed_on is None else self.reaching(handed_on))
+        return tuple(binding for binding in dict.fromkeys(waiting) if _handed_on(binding) is None)
 
     def reaching_attribute(self, use: ast.Attribute) -> tuple[Binding, ...]:
         """Bindings of ``self.x``: all in the class."""
@@ -158,6 +169,17 @@ def _binds_always(statement: ast.stmt, made: set[ast.AST]) -> bool:
     if isinstance(statement, ast.With | ast.AsyncWith):
         return any(_binds_always(item, made) for item in statement.body)
     return False
+
+
+def _handed_on(binding: Binding) -> ast.Name | None:
+    """``model`` of ``model = model.train()``."""
+    value = binding.value if binding.kind == "assign" and not binding.path else None
+    while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+        if value.func.attr not in MODULE_SELF_METHODS:
+            return None
+        value = value.func.value
+    is_handed_on = isinstance(value, ast.Name) and value is not binding.value and value.id == binding.name
+    return value if isinstance(value, ast.Name) and is_handed_on else None
 
 
 def _end(node: ast.AST) -> tuple[int, int]:

@@ -12,6 +12,7 @@ from tpulint.records import NamedTuple
 from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.handed_objects import HandedObjects
+from tpulint.semantic.module_lists import SEQUENTIAL, ModuleLists
 from tpulint.semantic.names import Binding, Names
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 _HOPS = 4
 """Files that a name is followed through: ``from .meters import Meter`` in an ``__init__.py`` is one hop."""
-_DEPTH = 5
+_DEPTH = 10
 _MOST_CHOICES = 48
 """Classes of a dictionary, one of which an option chooses."""
 _ELSEWHERE = ("torch.", "builtins.", "numpy.", "torch_xla.", "torchvision.")
@@ -75,7 +76,9 @@ class Imported:
         self._flow = flow
         self._library = library
         self._arguments_for = arguments_for
+        self._returned_by = returned_by
         self._handed = HandedObjects(tree, self, library, outside, returned_by)
+        self._lists = ModuleLists(tree, names, self._bindings_of)
         self._memo: dict[ast.expr, Definition | None] = {}
         self._classes: dict[ast.expr, tuple[Definition, ...]] = {}
         self._called: dict[ast.Call, tuple[Definition, ...]] = {}
@@ -233,9 +236,23 @@ class Imported:
         found = self.definition(call.func)
         if found is not None:
             return () if isinstance(found.node, ast.Module) else (found,)
-        if isinstance(call.func, ast.Attribute):
+        kept = self._functions_kept(call.func) if name is None else ()
+        if not kept and isinstance(call.func, ast.Attribute):
             return methods(self.classes_of(call.func.value), call.func.attr)
-        return ()
+        return kept
+
+    def _functions_kept(self, node: ast.expr) -> tuple[Definition, ...]:
+        """Functions of other files that a variable or ``self.criterion`` is set to; none where it may be another."""
+        found: dict[Definition, None] = {}
+        for binding in self._bindings_of(node):
+            value = binding.value
+            sides = (value.body, value.orelse) if isinstance(value, ast.IfExp) else (value,)
+            for side in sides if binding.kind == "assign" and not binding.path else (None,):
+                function = self.definition(side) if isinstance(side, ast.Name | ast.Attribute) else None
+                if function is None or not isinstance(function.node, FUNCTIONS):
+                    return ()
+                found[function] = None
+        return tuple(found)
 
     @cached_property
     def calls(self) -> list[ast.Call]:
@@ -266,7 +283,9 @@ class Imported:
             return self._classes_made(node, depth)
         if isinstance(node, ast.IfExp):
             return _all_of([self.classes_of(side, depth + 1) for side in (node.body, node.orelse)])
-        bindings = self._bindings_of(node)
+        if isinstance(node, ast.Subscript):
+            return self._classes_of_parts(self._lists.parts_of(node.value), depth)
+        bindings = self._flow.made(node) if isinstance(node, ast.Name) else self._bindings_of(node)
         if isinstance(node, ast.Attribute) and not bindings:
             return self._classes_of_part(node, depth) or self._classes_kept_by_base(node, depth)
         others = [binding for binding in bindings if not self.is_elsewhere(binding.value)]
@@ -277,6 +296,10 @@ class Imported:
         if isinstance(node, ast.Name):
             return self._flow.reaching(node)
         return self._flow.reaching_attribute(node) if isinstance(node, ast.Attribute) else ()
+
+    def _classes_of_parts(self, parts: list[ast.expr], depth: int) -> tuple[Definition, ...]:
+        """The classes of the elements of a list of modules, those of torch left out."""
+        return _all_of([self.classes_of(part, depth + 1) for part in parts if not self.is_elsewhere(part)])
 
     def _classes_of_part(self, node: ast.Attribute, depth: int) -> tuple[Definition, ...]:
         """Classes of an attribute of an object whose class another file defines: ``agent.network``."""
@@ -298,6 +321,8 @@ class Imported:
     def is_elsewhere(self, value: ast.expr | None) -> bool:
         """Whether a value is nothing that a file of the project runs: None, or an instance of a class of torch."""
         made = self._names.qualified(value.func) if isinstance(value, ast.Call) else None
+        if made == SEQUENTIAL and value is not None and self.classes_of(value):
+            return False
         return _is_none(value) or ((made or "").startswith("torch.nn.") and made not in facts.MODULE_WRAPPERS)
 
     def _classes_bound(self, binding: Binding, depth: int) -> tuple[Definition, ...]:
@@ -309,6 +334,8 @@ class Imported:
             return tuple(dict.fromkeys((*here, *handed)))
         if binding.kind == "with" and value is not None and not binding.path:
             return self.classes_of(value, depth + 1)
+        if binding.kind == "loop" and value is not None:
+            return self._classes_of_parts(self._lists.gone_through(value, binding.path), depth)
         if binding.kind != "assign" or value is None:
             return ()
         for at in binding.path:
@@ -322,9 +349,11 @@ class Imported:
             return self.classes_of(call.func.value, depth + 1)
         if self._names.qualified(call.func) in facts.MODULE_WRAPPERS and call.args:
             return self.classes_of(call.args[0], depth + 1)
+        if self._names.qualified(call.func) == SEQUENTIAL:
+            return self._classes_of_parts(self._lists.parts_of(call), depth)
         found = self.definition(call.func)
         if found is None:
-            return self._classes_chosen(call.func)
+            return self._classes_given_here(call.func, depth) or self._classes_chosen(call.func)
         if isinstance(found.node, ast.Module):
             return ()
         if isinstance(found.node, ast.ClassDef):
@@ -339,6 +368,13 @@ class Imported:
             else:
                 parts.append(self.classes_of(given, depth + 1))
         return _all_of(parts)
+
+    def _classes_given_here(self, func: ast.expr, depth: int) -> tuple[Definition, ...]:
+        """Classes of other files of what a function of this file returns: ``get_model(config)``."""
+        bindings = self._names.bindings(func) if isinstance(func, ast.Name) else []
+        function = bindings[0].node if len(bindings) == 1 else None
+        made = self._returned_by(function) if isinstance(function, FUNCTIONS) else []
+        return _all_of([self.classes_of(value, depth + 1) for value in made])
 
     def _classes_chosen(self, func: ast.expr) -> tuple[Definition, ...]:
         """``MODELS[args.model](...)``, ``MODELS[args.model].Model(...)``: any of a dictionary that is written out."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ from tpulint.semantic.outside import EVALUATION, STEP
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
     from tpulint.semantic.regions import StepLoop
-    from tpulint.semantic.tree import LoopNode
+    from tpulint.semantic.tree import FunctionNode, LoopNode
 
 LOADER = "torch.utils.data.DataLoader"
 _PARAMETERS = (
@@ -72,13 +72,13 @@ class Loaders:
             return
         self._feed_elsewhere()
         for loop in index.step_loops:
-            for call in self.makers_of(loop):
+            for call in self.makers_of(loop.node, loop.functions):
                 if call in self._loaders:
                     self._loaders[call].feeds = True
                     self._loaders[call].loops.append(loop.node)
             self._feed_phases(loop)
         for node in index.regions.evaluation_loops:
-            for call in self._behind(sources_of(index, node)):
+            for call in self.makers_of(node):
                 if call in self._loaders:
                     self._loaders[call].feeds_evaluation = True
 
@@ -180,9 +180,9 @@ class Loaders:
             loader.loops.append(loop.node)
         loader.feeds_evaluation |= not trains
 
-    def makers_of(self, loop: StepLoop) -> Iterator[ast.Call]:
-        """Calls that make what a step loop takes its batches from: loaders, and what stands around them."""
-        yield from self._behind(sources_of(self._index, loop.node, loop.functions))
+    def makers_of(self, loop: LoopNode, functions: Iterable[FunctionNode] = ()) -> Iterator[ast.Call]:
+        """Calls that make what a loop takes its batches from: loaders, and what stands around them."""
+        yield from self._behind(sources_of(self._index, loop, functions))
 
     def _behind(self, sources: list[ast.expr]) -> Iterator[ast.Call]:
         """What makes the objects that these expressions give, through enumerate(), tqdm(), iter() and the like."""

@@ -20,7 +20,7 @@ _TESTS = frozenset({
 """Functions, and methods, whose result is boolean."""
 _KEEPING = frozenset({
     "view", "reshape", "squeeze", "unsqueeze", "flatten", "to", "cuda", "cpu", "detach", "clone", "contiguous",
-    "expand", "expand_as", "view_as", "t", "transpose", "permute", "repeat", "all", "any",
+    "expand", "expand_as", "view_as", "t", "transpose", "permute", "repeat",
 })  # fmt: skip
 _ELEMENTWISE = frozenset({
     *_TESTS, "abs", "exp", "log", "neg", "sqrt", "square", "float", "long", "int", "bool", "half", "double", "detach",
@@ -100,7 +100,7 @@ class Masks:
             returned = [] if function is None else self._index.definitions.returned_by(function)
             return bool(returned) and all(self.is_boolean(value, depth + 1) for value in returned)
         method = call.func.attr
-        if method == "bool" or method in _TESTS:
+        if method in ("bool", "all", "any") or method in _TESTS:
             return self._index.kind(call.func.value) is Kind.TENSOR
         names = {self._index.qualified_name(item) or "" for item in call.args}
         if method in ("to", "type") and names & {"torch.bool", "torch.BoolTensor"}:

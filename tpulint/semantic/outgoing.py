@@ -50,7 +50,10 @@ def outgoing_calls(index: SemanticIndex) -> tuple[OutgoingCall, ...]:
             parts = ((path,), ()) if turn == STEP else ((), (path,))
             caller = os.path.basename(index.source.path)
             named = tuple(keyword.arg or "**" for keyword in call.keywords)
-            fed = OutsideCall(name, NOW_AND_THEN, False, False, (), caller, *parts)._replace(keywords=named)
+            # A generator goes on as the loop does: it matters where what it cuts lives.
+            is_drawn = source.file.kinds.functions.yields(source.node)
+            given = _described(index, call, source, NOW_AND_THEN).call.arguments if is_drawn else ()
+            fed = OutsideCall(name, NOW_AND_THEN, False, False, given, caller, *parts)._replace(keywords=named)
             found[OutgoingCall(source.file.source.path, fed)] = None
     found.update(dict.fromkeys(settings_used(index)))
     return tuple(found)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import Enum
 
 from tpulint.records import NamedTuple
+from tpulint.semantic.implicit_reads import ImplicitReads
 from tpulint.semantic.kinds import Kind, Kinds
 from tpulint.semantic.names import Names
 from tpulint.semantic.tree import SyntaxTree
@@ -29,6 +30,8 @@ class How(Enum):
     CAST = "made a Python number"
     FORMAT = "formatted"
     TRUTH = "asked whether it is true"
+    NUMBER = "needed as a Python number"
+    COMPARED = "compared by Python"
 
 
 class Use(Enum):
@@ -67,10 +70,13 @@ _READERS: tuple[type[ast.AST], ...] = (
 class Reads:
     """Finds the host reads below a node. Nested functions and lambdas run at another time and are left out."""
 
-    def __init__(self, tree: SyntaxTree, names: Names, kinds: Kinds) -> None:
+    def __init__(
+        self, tree: SyntaxTree, names: Names, kinds: Kinds, dimensions_of: Callable[[ast.expr], int | None]
+    ) -> None:
         self._tree = tree
         self._names = names
         self._kinds = kinds
+        self._implicit = ImplicitReads(names, kinds, dimensions_of)
         self._memo: dict[ast.AST, list[Read]] = {}
 
     def inside(self, node: ast.AST) -> list[Read]:
@@ -129,6 +135,10 @@ class Reads:
         """Reads that happen at this very node."""
         if isinstance(node, ast.Call):
             yield from self._at_call(node)
+            yield from (self._read(node, item, How.NUMBER) for item in self._implicit.numbers_at(node))
+            compared = self._implicit.compared_at(node)
+            if compared is not None:
+                yield self._read(node, compared, How.COMPARED)
         elif isinstance(node, ast.FormattedValue):
             if self.is_on_device(node.value):
                 yield self._read(node.value, node.value, How.FORMAT)
@@ -139,6 +149,8 @@ class Reads:
                 for item in node.right.elts if isinstance(node.right, ast.Tuple) else (node.right,):
                     if self.is_on_device(item):
                         yield self._read(item, item, How.FORMAT)
+        elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+            yield from (self._read(node, item, How.NUMBER) for item in self._implicit.numbers_at(node))
         elif isinstance(node, ast.If | ast.While | ast.IfExp | ast.Assert):
             yield from self._truth(node.test)
         elif isinstance(node, ast.comprehension):

@@ -41,13 +41,24 @@ class TurnCode:
             if driver.call.turn == STEP:
                 self._loops[driver.node] = STEP
                 self._follow(driver.functions, STEP)
+        self._drawn: dict[LoopNode, str] = {}
+        """Loops of generators that make a batch for each turn."""
+        for maker in index.batch_makers.all if "yield" in index.source.text else ():
+            if maker.is_drawn and maker.loop not in self._loops:
+                self._drawn[maker.loop] = maker.turn
+                for call in index.tree.nodes_in(maker.loop, ast.Call, functions=False):
+                    self._follow(regions.events.functions_of(call), maker.turn)
         if self._loops:
             self._follow(list(self._forwards()), STEP if regions.step_loops else EVALUATION)
 
     @property
     def exists(self) -> bool:
         """Whether any code of the file runs in the turns of a loop, be it a loop of another file."""
-        return bool(self._loops or self._functions)
+        return bool(self._loops or self._functions or self._drawn)
+
+    def turn_made_in(self, loop: ast.AST) -> str | None:
+        """What the turns are called that a loop goes through, or that take what it yields; None for any other loop."""
+        return self._loops.get(loop, self._drawn.get(loop))  # type: ignore[call-overload, no-any-return]
 
     @property
     def loops(self) -> dict[LoopNode, str]:
@@ -99,8 +110,10 @@ class TurnCode:
             return None
         child = node
         for ancestor in self._index.tree.ancestors(node):
-            if isinstance(ancestor, LOOPS) and ancestor in self._loops and self._index.tree.in_body(ancestor, child):
-                return self._loops[ancestor]
+            if isinstance(ancestor, LOOPS) and self._index.tree.in_body(ancestor, child):
+                turn = self.turn_made_in(ancestor)
+                if turn is not None:
+                    return turn
             if isinstance(ancestor, FUNCTIONS):
                 turn = self._functions.get(ancestor)
                 return None if turn == STEP and self._index.regions.evaluation.is_without_training(node) else turn
@@ -130,7 +143,7 @@ class TurnCode:
         if self._nodes is None:
             self._nodes = {}
             seen: set[ast.AST] = set()
-            for holder in (*self._loops, *self._functions):
+            for holder in (*self._loops, *self._drawn, *self._functions):
                 for node in self._index.tree.inside(holder, functions=False):
                     if node not in seen:
                         seen.add(node)
@@ -143,7 +156,7 @@ class TurnCode:
     def loop_within(self, node: ast.AST) -> LoopNode | None:
         """The innermost loop around a node that a single turn runs to its end; None when the turn's own is nearer."""
         loop = self._index.tree.loop_of(node)
-        return loop if loop is not None and loop not in self._loops else None
+        return loop if loop is not None and self.turn_made_in(loop) is None else None
 
     def _forwards(self) -> list[FunctionNode]:
         """Forward passes of the module classes that this file makes an instance of, or is handed one of."""
@@ -169,7 +182,10 @@ class TurnCode:
             if function.name == "forward":
                 waiting.extend(self._parts_run_by(function))
             for call in self._index.tree.nodes_in(function, ast.Call, functions=False):
-                waiting.extend(self._index.regions.events.functions_of(call))
+                called = self._index.regions.events.functions_of(call)
+                waiting.extend(called)
+                if isinstance(call, ast.Call) and _is_of_self(call.func):
+                    waiting.extend(other for item in called for other in self._index.definitions.overriding(item))
 
     def _parts_run_by(self, forward: FunctionNode) -> list[FunctionNode]:
         """Forward passes of the modules that a module is made of: of classes of this file that its class uses."""
@@ -181,3 +197,8 @@ class TurnCode:
         parts = {part: None for part in made if part is not None and index.definitions.is_module_class(part)}
         found = (index.definitions.method(part, "forward") for part in parts)
         return [function for function in found if function is not None]
+
+
+def _is_of_self(node: ast.expr) -> bool:
+    """``self.part``, which is what the class of the object makes it."""
+    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"

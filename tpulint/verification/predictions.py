@@ -20,6 +20,7 @@ ELSEWHERE = {
         "partial-last-batch",
         "partial-evaluation-batch",
         "padded-to-longest",
+        "padded-by-hand",
         "sliced-partial-batch",
         "split-partial-batch",
         "data-dependent-shape",

@@ -16,7 +16,7 @@ def collate_functions(index: SemanticIndex, loader: Loader) -> Iterator[Function
     seen: set[ast.AST] = set()
     for node in (loader.arguments or {}).get("collate_fn", ()):
         for function in _meant(index, node, 0):
-            yield from _with_called(index, function, seen, 0)
+            yield from with_called(index, function, seen)
 
 
 def _meant(index: SemanticIndex, node: ast.expr, depth: int) -> Iterator[FunctionNode | ast.Lambda]:
@@ -54,9 +54,10 @@ def _method(index: SemanticIndex, node: ast.Attribute) -> Iterator[FunctionNode]
             yield method
 
 
-def _with_called(
-    index: SemanticIndex, function: FunctionNode | ast.Lambda, seen: set[ast.AST], depth: int
+def with_called(
+    index: SemanticIndex, function: FunctionNode | ast.Lambda, seen: set[ast.AST], depth: int = 0
 ) -> Iterator[FunctionNode | ast.Lambda]:
+    """A function and those of the file that it calls, each once."""
     if function in seen or depth > _DEPTH:
         return
     seen.add(function)
@@ -64,4 +65,4 @@ def _with_called(
     for node in index.tree.inside(function):
         called = index.definitions.function_called(node) if isinstance(node, ast.Call) else None
         if called is not None:
-            yield from _with_called(index, called, seen, depth + 1)
+            yield from with_called(index, called, seen, depth + 1)

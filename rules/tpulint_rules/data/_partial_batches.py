@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from tpulint.semantic import SemanticIndex
+from tpulint.semantic import FunctionNode, SemanticIndex
 from tpulint.semantic.loaders import Loader
 
 
@@ -27,3 +27,19 @@ def may_be_partial(index: SemanticIndex, loader: Loader, by_default: bool = Fals
 def is_given(values: list[ast.expr] | None) -> bool:
     """Whether an argument may be something else than None."""
     return any(not (isinstance(value, ast.Constant) and value.value is None) for value in values or ())
+
+
+def rest_handed_on(index: SemanticIndex, function: FunctionNode) -> ast.If | None:
+    """Where a generator that fills batches yields one that is not full: ``if batch: yield batch`` behind its loops."""
+    for node in index.tree.nodes_in(function, ast.Yield, functions=False):
+        holder = index.parent(index.statement_of(node))
+        value = node.value if isinstance(node, ast.Yield) else None
+        loop = index.tree.loop_of(node)
+        if not isinstance(holder, ast.If) or not isinstance(value, ast.Name):
+            continue
+        if loop is not None and index.tree.encloses(function, loop):
+            continue
+        names = {part.id for part in ast.walk(holder.test) if isinstance(part, ast.Name)}
+        if value.id in names and "drop_last" not in index.text(holder.test):
+            return holder
+    return None

@@ -23,7 +23,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         return  # clouds of as many points each
     told: set[ast.Call] = set()
     for loop in index.step_loops:
-        for call in index.loaders.makers_of(loop):
+        for call in index.loaders.makers_of(loop.node, loop.functions):
             name = index.qualified_name(call.func) or ""
             if call in told or name.rpartition(".")[2] not in _LOADERS or not name.startswith((_GEOMETRIC, _DGL)):
                 continue

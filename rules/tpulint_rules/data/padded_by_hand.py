@@ -1,13 +1,14 @@
-"""Collate functions that take the longest sample of each batch, and fill the others up to it."""
+"""Functions that take the longest sample of each batch, and fill the others up to it."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from tpulint.context import FileContext, FixBuilder
-from tpulint.model import Applicability, Certainty, Finding
-from tpulint_rules.data._collate_functions import collate_functions
+from tpulint.model import Applicability, Certainty, Finding, Span
+from tpulint.semantic.turn_code import EVALUATION, STEP
+from tpulint_rules.data._collate_functions import collate_functions, with_called
 
 _MULTIPLE = 64
 _MORE = (
@@ -22,38 +23,77 @@ _FILLING = frozenset({"new_zeros", "new_ones", "new_full", "new_empty", "resize_
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
-    index = ctx.index
-    told: set[ast.AST] = set()
-    for loader in index.loaders.all:
-        if not (loader.feeds or loader.feeds_evaluation):
+    told: set[ast.Call] = set()
+    for call, use, turn, source in _paddings(ctx):
+        if call in told:
             continue
-        for function in collate_functions(index, loader):
-            for call in index.tree.inside(function):
-                if not isinstance(call, ast.Call) or call in told or not _is_longest(ctx, call):
-                    continue
-                use = _filling(ctx, call)
-                if use is None:
-                    continue
-                told.add(call)
-                what = "training batch" if loader.feeds else "evaluation batch"
-                yield ctx.finding(
-                    call,
-                    f"each {what} is filled up to its longest sample: "
-                    "the step is compiled again for each length that occurs",
-                    _fix(ctx, call),
-                    certainty=Certainty.LIKELY,
-                    related=(
-                        (index.span(use), "the size of the batch"),
-                        (index.span(loader.call), "collates its batches with it"),
-                    ),
-                )
+        told.add(call)
+        what = "training batch" if turn == STEP else "evaluation batch"
+        yield ctx.finding(
+            call,
+            f"each {what} is filled up to its longest sample: the step is compiled again for each length that occurs",
+            _fix(ctx, call),
+            certainty=Certainty.LIKELY,
+            related=((ctx.index.span(use), "the size of the batch"), *source),
+        )
+
+
+def _paddings(ctx: FileContext) -> Iterator[tuple[ast.Call, ast.AST, str, tuple[tuple[Span, str], ...]]]:
+    """Longest lengths that become sizes, with where they do, the turn, and what makes the batches."""
+    index = ctx.index
+    for loader in index.loaders.all:
+        turn = STEP if loader.feeds else EVALUATION
+        source = ((index.span(loader.call), "collates its batches with it"),)
+        for function in collate_functions(index, loader) if loader.feeds or loader.feeds_evaluation else ():
+            yield from _filled_in(ctx, index.tree.nodes_in(function, ast.Call), turn, source)
+    for maker in index.batch_makers.all:
+        seen: set[ast.AST] = set()
+        taker = () if maker.taker is None else ((index.span(maker.taker), "the loop that takes the batches"),)
+        yield from _filled_in(ctx, index.tree.nodes_in(maker.loop, ast.Call), maker.turn, taker)
+        for node in index.tree.nodes_in(maker.loop, ast.Call):
+            called = index.definitions.function_called(node) if isinstance(node, ast.Call) else None
+            for function in with_called(index, called, seen) if called is not None else ():
+                yield from _filled_in(ctx, index.tree.nodes_in(function, ast.Call), maker.turn, taker)
+    for call in index.turn_code.nodes(ast.Call) if index.turn_code.exists else ():
+        turn_of_call = index.turn_code.turn_of(call) if _is_longest(ctx, call) else None
+        if turn_of_call is not None:
+            yield from _filled_in(ctx, (call,), turn_of_call, ())
+
+
+def _filled_in(
+    ctx: FileContext, nodes: Iterable[ast.AST], turn: str, source: tuple[tuple[Span, str], ...]
+) -> Iterator[tuple[ast.Call, ast.AST, str, tuple[tuple[Span, str], ...]]]:
+    for call in nodes:
+        if isinstance(call, ast.Call) and _is_longest(ctx, call):
+            use = _filling(ctx, call)
+            if use is not None:
+                yield call, use, turn, source
 
 
 def _is_longest(ctx: FileContext, call: ast.Call) -> bool:
-    """``max(len(x) for x in batch)``, ``max(map(len, batch))``, ``max(lengths)``."""
+    """``max(len(x) for x in batch)``, ``max(map(len, batch))``, ``max(lengths)``; of sorted ones ``len(batch[0])``."""
+    if ctx.index.qualified_name(call.func) == "builtins.len" and len(call.args) == 1:
+        return _is_first_of_several(ctx, call.args[0])
     if ctx.index.qualified_name(call.func) != "builtins.max" or len(call.args) != 1 or call.keywords:
         return False
     return _is_lengths(ctx, call.args[0])
+
+
+def _is_first_of_several(ctx: FileContext, node: ast.expr) -> bool:
+    """``batch[0]`` in a function that asks every sample of the batch how long it is."""
+    index = ctx.index
+    if not isinstance(node, ast.Subscript) or not isinstance(node.value, ast.Name):
+        return False
+    if not isinstance(node.slice, ast.Constant) or node.slice.value != 0:
+        return False
+    function = index.function_of(node)
+    return function is not None and any(
+        isinstance(other, ast.ListComp | ast.GeneratorExp)
+        and isinstance(other.elt, ast.Call)
+        and _is_length(ctx, other.elt)
+        and ast.dump(other.generators[0].iter) == ast.dump(node.value)
+        for other in index.tree.nodes_in(function, ast.ListComp, ast.GeneratorExp)
+    )
 
 
 def _is_lengths(ctx: FileContext, node: ast.expr, depth: int = 0) -> bool:

@@ -2,19 +2,45 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Certainty, Finding
+from tpulint.semantic.turn_code import EVALUATION
+from tpulint_rules.data._cut_batches import Remainder, remainder
 from tpulint_rules.data._partial_batches import may_be_partial
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
-    for loader in ctx.index.loaders.all:
-        if loader.feeds_evaluation and may_be_partial(ctx.index, loader, by_default=True):
+    index = ctx.index
+    for loader in index.loaders.all:
+        if loader.feeds_evaluation and may_be_partial(index, loader, by_default=True):
             what = "training and the evaluation are" if loader.feeds else "evaluation is"
             yield ctx.finding(
                 loader.call,
                 f"the last batch may be smaller, and the {what} compiled again for its shape",
                 certainty=Certainty.LIKELY,
             )
+    for (places, cuts), taker in _cut_by_hand(ctx):
+        yield ctx.finding(
+            places,
+            "the last batch that is cut may be smaller, and the evaluation is compiled again for its shape",
+            certainty=Certainty.LIKELY,
+            related=((index.span(cuts[0]), "the batch is cut here"), (index.span(taker), "the loop that takes them")),
+        )
+
+
+def _cut_by_hand(ctx: FileContext) -> Iterator[tuple[Remainder, ast.AST]]:
+    """Batches that the loop itself, or a function of the file, cuts by slices."""
+    index = ctx.index
+    if not index.tree.loops:
+        return
+    for loop, turn in index.turn_code.loops.items():
+        found = remainder(ctx, loop, is_turn=True) if turn == EVALUATION else None
+        if found is not None:
+            yield found, loop
+    for maker in index.batch_makers.all:
+        found = remainder(ctx, maker.loop, is_turn=False) if maker.turn == EVALUATION else None
+        if found is not None:
+            yield found, maker.loop if maker.taker is None else maker.taker

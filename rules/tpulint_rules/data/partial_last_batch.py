@@ -7,13 +7,18 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding
+from tpulint.semantic import FUNCTIONS
+from tpulint.semantic.imported import Definition, method
 from tpulint.semantic.loaders import Loader
-from tpulint_rules.data._partial_batches import is_given, may_be_partial
+from tpulint_rules.data._partial_batches import is_given, may_be_partial, rest_handed_on
 
 _BATCH_SAMPLERS = ("torch.utils.data.BatchSampler", "torch.utils.data.sampler.BatchSampler")
 _MESSAGE = (
     "the last batch of each epoch may be smaller, and the training step is compiled again for its shape; "
     "`drop_last=True` leaves up to `batch_size - 1` samples out of each epoch"
+)
+_MESSAGE_OF_SAMPLER = (
+    "the last batch of the sampler may be smaller, and the training step is compiled again for its shape"
 )
 _LEFT_OUT = "Up to `batch_size - 1` samples take no part in each epoch."
 
@@ -46,6 +51,11 @@ def _of_batch_samplers(ctx: FileContext, loader: Loader, told: set[ast.AST]) -> 
             if not isinstance(call, ast.Call) or call in told or creation.path:
                 continue
             if ctx.index.qualified_name(call.func) not in _BATCH_SAMPLERS:
+                if _hands_on_rest(ctx, call):
+                    told.add(call)
+                    yield ctx.finding(
+                        loader.call, _MESSAGE_OF_SAMPLER, related=((ctx.index.span(call), "the sampler"),)
+                    )
                 continue
             given = [*call.args[2:3], *(keyword.value for keyword in call.keywords if keyword.arg == "drop_last")]
             if len(given) != 1 or not (isinstance(given[0], ast.Constant) and given[0].value is False):
@@ -54,6 +64,18 @@ def _of_batch_samplers(ctx: FileContext, loader: Loader, told: set[ast.AST]) -> 
             fix = ctx.fix("Leave out the partial batch", Applicability.UNSAFE, _LEFT_OUT)
             fix.replace(given[0], "True")
             yield ctx.finding(call, _MESSAGE, fix)
+
+
+def _hands_on_rest(ctx: FileContext, call: ast.Call) -> bool:
+    """Whether an object of a class of the project goes through batches of places, the last of which is what is left."""
+    index = ctx.index
+    here = index.definitions.class_called(call)
+    elsewhere = index.imported.called(call) if here is None else None
+    owner = Definition(index, here) if here is not None else elsewhere
+    found = None if owner is None or not owner.is_class else method(owner, "__iter__")
+    return (
+        found is not None and isinstance(found.node, FUNCTIONS) and rest_handed_on(found.file, found.node) is not None
+    )
 
 
 def _is_shuffled(loader: Loader) -> bool:

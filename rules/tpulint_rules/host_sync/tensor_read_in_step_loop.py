@@ -22,8 +22,8 @@ MOVED = "What is shown is shown after the update of the step, and a clock read b
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
-    """Reads by ``.item()``, ``.cpu()``, ``float()`` and the like."""
-    yield from step_reads(ctx, (How.COPY, How.CAST))
+    """Reads by ``.item()``, ``.cpu()``, ``float()`` and the like, and by what needs a number without saying so."""
+    yield from step_reads(ctx, (How.COPY, How.CAST, How.NUMBER, How.COMPARED))
 
 
 def step_reads(ctx: FileContext, hows: tuple[How, ...]) -> Iterator[Finding]:

@@ -60,15 +60,17 @@ def check(ctx: FileContext) -> Iterator[Finding]:
 
 
 def _is_place_on_device(ctx: FileContext, item: ast.expr) -> bool:
-    """Whether an index is one number on the device, computed in the turn: ``scores.argmax()``."""
+    """Whether an index is one number on the device, computed in the turn: ``scores.argmax()``, an element of a row."""
     index = ctx.index
-    values: list[ast.expr | None] = [item]
-    if isinstance(item, ast.Name):
-        bindings = index.flow.reaching(item)
-        if not all(b.kind == "assign" and not b.path and index.turn_code.turn_of(b.statement) for b in bindings):
-            return False
-        values = [binding.value for binding in bindings]
-    return bool(values) and all(value is not None and _is_largest(ctx, value) for value in values)
+    if not index.is_device_tensor(item) or index.dimensions.of(item) != 0:
+        return False
+    bindings = index.flow.reaching(item) if isinstance(item, ast.Name) else ()
+    return not isinstance(item, ast.Attribute) and all(_is_of_turn(ctx, binding.statement) for binding in bindings)
+
+
+def _is_of_turn(ctx: FileContext, statement: ast.AST) -> bool:
+    """Whether every turn gives a variable its value: in its code, or as the loop goes on."""
+    return statement in ctx.index.turn_code.loops or ctx.index.turn_code.turn_of(statement) is not None
 
 
 def _is_place_of_one(ctx: FileContext, node: ast.Subscript, items: list[ast.expr], item: ast.expr) -> bool:
@@ -105,15 +107,6 @@ def _is_like(ctx: FileContext, value: ast.expr | None, tensor: ast.expr) -> bool
         return False
     name = ctx.index.qualified_name(value.func) or ""
     return name.startswith("torch.") and name.endswith("_like") and ctx.text(value.args[0]) == ctx.text(tensor)
-
-
-def _is_largest(ctx: FileContext, value: ast.expr) -> bool:
-    """``scores.argmax()``, of all elements: it has no dimensions."""
-    if not isinstance(value, ast.Call) or value.keywords or not ctx.index.is_device_tensor(value):
-        return False
-    if ctx.index.qualified_name(value.func) in ("torch.argmax", "torch.argmin"):
-        return len(value.args) == 1
-    return isinstance(value.func, ast.Attribute) and value.func.attr in ("argmax", "argmin") and not value.args
 
 
 def _read_place(ctx: FileContext, node: ast.Subscript, place: ast.expr, turn: str) -> Finding:

@@ -1,0 +1,223 @@
+"""Loops that cut batches out of a whole: by slices, by places, up to what is left."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import TypeVar
+
+from tpulint.context import FileContext
+from tpulint.semantic.linear import Linear
+
+_Node = TypeVar("_Node", bound=ast.AST)
+Remainder = tuple[ast.Call, Sequence[ast.Subscript | ast.Call]]
+"""The places that a loop goes through, and what is cut at them."""
+_ROUNDING_UP = ("math.ceil", "numpy.ceil")
+_WRAPPERS = ("builtins.enumerate", "tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.notebook.tqdm")
+
+
+def remainder(ctx: FileContext, loop: ast.AST, *, is_turn: bool) -> Remainder | None:
+    """The places that a loop goes through, and what it cuts at them, where the last one may be smaller."""
+    if isinstance(loop, ast.While):
+        return _rest(ctx, loop)
+    places = _places(ctx, loop)
+    if places is None or _stops_short(ctx, loop):
+        return None
+    slices = [
+        node
+        for node in (ctx.index.turn_code.nodes(ast.Subscript) if is_turn else _inside(ctx, loop, ast.Subscript))
+        if ctx.index.tree.encloses(loop, node) and _is_batch(ctx, node, loop, places, is_turn)
+    ]
+    return (places, slices) if slices and not _divides(ctx, places) else None
+
+
+def _rest(ctx: FileContext, loop: ast.While) -> Remainder | None:
+    """``end = min(start + size, count)`` in a loop that goes on at the end: the last batch is what is left."""
+    for call in _inside(ctx, loop, ast.Call):
+        if ctx.index.qualified_name(call.func) != "builtins.min" or len(call.args) != 2 or _stops_short(ctx, loop):
+            continue
+        ahead = [item for item in call.args if isinstance(item, ast.BinOp) and isinstance(item.op, ast.Add)]
+        starts = [side for item in ahead for side in (item.left, item.right) if isinstance(side, ast.Name)]
+        if any(_goes_on(ctx, start, call, loop) for start in starts):
+            return call, [call]
+    return None
+
+
+def _goes_on(ctx: FileContext, start: ast.Name, end: ast.Call, loop: ast.While) -> bool:
+    """Whether a turn leaves off where the next begins: ``start = end``."""
+    parent = ctx.index.parent(end)
+    name = parent.targets[0] if isinstance(parent, ast.Assign) and len(parent.targets) == 1 else None
+    return isinstance(name, ast.Name) and any(
+        binding.kind == "assign"
+        and isinstance(binding.value, ast.Name)
+        and binding.value.id == name.id
+        and ctx.index.tree.encloses(loop, binding.node)
+        for binding in ctx.index.flow.reaching(start)
+    )
+
+
+def _inside(ctx: FileContext, loop: ast.AST, kind: type[_Node]) -> list[_Node]:
+    return [node for node in ctx.index.tree.nodes_in(loop, kind, functions=False) if isinstance(node, kind)]
+
+
+def _places(ctx: FileContext, loop: ast.AST) -> ast.Call | None:
+    """The ``range(0, count, size)`` that a loop goes through, or ``range(math.ceil(count / size))``."""
+    node = loop.iter if isinstance(loop, ast.For | ast.AsyncFor) else None
+    while isinstance(node, ast.Call) and ctx.index.qualified_name(node.func) in _WRAPPERS and node.args:
+        node = node.args[0]
+    if not isinstance(node, ast.Call) or ctx.index.qualified_name(node.func) != "builtins.range":
+        return None
+    if counts_batches(ctx, node):
+        return node
+    if len(node.args) < 3:
+        return None
+    if isinstance(node.args[2], ast.Constant) and node.args[2].value in (1, -1):
+        return None
+    return None if isinstance(node.args[2], ast.UnaryOp) else node
+
+
+def counts_batches(ctx: FileContext, places: ast.Call) -> bool:
+    """Whether a range goes through numbers of batches, the last of which is not full."""
+    return bool(places.args) and _rounded_up(ctx, places.args[0] if len(places.args) == 1 else places.args[1])
+
+
+def _rounded_up(ctx: FileContext, node: ast.expr, depth: int = 0) -> bool:
+    """Whether a number of batches counts one that is not full: ``math.ceil(n / size)``, ``n // size + 1``.
+
+    Also ``(n + size - 1) // size``, and a variable with such a value.
+    """
+    if isinstance(node, ast.Name | ast.Attribute) and depth < 2:
+        values = _values_of(ctx, node)
+        return bool(values) and all(_rounded_up(ctx, value, depth + 1) for value in values)
+    if isinstance(node, ast.Call):
+        name = ctx.index.qualified_name(node.func)
+        if name == "builtins.int" and len(node.args) == 1:
+            return _rounded_up(ctx, node.args[0], depth)
+        return name in _ROUNDING_UP and isinstance(node.args[0], ast.BinOp) and isinstance(node.args[0].op, ast.Div)
+    if not isinstance(node, ast.BinOp):
+        return False
+    if isinstance(node.op, ast.Add):
+        whole, more = node.left, node.right
+        is_one = isinstance(more, ast.Constant) and more.value == 1
+        return is_one and isinstance(whole, ast.BinOp) and isinstance(whole.op, ast.FloorDiv)
+    if not isinstance(node.op, ast.FloorDiv):
+        return False
+    left = Linear(ctx.index).difference(node.left, node.right)  # n + size - 1: without the size, the samples are left
+    mentioned = _mentions(ctx, node.left, node.right)
+    return mentioned and left is not None and not any(_mentions(ctx, atom, node.right) for atom in left)
+
+
+def _is_batch(ctx: FileContext, node: ast.Subscript, loop: ast.AST, places: ast.Call, is_turn: bool) -> bool:
+    """Whether a slice is as long as the steps between the places, or as what is left."""
+    first = node.slice.elts[0] if isinstance(node.slice, ast.Tuple) and node.slice.elts else node.slice
+    if not isinstance(first, ast.Slice) or first.lower is None or first.upper is None:
+        return False
+    if not (_follows(ctx, first.lower, loop) or (is_turn and ctx.index.changing_numbers.cause(first.lower))):
+        return False
+    sizes = _sizes(ctx, first.lower) if counts_batches(ctx, places) else places.args[2:]
+    return any(_is_ahead(ctx, upper, first.lower, size) for upper in _upper_ends(ctx, first.upper) for size in sizes)
+
+
+def _follows(ctx: FileContext, node: ast.expr, loop: ast.AST) -> bool:
+    """Whether a place is computed of what a loop counts."""
+    for part in (node, *ctx.index.tree.inside(node)):
+        for binding in ctx.index.flow.reaching(part) if isinstance(part, ast.Name) else ():
+            if binding.statement is loop:
+                return True
+            value = binding.value if binding.kind == "assign" and ctx.index.tree.encloses(loop, binding.node) else None
+            if value is not None and value is not node and _follows(ctx, value, loop):
+                return True
+    return False
+
+
+def _sizes(ctx: FileContext, lower: ast.expr) -> list[ast.expr]:
+    """What a place is counted in: ``size`` of ``i * size``."""
+    if isinstance(lower, ast.Name):
+        bindings = ctx.index.flow.reaching(lower)
+        value = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "assign" else None
+        return [] if value is None or isinstance(value, ast.Name) else _sizes(ctx, value)
+    return [lower.left, lower.right] if isinstance(lower, ast.BinOp) and isinstance(lower.op, ast.Mult) else []
+
+
+def _upper_ends(ctx: FileContext, node: ast.expr) -> list[ast.expr]:
+    """What a slice may end with: both of ``min(start + size, count)``."""
+    if isinstance(node, ast.Name):
+        bindings = ctx.index.flow.reaching(node)
+        value = bindings[0].value if len(bindings) == 1 and not bindings[0].path else None
+        return [node] if value is None else [node, *_upper_ends(ctx, value)]
+    if isinstance(node, ast.Call) and ctx.index.qualified_name(node.func) == "builtins.min":
+        return list(node.args)
+    return [node]
+
+
+def _is_ahead(ctx: FileContext, upper: ast.expr, lower: ast.expr, size: ast.expr) -> bool:
+    """Whether an end is as far behind the start as the next start."""
+    ahead = ast.copy_location(ast.BinOp(lower, ast.Add(), size), lower)
+    return Linear(ctx.index).difference(upper, ahead) == []
+
+
+def _divides(ctx: FileContext, places: ast.Call) -> bool:
+    """Whether the places are known to end with a whole batch."""
+    if counts_batches(ctx, places):
+        return False
+    count, size = places.args[1], places.args[2]
+    loaders = ctx.index.loaders
+    known, step = loaders.number(count), loaders.number(size)
+    if known and step:
+        return known % step == 0
+    parts = [item for part in (count, *_values_of(ctx, count)) for item in (part, *ctx.index.tree.inside(part))]
+    if not any(_is_count_of_samples(ctx, item) for item in parts):
+        return True  # a number that was chosen, maybe to fit
+    for item in parts:
+        if isinstance(item, ast.BinOp) and isinstance(item.op, ast.FloorDiv | ast.Mod | ast.Mult):
+            return True
+        if isinstance(item, ast.BinOp) and isinstance(item.op, ast.Sub) and _mentions(ctx, item.right, size):
+            return True
+    # The size may have been chosen for the count: `size = count // batches`.
+    return any(
+        isinstance(item, ast.BinOp) and isinstance(item.op, ast.FloorDiv)
+        for value in _values_of(ctx, size)
+        for item in (value, *ctx.index.tree.inside(value))
+    )
+
+
+def _is_count_of_samples(ctx: FileContext, node: ast.AST) -> bool:
+    """``len(x)``, ``x.size(0)``, ``x.shape[0]``."""
+    if isinstance(node, ast.Call):
+        method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        return method == "size" or ctx.index.qualified_name(node.func) == "builtins.len"
+    return isinstance(node, ast.Attribute) and node.attr == "shape"
+
+
+def _values_of(ctx: FileContext, node: ast.expr) -> list[ast.expr]:
+    """What is assigned to a variable, or to an attribute of that name anywhere."""
+    if isinstance(node, ast.Name):
+        bindings = ctx.index.flow.reaching(node)
+        return [binding.value for binding in bindings if binding.value is not None and binding.kind == "assign"]
+    if not isinstance(node, ast.Attribute):
+        return []
+    stores = [other for other in ctx.index.tree.attributes_called(node.attr) if isinstance(other.ctx, ast.Store)]
+    statements = [ctx.index.statement_of(store) for store in stores]
+    return [statement.value for statement in statements if isinstance(statement, ast.Assign)]
+
+
+def _mentions(ctx: FileContext, node: ast.expr, size: ast.expr) -> bool:
+    return any(ast.dump(part) == ast.dump(size) for part in (node, *ctx.index.tree.inside(node)))
+
+
+def _stops_short(ctx: FileContext, loop: ast.AST) -> bool:
+    """Whether the loop asks how long a batch is before it goes on, or hands it on."""
+    for node in ctx.index.tree.inside(loop, functions=False):
+        if not isinstance(node, ast.If) or not any(map(_leaves_out, (*node.body, *node.orelse))):
+            continue
+        text = ctx.text(node.test)
+        target = ctx.text(loop.target) if isinstance(loop, ast.For | ast.AsyncFor) else ""
+        if any(part in text for part in ("len(", ".shape", ".size(", target)):
+            return True
+    return False
+
+
+def _leaves_out(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.Expr):
+        return isinstance(statement.value, ast.Yield)
+    return isinstance(statement, ast.Continue | ast.Break)

@@ -1,0 +1,70 @@
+"""What lists and sequences of modules are made of, where that is written out in one file."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable
+
+from tpulint.semantic.names import Binding, Names
+from tpulint.semantic.tree import SyntaxTree
+
+_DEPTH = 6
+SEQUENTIAL = "torch.nn.Sequential"
+
+
+class ModuleLists:
+    """Follows ``nn.ModuleList([...])``, ``nn.Sequential(...)``, lists, and what is appended to them."""
+
+    def __init__(self, tree: SyntaxTree, names: Names, bindings_of: Callable[[ast.expr], Iterable[Binding]]) -> None:
+        self._tree = tree
+        self._names = names
+        self._bindings_of = bindings_of
+
+    def parts_of(self, node: ast.expr, depth: int = 0) -> list[ast.expr]:
+        """What may be an element: of ``self.layers``, ``Layer()``."""
+        if depth > _DEPTH:
+            return []
+        if isinstance(node, ast.List | ast.Tuple):
+            return self._written(node.elts, depth)
+        if isinstance(node, ast.ListComp | ast.GeneratorExp):
+            return [node.elt]
+        if isinstance(node, ast.Call):
+            name = self._names.qualified(node.func)
+            if name == SEQUENTIAL:
+                return self._written(node.args, depth)
+            return self.parts_of(node.args[0], depth + 1) if name == "torch.nn.ModuleList" and node.args else []
+        values = [b.value for b in self._bindings_of(node) if b.kind == "assign" and not b.path]
+        parts = [part for value in values if value is not None for part in self.parts_of(value, depth + 1)]
+        return parts + self._appended_to(node) if values else []
+
+    def gone_through(self, node: ast.expr, path: tuple[int, ...]) -> list[ast.expr]:
+        """What a loop gives a variable: ``for layer in self.layers``, ``for i, layer in enumerate(self.layers)``."""
+        if isinstance(node, ast.Call) and node.args:
+            name = self._names.qualified(node.func)
+            if name == "builtins.enumerate" and path[:1] == (1,):
+                return self.gone_through(node.args[0], path[1:])
+            if name == "builtins.zip" and path and 0 <= path[0] < len(node.args):
+                return self.gone_through(node.args[path[0]], path[1:])
+        return [] if path else self.parts_of(node)
+
+    def _written(self, items: list[ast.expr], depth: int) -> list[ast.expr]:
+        found: list[ast.expr] = []
+        for item in items:
+            found += self.parts_of(item.value, depth + 1) if isinstance(item, ast.Starred) else [item]
+        return found
+
+    def _appended_to(self, node: ast.expr) -> list[ast.expr]:
+        """``self.layers.append(Layer())``, ``layers.append(Layer())`` in the same class or function."""
+        around = self._tree.class_of(node) if isinstance(node, ast.Attribute) else self._tree.function_of(node)
+        text, found = ast.dump(node), list[ast.expr]()
+        if around is None:
+            return []
+        for attribute in self._tree.attributes_called("append"):
+            call = self._tree.parents[attribute]
+            if isinstance(call, ast.Call) and len(call.args) == 1 and self._tree.encloses(around, attribute):
+                found += call.args if _is_like(attribute.value, text) else []
+        return found
+
+
+def _is_like(node: ast.expr, text: str) -> bool:
+    return ast.dump(node) == text.replace("ctx=Store()", "ctx=Load()")
