@@ -226,6 +226,28 @@ def test_batches_cut_by_hand_are_judged_by_their_loop(layouts: Layouts) -> None:
     assert outcomes(truth(ending="stopped"), layouts, cut) == [(RECOMPILE, "not seen")], "no last batch was seen"
 
 
+def test_batches_that_a_function_makes_are_judged_by_the_loops_that_take_them(layouts: Layouts) -> None:
+    trained = cost(3, "compile", steps=(4,), causes=("input",), times=1)
+    evaluated = cost(9, "compile", loop=1, steps=(4,), causes=("input",), times=1)
+    made = said(4, "data", "sliced-partial-batch")  # at no head of a loop
+    assert outcomes(truth(trained), layouts, made) == [(RECOMPILE, "right")]
+    assert outcomes(truth(evaluated), layouts, made) == [(RECOMPILE, "wrong")]
+    other = said(40, "data", "sliced-partial-batch")
+    assert outcomes(truth(trained), layouts, other) == [(RECOMPILE, "not seen")], "another way to cut them was taken"
+    again = cost(3, "compile", steps=(2, 3, 4), causes=("setting",))
+    assert outcomes(truth(again), layouts, made) == [(RECOMPILE, "not seen")], "the graph changes in every step"
+    filled = said(4, "data", "padded-by-hand")
+    assert outcomes(truth(evaluated), layouts, filled) == [(RECOMPILE, "right")], "for the evaluation, too"
+    assert outcomes(truth(), layouts, filled) == [(RECOMPILE, "wrong")]
+
+
+def test_a_loop_that_runs_its_step_in_a_function_is_where_the_graph_changed(layouts: Layouts) -> None:
+    head = said(1, "data", "sliced-partial-batch")
+    within = cost(6, "compile", steps=(4,), causes=("input",), times=1)._replace(path="b.py")
+    assert outcomes(truth(within), layouts, head) == [(RECOMPILE, "right")]
+    assert outcomes(truth(within._replace(loop=1)), layouts, head) == [(RECOMPILE, "wrong")]
+
+
 def test_a_last_batch_counts_when_the_first_one_came_after_warm_up(layouts: Layouts) -> None:
     both = (("a.py", 1), ("a.py", 8))
     training, evaluation = said(1, "data", "partial-last-batch"), said(8, "data", "partial-evaluation-batch")

@@ -35,13 +35,16 @@ _BY_SETTING = frozenset({"anomaly-detection", "torch-compile", "pinned-loader"})
 """Rules that speak of a setting, not of a line that runs in a loop: not judged."""
 _OF_LOADER = {
     "partial-last-batch": ("step",), "partial-evaluation-batch": ("evaluation",),
-    "padded-to-longest": ("step", "evaluation"), "sliced-partial-batch": ("step",),
+    "padded-to-longest": ("step", "evaluation"), "padded-by-hand": ("step", "evaluation"),
+    "sliced-partial-batch": ("step",),
 }  # fmt: skip
 """Rules that speak of where batches are made, and the loops that they go to: right if they made graphs change there,
 wrong only where a loop was seen to come to its end. The last batch of an evaluation is another event than that of the
 training, with a loader of its own."""
-_NOT_OF_LOADERS = frozenset({"padded-to-longest", "sliced-partial-batch"})
+_NOT_OF_LOADERS = frozenset({"padded-to-longest", "padded-by-hand", "sliced-partial-batch"})
 """Those of them whose batches no data loader is seen to make."""
+_CUT = "batch that is cut"
+"""In what is said of an evaluation whose batches no data loader makes."""
 _CHANGED_BATCH = frozenset({"input", "shape"})
 """Causes of a compilation by a batch of another size: the batch itself, or what is made in its size on the device."""
 _WHEREVER = {"optimizer-reads-device": ".step("}
@@ -184,14 +187,22 @@ class _Judge:
 
     def _judge_loader(self, said: Said) -> Judgement:
         changed = any(self._is_of_batches(said, cost) for cost in self._truth.costs)
-        if said.name not in _NOT_OF_LOADERS:
+        by_hand = said.name in _NOT_OF_LOADERS or _CUT in said.message
+        if not by_hand:
             uneven = self._is_among(said, self._truth.uneven_loaders)
             if not uneven and self._is_among(said, self._truth.even_loaders):
                 return Judgement(said, RECOMPILE, "not seen")  # what changed came from another loader
         else:
             uneven = True
+        if by_hand and said.name != "padded-to-longest" and not self._has_run(said):
+            return Judgement(said, RECOMPILE, "not seen")  # of the ways to cut batches that a function has, another
+        if by_hand and not changed and self._hides_changes(_loops_fed(said)):
+            return Judgement(said, RECOMPILE, "not seen")
         ended = any(self._came_to_its_end(loop) for loop in self._truth.loops if loop.kind in _loops_fed(said))
         return Judgement(said, RECOMPILE, "right" if changed else "wrong" if uneven and ended else "not seen")
+
+    def _has_run(self, said: Said) -> bool:
+        return any((said.path, row) in self._runs for row in said.rows)
 
     def _is_drawn(self, cost: Cost) -> bool:
         """Whether a graph changed where a loop takes its next batch: by the places of the samples."""
@@ -205,9 +216,13 @@ class _Judge:
         """Whether a graph changed with the batches of the loops that the loader of a finding feeds."""
         if cost.kind != "compile" or not _CHANGED_BATCH.intersection(cost.causes):
             return False
-        if said.name == "sliced-partial-batch":  # it speaks of one loop
+        heads = {(loop.path, loop.row) for loop in self._truth.loops}
+        if said.name == "sliced-partial-batch" and any((said.path, row) in heads for row in said.rows):
+            # It speaks of one loop, unless the batches are made elsewhere.
             places = [(cost.path, cost.row), *cost.callers]
             around = {(path, loop) for path, row in places for loop in self._layouts.of(path).loops(row)}
+            if cost.loop >= 0:  # the loop may run it in a function
+                around.add(self._truth.loops[cost.loop][:2])
             return any((said.path, row) in around for row in said.rows)
         kind = self._kind_of_loop(cost)
         return kind is None or kind in _loops_fed(said)
@@ -227,10 +242,13 @@ class _Judge:
         kinds = kinds or {loop.kind for loop in loops}
         return kinds.pop() if len(kinds) == 1 else None
 
-    def _hides_changes(self) -> bool:
+    def _hides_changes(self, kinds: tuple[str, ...] = ("step", "evaluation")) -> bool:
         """Whether graphs change again and again: of several changes only the first in the order of tracing is known."""
         return any(
-            cost.kind == "compile" and cost.loop >= 0 and (len(cost.steps) >= _AGAIN or self._is_often(cost))
+            cost.kind == "compile"
+            and cost.loop >= 0
+            and self._truth.loops[cost.loop].kind in kinds
+            and (len(cost.steps) >= _AGAIN or self._is_often(cost))
             for cost in self._truth.costs
         )
 

@@ -1,0 +1,5 @@
+"""A transform by the name that it once had."""
+
+import torchvision.transforms
+
+torchvision.transforms.Scale = torchvision.transforms.Resize
