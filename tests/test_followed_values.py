@@ -800,3 +800,38 @@ def test_a_model_that_a_function_of_the_program_builds_of_another_file(tmp_path:
             evaluate(model, [])
             """,
     )
+
+
+def test_a_dict_that_a_forward_pass_of_another_file_returns(tmp_path: Path) -> None:
+    agree(
+        tmp_path,
+        select="TPU101,TPU102",
+        net="""
+            import torch
+
+            class Net(torch.nn.Module):
+                def forward(self, x):
+                    return {"loss": x.mean()}
+
+            def build(size):
+                return Net()
+            """,
+        main="""
+            import torch
+            from net import build
+            from tqdm import tqdm
+
+            def get_model(size):
+                return build(size)
+
+            model = get_model(4).to("cuda")
+            optimizer = torch.optim.Adam(model.parameters())
+            bar = tqdm(loader)
+            for x in bar:
+                found = model.forward(x.to("cuda"))
+                found["loss"].mean().backward()
+                optimizer.step()
+                bar.set_postfix(found)  # TPU102
+                print(found)  # TPU102
+            """,
+    )

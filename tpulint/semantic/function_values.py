@@ -11,7 +11,7 @@ from tpulint.semantic.circles import Circles
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.fed_parameters import arguments_given
 from tpulint.semantic.flow import Flow
-from tpulint.semantic.imported import Definition, Imported
+from tpulint.semantic.imported import Definition, Imported, returned
 from tpulint.semantic.names import Names
 from tpulint.semantic.passing import Passing
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
@@ -65,6 +65,8 @@ class FunctionValues:
         if chosen is not None:
             return chosen._replace(certain=False)
         value = other.functions.returned(called.node, path, depth + 2)._replace(certain=False)
+        if value.kind is Kind.HOST and any(isinstance(item, ast.Dict) for item in returned(called)):
+            return UNKNOWN  # `{"loss": loss}`: what is in it is another matter
         if value.kind in (Kind.UNKNOWN, Kind.TENSOR) and not path:
             passed = self._passed(called, called.node, node, depth)
             # What `move(x)` gives in its own file, where it is given tensors, says nothing of a model.
