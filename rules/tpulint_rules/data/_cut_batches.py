@@ -120,13 +120,17 @@ def _is_batch(ctx: FileContext, node: ast.Subscript, loop: ast.AST, places: ast.
 
 def _follows(ctx: FileContext, node: ast.expr, loop: ast.AST) -> bool:
     """Whether a place is computed of what a loop counts."""
-    for part in (node, *ctx.index.tree.inside(node)):
-        for binding in ctx.index.flow.reaching(part) if isinstance(part, ast.Name) else ():
-            if binding.statement is loop:
-                return True
-            value = binding.value if binding.kind == "assign" and ctx.index.tree.encloses(loop, binding.node) else None
-            if value is not None and value is not node and _follows(ctx, value, loop):
-                return True
+    waiting, seen = [node], {node}  # a variable may be computed of itself
+    while waiting:
+        item = waiting.pop()
+        for part in (item, *ctx.index.tree.inside(item)):
+            for binding in ctx.index.flow.reaching(part) if isinstance(part, ast.Name) else ():
+                if binding.statement is loop:
+                    return True
+                value = binding.value if binding.kind == "assign" else None
+                if value is not None and value not in seen and ctx.index.tree.encloses(loop, binding.node):
+                    seen.add(value)
+                    waiting.append(value)
     return False
 
 
