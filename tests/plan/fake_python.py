@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import os
 import sys
+import time
+from collections.abc import Iterable
 from pathlib import Path
 
 _TEXT = """\
@@ -33,7 +35,15 @@ def make(folder: Path, torch: str = "2.9.0", jax: str = "0.10.2") -> Path:
     return path
 
 
-def is_alive(pid: int) -> bool:
+def outliving(pids: Iterable[int], seconds: float = 10.0) -> list[int]:
+    """Those that still run after a while: a signal takes its time on a busy machine."""
+    end = time.monotonic() + seconds
+    while (left := [pid for pid in pids if _is_alive(pid)]) and time.monotonic() < end:
+        time.sleep(0.05)
+    return left
+
+
+def _is_alive(pid: int) -> bool:
     """Whether a process still runs; one that nobody waited for does not."""
     try:
         return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from fake_python import is_alive, make
+from fake_python import make, outliving
 from planning_runs import REPOSITORY, Answer
 
 SHOWS_ALL = """\
@@ -48,7 +48,7 @@ def test_nothing_is_left_when_it_is_told_to_end(tmp_path: Path, command: tuple[s
     process.send_signal(signal.SIGTERM)
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out, err.strip()) == (130, "", "interrupted")
-    assert not [pid for pid in pids.read_text().split() if is_alive(int(pid))]
+    assert not outliving([*map(int, pids.read_text().split())])
     assert not list((tmp_path / "scratch").iterdir())
 
 
