@@ -76,6 +76,8 @@ class BucketBatchSampler(EpochPosition):
         self.seed = checked_whole("seed", seed)
         self.num_replicas, self.rank = checked_share(num_replicas, rank)
         self.epoch = 0
+        self.generator = torch.Generator().manual_seed(self.seed % 2**64)
+        """For ``DataLoader(generator=...)``, as that of :class:`EpochBatchSampler`."""
         self._start = 0
         self._handed = 0
         self._buckets = self._assign(lengths, overflow)
@@ -99,15 +101,17 @@ class BucketBatchSampler(EpochPosition):
 
     def __iter__(self) -> Iterator[list[int]]:
         """The batches of the epoch that :meth:`set_epoch` chose, from the loaded position on."""
+        self._handed = self._start
+        return self._hand_out()
+
+    def _hand_out(self) -> Iterator[list[int]]:
+        # Not before the first batch is asked for: a loader with workers makes two iterators, and uses the second.
         start, self._start, self._handed = self._start, 0, self._start
         order, generator = self._order(self.epoch)
         steps = self._cut(order)
         if self.shuffle:
             steps = [steps[place] for place in torch.randperm(len(steps), generator=generator).tolist()]
-        return self._hand_out(steps[start:])
-
-    def _hand_out(self, steps: list[torch.Tensor]) -> Iterator[list[int]]:
-        for step in steps:
+        for step in steps[start:]:
             self._handed += 1
             yield step[self.rank :: self.num_replicas].tolist()
 

@@ -17,6 +17,7 @@ import torch.nn.functional as F
 from rich.console import Console
 from torch.utils.data import DataLoader, TensorDataset
 from tpulint_runtime import (
+    BucketBatchSampler,
     Callback,
     Checkpoints,
     EarlyStopping,
@@ -394,6 +395,90 @@ def test_interrupted_and_resumed_it_loses_what_it_would_have(step: int, accumula
     assert resumed.callbacks[0].state_dict() == whole.callbacks[0].state_dict()
     for parameter, expected in zip(resumed.model.parameters(), whole.model.parameters(), strict=True):
         assert torch.equal(parameter, expected)
+
+
+class Noisy(torch.utils.data.Dataset[Any]):
+    """Draws random numbers for every sample."""
+
+    def __len__(self) -> int:
+        return 40
+
+    def __getitem__(self, place: int) -> tuple[torch.Tensor, torch.Tensor]:
+        x, y = data()[place]
+        return x + 0.1 * torch.rand(6), y
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("kind", ["epochs", "buckets"])
+@pytest.mark.parametrize("has_generator", [False, True], ids=["", "own generator"])
+def test_a_loader_of_any_kind_goes_on_amid_an_epoch(
+    kind: str, workers: int, has_generator: bool, tmp_path: Path
+) -> None:
+    """Resumed after an interruption, and where `train` is called again. Workers draw random numbers of their own, which
+    depend on what was drawn when the epoch began: those of a part of it are others."""
+
+    def run(folder: str, *steps: int) -> Loop:
+        sampler: Any = EpochBatchSampler(40, 4, seed=2)
+        if kind == "buckets":
+            sampler = BucketBatchSampler([5 + place % 3 * 4 for place in range(40)], (5, 9, 13), 4, seed=2)
+        loader: Any = DataLoader(
+            data() if workers else Noisy(),
+            batch_sampler=sampler,
+            num_workers=workers,
+            generator=sampler.generator if has_generator else None,
+        )
+        loop = loop_of(log_every=4)
+        torch.manual_seed(3)
+        for number in steps:
+            if folder:
+                with Checkpoints(tmp_path / folder, every=2) as checkpoints:
+                    loop.train(loader, steps=number, checkpoints=checkpoints)
+            else:
+                loop.train(loader, steps=number)
+        return loop
+
+    whole = run("", 14)
+    run("parts", 7)
+    for other in (run("", 3, 8, 14), run("parts", 14)):
+        assert other.steps == 14
+        for parameter, expected in zip(other.model.parameters(), whole.model.parameters(), strict=True):
+            assert torch.equal(parameter, expected)
+
+
+def test_the_end_is_saved_once(tmp_path: Path) -> None:
+    def train(steps: int) -> Loop:
+        sampler = EpochBatchSampler(data(), 4)
+        loop = loop_of()
+        with Checkpoints(tmp_path) as checkpoints:
+            loop.train(DataLoader(data(), batch_sampler=sampler), steps=steps, checkpoints=checkpoints)
+        return loop
+
+    trained = train(8)
+    model = model_of(1)
+    assert Checkpoints(tmp_path).load(model=model) == 7
+    assert all(map(torch.equal, model.parameters(), trained.model.parameters()))
+    written = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
+    assert train(8).steps == 8
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == written
+
+
+@pytest.mark.parametrize(
+    ("given", "error"),
+    [
+        (lambda: batches(1)[0][0], (TypeError, "Tensor: give a list of batches")),
+        (list, (ValueError, "0 batches")),
+        (lambda: batches(3), (ValueError, "3 batches for an update with accumulate=2")),
+    ],
+)
+def test_a_step_refuses_what_are_not_its_batches(given: Callable[[], Any], error: Any) -> None:
+    loop = loop_of(accumulate=2)
+    before = copy.deepcopy(loop.model.state_dict())
+    with pytest.raises(error[0], match=error[1]):
+        loop.step(given())
+    assert loop.steps == 0 and str(loop.model.state_dict()) == str(before)
+    loop.step(batches(2))
+    loop.step(batches(1))
+    assert loop.steps == 2
 
 
 @pytest.mark.parametrize("every", [None, 3, 4], ids=["after the epoch", "amid it", "where it saves anyway"])

@@ -82,11 +82,12 @@ class Training:
 
 
 @contextmanager
-def training(folder: Path) -> Iterator[Training]:
+def training(folder: Path, script: str = TRAINING) -> Iterator[Training]:
     environment = {**os.environ, "PYTHONPATH": os.path.dirname(os.path.dirname(tpulint_runtime.__file__))}
     process = subprocess.Popen(
-        [sys.executable, "-c", TRAINING],
+        [sys.executable, "-c", script],
         cwd=folder,
+        start_new_session=True,
         env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -147,3 +148,35 @@ def test_a_notice_that_is_too_short_costs_the_steps_since_the_checkpoint_before(
         assert saved(tmp_path) == 1
     with training(tmp_path) as run:
         run.wait_for("step 2")  # it goes on by itself
+
+
+LOADED = """
+import sys; sys.modules["torch_xla"] = None
+import time, torch
+from torch.utils.data import DataLoader
+from tpulint_runtime import Callback, Checkpoints, EpochBatchSampler, Loop
+
+class Told(Callback):
+    def on_step_end(self):
+        print("step", flush=True)
+        time.sleep(0.2)
+
+model = torch.nn.Linear(4, 1)
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+loop = Loop(model, optimizer, lambda model, x: model(x).square().mean(), callbacks=[Told()])
+loader = DataLoader(torch.randn(4000, 4), batch_sampler=EpochBatchSampler(4000, 8), num_workers=2)
+with Checkpoints("run", every=None) as checkpoints:
+    loop.train(loader, epochs=1, checkpoints=checkpoints)
+"""
+
+
+def test_workers_of_a_loader_outlive_a_signal_to_all_of_the_group(tmp_path: Path) -> None:
+    """So do managers of services and of jobs end a training: without its workers it could not go on to save."""
+    with training(tmp_path, LOADED) as run:
+        run.wait_for("step")
+        run.wait_for("step")
+        os.killpg(run.process.pid, signal.SIGTERM)
+        status, errors = run.end()
+    assert status == 128 + signal.SIGTERM, errors
+    assert "is saved" in errors and "Traceback" not in errors
+    assert Checkpoints(tmp_path / "run").load(model=torch.nn.Linear(4, 1)) >= 1

@@ -145,6 +145,23 @@ def test_state_of_other_data_is_refused() -> None:
 
 
 @pytest.mark.parametrize("workers", [0, 2])
+def test_a_loader_goes_on_from_the_loaded_position(workers: int) -> None:
+    """One with workers makes two iterators of the sampler, and uses the second."""
+    lengths = [1 + index * 5 % 31 for index in range(40)]
+
+    def batches(sampler: BucketBatchSampler) -> list[Any]:
+        loader: DataLoader[Any] = DataLoader([*range(40)], batch_sampler=sampler, num_workers=workers)  # type: ignore[arg-type]
+        return [batch.tolist() for batch in loader]
+
+    sampler = BucketBatchSampler(lengths, SIZES, 4)
+    whole = batches(sampler)
+    resumed = BucketBatchSampler(lengths, SIZES, 4)
+    resumed.load_state_dict(sampler.state_dict(3))
+    assert batches(resumed) == whole[3:] and len(whole) > 4
+    assert batches(resumed) == whole
+
+
+@pytest.mark.parametrize("workers", [0, 2])
 def test_loader_makes_one_shape_for_each_bucket(workers: int) -> None:
     data = [torch.arange(1, 2 + index * 5 % 31) for index in range(101)]
     lengths = [len(sample) for sample in data]

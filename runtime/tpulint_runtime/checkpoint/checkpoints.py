@@ -128,7 +128,7 @@ class Checkpoints:
                 )
             self._put_back(found, self._parts, self._backend)
             randomness.restore(found.states["random"], self._backend)
-            self.written = found.entry.step
+            self.written = self._saved = found.entry.step
         if not self._notice.watch():
             warnings.warn(
                 "not in the main thread: SIGTERM will end the process as ever, without a checkpoint",

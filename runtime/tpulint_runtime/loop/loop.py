@@ -12,6 +12,7 @@ import torch
 
 from tpulint_runtime.backend import Backend, current
 from tpulint_runtime.loop.device_batches import device_batches
+from tpulint_runtime.loop.epoch_batches import epoch_batches
 from tpulint_runtime.loop.evaluation import Evaluation, TalliesOf, evaluate
 from tpulint_runtime.loop.gradients import Gradients
 from tpulint_runtime.loop.history import History, Loggable, Record, Values
@@ -33,7 +34,7 @@ from tpulint_runtime.loop.parts import (
 from tpulint_runtime.loop.position import begin_epoch, usable_sampler
 from tpulint_runtime.loop.precision import autocast
 from tpulint_runtime.masked import Tally
-from tpulint_runtime.settings import check_backend, check_loader, checked_count
+from tpulint_runtime.settings import check_backend, check_loader, checked_count, kind_of
 
 if TYPE_CHECKING:
     from tpulint_runtime.checkpoint import Checkpoints
@@ -152,7 +153,13 @@ class Loop:
 
         This is what one would write by hand. It begins without gradients, whatever others left in the model, and leaves
         none, those of parameters that the optimizer has not included. An exception, an interrupt included, leaves
-        nothing of an update that was not done."""
+        nothing of an update that was not done.
+
+        Raises TypeError for what is no list or tuple of batches, ValueError for none of them or too many."""
+        if not isinstance(batches, list | tuple):
+            raise TypeError(f"batches is {kind_of(batches)}: give a list of batches, [batch]")
+        if not 1 <= len(batches) <= self.accumulate:
+            raise ValueError(f"{len(batches)} batches for an update with accumulate={self.accumulate}: give [batch]")
         self.prepare()
         before = self._values.sizes()
         try:
@@ -251,9 +258,9 @@ class Loop:
         evaluation
             What to evaluate, and how often.
         checkpoints
-            Resumed from at the beginning, and saved to: model, optimizer, scheduler, sampler, the loop itself with its
-            history, and callbacks that have a state. The loader's batch sampler has to know its position, as
-            :class:`EpochBatchSampler` and :class:`BucketBatchSampler` do.
+            Resumed from at the beginning, and saved to, at the end, too: model, optimizer, scheduler, sampler, the loop
+            itself with its history, and callbacks that have a state. The loader's batch sampler has to know its
+            position, as :class:`EpochBatchSampler` and :class:`BucketBatchSampler` do.
 
         Raises ValueError without ``epochs`` and ``steps``, and for a loader that cannot be continued amid an epoch
         where ``checkpoints`` are given.
@@ -272,7 +279,8 @@ class Loop:
             while not self._is_done(epochs, steps):
                 self.batches = begin_epoch(loader, self.epoch, self.batches)
                 self._tell("on_epoch_begin")
-                for batches in _groups(device_batches(loader, self.backend, self.ahead), self.accumulate):
+                left = epoch_batches(loader, self.batches, can_save=checkpoints is not None)
+                for batches in _groups(device_batches(left, self.backend, self.ahead), self.accumulate):
                     self._tell("on_step_begin", batches if self.accumulate > 1 else batches[0])
                     self.step(batches)
                     self._tell("on_step_end")
@@ -292,6 +300,8 @@ class Loop:
                     self._tell("on_epoch_end")
                     self.epoch, self.batches = self.epoch + 1, 0
             self.log()
+            if checkpoints is not None and self.steps:
+                self._save(checkpoints)  # unless this step is saved
         except BaseException:
             self._end(is_failing=True)
             raise
