@@ -24,6 +24,7 @@ class Flow:
         self._tree = tree
         self._names = names
         self._memo: dict[ast.AST, tuple[Binding, ...]] = {}
+        self._made: dict[ast.Name, tuple[Binding, ...]] = {}
 
     def reaching(self, use: ast.Name) -> tuple[Binding, ...]:
         """Bindings whose value the name may hold where it is read, the nearest first.
@@ -37,13 +38,21 @@ class Flow:
 
     def made(self, use: ast.Name) -> tuple[Binding, ...]:
         """The same of a module: what has made it, where ``model = model.train()`` only hands it on."""
-        waiting, seen = list(self.reaching(use)), set[Binding]()
-        for binding in waiting:
-            if binding not in seen:
-                seen.add(binding)
+        found: dict[Binding, None] = {}
+        waiting, asked = [use], {use}
+        while waiting:
+            name = waiting.pop()
+            for binding in self._made.get(name) or self.reaching(name):
                 handed_on = _handed_on(binding)
-                waiting.extend(() if handed_on is None else self.reaching(handed_on))
-        return tuple(binding for binding in dict.fromkeys(waiting) if _handed_on(binding) is None)
+                if handed_on is None:
+                    found[binding] = None
+                elif handed_on not in asked:
+                    asked.add(handed_on)
+                    waiting.append(handed_on)
+        made = tuple(found)
+        # Thousands of rows may hand on what one has made: none of them is gone through twice.
+        self._made.update(dict.fromkeys(asked if len(made) == 1 else (use,), made))
+        return made
 
     def reaching_attribute(self, use: ast.Attribute) -> tuple[Binding, ...]:
         """Bindings of ``self.x``: all in the class."""
