@@ -94,6 +94,23 @@ def test_names_that_lose_their_last_use_go(function: str) -> None:
     assert 'torch.autocast("xla"' in ported and "torch.cuda.amp" not in ported and "GradScaler" not in ported
 
 
+def test_imports_of_one_row_go_one_after_the_other() -> None:
+    row = "from torch.cuda.amp import autocast as low; from torch.cuda.amp import GradScaler; import os; import torch\n"
+    text = row + """
+scaler = GradScaler()
+model = torch.nn.Linear(2, 2).cuda()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x in loader:
+    with low():
+        loss = model(x.cuda()).mean()
+    scaler.scale(loss).backward()
+    scaler.step(optimizer)
+    scaler.update()
+    optimizer.zero_grad()
+"""
+    assert port(text).startswith("import os; import torch\n")
+
+
 def test_import_that_a_fix_brought_in_goes_with_its_use() -> None:
     """One fix writes `xr.world_size()`, and another one takes that out again."""
     before = SourceFile.from_text("import torch\nx = torch.ones(1)\n")

@@ -198,8 +198,7 @@ def _tidied(
     while (cleaned := _without_emptied_guards(original, index)) is not None:
         source = cleaned
         index, findings = look_again()
-    cleaned = _without_unused_imports(original, index)
-    if cleaned is not None:
+    while (cleaned := _without_unused_imports(original, index)) is not None:
         source = cleaned
         index, findings = look_again()
     comments = comments_on_effect(original, index)
@@ -239,15 +238,20 @@ def _of_no_use_elsewhere(
 
 
 def _without_unused_imports(before: SemanticIndex, after: SemanticIndex) -> SourceFile | None:
+    """The file without imports that have no use any more, of several in a row the first; None when there are none."""
     gone = _of_no_use_elsewhere(after, unused_imports(before, after))
     if not gone:
         return None
     builder = FixBuilder(after, ImportTable(after), "remove unused imports", Applicability.SAFE, "", Scope.MODULE)
     comments = comment_spans(after.source.code)
+    touched: set[int] = set()
     for statement, aliases in gone:
         rows = range(after.source.row(after.span(statement).start), after.source.row(after.span(statement).end) + 1)
         if any(after.source.row(comment.start) in rows for comment in comments):
             continue  # comments survive; an import too many does no harm
+        if not touched.isdisjoint(rows):
+            continue
+        touched.update(rows)
         if len(aliases) == len(statement.names):
             builder.delete(statement)
             continue
