@@ -96,7 +96,9 @@ def test_names_that_lose_their_last_use_go(function: str) -> None:
 
 def test_imports_of_one_row_go_one_after_the_other() -> None:
     row = "from torch.cuda.amp import autocast as low; from torch.cuda.amp import GradScaler; import os; import torch\n"
-    text = row + """
+    text = (
+        row
+        + """
 scaler = GradScaler()
 model = torch.nn.Linear(2, 2).cuda()
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
@@ -108,6 +110,7 @@ for x in loader:
     scaler.update()
     optimizer.zero_grad()
 """
+    )
     assert port(text).startswith("import os; import torch\n")
 
 
