@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from tpulint_runtime.positions import EpochPosition
-from tpulint_runtime.settings import checked_count, checked_share, checked_whole
+from tpulint_runtime.settings import checked_count
 
 
 class EpochBatchSampler(EpochPosition):
@@ -20,7 +20,9 @@ class EpochBatchSampler(EpochPosition):
     batch_size
         Samples of a batch of one process.
     shuffle, seed
-        Whether samples come in a random order, another one each epoch: call :meth:`set_epoch`.
+        Whether samples come in a random order, another one each epoch: call :meth:`set_epoch`. What workers of the
+        loader draw from the random numbers of Python, numpy and torch depends on ``seed`` and the epoch, too: each
+        batch has its own, whichever worker makes it.
     num_replicas, rank
         Processes that train together, and which of them this is. All get the same number of batches, of equal sizes.
     drop_last
@@ -42,19 +44,11 @@ class EpochBatchSampler(EpochPosition):
         rank: int = 0,
         drop_last: bool = True,
     ) -> None:
+        super().__init__(seed, num_replicas, rank)
         self.samples = len(data) if hasattr(data, "__len__") else checked_count("data", data, 0)
         self.batch_size = checked_count("batch_size", batch_size, 1)
         self.shuffle = shuffle
-        self.seed = checked_whole("seed", seed)
-        self.num_replicas, self.rank = checked_share(num_replicas, rank)
         self.drop_last = drop_last
-        self.epoch = 0
-        """The epoch that the next iteration is of."""
-        self.generator = torch.Generator().manual_seed(self.seed % 2**64)
-        """For ``DataLoader(generator=...)``. Without one of its own, a loader draws from torch's random numbers when it
-        is iterated, so once more in a training that was resumed amid an epoch: all numbers after that would differ."""
-        self._start = 0
-        self._handed = 0
         if len(self) < 1:
             raise ValueError(f"{self.samples} samples are no batch of {batch_size} for {num_replicas} processes")
 
@@ -65,17 +59,12 @@ class EpochBatchSampler(EpochPosition):
 
     def __iter__(self) -> Iterator[list[int]]:
         """The batches of the epoch, from the loaded position on."""
-        order = self._order()
-        start, self._start = self._start, 0
-        self._handed = start
-        width = self.batch_size * self.num_replicas
-        for number in range(start, len(self)):
-            together = order[number * width : (number + 1) * width]
-            missing = -len(together) % self.num_replicas
-            if missing:
-                together = torch.cat([together, order.repeat(-(-missing // len(order)))[:missing]])
-            self._handed += 1
-            yield together[self.rank :: self.num_replicas].tolist()
+        start, self._start, self._handed = self._start, 0, self._start
+        order, width = self._order(), self.batch_size * self.num_replicas
+        steps = [order[place * width : (place + 1) * width] for place in range(len(self))]
+        missing = -len(steps[-1]) % self.num_replicas
+        steps[-1] = torch.cat([steps[-1], order.repeat(-(-missing // len(order)))[:missing]])
+        yield from self._share(steps, start)
 
     def _identity(self) -> dict[str, Any]:
         """What the order depends on."""
@@ -91,6 +80,4 @@ class EpochBatchSampler(EpochPosition):
     def _order(self) -> torch.Tensor:
         if not self.shuffle:
             return torch.arange(self.samples)
-        # Two numbers in one seed: neighbouring seeds do not repeat each other's epochs.
-        generator = torch.Generator().manual_seed((self.seed * 1_000_003 + self.epoch) % 2**64)
-        return torch.randperm(self.samples, generator=generator)
+        return torch.randperm(self.samples, generator=self._epoch_generator())

@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+
+import torch
+
+from tpulint_runtime.seeded_batch import SeededBatch
+from tpulint_runtime.settings import checked_share, checked_whole
 
 
 class EpochPosition(ABC):
     """A sampler of batches that knows its epoch, how many of its batches are handed out, and where to start."""
 
-    epoch: int
-    _start: int
-    """Batches that the next iteration leaves out: those done before."""
-    _handed: int
+    def __init__(self, seed: int, num_replicas: int, rank: int) -> None:
+        self.seed = checked_whole("seed", seed)
+        self.num_replicas, self.rank = checked_share(num_replicas, rank)
+        self.epoch = 0
+        """The epoch that the next iteration is of."""
+        self.generator = torch.Generator().manual_seed(self.seed % 2**64)
+        """For ``DataLoader(generator=...)``. Without one of its own, a loader draws from torch's random numbers when it
+        is iterated, so once more in a training that was resumed amid an epoch: all numbers after that would differ."""
+        self._start = 0
+        """Batches that the next iteration leaves out: those done before."""
+        self._handed = 0
 
     @abstractmethod
     def __len__(self) -> int:
@@ -22,6 +34,20 @@ class EpochPosition(ABC):
     @abstractmethod
     def _identity(self) -> dict[str, Any]:
         """What the order depends on."""
+
+    def _epoch_generator(self) -> torch.Generator:
+        """Draws the order of the epoch."""
+        # Two numbers in one seed: neighbouring seeds do not repeat each other's epochs.
+        return torch.Generator().manual_seed((self.seed * 1_000_003 + self.epoch) % 2**63)
+
+    def _share(self, steps: Sequence[torch.Tensor], start: int) -> Iterator[list[int]]:
+        """What this process has of the batches of all processes together, from ``start`` on."""
+        # Of another generator than the order, and far from the seeds of any.
+        drawn = torch.Generator().manual_seed((self.seed * 1_000_003 + self.epoch + 2**62) % 2**63)
+        seeds = torch.randint(2**63 - 1, (len(steps), self.num_replicas), generator=drawn)[:, self.rank].tolist()
+        for step, seed in zip(steps[start:], seeds[start:], strict=True):
+            self._handed += 1
+            yield SeededBatch(step[self.rank :: self.num_replicas].tolist(), seed)
 
     def set_epoch(self, epoch: int) -> None:
         """Chooses the order of this epoch. The position, if one was loaded, is kept only for the epoch it is of."""

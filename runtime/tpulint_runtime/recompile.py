@@ -175,8 +175,9 @@ class RecompileGuard:
         """Notes which graph the open step is; to be called before its boundary, with what is computed.
 
         ``using`` are tensors, modules (their parameters) or nestings of them: ``guard.hash_graph(loss, model)``.
-        Nothing is run. The report then tells how many graphs there were, and which one a compiled step had."""
-        if self._backend is None or not self._open:
+        Nothing is run. A :class:`Loop` calls it for a guard among its callbacks. The report then tells how many graphs
+        there were, and which one a compiled step had."""
+        if self._backend is None or not self._open or not self._backend.counts_work:
             return
         tensors = [
             tensor
@@ -184,9 +185,12 @@ class RecompileGuard:
             for tensor in (leaf.parameters() if isinstance(leaf, torch.nn.Module) else [leaf])
             if isinstance(tensor, torch.Tensor) and tensor.device.type == self._backend.name
         ]
-        self._graph = self._backend.graph_hash(tensors) if tensors and self._backend.counts_work else None
-        if self._graph is not None:
-            self._graphs.add(self._graph)
+        told = self._backend.graph_hash(tensors) if tensors else None
+        if told is None:
+            return
+        if self._graph is None or told not in self._graphs:
+            self._graph = told  # of several, such as those of accumulated batches, one that is new
+        self._graphs.add(told)
 
     # A training loop calls these.
 
@@ -197,6 +201,10 @@ class RecompileGuard:
     def on_step_begin(self, batch: Any = None) -> None:
         """Ends the step before and begins one."""
         self.step(batch)
+
+    def on_boundary(self, *computed: Any) -> None:
+        """Notes the graph that ends here."""
+        self.hash_graph(*computed)
 
     def on_epoch_end(self) -> None:
         """Ends the last step of an epoch: what comes before the next is left out."""

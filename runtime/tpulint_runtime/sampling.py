@@ -8,7 +8,7 @@ from typing import Any, Literal
 import torch
 
 from tpulint_runtime.positions import EpochPosition
-from tpulint_runtime.settings import checked_share, checked_sizes, checked_whole
+from tpulint_runtime.settings import checked_sizes, checked_whole
 
 Last = Literal["short", "repeat", "drop"]
 
@@ -29,7 +29,8 @@ class BucketBatchSampler(EpochPosition):
         bucket, which then count twice. ``drop``: it is left out.
     shuffle, seed
         Whether samples and batches come in a random order, another one each epoch: call :meth:`set_epoch`. The order
-        depends on ``seed``, the epoch and the arguments above, and on nothing else.
+        depends on ``seed``, the epoch and the arguments above, and on nothing else. So do the random numbers that
+        workers of the loader draw, as with :class:`EpochBatchSampler`.
     num_replicas, rank
         Processes that train together, and which of them this is. Each gets the same number of batches, and in each step
         all of them get the same bucket, so that they run the same graph.
@@ -58,6 +59,7 @@ class BucketBatchSampler(EpochPosition):
         rank: int = 0,
         overflow: Literal["error", "truncate"] = "error",
     ) -> None:
+        super().__init__(seed, num_replicas, rank)
         self.sizes = checked_sizes(sizes)
         by_size = batch_size if isinstance(batch_size, Mapping) else dict.fromkeys(self.sizes, batch_size)
         self.rows = {size: checked_whole("batch_size", by_size.get(size, 0)) for size in self.sizes}
@@ -73,13 +75,6 @@ class BucketBatchSampler(EpochPosition):
         self.batch_size = max(self.rows.values())
         self.last = last
         self.shuffle = shuffle
-        self.seed = checked_whole("seed", seed)
-        self.num_replicas, self.rank = checked_share(num_replicas, rank)
-        self.epoch = 0
-        self.generator = torch.Generator().manual_seed(self.seed % 2**64)
-        """For ``DataLoader(generator=...)``, as that of :class:`EpochBatchSampler`."""
-        self._start = 0
-        self._handed = 0
         self._buckets = self._assign(lengths, overflow)
         for size, bucket in zip(self.sizes, self._buckets, strict=True):
             width = self.rows[size] * self.num_replicas
@@ -107,13 +102,11 @@ class BucketBatchSampler(EpochPosition):
     def _hand_out(self) -> Iterator[list[int]]:
         # Not before the first batch is asked for: a loader with workers makes two iterators, and uses the second.
         start, self._start, self._handed = self._start, 0, self._start
-        order, generator = self._order(self.epoch)
+        order, generator = self._order()
         steps = self._cut(order)
         if self.shuffle:
             steps = [steps[place] for place in torch.randperm(len(steps), generator=generator).tolist()]
-        for step in steps[start:]:
-            self._handed += 1
-            yield step[self.rank :: self.num_replicas].tolist()
+        yield from self._share(steps, start)
 
     def _identity(self) -> dict[str, Any]:
         """What the order depends on."""
@@ -137,10 +130,9 @@ class BucketBatchSampler(EpochPosition):
         buckets = torch.bucketize(known.clamp(max=self.sizes[-1]), torch.tensor(self.sizes))
         return [torch.nonzero(buckets == number).flatten() for number in range(len(self.sizes))]
 
-    def _order(self, epoch: int) -> tuple[list[torch.Tensor], torch.Generator]:
-        """The samples of each bucket in the order of ``epoch``, and the generator for what is drawn next."""
-        generator = torch.Generator()
-        generator.manual_seed((self.seed * 1_000_003 + epoch) % 2**63)
+    def _order(self) -> tuple[list[torch.Tensor], torch.Generator]:
+        """The samples of each bucket in the order of the epoch, and the generator for what is drawn next."""
+        generator = self._epoch_generator()
         if not self.shuffle:
             return self._buckets, generator
         return [bucket[torch.randperm(len(bucket), generator=generator)] for bucket in self._buckets], generator

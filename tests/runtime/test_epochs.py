@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import random
+from typing import Any
+
+import numpy as np
 import pytest
 import torch
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, Dataset
 from tpulint_runtime import EpochBatchSampler
 
 pytestmark = pytest.mark.xla  # where torch is, torch_xla is
@@ -69,6 +73,33 @@ def test_own_generator_leaves_torch_random_numbers_alone() -> None:
     assert torch.equal(torch.get_rng_state(), before)
     list(DataLoader(range(8), batch_sampler=sampler))  # type: ignore[arg-type]
     assert not torch.equal(torch.get_rng_state(), before), "then the advice to give a generator has no reason any more"
+
+
+class Drawn(Dataset[tuple[float, float, float]]):
+    def __getitem__(self, place: int) -> tuple[float, float, float]:
+        return random.random(), float(np.random.rand()), torch.rand(()).item()
+
+    def __len__(self) -> int:
+        return 12
+
+
+def test_what_workers_draw_is_of_the_batch_not_of_the_worker() -> None:
+    def epochs(workers: int, rank: int = 0, **settings: Any) -> list[list[list[float]]]:
+        sampler = EpochBatchSampler(12, 2, num_replicas=2, rank=rank)
+        loader: Any = DataLoader(Drawn(), batch_sampler=sampler, num_workers=workers, **settings)
+        drawn = []
+        for epoch in range(2):
+            sampler.set_epoch(epoch)
+            drawn.append([[*map(float, column)] for batch in loader for column in batch])
+        return drawn
+
+    first = epochs(2)
+    assert epochs(1, persistent_workers=True) == first
+    every = [value for drawn in (first, epochs(1, rank=1)) for epoch in drawn for column in epoch for value in column]
+    assert len(set(every)) == len(every) == 2 * 2 * 3 * 3 * 2, "no two are alike, of any batch, epoch or process"
+    random.seed(1)
+    before = random.getstate()
+    assert epochs(0) != first and random.getstate() != before, "here it is the process that draws, and is not seeded"
 
 
 def test_wrong_arguments_and_states_are_named() -> None:

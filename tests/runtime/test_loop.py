@@ -5,12 +5,14 @@ from __future__ import annotations
 import copy
 import io
 import os
+import random
 import signal
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -283,7 +285,7 @@ def test_hooks_come_in_order_and_need_not_be_there() -> None:
 
     evaluation = Evaluation(batches(1), lambda model, batch: {"loss": weighted(model, batch)})
     loop_of(callbacks=[Deaf(), Listener()], log_every=2).train(batches(2), epochs=1, evaluation=evaluation)
-    step = ["on_step_begin", "on_step_end"]
+    step = ["on_step_begin", "on_boundary", "on_step_end"]
     assert told == [
         "on_train_begin", "on_epoch_begin", *step, *step, "on_log", "on_evaluation_end", "on_epoch_end", "on_train_end",
     ]  # fmt: skip
@@ -398,14 +400,17 @@ def test_interrupted_and_resumed_it_loses_what_it_would_have(step: int, accumula
 
 
 class Noisy(torch.utils.data.Dataset[Any]):
-    """Draws random numbers for every sample."""
+    """Draws random numbers for every sample, of all kinds, and not always as many."""
 
     def __len__(self) -> int:
         return 40
 
     def __getitem__(self, place: int) -> tuple[torch.Tensor, torch.Tensor]:
         x, y = data()[place]
-        return x + 0.1 * torch.rand(6), y
+        drawn = torch.rand(6) + random.random() + np.random.rand()
+        for _ in range(random.randrange(3)):
+            random.random()
+        return x + 0.1 * drawn, y
 
 
 @pytest.mark.parametrize("workers", [0, 2])
@@ -414,21 +419,22 @@ class Noisy(torch.utils.data.Dataset[Any]):
 def test_a_loader_of_any_kind_goes_on_amid_an_epoch(
     kind: str, workers: int, has_generator: bool, tmp_path: Path
 ) -> None:
-    """Resumed after an interruption, and where `train` is called again. Workers draw random numbers of their own, which
-    depend on what was drawn when the epoch began: those of a part of it are others."""
+    """Resumed after an interruption, and where `train` is called again, with all random numbers, also of workers."""
 
     def run(folder: str, *steps: int) -> Loop:
         sampler: Any = EpochBatchSampler(40, 4, seed=2)
         if kind == "buckets":
             sampler = BucketBatchSampler([5 + place % 3 * 4 for place in range(40)], (5, 9, 13), 4, seed=2)
         loader: Any = DataLoader(
-            data() if workers else Noisy(),
+            Noisy(),
             batch_sampler=sampler,
             num_workers=workers,
             generator=sampler.generator if has_generator else None,
         )
         loop = loop_of(log_every=4)
         torch.manual_seed(3)
+        random.seed(3)
+        np.random.seed(3)
         for number in steps:
             if folder:
                 with Checkpoints(tmp_path / folder, every=2) as checkpoints:

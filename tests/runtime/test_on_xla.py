@@ -24,6 +24,7 @@ from tpulint_runtime import (
     BucketBatchSampler,
     Buckets,
     BudgetExceeded,
+    Callback,
     Checkpoints,
     PackedDataset,
     PadLastBatch,
@@ -240,9 +241,31 @@ def test_guard_is_a_callback_of_the_loop() -> None:
     report = guard.report()
     (event,) = report.recompilations
     assert (report.steps, report.waits, event.step) == (8, 0, 5), "values that are logged are expected"
+    assert report.graphs == 2 and event.graph is not None
     row = loss_of.__code__.co_firstlineno + 1
     assert event.cause.startswith("argument 1 2 became 3 in Tensor.__pow__")
     assert event.line is not None and (event.line.path, event.line.row) == (__file__, row)
+
+
+def test_a_loop_tells_the_graph_of_each_of_its_boundaries() -> None:
+    training = Training(134)
+    told: list[str | None] = []
+
+    class Graphs(Callback):
+        def on_boundary(self, *computed: Any) -> None:
+            told.append(guard._graph)
+
+    def loss_of(model: torch.nn.Module, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        return F.mse_loss(model(batch["x"]), batch["y"])
+
+    guard = RecompileGuard(mode="record", warmup=2)
+    loop = Loop(training.model, training.optimizer, loss_of, accumulate=2, callbacks=[guard, Graphs()])
+    loop.train([training.batch(rows) for rows in (8, 8, 8, 8, 8, 8, 8, 5, 8, 8)], epochs=1)
+    report = guard.report()
+    (event,) = report.recompilations
+    assert event.step == 4 and report.graphs == 3, "of the batches of two shapes, and of the update"
+    known, new, update = told[9:12]
+    assert event.graph == new == update != known, "of several graphs of a step, the one that is new"
 
 
 def test_graph_of_every_step_is_told() -> None:

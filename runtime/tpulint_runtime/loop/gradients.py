@@ -21,7 +21,8 @@ class Gradients:
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
-        self._sums: dict[torch.nn.Parameter, torch.Tensor] = {}
+        self.sums: dict[torch.nn.Parameter, torch.Tensor] = {}
+        """What was added up since the last update, in order of the parameters."""
         self._given: dict[torch.nn.Parameter, None] = {}
         """Those that got a gradient since the last update, in order."""
         # Sent from the host, not made on the device, where they would be constants of the first graph.
@@ -31,13 +32,13 @@ class Gradients:
     def start(self, parameters: Iterable[torch.nn.Parameter]) -> None:
         """Adds up the gradients of those that are trained, besides of those before."""
         for parameter in parameters:
-            if parameter.requires_grad and parameter not in self._sums:
+            if parameter.requires_grad and parameter not in self.sums:
                 dtype = parameter.dtype if parameter.dtype in (torch.float32, torch.float64) else torch.float32
-                (self._sums[parameter],) = self._backend.send([torch.zeros(parameter.shape, dtype=dtype)])
+                (self.sums[parameter],) = self._backend.send([torch.zeros(parameter.shape, dtype=dtype)])
 
     def add(self, count: torch.Tensor) -> None:
         """Takes the gradients of a sum over ``count``."""
-        for parameter, total in self._sums.items():
+        for parameter, total in self.sums.items():
             if parameter.grad is not None:
                 total.add_(parameter.grad)
                 parameter.grad = None
@@ -46,7 +47,7 @@ class Gradients:
 
     def discard(self) -> None:
         """Begins anew, without what was added up."""
-        for total in self._sums.values():
+        for total in self.sums.values():
             total.zero_()
         self._given = {}
         self._count = torch.zeros_like(self._count)
@@ -57,11 +58,11 @@ class Gradients:
         The processes have to agree on which parameters are trained."""
         processes = self._backend.place().processes
         if processes > 1:
-            self._given = {parameter: None for parameter in self._sums if parameter.requires_grad}
-            self._backend.add_up([self._count, *self._sums.values()])
+            self._given = {parameter: None for parameter in self.sums if parameter.requires_grad}
+            self._backend.add_up([self._count, *self.sums.values()])
         count = self._count.clamp(min=1).squeeze(0)
         for parameter in self._given:
-            total = self._sums[parameter]
+            total = self.sums[parameter]
             parameter.grad = (total / count).to(parameter.dtype)
             total.zero_()
         self._given = {}

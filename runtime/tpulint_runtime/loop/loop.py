@@ -187,8 +187,8 @@ class Loop:
                 total.backward()
                 self._gradients.add(count)
                 self._drop_others()
-                if self.accumulate > 1:
-                    self.backend.sync()  # each batch is a graph of its own, and so is the update
+                if self.accumulate > 1:  # each batch is a graph of its own, and so is the update
+                    self._end_graph(total, self._gradients.sums)
         if self._gradients is not None:
             self._gradients.put_back()
         if self.clip_norm is not None:
@@ -199,6 +199,10 @@ class Loop:
         self._last = (rate_of(self.optimizer), self.epoch)
         if self.scheduler is not None:
             self.scheduler.step()
+        self._end_graph(total, self.model)
+
+    def _end_graph(self, *computed: Any) -> None:
+        self._tell("on_boundary", *computed)
         self.backend.sync()
 
     def prepare(self) -> None:
