@@ -21,6 +21,7 @@ from torch.utils.data import DataLoader, TensorDataset
 from tpulint_runtime import (
     BucketBatchSampler,
     Callback,
+    CheckpointError,
     Checkpoints,
     EarlyStopping,
     EpochBatchSampler,
@@ -35,6 +36,7 @@ from tpulint_runtime import (
     tally,
 )
 from tpulint_runtime.backend import Place, PlainBackend, XlaBackend
+from tpulint_runtime.checkpoint.folder import Folder
 from tpulint_runtime.loop import device_batches
 from tpulint_runtime.loop.optimizer_numbers import VaryingNumbers
 from tpulint_runtime.loop.varying import Inputs, Varying
@@ -466,6 +468,30 @@ def test_the_end_is_saved_once(tmp_path: Path) -> None:
     written = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
     assert train(8).steps == 8
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == written
+
+
+def test_checkpoints_are_closed_when_training_is_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Though nobody else has them: SIGTERM ends the process again, and what was not written is told."""
+
+    def train(*callbacks: Any) -> None:
+        loader = DataLoader(data(), batch_sampler=EpochBatchSampler(data(), 4))
+        loop_of(callbacks=callbacks).train(loader, steps=2, checkpoints=Checkpoints(tmp_path, every=None))
+
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(KeyboardInterrupt):
+        train(Stop(1))
+    assert signal.getsignal(signal.SIGTERM) is before
+    monkeypatch.setattr(Folder, "write", fail_to_write)
+    with pytest.raises(CheckpointError, match="no space left"):
+        train()
+    assert signal.getsignal(signal.SIGTERM) is before
+    monkeypatch.undo()
+    train()
+    assert signal.getsignal(signal.SIGTERM) is before and Checkpoints(tmp_path).load(model=model_of()) == 1
+
+
+def fail_to_write(*args: Any) -> None:
+    raise CheckpointError("no space left")
 
 
 @pytest.mark.parametrize(

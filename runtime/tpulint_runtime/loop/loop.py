@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import torch
@@ -264,10 +264,11 @@ class Loop:
         checkpoints
             Resumed from at the beginning, and saved to, at the end, too: model, optimizer, scheduler, sampler, the loop
             itself with its history, and callbacks that have a state. The loader's batch sampler has to know its
-            position, as :class:`EpochBatchSampler` and :class:`BucketBatchSampler` do.
+            position, as :class:`EpochBatchSampler` and :class:`BucketBatchSampler` do. When training is over they are
+            closed: the last one is written, and SIGTERM ends the process again.
 
         Raises ValueError without ``epochs`` and ``steps``, and for a loader that cannot be continued amid an epoch
-        where ``checkpoints`` are given.
+        where ``checkpoints`` are given, CheckpointError for one that could not be written.
         """
         if epochs is None and steps is None:
             raise ValueError("how long to train is not said: give epochs or steps")
@@ -275,6 +276,18 @@ class Loop:
         steps = None if steps is None else checked_count("steps", steps, 0)
         check_loader("loader", loader)
         check_training(evaluation, checkpoints)
+        with checkpoints or nullcontext():
+            self._train(loader, epochs, steps, evaluation, checkpoints)
+        return self.history
+
+    def _train(
+        self,
+        loader: Iterable[Any],
+        epochs: int | None,
+        steps: int | None,
+        evaluation: Evaluation | None,
+        checkpoints: Checkpoints | None,
+    ) -> None:
         self._begin(loader, epochs, steps, checkpoints)
         try:
             self._tell("on_train_begin", self)
@@ -310,7 +323,6 @@ class Loop:
             self._end(is_failing=True)
             raise
         self._end(is_failing=False)
-        return self.history
 
     def evaluate(self, loader: Iterable[Any], tallies_of: TalliesOf) -> dict[str, float]:
         """The means over a data set, in the precision of the training: see :func:`evaluate`. They are kept in the
