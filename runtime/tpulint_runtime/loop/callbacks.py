@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -50,3 +52,52 @@ class Callback:
     def expected(self) -> AbstractContextManager[Any]:
         """Entered around what waits for the device on purpose: reading values to log, evaluations, checkpoints."""
         return nullcontext()
+
+
+class Callbacks(list[Any]):
+    """The callbacks of a loop, in the order they were given in."""
+
+    def tell(self, hook: str, *args: Any) -> None:
+        """Calls the hook of all that have it."""
+        for callback in self:
+            if (told := getattr(callback, hook, None)) is not None:
+                told(*args)
+
+    def end(self, is_failing: bool) -> None:
+        """Tells all of them that training is over. Their errors do not replace one that is on its way."""
+        failed: list[Exception] = []
+        for callback in self:
+            try:
+                getattr(callback, "on_train_end", lambda: None)()
+            except Exception as error:
+                failed.append(error)
+        if failed and not is_failing:
+            raise failed[0]
+        for told in failed:
+            warnings.warn(f"a callback failed at the end of the training: {told!r}", stacklevel=4)
+
+    @contextmanager
+    def expected(self) -> Iterator[None]:
+        """Around what waits for the device on purpose."""
+        with ExitStack() as stack:
+            for callback in self:
+                if hasattr(callback, "expected"):
+                    stack.enter_context(callback.expected())
+            yield
+
+    def state_dict(self) -> list[Any]:
+        """The states of those that have one."""
+        return [callback.state_dict() for callback in self._with_state()]
+
+    def check_states(self, states: Sequence[Any]) -> None:
+        """Raises ValueError for states of others."""
+        if len(states) != len(self._with_state()):
+            raise ValueError(f"{len(states)} callbacks with a state were saved, these are {len(self._with_state())}")
+
+    def load_state_dict(self, states: Sequence[Any]) -> None:
+        """Gives each its own back."""
+        for callback, saved in zip(self._with_state(), states, strict=True):
+            callback.load_state_dict(saved)
+
+    def _with_state(self) -> list[Any]:
+        return [callback for callback in self if hasattr(callback, "load_state_dict")]

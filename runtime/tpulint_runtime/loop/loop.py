@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import time
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import torch
 
 from tpulint_runtime.backend import Backend, current
-from tpulint_runtime.loop.device_batches import device_batches
-from tpulint_runtime.loop.epoch_batches import epoch_batches
 from tpulint_runtime.loop.evaluation import Evaluation, TalliesOf, evaluate
 from tpulint_runtime.loop.gradients import Gradients
 from tpulint_runtime.loop.history import History, Loggable, Record, Values
-from tpulint_runtime.loop.notice import is_owed, watched
 from tpulint_runtime.loop.optimizer_numbers import VaryingNumbers
 from tpulint_runtime.loop.optimizer_state import make_state
 from tpulint_runtime.loop.parts import (
     Loss,
     check_kernels,
     check_parts,
-    check_training,
     checked_callbacks,
     checked_clip_norm,
     devices_of,
@@ -31,10 +25,10 @@ from tpulint_runtime.loop.parts import (
     parts_of,
     rate_of,
 )
-from tpulint_runtime.loop.position import begin_epoch, usable_sampler
 from tpulint_runtime.loop.precision import autocast
+from tpulint_runtime.loop.training import Training
 from tpulint_runtime.masked import Tally
-from tpulint_runtime.settings import check_backend, check_loader, checked_count, kind_of
+from tpulint_runtime.settings import check_backend, checked_count, kind_of
 
 if TYPE_CHECKING:
     from tpulint_runtime.checkpoint import Checkpoints
@@ -138,9 +132,8 @@ class Loop:
         """Those of the model that the optimizer has not."""
         self._is_torn = False
         """Whether an update was broken off."""
-        self._is_resumed = False
-        """Whether :meth:`train` began with a checkpoint."""
-        self._logged_at = 0.0
+        self.logged_at = time.monotonic()
+        """When values were read last, or training began: seconds of a clock."""
         self._last = (rate_of(optimizer), 0)
         """Learning rate and epoch of the last step."""
         self._devices = devices_of(model)
@@ -202,7 +195,7 @@ class Loop:
         self._end_graph(total, self.model)
 
     def _end_graph(self, *computed: Any) -> None:
-        self._tell("on_boundary", *computed)
+        self.callbacks.tell("on_boundary", *computed)
         self.backend.sync()
 
     def prepare(self) -> None:
@@ -270,74 +263,23 @@ class Loop:
         Raises ValueError without ``epochs`` and ``steps``, and for a loader that cannot be continued amid an epoch
         where ``checkpoints`` are given, CheckpointError for one that could not be written.
         """
-        if epochs is None and steps is None:
-            raise ValueError("how long to train is not said: give epochs or steps")
-        epochs = None if epochs is None else checked_count("epochs", epochs, 0)
-        steps = None if steps is None else checked_count("steps", steps, 0)
-        check_loader("loader", loader)
-        check_training(evaluation, checkpoints)
-        with checkpoints or nullcontext():
-            self._train(loader, epochs, steps, evaluation, checkpoints)
+        Training(self, loader, epochs, steps, evaluation, checkpoints).run()
         return self.history
-
-    def _train(
-        self,
-        loader: Iterable[Any],
-        epochs: int | None,
-        steps: int | None,
-        evaluation: Evaluation | None,
-        checkpoints: Checkpoints | None,
-    ) -> None:
-        self._begin(loader, epochs, steps, checkpoints)
-        try:
-            self._tell("on_train_begin", self)
-            if evaluation is not None and self._is_resumed and is_owed(evaluation, self.history, self.steps):
-                self._evaluate(evaluation, checkpoints)
-            while not self._is_done(epochs, steps):
-                self.batches = begin_epoch(loader, self.epoch, self.batches)
-                self._tell("on_epoch_begin")
-                left = epoch_batches(loader, self.batches, can_save=checkpoints is not None)
-                for batches in _groups(device_batches(left, self.backend, self.ahead), self.accumulate):
-                    self._tell("on_step_begin", batches if self.accumulate > 1 else batches[0])
-                    self.step(batches)
-                    self._tell("on_step_end")
-                    if self.steps % self.log_every == 0:
-                        self.log()
-                    if evaluation is not None and evaluation.every and self.steps % evaluation.every == 0:
-                        self._evaluate(evaluation, checkpoints)
-                    if checkpoints is not None and checkpoints.is_due(self.steps - 1):
-                        self._save(checkpoints)
-                    if self._is_done(None, steps):
-                        break
-                else:
-                    if not self.batches:
-                        raise ValueError("the loader has no batch (an iterator is at its end after one epoch)")
-                    if evaluation is not None and not evaluation.every:
-                        self._evaluate(evaluation, checkpoints)
-                    self._tell("on_epoch_end")
-                    self.epoch, self.batches = self.epoch + 1, 0
-            self.log()
-            if checkpoints is not None and self.steps:
-                self._save(checkpoints)  # unless this step is saved
-        except BaseException:
-            self._end(is_failing=True)
-            raise
-        self._end(is_failing=False)
 
     def evaluate(self, loader: Iterable[Any], tallies_of: TalliesOf) -> dict[str, float]:
         """The means over a data set, in the precision of the training: see :func:`evaluate`. They are kept in the
         history, and callbacks are told."""
         began = time.monotonic()
-        with self._expected():
+        with self.callbacks.expected():
             means = evaluate(self.model, loader, tallies_of, bf16=self.bf16, ahead=self.ahead, backend=self.backend)
         record = Record(self.steps, self.epoch, means, time.monotonic() - began)
         self.history.evaluations.append(record)
-        self._tell("on_evaluation_end", record)
+        self.callbacks.tell("on_evaluation_end", record)
         return means
 
     def log(self) -> None:
         """Reads what the steps since the last time have left to log. :meth:`train` calls it when it is time."""
-        with self._expected():
+        with self.callbacks.expected():
             values = self._values.read(self.backend)
         if not values:
             return
@@ -345,10 +287,10 @@ class Loop:
         rate, epoch = self._last
         if rate is not None:
             values = {**values, "lr": rate}
-        record = Record(self.steps, epoch, values, now - self._logged_at)
-        self._logged_at = now
+        record = Record(self.steps, epoch, values, now - self.logged_at)
+        self.logged_at = now
         self.history.records.append(record)
-        self._tell("on_log", record)
+        self.callbacks.tell("on_log", record)
 
     def stop(self) -> None:
         """Ends the training after the step under way. For callbacks; in all processes, or they wait for each other."""
@@ -367,14 +309,12 @@ class Loop:
             "decays": dict(self._numbers.decays),
             "history": self.history.state_dict(),
             "values": self._values.state_dict(),
-            "callbacks": [callback.state_dict() for callback in self._with_state()],
+            "callbacks": self.callbacks.state_dict(),
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Goes on where ``state`` was taken. Raises ValueError for other callbacks than it has states of."""
-        callbacks = self._with_state()
-        if len(callbacks) != len(state["callbacks"]):
-            raise ValueError(f"{len(state['callbacks'])} callbacks with a state were saved, these are {len(callbacks)}")
+        self.callbacks.check_states(state["callbacks"])
         self.steps, self.epoch, self.batches = int(state["steps"]), int(state["epoch"]), int(state["batches"])
         self.is_stopping = bool(state["is_stopping"])
         rate, epoch = state["last"]
@@ -382,68 +322,7 @@ class Loop:
         self._numbers.decays = dict(state.get("decays", {}))
         self.history.load_state_dict(state["history"])
         self._values.load_state_dict(state["values"])
-        for callback, saved in zip(callbacks, state["callbacks"], strict=True):
-            callback.load_state_dict(saved)
-
-    def _with_state(self) -> list[Any]:
-        return [callback for callback in self.callbacks if hasattr(callback, "load_state_dict")]
-
-    # ---------------------------------------------------------------- within
-
-    def _begin(
-        self, loader: Iterable[Any], epochs: int | None, steps: int | None, checkpoints: Checkpoints | None
-    ) -> None:
-        self.is_stopping = self._is_resumed = False
-        self.prepare()
-        if checkpoints is not None:
-            parts = {"model": self.model, "optimizer": self.optimizer, "scheduler": self.scheduler}
-            self._is_resumed = checkpoints.resume(**parts, sampler=usable_sampler(loader), loop=self) > 0
-        length = getattr(loader, "__len__", lambda: None)()
-        wanted = [] if steps is None else [steps]
-        if length is not None and epochs is not None:
-            wanted.append(epochs * -(-length // self.accumulate))
-        self.planned_steps = min(wanted, default=None)
-        self._logged_at = time.monotonic()
-
-    def _save(self, checkpoints: Checkpoints) -> None:
-        with self._expected():
-            checkpoints.save(self.steps - 1, done=self.batches)
-
-    def _evaluate(self, evaluation: Evaluation, checkpoints: Checkpoints | None) -> None:
-        tallies_of = evaluation.tallies_of
-        if checkpoints is not None:
-            tallies_of = watched(tallies_of, checkpoints, self.backend, lambda: self._save(checkpoints))
-        self.evaluate(evaluation.loader, tallies_of)
-
-    def _is_done(self, epochs: int | None, steps: int | None) -> bool:
-        all_epochs = epochs is not None and self.epoch >= epochs
-        return self.is_stopping or all_epochs or (steps is not None and self.steps >= steps)
-
-    def _end(self, is_failing: bool) -> None:
-        """Tells all callbacks that the training is over. Their errors do not replace one that is on its way."""
-        failed: list[Exception] = []
-        for callback in self.callbacks:
-            try:
-                getattr(callback, "on_train_end", lambda: None)()
-            except Exception as error:
-                failed.append(error)
-        if failed and not is_failing:
-            raise failed[0]
-        for told in failed:
-            warnings.warn(f"a callback failed at the end of the training: {told!r}", stacklevel=3)
-
-    def _tell(self, hook: str, *args: Any) -> None:
-        for callback in self.callbacks:
-            if (told := getattr(callback, hook, None)) is not None:
-                told(*args)
-
-    @contextmanager
-    def _expected(self) -> Iterator[None]:
-        with ExitStack() as stack:
-            for callback in self.callbacks:
-                if hasattr(callback, "expected"):
-                    stack.enter_context(callback.expected())
-            yield
+        self.callbacks.load_state_dict(state["callbacks"])
 
 
 def _clip(optimizer: torch.optim.Optimizer, largest: float) -> torch.Tensor:
@@ -453,15 +332,3 @@ def _clip(optimizer: torch.optim.Optimizer, largest: float) -> torch.Tensor:
     norm = torch.nn.utils.get_total_norm([parameter.grad for parameter in given if parameter.grad is not None])
     torch.nn.utils.clip_grads_with_norm_(given, largest, norm)
     return norm
-
-
-def _groups(batches: Iterable[Any], size: int) -> Iterator[list[Any]]:
-    """Batches, so many at a time; at the end what is left."""
-    group: list[Any] = []
-    for batch in batches:
-        group.append(batch)
-        if len(group) == size:
-            yield group
-            group = []
-    if group:
-        yield group

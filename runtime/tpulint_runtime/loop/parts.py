@@ -10,7 +10,7 @@ import torch
 
 from tpulint_runtime.backend import Backend
 from tpulint_runtime.checkpoint import Checkpoints
-from tpulint_runtime.loop.callbacks import Callback
+from tpulint_runtime.loop.callbacks import Callback, Callbacks
 from tpulint_runtime.loop.evaluation import Evaluation
 from tpulint_runtime.loop.history import Loggable
 from tpulint_runtime.masked import Tally
@@ -60,11 +60,11 @@ def checked_clip_norm(given: Any) -> float | None:
     return norm
 
 
-def checked_callbacks(given: Any) -> list[Any]:
+def checked_callbacks(given: Any) -> Callbacks:
     """The callbacks. Raises TypeError where they are no list, or one is a function, which nothing would call."""
     if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
         raise TypeError(f"callbacks is {kind_of(given)}: give a list of callbacks")
-    callbacks = [*given]
+    callbacks = Callbacks(given)
     for callback in callbacks:
         if isinstance(callback, type):
             raise TypeError(f"callbacks has {kind_of(callback)}: give an instance of it")
