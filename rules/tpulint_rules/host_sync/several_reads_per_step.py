@@ -118,8 +118,8 @@ def fetch_together(fix: FixBuilder, index: SemanticIndex, group: ReadGroup) -> N
         name = values[ast.dump(read.tensor)]
         if isinstance(statement, ast.Assign) and statement in group.names and name == _target(statement):
             fix.delete(statement)
-        elif _is_int(index, read):
-            fix.replace(read.tensor, name)
+        elif (number := _int_argument(index, read)) is not None:
+            fix.replace(number, name)
         else:
             fix.replace(read.node, f"int({name})" if is_stacked and index.scalars.is_integer(read.tensor) else name)
 
@@ -168,9 +168,11 @@ def _target(statement: ast.Assign) -> str:
     return target.id if isinstance(target, ast.Name) else ""
 
 
-def _is_int(index: SemanticIndex, read: Read) -> bool:
-    """Whether a read is ``int(tensor)``."""
-    return isinstance(read.node, ast.Call) and index.qualified_name(read.node.func) == "builtins.int"
+def _int_argument(index: SemanticIndex, read: Read) -> ast.expr | None:
+    """What ``int`` is called with where a read is ``int(tensor)`` or ``int(tensor.item())``."""
+    if isinstance(read.node, ast.Call) and index.qualified_name(read.node.func) == "builtins.int" and read.node.args:
+        return read.node.args[0]
+    return None
 
 
 def _identifier(node: ast.expr) -> str:
