@@ -323,6 +323,38 @@ def test_a_loss_that_a_function_of_another_file_makes_of_what_it_is_given(tmp_pa
     assert found(answer) == {"train.py:12 TPU104"}
 
 
+METER = """\
+class AverageMeter:
+    def __init__(self):
+        self.sum = self.count = self.avg = self.most = 0
+
+    def update(self, val, n=1):
+        self.sum += val * n
+        self.count += n
+        self.avg = self.sum / self.count
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "held"),
+    [
+        ("", True),
+        ("        self.most = max(val, self.most)\n", False),
+        ("        if val > self.most:\n            pass\n", False),
+    ],
+)
+def test_a_meter_of_another_file_that_compares_what_it_is_given(tmp_path: Path, more: str, held: bool) -> None:
+    (tmp_path / "meters.py").write_text(METER + more)
+    (tmp_path / "train.py").write_text(
+        "import torch\nimport torch_xla\nfrom meters import AverageMeter\n\n"
+        "net = torch.nn.Linear(4, 4).to(torch_xla.device())\noptimizer = torch.optim.SGD(net.parameters(), lr=0.1)\nlosses = AverageMeter()\nfor x in batches:\n"
+        "    loss = net(x).mean()\n    loss.backward()\n    optimizer.step()\n    torch_xla.sync()\n"
+        "    losses.update(loss.item(), 4)\n"
+    )
+    tpulint("--fix", "--unsafe-fixes", "--select", "TPU101", cwd=tmp_path)
+    assert ("losses.update(loss.detach(), 4)" in (tmp_path / "train.py").read_text()) is held
+
+
 def test_device_before_a_group_that_another_file_joins(tmp_path: Path) -> None:
     """The runtime starts when the group has told the process its chip, wherever that stands."""
     (tmp_path / "joining.py").write_text(

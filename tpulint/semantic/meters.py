@@ -95,7 +95,7 @@ class Meters:
         if not isinstance(meter, ast.Name) or func.attr != "update" or call.args[0] is not argument:
             return None
         found = index.names.find_name(meter)
-        if found is None or not all(map(self._makes_known_meter, found[1])):
+        if found is None or not all(map(self._makes_known_meter, found[1])) or self._is_looked_at(call):
             return None
         numbers = []
         for use in index.names.loads(meter.id, found[0]):
@@ -110,6 +110,13 @@ class Meters:
                 numbers.append(part)
         bars = self._bars_showing(meter)
         return None if bars is None else Metered(read, tuple(numbers), bars)
+
+    def _is_looked_at(self, call: ast.Call) -> bool:
+        """Whether the class stands in another file, and does more than sums with its value: ``if val > self.max:``."""
+        method = self._index.imported.called(call)
+        if method is None or not isinstance(method.node, FUNCTIONS) or len(method.node.args.args) < 2:
+            return False
+        return method.file.meters._attributes_holding(method.node, method.node.args.args[1].arg) is None
 
     def _is_shown_in_parts(self, use: ast.Name) -> bool:
         """Whether a meter is given to a text that shows its sums as numbers: ``"{m.val:.3f}".format(m=meter)``."""
