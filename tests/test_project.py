@@ -347,7 +347,8 @@ def test_a_meter_of_another_file_that_compares_what_it_is_given(tmp_path: Path, 
     (tmp_path / "meters.py").write_text(METER + more)
     (tmp_path / "train.py").write_text(
         "import torch\nimport torch_xla\nfrom meters import AverageMeter\n\n"
-        "net = torch.nn.Linear(4, 4).to(torch_xla.device())\noptimizer = torch.optim.SGD(net.parameters(), lr=0.1)\nlosses = AverageMeter()\nfor x in batches:\n"
+        "net = torch.nn.Linear(4, 4).to(torch_xla.device())\n"
+        "optimizer = torch.optim.SGD(net.parameters(), lr=0.1)\nlosses = AverageMeter()\nfor x in batches:\n"
         "    loss = net(x).mean()\n    loss.backward()\n    optimizer.step()\n    torch_xla.sync()\n"
         "    losses.update(loss.item(), 4)\n"
     )

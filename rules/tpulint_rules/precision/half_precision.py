@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from tpulint.context import FileContext
@@ -21,9 +22,12 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     autocasts = {
         value for autocast in ctx.index.mixed_precision.autocasts for value in (autocast.arguments or {}).values()
     }
-    for call, receiver in ctx.index.method_calls("half"):
-        kind = ctx.index.value(receiver)
-        if call.args or call.keywords or kind.kind not in (Kind.TENSOR, Kind.MODULE) or _is_right(ctx, call):
+    halves = [(call, ctx.index.value(receiver)) for call, receiver in ctx.index.method_calls("half")]
+    # What meets a model in float16 is a tensor in float16: one changed without the other fails.
+    with_model = any(kind.kind is Kind.MODULE for _, kind in halves)
+    for call, kind in halves:
+        is_torch = kind.kind in (Kind.TENSOR, Kind.MODULE) or (with_model and kind.kind is Kind.UNKNOWN)
+        if call.args or call.keywords or not is_torch or _is_right(ctx, call):
             continue
         if goes_to_numpy(ctx, call):
             continue  # the format of an array; NumPy has no bfloat16
@@ -37,7 +41,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             call, "`.half()` computes in float16, for which a TPU has no units; use bfloat16", fix, certainty=certainty
         )
     for node, name in ctx.index.references(*_FLOAT16):
-        if name not in _FLOAT16 or node in autocasts or not _sets_dtype(ctx, node) or _is_for_runtime(ctx, node):
+        decides = _sets_dtype(ctx, node) or (with_model and _asks_dtype(ctx, node))
+        if name not in _FLOAT16 or node in autocasts or not decides or _is_for_runtime(ctx, node):
             continue
         if _is_right(ctx, node) or _casts_for_numpy(ctx, node):
             continue
@@ -126,6 +131,18 @@ def _is_for_runtime(ctx: FileContext, node: ast.expr) -> bool:
     """Whether the dtype goes to ``tpulint_runtime``, which takes bfloat16 for it on XLA."""
     call = ctx.index.parent(ctx.index.parent(node) or node)
     return isinstance(call, ast.Call) and (ctx.index.qualified_name(call.func) or "").startswith("tpulint_runtime.")
+
+
+def _asks_dtype(ctx: FileContext, node: ast.expr) -> bool:
+    """Whether a condition asks parameters that are cast here for float16, and nothing it decides names that dtype."""
+    compare = next((a for a in ctx.index.tree.ancestors(node) if not isinstance(a, ast.Tuple | ast.List)), None)
+    statement = ctx.index.statement_of(node)
+    return (
+        isinstance(compare, ast.Compare)
+        and isinstance(compare.left, ast.Attribute)
+        and compare.left.attr == "dtype"
+        and len(re.findall(r"\bhalf\b|float16", ctx.text(statement))) == 1
+    )
 
 
 def _sets_dtype(ctx: FileContext, node: ast.expr) -> bool:
