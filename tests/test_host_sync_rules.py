@@ -2174,6 +2174,23 @@ def test_logging_in_a_step_of_every_tenth_turn_moves_behind_its_boundary() -> No
     )
 
 
+@pytest.mark.parametrize(("line", "held"), [("from models import *", True), ("from models import net", False)])
+def test_torch_that_a_star_may_bind(line: str, held: bool) -> None:
+    """A file may have the name from `import *`; one that has it from nowhere is left alone."""
+    step = """
+    total = 0
+    for x, y in loader:
+        loss = F.cross_entropy(model(x.to(device)), y.to(device))
+        loss.backward()
+        optimizer.step()
+        torch_xla.sync()
+        total += loss.item()
+    print(total / len(loader))
+    """
+    text = SETUP.replace("import torch\n", f"{line}\nimport torch_xla\n", 1) + dedent(step)
+    assert ("total += loss.detach()" in port(text).text) is held
+
+
 # -------------------------------------------------------------------- meters of another file
 
 IMPORTED_METER = """

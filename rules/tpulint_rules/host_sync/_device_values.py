@@ -30,10 +30,12 @@ def keep_on_device(fix: FixBuilder, index: SemanticIndex, read: Read, tail: str 
 
 
 def torch_text(fix: FixBuilder, index: SemanticIndex, at: ast.AST) -> str:
-    """How ``torch`` is written; a file that uses the name without binding it is beyond repair."""
-    if not index.names.bindings_in(index.names.module, "torch") and any(
-        name.id == "torch" for name in index.tree.names
-    ):
+    """How ``torch`` is written; a file that uses the name without binding it is beyond repair.
+
+    `from models import *` may bind it: an import of its own means the same module.
+    """
+    is_bound = index.names.bindings_in(index.names.module, "torch") or index.names.has_star_import
+    if not is_bound and any(name.id == "torch" for name in index.tree.names):
         fix.give_up()
     return fix.use("torch", at=at)
 
