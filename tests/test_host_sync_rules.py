@@ -2995,26 +2995,32 @@ for step, (x, y) in enumerate(loader):
 """
 
 
-def test_total_that_becomes_its_average_where_it_is_shown() -> None:
-    becomes(
-        AVERAGED,
-        """
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("total = total / 100", "total = total.item() / 100"),
+        ("total /= 100", "total = total.item()\n        total /= 100"),
+    ],
+)
+def test_total_that_becomes_its_average_where_it_is_shown(before: str, after: str) -> None:
+    text = """
+total = torch.zeros(1).to(device)
+for step, (x, y) in enumerate(loader):
+    loss = F.cross_entropy(model(x.to(device)), y.to(device))
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    total += loss.detach()
+    torch_xla.sync()
+    if step % 100 == 0:
+        AVERAGE
+        print("%5.2f %5.2f" % (total, math.exp(total)))
         total = torch.zeros(1).to(device)
-        for step, (x, y) in enumerate(loader):
-            loss = F.cross_entropy(model(x.to(device)), y.to(device))
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            total += loss.detach()
-            torch_xla.sync()
-            if step % 100 == 0:
-                total = total.item() / 100
-                print("%5.2f %5.2f" % (total, math.exp(total)))
-                total = torch.zeros(1).to(device)
-        """,
-    )
+"""
+    becomes(AVERAGED.replace("total = total / 100", before), text.replace("AVERAGE", after))
 
 
+@pytest.mark.parametrize("average", ["total = total / 100", "total /= 100", "total -= 100"])
 @pytest.mark.parametrize(
     ("old", "new"),
     [
@@ -3025,9 +3031,10 @@ def test_total_that_becomes_its_average_where_it_is_shown() -> None:
     ],
     ids=["goes on with the average", "may go on with it", "in every step", "leaves the loop with it"],
 )
-def test_average_that_needs_the_number_in_every_step(old: str, new: str) -> None:
+def test_average_that_needs_the_number_in_every_step(old: str, new: str, average: str) -> None:
     assert old in AVERAGED
-    assert "total += loss.detach()" not in port(SETUP + AVERAGED.replace(old, new)).text
+    text = AVERAGED.replace(old, new).replace("total = total / 100", average)
+    assert "total += loss.detach()" not in port(SETUP + text).text
 
 
 BEHIND = """

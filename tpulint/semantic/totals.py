@@ -45,6 +45,8 @@ class Total(NamedTuple):
     """Literals that set the variable back to 0 inside the loop."""
     uses: tuple[ast.Name, ...] = ()
     """Places inside the loop that need the number."""
+    averages: tuple[ast.AugAssign, ...] = ()
+    """Statements that divide the variable itself, which is a number from there to its reset."""
     is_used_behind: bool = True
     """Whether the number is needed outside of the loop."""
 
@@ -184,12 +186,15 @@ class Totals:
             return None
         resets: list[ast.expr] = []
         averaged: list[Span] = []
+        averages: list[ast.AugAssign] = []
         for binding in found[1]:
             if not index.tree.encloses(loop, binding.node) or binding.statement in total.additions:
                 continue
             stretch = self._averaged(binding)
             if stretch is not None:
                 averaged.append(stretch)
+                if isinstance(binding.statement, ast.AugAssign):
+                    averages.append(binding.statement)
                 continue
             element = element_of(binding)
             if binding.kind != "assign" or element is None or not _is_zero(element):
@@ -226,12 +231,16 @@ class Totals:
             resets=tuple(resets),
             uses=tuple(sorted(dict.fromkeys(uses), key=index.span)),
             is_used_behind=used_behind,
+            averages=tuple(averages),
         )
 
     def _averaged(self, binding: Binding) -> Span | None:
         """Where a variable is a number: from ``total = total / 100``, now and then, to the ``total = 0`` behind it."""
         index, statement = self._index, binding.statement
-        if not isinstance(statement, ast.Assign) or len(statement.targets) != 1 or binding.path:
+        if isinstance(statement, ast.AugAssign):
+            if not isinstance(statement.op, ast.Div | ast.Mult):
+                return None
+        elif not isinstance(statement, ast.Assign) or len(statement.targets) != 1 or binding.path:
             return None
         if not index.scalars.is_arithmetic(statement.value, set()) or _is_zero(statement.value):
             return None

@@ -63,6 +63,8 @@ def move_to_device(fix: FixBuilder, index: SemanticIndex, loop: LoopNode, totals
             after.append(f"{target} = {'int' if whole else 'float'}({target})")
         for use in total.uses:
             fix.append(use, ".item()")
+        for average in total.averages:
+            fix.insert_before(average, f"{target} = {target}.item()")
         for read in total.reads:
             keep_on_device(fix, index, read)
     for place, lines in before.items():
