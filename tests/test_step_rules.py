@@ -1447,3 +1447,35 @@ for images in []:
 """
     assert not check(text.replace("NETWORK", "models.vgg19"), select=("TPU323",)).findings
     assert len(check(text.replace("NETWORK", "models.vgg19_bn"), select=("TPU323",)).findings) == 1
+
+
+# -------------------------------------------------------------------- functions that a framework calls with every batch
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [("trainer = Engine(step)", True), ("trainer = Engine(process_function=step)", True), ("run(step)", False)],
+)
+def test_step_that_ignite_runs(line: str, told: bool) -> None:
+    """The optimizer is of a library that nobody sees, and has a `step` as the function has."""
+    result = check(
+        f"""
+        import torch_xla
+        from ignite.engine import Engine
+        from transformers import AdamW
+
+        device = torch_xla.device()
+
+        def main(model, run):
+            optimizer = AdamW(model.parameters())
+
+            def step(engine, batch):
+                loss = model(batch.to(device)).mean()
+                loss.backward()
+                optimizer.step()
+                return loss.item()
+
+            {line}
+        """
+    )
+    assert ([finding.code for finding in result.findings] == ["TPU301"]) is told

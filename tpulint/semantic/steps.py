@@ -11,6 +11,9 @@ from tpulint.semantic.names import Names
 from tpulint.semantic.outside import OutsideCall
 from tpulint.semantic.tree import FunctionNode, LoopNode, SyntaxTree
 
+_ENGINES = ("ignite.engine.Engine", "ignite.engine.engine.Engine")
+"""What runs a function with every batch, and sets no boundary."""
+
 
 class Step:
     """What one step does, and where."""
@@ -81,18 +84,36 @@ class StepFunctions:
             if function in per_step or function.name.startswith(("test", "__")):
                 continue
             events = self._events.of(function)
-            if not events.backwards or not (events.updates or events.manual_updates):
+            is_known = bool(events.updates or events.manual_updates)
+            if not events.backwards or not (is_known or events.candidates):
+                continue
+            in_engine = self._runs_in_engine(function)
+            if not is_known and not in_engine:
                 continue
             step = StepFunction(function)
+            step.is_certain = is_known
             step.backwards = [item for item in events.backwards if item not in backwards]
             step.updates = [item for item in events.updates if item not in updates]
+            if not is_known:
+                step.updates = list(events.candidates)
             step.manual_updates = [item for item in events.manual_updates if item not in manual_updates]
             step.boundaries = [item for item in events.boundaries if item not in boundaries]
             step.functions = [item for item in events.functions if item not in functions]
             trains = step.backwards and (step.updates or step.manual_updates)
-            if trains and not any(map(self._is_given, step.backwards)) and self._is_called_elsewhere(function):
+            if not trains or any(map(self._is_given, step.backwards)):
+                continue
+            if in_engine or self._is_called_elsewhere(function):
                 found.append(step)
         return found
+
+    def _runs_in_engine(self, function: FunctionNode) -> bool:
+        """Whether a function is given to what calls it with every batch: ``Engine(update)``."""
+        for mention in self._names.mentions_of(function):
+            user = self._tree.parents[mention]
+            call = self._tree.parents[user] if isinstance(user, ast.keyword) else user
+            if isinstance(call, ast.Call) and self._names.qualified(call.func) in _ENGINES:
+                return True
+        return False
 
     def _is_called_elsewhere(self, function: FunctionNode) -> bool:
         """Whether nothing in the file calls a function, by its name or through the class that defines it."""
