@@ -17,6 +17,7 @@ from tpulint.semantic.imported import Imported, Library
 from tpulint.semantic.kinds import Kind, Kinds, Side, Value
 from tpulint.semantic.names import Binding, Names, Scope
 from tpulint.semantic.outside import EVALUATION, STEP, OutgoingCall, OutsideCall
+from tpulint.semantic.parts import part
 from tpulint.semantic.reads import How, Read, Reads, Use
 from tpulint.semantic.regions import CalledStep, Pace, Regions, Step, StepFunction, StepLoop, may_have_turns
 from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, LoopNode, SyntaxTree
@@ -181,110 +182,50 @@ class SemanticIndex:
 
         return Turns(self.tree, self.names, self.kinds, self.definitions, self.regions, self.reads)
 
-    @cached_property
-    def clocks(self) -> Clocks:
-        """Waits for the device in front of a clock."""
-        from tpulint.semantic.clocks import Clocks
+    clocks: Clocks = part()
+    """Waits for the device in front of a clock."""
 
-        return Clocks(self)
+    stretches: Stretches = part()
+    """Work whose time is taken."""
 
-    @cached_property
-    def stretches(self) -> Stretches:
-        """Work whose time is taken."""
-        from tpulint.semantic.stretches import Stretches
+    deferrals: Deferrals = part()
+    """Reads and the step boundary: what stands behind it, what can be moved there."""
 
-        return Stretches(self)
+    batched_reads: BatchedReads = part()
+    """Reads of one turn that one transfer can serve."""
 
-    @cached_property
-    def deferrals(self) -> Deferrals:
-        """Reads and the step boundary: what stands behind it, what can be moved there."""
-        from tpulint.semantic.deferrals import Deferrals
+    leftovers: Leftovers = part()
+    """Work that becomes part of the first step of the next loop."""
 
-        return Deferrals(self)
+    restarts: Restarts = part()
+    """Totals that start anew with a number while a training goes on."""
 
-    @cached_property
-    def batched_reads(self) -> BatchedReads:
-        """Reads of one turn that one transfer can serve."""
-        from tpulint.semantic.batched_reads import BatchedReads
+    filled_lists: FilledLists = part()
+    """Lists of numbers read from the device."""
 
-        return BatchedReads(self)
+    kept_dicts: KeptDicts = part()
+    """Dicts of the numbers of one step, looked at now and then."""
 
-    @cached_property
-    def leftovers(self) -> Leftovers:
-        """Work that becomes part of the first step of the next loop."""
-        from tpulint.semantic.leftovers import Leftovers
+    distributions: Distributions = part()
+    """Classes of probability distributions."""
 
-        return Leftovers(self)
+    held_values: HeldValues = part()
+    """Numbers read early in a turn and needed late."""
 
-    @cached_property
-    def restarts(self) -> Restarts:
-        """Totals that start anew with a number while a training goes on."""
-        from tpulint.semantic.restarts import Restarts
+    turn_code: TurnCode = part()
+    """Code that runs in every turn of a step or evaluation loop."""
 
-        return Restarts(self)
+    masks: Masks = part()
+    """Boolean tensors, and shapes that are known to be equal."""
 
-    @cached_property
-    def filled_lists(self) -> FilledLists:
-        """Lists of numbers read from the device."""
-        from tpulint.semantic.filled_lists import FilledLists
+    changing_numbers: ChangingNumbers = part()
+    """Numbers of the host that differ from turn to turn."""
 
-        return FilledLists(self)
+    batch_measures: BatchMeasures = part()
+    """Numbers taken from a batch."""
 
-    @cached_property
-    def kept_dicts(self) -> KeptDicts:
-        """Dicts of the numbers of one step, looked at now and then."""
-        from tpulint.semantic.kept_dicts import KeptDicts
-
-        return KeptDicts(self)
-
-    @cached_property
-    def distributions(self) -> Distributions:
-        """Classes of probability distributions."""
-        from tpulint.semantic.distributions import Distributions
-
-        return Distributions(self)
-
-    @cached_property
-    def held_values(self) -> HeldValues:
-        """Numbers read early in a turn and needed late."""
-        from tpulint.semantic.held_values import HeldValues
-
-        return HeldValues(self)
-
-    @cached_property
-    def turn_code(self) -> TurnCode:
-        """Code that runs in every turn of a step or evaluation loop."""
-        from tpulint.semantic.turn_code import TurnCode
-
-        return TurnCode(self)
-
-    @cached_property
-    def masks(self) -> Masks:
-        """Boolean tensors, and shapes that are known to be equal."""
-        from tpulint.semantic.masks import Masks
-
-        return Masks(self)
-
-    @cached_property
-    def changing_numbers(self) -> ChangingNumbers:
-        """Numbers of the host that differ from turn to turn."""
-        from tpulint.semantic.changing_numbers import ChangingNumbers
-
-        return ChangingNumbers(self)
-
-    @cached_property
-    def batch_measures(self) -> BatchMeasures:
-        """Numbers taken from a batch."""
-        from tpulint.semantic.batch_measures import BatchMeasures
-
-        return BatchMeasures(self)
-
-    @cached_property
-    def graph_numbers(self) -> GraphNumbers:
-        """Python numbers that are constants of the graph."""
-        from tpulint.semantic.graph_numbers import GraphNumbers
-
-        return GraphNumbers(self)
+    graph_numbers: GraphNumbers = part()
+    """Python numbers that are constants of the graph."""
 
     @cached_property
     def host_arithmetic(self) -> HostArithmetic:
@@ -293,19 +234,11 @@ class SemanticIndex:
 
         return HostArithmetic(self)
 
-    @cached_property
-    def scalars(self) -> Scalars:
-        """Single numbers on the device."""
-        from tpulint.semantic.scalars import Scalars
+    scalars: Scalars = part()
+    """Single numbers on the device."""
 
-        return Scalars(self)
-
-    @cached_property
-    def dimensions(self) -> Dimensions:
-        """How many dimensions tensors have."""
-        from tpulint.semantic.dimensions import Dimensions
-
-        return Dimensions(self)
+    dimensions: Dimensions = part()
+    """How many dimensions tensors have."""
 
     @cached_property
     def counters(self) -> Counters:
@@ -314,26 +247,14 @@ class SemanticIndex:
 
         return Counters(self.tree, self.names, self.flow)
 
-    @cached_property
-    def meters(self) -> Meters:
-        """Objects that keep sums of what they are given."""
-        from tpulint.semantic.meters import Meters
+    meters: Meters = part()
+    """Objects that keep sums of what they are given."""
 
-        return Meters(self)
+    returned_values: ReturnedValues = part()
+    """Numbers that functions called in every step read and return."""
 
-    @cached_property
-    def returned_values(self) -> ReturnedValues:
-        """Numbers that functions called in every step read and return."""
-        from tpulint.semantic.returned_values import ReturnedValues
-
-        return ReturnedValues(self)
-
-    @cached_property
-    def totals(self) -> Totals:
-        """Running totals kept on the host."""
-        from tpulint.semantic.totals import Totals
-
-        return Totals(self)
+    totals: Totals = part()
+    """Running totals kept on the host."""
 
     @cached_property
     def launches(self) -> Launches:
@@ -342,26 +263,14 @@ class SemanticIndex:
 
         return Launches(self.tree, self.names, self.definitions)
 
-    @cached_property
-    def process_groups(self) -> ProcessGroups:
-        """Process groups the file joins."""
-        from tpulint.semantic.process_groups import ProcessGroups
+    process_groups: ProcessGroups = part()
+    """Process groups the file joins."""
 
-        return ProcessGroups(self)
+    environment: Environment = part()
+    """Environment variables that the file sets and reads."""
 
-    @cached_property
-    def environment(self) -> Environment:
-        """Environment variables that the file sets and reads."""
-        from tpulint.semantic.environment import Environment
-
-        return Environment(self)
-
-    @cached_property
-    def ranks(self) -> Ranks:
-        """Expressions that depend on the rank of the process."""
-        from tpulint.semantic.ranks import Ranks
-
-        return Ranks(self)
+    ranks: Ranks = part()
+    """Expressions that depend on the rank of the process."""
 
     @cached_property
     def device_counts(self) -> DeviceCounts:
@@ -377,59 +286,31 @@ class SemanticIndex:
 
         return MixedPrecision(self.tree, self.names, self.definitions)
 
-    @cached_property
-    def loaders(self) -> Loaders:
-        """Data loaders, and the loops they feed."""
-        from tpulint.semantic.loaders import Loaders
+    loaders: Loaders = part()
+    """Data loaders, and the loops they feed."""
 
-        return Loaders(self)
+    batch_makers: BatchMakers = part()
+    """Functions that make the batches of loops."""
 
-    @cached_property
-    def batch_makers(self) -> BatchMakers:
-        """Functions that make the batches of loops."""
-        from tpulint.semantic.batch_makers import BatchMakers
+    fed_parameters: FedParameters = part()
+    """Parameters that loops take their batches from."""
 
-        return BatchMakers(self)
+    kept_states: KeptStates = part()
+    """Weights kept on the device, and loaded again and again."""
 
-    @cached_property
-    def fed_parameters(self) -> FedParameters:
-        """Parameters that loops take their batches from."""
-        from tpulint.semantic.fed_parameters import FedParameters
-
-        return FedParameters(self)
-
-    @cached_property
-    def kept_states(self) -> KeptStates:
-        """Weights kept on the device, and loaded again and again."""
-        from tpulint.semantic.kept_states import KeptStates
-
-        return KeptStates(self)
-
-    @cached_property
-    def frozen_norms(self) -> FrozenNorms:
-        """Batch normalisations in evaluation mode that a gradient goes through."""
-        from tpulint.semantic.frozen_norms import FrozenNorms
-
-        return FrozenNorms(self)
+    frozen_norms: FrozenNorms = part()
+    """Batch normalisations in evaluation mode that a gradient goes through."""
 
     @cached_property
     def guards(self) -> Guards:
         """Branches kept for one backend."""
         return Guards(self.tree, self.names)
 
-    @cached_property
-    def call_arguments(self) -> CallArguments:
-        """Arguments of calls, those of visible ``**`` dictionaries included."""
-        from tpulint.semantic.call_arguments import CallArguments
+    call_arguments: CallArguments = part()
+    """Arguments of calls, those of visible ``**`` dictionaries included."""
 
-        return CallArguments(self)
-
-    @cached_property
-    def callers(self) -> Callers:
-        """What a file of definitions alone leaves to those who use it."""
-        from tpulint.semantic.callers import Callers
-
-        return Callers(self)
+    callers: Callers = part()
+    """What a file of definitions alone leaves to those who use it."""
 
     @cached_property
     def moves(self) -> Moves:
@@ -438,12 +319,8 @@ class SemanticIndex:
 
         return Moves(self.tree, self.names, self.flow, self.definitions, self.kinds)
 
-    @cached_property
-    def devices(self) -> Devices:
-        """Places that name, ask for or acquire a device."""
-        from tpulint.semantic.devices import Devices
-
-        return Devices(self)
+    devices: Devices = part()
+    """Places that name, ask for or acquire a device."""
 
     @cached_property
     def early_calls(self) -> EarlyCalls:
@@ -452,19 +329,11 @@ class SemanticIndex:
 
         return EarlyCalls(self.tree, self.names, self.definitions, self.imported)
 
-    @cached_property
-    def xla_devices(self) -> XlaDevices:
-        """Variables that hold the XLA device."""
-        from tpulint.semantic.xla_devices import XlaDevices
+    xla_devices: XlaDevices = part()
+    """Variables that hold the XLA device."""
 
-        return XlaDevices(self)
-
-    @cached_property
-    def tensor_types(self) -> TensorTypes:
-        """Uses of CUDA's tensor classes."""
-        from tpulint.semantic.tensor_types import TensorTypes
-
-        return TensorTypes(self)
+    tensor_types: TensorTypes = part()
+    """Uses of CUDA's tensor classes."""
 
     @cached_property
     def parent_process(self) -> ParentProcess:
@@ -480,12 +349,8 @@ class SemanticIndex:
 
         return outgoing_calls(self)
 
-    @cached_property
-    def module_body(self) -> ModuleBody:
-        """The module's own statements."""
-        from tpulint.semantic.module_body import ModuleBody
-
-        return ModuleBody(self)
+    module_body: ModuleBody = part()
+    """The module's own statements."""
 
     def called_so(self, library: Library | None, outside: Sequence[OutsideCall]) -> SemanticIndex:
         """The same file, where these calls of others are known; what does not depend on them is not done anew."""
@@ -512,9 +377,9 @@ class SemanticIndex:
         stay = (*_OF_OTHERS, *self._borrowed)
         parts = dict(self.__dict__)
         self.__dict__.clear()
-        for name, part in parts.items():
-            if name not in stay and hasattr(part, "__dict__"):
-                part.__dict__.clear()
+        for name, held in parts.items():
+            if name not in stay and hasattr(held, "__dict__"):
+                held.__dict__.clear()
 
     # ---------------------------------------------------------------- structure
 
