@@ -367,6 +367,20 @@ class Stop(Callback):
             raise KeyboardInterrupt
 
 
+class Halt(Callback):
+    """Stops the training after a step."""
+
+    def __init__(self, step: int) -> None:
+        self.step = step
+
+    def on_train_begin(self, loop: Loop) -> None:
+        self.loop = loop
+
+    def on_step_end(self) -> None:
+        if self.loop.steps == self.step:
+            self.loop.stop()
+
+
 def numbers(records: list[Record]) -> list[Any]:
     """All but the time it took."""
     return [(record.step, record.epoch, record.values) for record in records]
@@ -451,6 +465,45 @@ def test_a_loader_of_any_kind_goes_on_amid_an_epoch(
         assert other.steps == 14
         for parameter, expected in zip(other.model.parameters(), whole.model.parameters(), strict=True):
             assert torch.equal(parameter, expected)
+
+
+def test_steps_may_end_with_an_epoch() -> None:
+    """Then it is over, as it would be with epochs."""
+    told: list[str] = []
+
+    class Ends(Callback):
+        def on_epoch_end(self) -> None:
+            told.append("epoch")
+
+    def loop_with(**settings: Any) -> Loop:
+        return loop_of(callbacks=[Ends(), *settings.pop("callbacks", [])], **settings)
+
+    evaluation = Evaluation(batches(1), lambda model, batch: {"loss": weighted(model, batch)})
+    for accumulate, steps in ((1, 10), (2, 6)):
+        told.clear()
+        loop = loop_with(accumulate=accumulate)
+        loop.train(batches(5), steps=steps, evaluation=evaluation)
+        assert (loop.epoch, loop.batches, len(loop.history.evaluations), len(told)) == (2, 0, 2, 2)
+        loop.train(batches(5), epochs=3)
+        assert loop.steps == steps // 2 * 3, "no epoch is trained twice"
+    loop = loop_with(callbacks=[Halt(5)])
+    loop.train(batches(5), epochs=9, evaluation=evaluation)
+    assert (loop.epoch, len(loop.history.evaluations)) == (1, 1)
+    loop = loop_with()
+    loop.train(batches(5), steps=9, evaluation=evaluation)
+    assert (loop.epoch, loop.batches, len(loop.history.evaluations)) == (1, 4, 1), "this one is not"
+
+
+def test_a_stream_without_a_length_is_trained() -> None:
+    class Stream(torch.utils.data.IterableDataset[Any]):
+        def __iter__(self) -> Iterator[Any]:
+            return iter(data())
+
+    loop = loop_of()
+    loop.train(DataLoader(Stream(), batch_size=8), epochs=2)
+    assert (loop.steps, loop.epoch, loop.planned_steps) == (2 * -(-len(data()) // 8), 2, None)
+    loop.train(DataLoader(Stream(), batch_size=8), steps=loop.steps + 2)
+    assert (loop.epoch, loop.batches) == (2, 2)
 
 
 def test_the_end_is_saved_once(tmp_path: Path) -> None:

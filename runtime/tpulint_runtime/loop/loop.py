@@ -247,7 +247,8 @@ class Loop:
         checkpoints: Checkpoints | None = None,
     ) -> History:
         """Trains until ``epochs`` epochs or ``steps`` updates are done, counted from the very beginning, or a callback
-        stops the loop; calling it again goes on. Returns the history.
+        stops the loop; calling it again goes on. An epoch whose last update that was is finished, where the loader
+        tells its length: it is evaluated, and the next one follows. Returns the history.
 
         loader
             Batches of an epoch each time it is iterated, of few shapes, on the host. Its batch sampler, or its sampler,

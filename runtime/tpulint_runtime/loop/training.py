@@ -42,6 +42,7 @@ class Training:
         check_training(evaluation, checkpoints)
         self._evaluation = evaluation
         self._checkpoints = checkpoints
+        self._length = _length_of(loader)
         self._is_resumed = False
         """Whether it began with a checkpoint."""
 
@@ -66,10 +67,9 @@ class Training:
             parts = {"model": loop.model, "optimizer": loop.optimizer, "scheduler": loop.scheduler}
             sampler = usable_sampler(self._loader)
             self._is_resumed = self._checkpoints.resume(**parts, sampler=sampler, loop=loop) > 0
-        length = getattr(self._loader, "__len__", lambda: None)()
         wanted = [] if self._steps is None else [self._steps]
-        if length is not None and self._epochs is not None:
-            wanted.append(self._epochs * -(-length // loop.accumulate))
+        if self._length is not None and self._epochs is not None:
+            wanted.append(self._epochs * -(-self._length // loop.accumulate))
         loop.planned_steps = min(wanted, default=None)
         loop.logged_at = time.monotonic()
 
@@ -80,6 +80,7 @@ class Training:
         while not self._is_done(self._epochs):
             loop.batches = begin_epoch(self._loader, loop.epoch, loop.batches)
             loop.callbacks.tell("on_epoch_begin")
+            is_whole = True
             left = epoch_batches(self._loader, loop.batches, can_save=checkpoints is not None)
             for batches in _groups(device_batches(left, loop.backend, loop.ahead), loop.accumulate):
                 loop.callbacks.tell("on_step_begin", batches if loop.accumulate > 1 else batches[0])
@@ -92,8 +93,9 @@ class Training:
                 if checkpoints is not None and checkpoints.is_due(loop.steps - 1):
                     self._save(checkpoints)
                 if self._is_done(None):
+                    is_whole = loop.batches == self._length  # not asked for more, which may draw random numbers
                     break
-            else:
+            if is_whole:
                 if not loop.batches:
                     raise ValueError("the loader has no batch (an iterator is at its end after one epoch)")
                 if evaluation is not None and not evaluation.every:
@@ -117,6 +119,14 @@ class Training:
     def _is_done(self, epochs: int | None) -> bool:
         all_epochs = epochs is not None and self._loop.epoch >= epochs
         return self._loop.is_stopping or all_epochs or (self._steps is not None and self._loop.steps >= self._steps)
+
+
+def _length_of(loader: Iterable[Any]) -> int | None:
+    """Batches of an epoch, if that is known."""
+    try:
+        return len(loader)  # type: ignore[arg-type]
+    except TypeError:  # a DataLoader has __len__ also where its data set has none
+        return None
 
 
 def _groups(batches: Iterable[Any], size: int) -> Iterator[list[Any]]:
