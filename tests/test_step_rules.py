@@ -1479,3 +1479,42 @@ def test_step_that_ignite_runs(line: str, told: bool) -> None:
         """
     )
     assert ([finding.code for finding in result.findings] == ["TPU301"]) is told
+
+
+# -------------------------------------------------------------------- what a batch of an evaluation computes last
+
+LAST = """\
+import torch
+import torch_xla
+from tools import peak
+device = torch_xla.device()
+model = torch.nn.Linear(4, 4).to(device)
+right = lambda logits, y: torch.mean((logits.argmax(dim=-1) == y).float())
+shown = lambda logits: print(logits.sum().item())
+with torch.no_grad():
+    for x, y in loader:
+        y = y.to(device)
+        logits = model(x.to(device))
+        LINE
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "is_work"),
+    [
+        ("found = right(logits, y)", True),
+        ("meter.update(peak(logits, y), len(x))", True),
+        ("found = shown(logits)", False),
+        ("report(logits, y)", False),
+    ],
+)
+def test_boundary_behind_what_is_computed_of_a_batch(tmp_path: Path, line: str, is_work: bool) -> None:
+    """In front of it, the next batch would compute it along: the first one is another graph than the others."""
+    (tmp_path / "tools.py").write_text(
+        "import torch\n\n\ndef peak(a, b):\n    return 10.0 * torch.log10(1.0 / torch.mean((a - b) ** 2))\n"
+    )
+    (tmp_path / "evaluate.py").write_text(LAST.replace("LINE", line))
+    tpulint("--fix", "--select", "TPU302", "--no-cache", cwd=tmp_path)
+    text = (tmp_path / "evaluate.py").read_text()
+    assert text.endswith(f"        {line}\n        torch_xla.sync()\n") is is_work
+    assert "torch_xla.sync()" in text

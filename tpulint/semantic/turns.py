@@ -231,6 +231,11 @@ class Turns:
             return max(self._body(function, depth), Work.DEVICE if given else Work.HOST)
         if self._kinds.value(call.func).kind is Kind.MODULE:
             return Work.DEVICE
+        if (body := self._lambda_body(call)) is not None and depth < _DEPTH:
+            if self._reads.inside(body):
+                return Work.READ
+            calls = [node for node in (body, *self._tree.inside(body)) if isinstance(node, ast.Call)]
+            return max((self._call(item, depth + 1) for item in calls), default=Work.DEVICE)
         arguments = [
             self._kinds.value(item).kind for item in (*call.args, *(keyword.value for keyword in call.keywords))
         ]
@@ -252,8 +257,17 @@ class Turns:
                 return Work.DEVICE
         return Work.DEVICE if self._gives_tensor(call) else Work.READ
 
+    def _lambda_body(self, call: ast.Call) -> ast.expr | None:
+        """What a call computes by a lambda that a variable is set to: ``right = lambda logits, y: ...``."""
+        bindings = self._names.bindings(call.func) if isinstance(call.func, ast.Name) else []
+        value = bindings[0].value if len(bindings) == 1 else None
+        return value.body if isinstance(value, ast.Lambda) else None
+
     def _gives_tensor(self, call: ast.Call) -> bool:
         """Whether a function that is not seen makes a tensor of tensors: ``acc1, acc5 = accuracy(output, target)``."""
+        made = self._kinds.value(call)
+        if made.kind is Kind.TENSOR and made.side is Side.DEVICE:
+            return True
         statement = self._tree.parents[call]
         if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
             return False
