@@ -453,6 +453,23 @@ def test_list_of_views_that_the_wrapper_moved() -> None:
     assert "output = model([part.to(device) for part in views])\n" in result.text
 
 
+def test_texts_of_a_batch_whose_images_are_moved_by_hand() -> None:
+    """The wrapper moved tensors alone: captions are a list of texts, which has no `to`."""
+    text = (
+        "import torch\n"
+        "from torch.nn.parallel import DistributedDataParallel\n"
+        "model = DistributedDataParallel(model, device_ids=[args.gpu])\n"
+        "loader = torch.utils.data.DataLoader(dataset, batch_size=4)\n"
+        "def train(model, device):\n"
+        "    for image, caption, weights in loader:\n"
+        "        loss = model(image.to(device), caption, weights=weights.to(device))\n"
+        "train(model, args.device)\n"
+    )
+    result = lint(SourceFile.from_text(text), Settings(fix=True, unsafe_fixes=True, select=("TPU603",)), CATALOGUE)
+    assert "device_ids" not in result.text
+    assert "model(image.to(device), caption, weights=weights.to(device))\n" in result.text
+
+
 OPTION = """
 import argparse
 import torch

@@ -13,12 +13,18 @@ _DEPTH = 4
 
 
 def move_inputs(ctx: FileContext, fix: FixBuilder, wrapper: ast.Call) -> None:
-    """Move what is passed to the wrapped model from the host, as the wrapper did."""
+    """Move what is passed to the wrapped model from the host, as the wrapper did.
+
+    Whoever moves one part of a batch moves all of its tensors: the parts beside it are texts, names and numbers.
+    """
     for call in ctx.index.calls:
         if not isinstance(call.func, ast.Name | ast.Attribute) or not _means(ctx, call.func, wrapper, 0):
             continue
-        for argument in (*call.args, *(keyword.value for keyword in call.keywords)):
-            value = ctx.index.value(argument)
+        arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
+        values = [(argument, ctx.index.value(argument)) for argument in arguments]
+        if any(value.kind is Kind.TENSOR and value.side is not Side.HOST for _, value in values):
+            continue
+        for argument, value in values:
             if value.kind is not Kind.TENSOR or value.side is not Side.HOST:
                 continue
             if not value.certain:
