@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
@@ -12,6 +13,8 @@ from tpulint.semantic.origins import origins
 
 _LIBRARIES = r"(?m)^\s*(?:from|import)\s+(?:transformers|peft|trl|optimum|sentence_transformers)\b"
 _LOADS = frozenset({"from_pretrained", "from_config"})
+_WITHOUT_WEIGHTS = re.compile(r"(?:Tokenizer(?:Fast)?|Processor|FeatureExtractor|Config)$")
+"""Classes that load no model: they have nothing to put anywhere, and no method ``to``."""
 _QUANTIZED = frozenset({"load_in_8bit", "load_in_4bit"})
 _KERNELS = ("flash_attention_2", "flash_attention_3")
 _CURRENT = ("torch.cuda.current_device", "torch.accelerator.current_device_index")
@@ -32,6 +35,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         name = ctx.index.qualified_name(call.func) or ""
         last = call.func.attr if isinstance(call.func, ast.Attribute) else name.rpartition(".")[2]
         if last in _LOADS:
+            if _WITHOUT_WEIGHTS.search(_class_of(ctx, call.func)):
+                continue
             check_argument = _loading
         elif name in ("transformers.pipeline", "transformers.pipelines.pipeline"):
             check_argument = _in_pipeline
@@ -46,6 +51,12 @@ def check(ctx: FileContext) -> Iterator[Finding]:
                 if severity is Severity.ERROR and ctx.index.callers.decide(keyword.value):
                     severity = Severity.WARNING
                 yield ctx.finding(keyword, problem.message, problem.fix, severity=severity, certainty=problem.certainty)
+
+
+def _class_of(ctx: FileContext, func: ast.expr) -> str:
+    """The name of the class whose method loads."""
+    owner = func.value if isinstance(func, ast.Attribute) else func
+    return (ctx.index.qualified_name(owner) or "").rpartition(".")[2]
 
 
 def _loading(ctx: FileContext, call: ast.Call, keyword: ast.keyword) -> _Problem | None:
