@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING
 
 from tpulint.semantic import torch_facts as facts
@@ -16,6 +17,10 @@ from tpulint.semantic.values import HOST, NUMPY, UNKNOWN, Kind, Side, Value, com
 
 if TYPE_CHECKING:
     from tpulint.semantic.kinds import Kinds
+
+
+_FOR_A_TASK = re.compile(r"[a-z0-9]For[A-Z][A-Za-z]+\.from_pretrained$")
+"""Models of Transformers for a task, ``LlamaForCausalLM``, whose names do not speak of a model."""
 
 
 class CallValues:
@@ -127,6 +132,7 @@ class CallValues:
             and "Tokenizer" not in name
             and (
                 "Model" in name
+                or _FOR_A_TASK.search(name) is not None
                 or ("Auto" in name and "Config" not in name and "Processor" not in name and "Image" not in name)
             )
         ):

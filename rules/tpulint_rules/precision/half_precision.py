@@ -44,7 +44,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         decides = _sets_dtype(ctx, node) or (with_model and _asks_dtype(ctx, node))
         if name not in _FLOAT16 or node in autocasts or not decides or _is_for_runtime(ctx, node):
             continue
-        if _is_right(ctx, node) or _casts_for_numpy(ctx, node):
+        if _is_right(ctx, node) or _casts_for_numpy(ctx, node) or _loads_on_host(ctx, node):
             continue
         fix = ctx.fix("Use bfloat16", Applicability.UNSAFE, _REASON)
         fix.replace(node, f"{fix.use('torch', at=node)}.bfloat16")
@@ -117,6 +117,17 @@ def _casts_for_numpy(ctx: FileContext, node: ast.expr) -> bool:
     if not isinstance(cast, ast.Call) or not isinstance(cast.func, ast.Attribute):
         return False
     return cast.func.attr in ("to", "type") and goes_to_numpy(ctx, cast)
+
+
+def _loads_on_host(ctx: FileContext, node: ast.expr) -> bool:
+    """``from_pretrained(..., device_map="cpu")``: the format in which a model is merged or converted on the host."""
+    call = ctx.index.parent(ctx.index.parent(node) or node)
+    for keyword in call.keywords if isinstance(call, ast.Call) else []:
+        if keyword.arg == "device_map":
+            value = keyword.value
+            named = value.values if isinstance(value, ast.Dict) else [value]
+            return all(isinstance(item, ast.Constant) and item.value == "cpu" for item in named)
+    return False
 
 
 def _returns_true(statement: ast.stmt) -> bool:
