@@ -105,7 +105,7 @@ def _is_number(ctx: FileContext, node: ast.expr, depth: int = 0) -> bool:
     """Whether a value is certainly a single Python number."""
     if isinstance(node, ast.Constant):
         return type(node.value) in (int, float, bool)
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
         return _is_number(ctx, node.operand, depth)
     if isinstance(node, ast.BinOp):
         return _is_number(ctx, node.left, depth) and _is_number(ctx, node.right, depth)
