@@ -1,10 +1,15 @@
-"""Runs the real command in a process of its own, as users do, with rules whose findings never change."""
+"""Runs the real command in a process of its own, with rules whose findings never change."""
 
 from __future__ import annotations
 
+import functools
+import json
 import os
+import select
+import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -55,12 +60,49 @@ def environment(home: Path, **wanted: str) -> dict[str, str]:
 
 def tpulint(*args: str, cwd: Path, stdin: bytes = b"", **wanted: str) -> Answer:
     """Run ``tpulint`` in a folder; ``wanted`` holds variables of the environment."""
-    command = [sys.executable, "-P", "-m", "tpulint", *args]
     env = environment(cwd.parent / "user-cache", **wanted)
-    done = subprocess.run(command, cwd=cwd, input=stdin, capture_output=True, env=env, timeout=120, check=False)
-    out, err = (text.decode("utf-8", "replace").replace("\r\n", "\n") for text in (done.stdout, done.stderr))
+    # What Python looks at when it starts is for a process that Python starts.
+    run = _start if any(name.startswith("PYTHON") for name in wanted) else _fork
+    status, raw, errors = run(args, cwd, stdin, env)
+    out, err = (text.decode("utf-8", "replace").replace("\r\n", "\n") for text in (raw, errors))
     assert "Traceback" not in err, err
-    return Answer(done.returncode, out, err, done.stdout)
+    return Answer(status, out, err, raw)
+
+
+TIMEOUT = 120
+
+
+def _start(args: tuple[str, ...], cwd: Path, stdin: bytes, env: dict[str, str]) -> tuple[int, bytes, bytes]:
+    command = [sys.executable, "-P", "-m", "tpulint", *args]
+    done = subprocess.run(command, cwd=cwd, input=stdin, capture_output=True, env=env, timeout=TIMEOUT, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def _fork(args: tuple[str, ...], cwd: Path, stdin: bytes, env: dict[str, str]) -> tuple[int, bytes, bytes]:
+    """The same from a process that has imported everything, which is what takes most of the time of a command."""
+    server = _server()
+    assert server.stdin and server.stdout
+    with tempfile.TemporaryDirectory() as folder:
+        streams = [Path(folder, name) for name in ("in", "out", "err")]
+        for stream, content in zip(streams, (stdin, b"", b""), strict=True):
+            stream.write_bytes(content)
+        wish = {"folder": str(cwd), "arguments": args, "environment": env, "streams": [*map(str, streams)]}
+        server.stdin.write(json.dumps(wish) + "\n")
+        server.stdin.flush()
+        process = int(server.stdout.readline())
+        if not select.select([server.stdout], [], [], TIMEOUT)[0]:
+            os.kill(process, signal.SIGKILL)
+            server.stdout.readline()
+            raise subprocess.TimeoutExpired(["tpulint", *args], TIMEOUT)
+        return int(server.stdout.readline()), streams[1].read_bytes(), streams[2].read_bytes()
+
+
+@functools.cache
+def _server() -> subprocess.Popen[str]:
+    """Forks the processes of commands. It ends when this one does, with its standard input."""
+    command = [sys.executable, "-P", str(Path(__file__).with_name("command_server.py"))]
+    env = environment(Path.home())
+    return subprocess.Popen(command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
 def write(path: Path, text: str | bytes) -> Path:

@@ -23,6 +23,8 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from command import tpulint
+
 HERE = Path(__file__).parent
 REPOSITORY = HERE.parent.parent
 DRIVER = HERE / "driver"
@@ -109,10 +111,9 @@ def has_xla() -> bool:
 
 def fix(script: Path, *options: str) -> str:
     """Lets the linter port ``script`` in place and returns the new text."""
-    command = [sys.executable, "-m", "tpulint", "--fix", "--unsafe-fixes", *options, script.name]
-    done = subprocess.run(command, cwd=script.parent, capture_output=True, text=True, timeout=TIMEOUT)
-    if done.returncode not in (0, 1):
-        raise FixFailed(f"exit code {done.returncode}\n{done.stdout}{done.stderr}")
+    answer = tpulint("--fix", "--unsafe-fixes", *options, script.name, cwd=script.parent)
+    if answer.status not in (0, 1):
+        raise FixFailed(f"exit code {answer.status}\n{answer.out}{answer.err}")
     return script.read_text(encoding="utf-8")
 
 

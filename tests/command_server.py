@@ -1,0 +1,67 @@
+"""Has imported the linter, and forks a process for every command that is to be run.
+
+Asked by a line of JSON on standard input: ``folder`` to run in, ``arguments``, ``environment``, and the files of the three
+``streams``. Answers with the number of the process, and then with its exit status.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pkgutil
+import runpy
+import sys
+from importlib import import_module
+from typing import Any
+
+import tpulint
+import tpulint_rules
+
+LIBRARIES = ("libcst", "libcst.matchers", "libcst.metadata", "rich.console", "rich.table", "yaml")
+FOREIGN = ("tpulint.__main__", "tpulint.server", "tpulint.planning", "tpulint_rules.preludes")
+"""Needs more than the linter does, or runs when it is imported."""
+
+
+def load() -> None:
+    """Import what commands import when they need it."""
+    for package in (tpulint, tpulint_rules):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            if not module.name.startswith(FOREIGN):
+                import_module(module.name)
+    for library in LIBRARIES:
+        import_module(library)
+
+
+def serve() -> dict[str, Any]:
+    """Fork for every wish. Returns in the forked processes only, with their wish."""
+    for line in sys.stdin:
+        process = os.fork()
+        if not process:
+            wish = json.loads(line)
+            assert isinstance(wish, dict)
+            return wish
+        print(process, flush=True)
+        _, status = os.waitpid(process, 0)
+        print(os.waitstatus_to_exitcode(status), flush=True)
+    os._exit(0)
+
+
+def become(wish: dict[str, Any]) -> None:
+    """Make this process one that Python started for the command."""
+    for stream, name in enumerate(wish["streams"]):
+        opened = os.open(name, os.O_WRONLY if stream else os.O_RDONLY)
+        os.dup2(opened, stream)
+        os.close(opened)
+    sys.stdin = open(0, encoding="utf-8", closefd=False)
+    sys.stdout = open(1, "w", encoding="utf-8", closefd=False)
+    sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)
+    os.environ.clear()
+    os.environ.update(wish["environment"])
+    os.chdir(wish["folder"])
+    sys.argv = ["tpulint", *wish["arguments"]]
+
+
+if __name__ == "__main__":
+    load()
+    become(serve())
+    runpy.run_module("tpulint", run_name="__main__", alter_sys=True)
