@@ -1,7 +1,7 @@
 """Has imported the linter, and forks a process for every command that is to be run.
 
-Asked by a line of JSON on standard input: ``folder`` to run in, ``arguments``, ``environment``, and the files of the three
-``streams``. Answers with the number of the process, and then with its exit status.
+Asked by a line of JSON on standard input: ``folder`` to run in, ``arguments``, ``environment``, and the files of the
+three ``streams``. Answers with the number of the process, and then with its exit status.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ import sys
 from importlib import import_module
 from typing import Any
 
-import tpulint
 import tpulint_rules
+
+import tpulint
 
 LIBRARIES = ("libcst", "libcst.matchers", "libcst.metadata", "rich.console", "rich.table", "yaml")
 FOREIGN = ("tpulint.__main__", "tpulint.server", "tpulint.planning", "tpulint_rules.preludes")
@@ -52,9 +53,9 @@ def become(wish: dict[str, Any]) -> None:
         opened = os.open(name, os.O_WRONLY if stream else os.O_RDONLY)
         os.dup2(opened, stream)
         os.close(opened)
-    sys.stdin = open(0, encoding="utf-8", closefd=False)
-    sys.stdout = open(1, "w", encoding="utf-8", closefd=False)
-    sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)
+    sys.stdin = os.fdopen(0, encoding="utf-8", closefd=False)
+    sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
+    sys.stderr = os.fdopen(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)
     os.environ.clear()
     os.environ.update(wish["environment"])
     os.chdir(wish["folder"])
