@@ -487,3 +487,30 @@ def test_a_number_of_places_that_changes_makes_new_graphs(body: str) -> None:
 )
 def test_places_of_which_there_are_as_many_in_every_step_are_left_alone(body: str) -> None:
     assert codes(in_loop(body)) == []
+
+
+# -------------------------------------------------------------------- modules of libraries
+
+
+@pytest.mark.parametrize(
+    ("line", "base", "is_module"),
+    [
+        ("from transformers import BertPreTrainedModel", "BertPreTrainedModel", True),
+        (
+            "from pytorch_transformers.modeling_bert import BertForTokenClassification",
+            "BertForTokenClassification",
+            True,
+        ),
+        ("from torchvision import models", "models.resnet.ResNet", True),
+        ("from timm.models.vision_transformer import VisionTransformer", "VisionTransformer", True),
+        ("from transformers import BertConfig", "BertConfig", False),
+        ("from transformers import Trainer", "Trainer", False),
+        ("from torchvision import models", "models.ResNet18_Weights", False),
+        ("from mine import BertPreTrainedModel", "BertPreTrainedModel", False),
+    ],
+)
+def test_forward_pass_of_a_class_that_a_library_derives_from_module(line: str, base: str, is_module: bool) -> None:
+    forward = "    def forward(self, x):\n        h = torch.relu(x)\n        return h[h > 1]\n\n"
+    own = f"{line}\n\nclass Own({base}):\n{forward}"
+    step = "model = Own().to(device)\n" + LOOP.format(body="    pass")
+    assert (codes(SETUP + own + step) == ["TPU203"]) is is_module

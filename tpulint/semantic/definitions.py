@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Sequence
 
 from tpulint.semantic import torch_facts as facts
@@ -213,7 +214,9 @@ class Definitions:
         for base in owner.bases:
             name = self._names.qualified(base)
             if name is not None and (
-                name in facts.MODULE_BASES or (name.startswith("torch.nn.") and name[9:10].isupper())
+                name in facts.MODULE_BASES
+                or (name.startswith("torch.nn.") and name[9:10].isupper())
+                or re.fullmatch(facts.MODULE_CLASSES_OF_LIBRARIES, name)
             ):
                 return True
             if depth >= 5:

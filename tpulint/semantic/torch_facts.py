@@ -206,6 +206,12 @@ MODULE_BASES = frozenset({
     "torch_geometric.nn.MessagePassing", "torch.nn.modules.loss._Loss", "torch.nn.modules.loss._WeightedLoss",
 })  # fmt: skip
 
+MODULE_CLASSES_OF_LIBRARIES = (
+    r"(?:transformers|pytorch_transformers|pytorch_pretrained_bert)\.(?:\w+\.)*[A-Z]\w*(?:Model|For[A-Z]\w*)"
+    r"|(?:torchvision|timm)\.models\.(?:\w+\.)*[A-Z]\w*(?<!_Weights)"
+)
+"""Names of classes of other libraries that are modules: ``transformers.BertPreTrainedModel``, ``BertForMaskedLM``."""
+
 OPTIMIZER_PREFIXES = ("torch.optim.", "transformers.AdamW", "transformers.optimization.AdamW", "transformers.Adafactor",
                       "timm.optim.", "apex.optimizers.", "bitsandbytes.optim.", "torch_optimizer.",
                       "torch_xla.amp.syncfree.")  # fmt: skip
