@@ -10,7 +10,7 @@ from tpulint.model import Applicability, Certainty, Finding
 from tpulint.semantic import FUNCTIONS, Kind, Side
 from tpulint.semantic.host_masks import HostMasks
 from tpulint_rules.recompile._element_counts import count_elements
-from tpulint_rules.recompile._filtered_losses import filtered_loss
+from tpulint_rules.recompile._filtered_losses import loss_of
 
 _FUNCTIONS = frozenset(
     f"torch.{name}"
@@ -42,7 +42,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             )
             continue
         tensor = _chosen_from(ctx, node) if turn is not None else None
-        if tensor is None or _asks_for_places(ctx, node) or filtered_loss(index, index.parent(node)) is not None:
+        if tensor is None or _asks_for_places(ctx, node) or loss_of(index, node) is not None:
             continue
         certain = index.value(tensor).certain
         yield ctx.finding(

@@ -42,12 +42,14 @@ def _fix(ctx: FileContext, loss: FilteredLoss) -> FixBuilder | None:
     output, target = fix.text(loss.output.value), fix.text(loss.target.value)
     label = _label(ctx, loss)
     is_function = ctx.index.qualified_name(loss.call.func) in FUNCTIONS
-    if label is None or not (is_function or _value(label) == _IGNORED):
+    given = next((option.value for option in loss.options if option.arg == "ignore_index"), None)
+    ignored = _IGNORED if given is None else _value(given)
+    if label is None or not ((is_function and given is None) or _value(label) == ignored):
         mask = fix.text(loss.mask)
-        target = f"{target}.masked_fill(~{mask}, {_IGNORED})"
-    elif _value(label) != _IGNORED:
+        target = f"{target}.masked_fill(~{mask}, {ignored})"
+    elif _value(label) != ignored:
         fix.set_argument(loss.call, "ignore_index", ctx.text(label))
-        if not loss.call.keywords:  # written behind the target, which is replaced as well
+        if not loss.call.keywords and loss.target in loss.call.args:  # written behind the target, replaced as well
             fix = ctx.fix("Leave samples out by their label", Applicability.UNSAFE, _ALL)
             fix.replace(loss.output, output if flat else f"{output}.flatten(0, -2)")
             fix.replace(loss.target, f"{target if flat else f'{target}.flatten()'}, ignore_index={ctx.text(label)}")
@@ -61,7 +63,9 @@ def _is_harmless(option: ast.keyword) -> bool:
     """Whether an option of the loss holds for all samples as for those chosen."""
     if option.arg == "reduction":
         return isinstance(option.value, ast.Constant) and option.value.value in ("mean", "sum")
-    return option.arg in ("weight", "label_smoothing")
+    return option.arg in ("weight", "label_smoothing") or (
+        option.arg == "ignore_index" and _value(option.value) is not None
+    )
 
 
 def _label(ctx: FileContext, loss: FilteredLoss) -> ast.expr | None:
