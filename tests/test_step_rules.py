@@ -1518,3 +1518,35 @@ def test_boundary_behind_what_is_computed_of_a_batch(tmp_path: Path, line: str, 
     text = (tmp_path / "evaluate.py").read_text()
     assert text.endswith(f"        {line}\n        torch_xla.sync()\n") is is_work
     assert "torch_xla.sync()" in text
+
+
+UPDATES = """\
+import torch
+import torch_xla
+from tools import follow, tell
+device = torch_xla.device()
+model, target = torch.nn.Linear(4, 4).to(device), torch.nn.Linear(4, 4).to(device)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x in loader:
+    loss = model(x.to(device)).mean()
+    loss.backward()
+    optimizer.step()
+    CALL(model, target)
+    losses.append(loss.item())
+"""
+
+
+@pytest.mark.parametrize(("call", "is_work"), [("follow", True), ("tell", False), ("unknown", False)])
+def test_functions_of_other_files_between_update_and_boundary(tmp_path: Path, call: str, is_work: bool) -> None:
+    """An average of the weights belongs to the step: behind the boundary, the next step would compute it along."""
+    (tmp_path / "tools.py").write_text(
+        "def follow(main, target, rate=0.01):\n"
+        "    for new, old in zip(main.parameters(), target.parameters()):\n"
+        "        old.data.copy_(rate * new.data + (1 - rate) * old.data)\n\n\n"
+        "def tell(main, target):\n    print(sum(p.sum().item() for p in main.parameters()))\n"
+    )
+    (tmp_path / "train.py").write_text(UPDATES.replace("CALL", call))
+    tpulint("--fix", "--select", "TPU301", "--no-cache", cwd=tmp_path)
+    text = (tmp_path / "train.py").read_text()
+    assert (f"    {call}(model, target)\n    torch_xla.sync()\n" in text) is is_work
+    assert "torch_xla.sync()" in text

@@ -7,6 +7,7 @@ from enum import IntEnum
 
 from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.definitions import Definitions
+from tpulint.semantic.imported import Imported
 from tpulint.semantic.kinds import Kind, Kinds, Side
 from tpulint.semantic.names import Names
 from tpulint.semantic.reads import Reads
@@ -39,7 +40,14 @@ class Turns:
     """Sorts the statements of loop bodies. Lazy, memoised."""
 
     def __init__(
-        self, tree: SyntaxTree, names: Names, kinds: Kinds, definitions: Definitions, regions: Regions, reads: Reads
+        self,
+        tree: SyntaxTree,
+        names: Names,
+        kinds: Kinds,
+        definitions: Definitions,
+        regions: Regions,
+        reads: Reads,
+        imported: Imported,
     ) -> None:
         self._tree = tree
         self._names = names
@@ -47,6 +55,7 @@ class Turns:
         self._definitions = definitions
         self._regions = regions
         self._reads = reads
+        self._imported = imported
         self._memo: dict[ast.AST, Work] = {}
         self._boundary_places: dict[Step, list[ast.stmt]] = {}
 
@@ -225,10 +234,9 @@ class Turns:
                 return Work.HOST if name not in ("builtins.open", "builtins.input", "builtins.exit") else Work.READ
             if name.startswith(("torch.", "torch_xla.", "tpulint_runtime.")):
                 return Work.DEVICE
-        function = self._definitions.function_called(call)
-        if function is not None:
+        if (done := self._done_by(call, depth)) is not None:
             given = any(self._reads.is_on_device(item) for item in call.args)
-            return max(self._body(function, depth), Work.DEVICE if given else Work.HOST)
+            return max(done, Work.DEVICE if given else Work.HOST)
         if self._kinds.value(call.func).kind is Kind.MODULE:
             return Work.DEVICE
         if (body := self._lambda_body(call)) is not None and depth < _DEPTH:
@@ -256,6 +264,16 @@ class Turns:
             if call.func.attr in facts.IN_PLACE_METHODS:
                 return Work.DEVICE
         return Work.DEVICE if self._gives_tensor(call) else Work.READ
+
+    def _done_by(self, call: ast.Call, depth: int) -> Work | None:
+        """What the function does that a call runs, in this file or another; None where it is not seen."""
+        function = self._definitions.function_called(call)
+        if function is not None:
+            return self.body(function, depth)
+        other = self._imported.called(call)
+        if other is None or not isinstance(other.node, FUNCTIONS):
+            return None
+        return other.file.turns.body(other.node, depth)
 
     def _lambda_body(self, call: ast.Call) -> ast.expr | None:
         """What a call computes by a lambda that a variable is set to: ``right = lambda logits, y: ...``."""
@@ -287,7 +305,8 @@ class Turns:
                     return True
         return False
 
-    def _body(self, function: FunctionNode, depth: int) -> Work:
+    def body(self, function: FunctionNode, depth: int) -> Work:
+        """What running the body of a function of this file does, whichever file calls it."""
         if depth >= _DEPTH:
             return Work.READ
         return max((self.work(statement, depth + 1) for statement in function.body), default=Work.HOST)
