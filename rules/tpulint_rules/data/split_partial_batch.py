@@ -49,7 +49,9 @@ def _splits(ctx: FileContext, call: ast.Call) -> bool:
             return False  # of a text
     else:
         return False
-    if not whole or len(rest) != 1 or call.keywords or isinstance(rest[0], ast.List | ast.Tuple | ast.ListComp):
+    if any(keyword.arg not in ("dim", "axis") for keyword in call.keywords):
+        return False
+    if not whole or len(rest) != 1 or isinstance(rest[0], ast.List | ast.Tuple | ast.ListComp):
         return False
     if index.loaders.number(rest[0]) == 1 or index.kind(rest[0]) is Kind.TENSOR:
         return False
