@@ -852,3 +852,15 @@ def test_edits_of_any_text_are_read_back(cells: list[str], data: st.DataObject) 
     expected[number] = apply_edits(source.texts[number], [Edit(Span(at, end), new)])
     assert code_of(changed.to_bytes()) == expected
     assert without_code(changed.to_bytes()) == without_code(source.to_bytes())
+
+
+def test_notebook_of_marimo_is_linted_and_not_fixed() -> None:
+    """What is imported in front of its cells is unknown in them: `torch_xla.sync()` would be a NameError."""
+    text = (
+        "import marimo\n\napp = marimo.App()\n\n\n@app.cell\ndef _():\n    import torch\n"
+        '    device = torch.device("cuda")\n    return device, torch\n'
+    )
+    result = lint(SourceFile.from_text(text), UNSAFE, CATALOGUE)
+    assert result.text == text and [finding.code for finding in result.findings] == ["TPU001"]
+    other = lint(SourceFile.from_text(text.replace("@app.cell\n", "")), UNSAFE, CATALOGUE)
+    assert "torch_xla.device()" in other.text

@@ -92,7 +92,7 @@ class FixBuilder:
 
     def build(self) -> Fix | None:
         """The finished fix; None when it is impossible or empty. Overlapping edits make it impossible."""
-        if not self.possible or not self._edits:
+        if not self.possible or not self._edits or self._source.is_marimo:
             return None
         edits = self._without_double_blanks(sorted(set(self._edits)))
         if _balance("".join(edit.text for edit in edits)) != self._removed_balance(edits):

@@ -169,6 +169,11 @@ class SourceFile:
         """The row of the text at which a cell of that number begins; of the file, where there are no cells."""
         return 1
 
+    @property
+    def is_marimo(self) -> bool:
+        """Whether it is a notebook of marimo, whose cells do not know what is imported in front of them."""
+        return self.has_any(("@app.cell",)) and self.has_any(("import marimo",))
+
     def has_any(self, words: tuple[str, ...]) -> bool:
         """Whether one of the words stands anywhere in the text. It is looked once, however many ask."""
         found = self._has_any.get(words)
