@@ -1550,3 +1550,33 @@ def test_functions_of_other_files_between_update_and_boundary(tmp_path: Path, ca
     text = (tmp_path / "train.py").read_text()
     assert (f"    {call}(model, target)\n    torch_xla.sync()\n" in text) is is_work
     assert "torch_xla.sync()" in text
+
+
+ENGINE = """
+import torch
+import torch_xla
+device = torch_xla.device()
+model = torch.nn.Linear(4, 4).to(device)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+engine, with_engine = start(model)
+for x in loader:
+    loss = model(x.to(device)).mean()
+    if with_engine:
+        engine.backward(loss)
+        engine.step()
+    else:
+        OTHER
+"""
+
+
+@pytest.mark.parametrize(
+    ("other", "told"),
+    [
+        ("optimizer.zero_grad()\n        loss.backward()\n        optimizer.step()", True),
+        ("engine.backward(loss * 2)\n        optimizer.step()", False),
+    ],
+)
+def test_backward_pass_of_a_framework_that_is_one_of_two(other: str, told: bool) -> None:
+    """A framework sets boundaries of its own, the branch without it sets none."""
+    found = check(ENGINE.replace("OTHER", other)).findings
+    assert ([finding.code for finding in found] == ["TPU301"]) is told

@@ -367,7 +367,27 @@ class EventMap:
             return True
         one = len(call.args) == 1 and not call.keywords
         # An optimizer of apex has such a method too, and sets no boundary.
-        return one and self._kinds.value(func.value).kind not in (Kind.TENSOR, Kind.OPTIMIZER)
+        return (
+            one
+            and self._kinds.value(func.value).kind not in (Kind.TENSOR, Kind.OPTIMIZER)
+            and not self._is_one_of_two(call)
+        )
+
+    def _is_one_of_two(self, call: ast.Call) -> bool:
+        """Whether the loss has its own backward pass where the framework is not used: ``else: loss.backward()``."""
+        child: ast.AST = call
+        for ancestor in self._tree.ancestors(call):
+            if isinstance(ancestor, (*FUNCTIONS, *LOOPS)):
+                break
+            if isinstance(ancestor, ast.If):
+                for statement in ancestor.orelse if child in ancestor.body else ancestor.body:
+                    for node in self._tree.inside(statement):
+                        if isinstance(node, ast.Attribute) and node.attr == "backward":
+                            plain = self._tree.parents[node]
+                            if isinstance(plain, ast.Call) and plain.func is node and not plain.args:
+                                return True
+            child = ancestor
+        return False
 
     # ---------------------------------------------------------------- functions that run
 
