@@ -11,9 +11,10 @@ from tpulint.semantic.names import Names
 from tpulint.semantic.tree import SyntaxTree
 
 _OTHER_DEVICES = (
-    r"(?i)cuda|gpu|xla|accelerat|fabric|lightning|\bmps\b|\bxpu\b|\bhpu\b|\bnpu\b|tpu|\brank|_rank|launch"
+    r"(?i)cuda|gpu|xla|accelerat|fabric|lightning|\bmps\b|\bxpu\b|\bhpu\b|\bnpu\b|(?<![a-z])tpu|\brank|_rank|launch"
     r"|distributed|nccl"
 )
+_AUTOCAST = r"\b(?:torch\.)?cuda\.amp\b"
 _DTYPE = r"dtype|float|double|half|long|int|bool|short"
 _DEPTH = 4
 
@@ -33,10 +34,25 @@ class HostOnly:
         text = self._tree.source.text
         if "cpu" not in text or "cuda" in text:
             return False
-        moves = [call for call in self._tree.calls if isinstance(call.func, ast.Attribute) and call.func.attr == "to"]
+        return self._moves_to_cpu(text) and any(map(self._places_model, self._moves))
+
+    @property
+    def is_likely_under_autocast(self) -> bool:
+        """Whether everything that is moved goes to the CPU, where autocast of CUDA does nothing, whoever makes it."""
+        text = re.sub(_AUTOCAST, "", self._tree.source.text)
+        return "cpu" in text and self._moves_to_cpu(text)
+
+    @property
+    def _moves(self) -> list[ast.Call]:
+        return [call for call in self._tree.calls if isinstance(call.func, ast.Attribute) and call.func.attr == "to"]
+
+    def _moves_to_cpu(self, text: str) -> bool:
+        """Whether there are moves, and all of them go to the one device that the text speaks of."""
+        moves = self._moves
         if not moves or re.search(_OTHER_DEVICES, text) is not None:
             return False
-        return any(map(self._places_model, moves)) and all(map(self._is_plain_move, moves)) and self._names_only_cpu()
+        to_cpu = [move for move in moves if any(map(self._is_cpu, _given(move)))]
+        return bool(to_cpu) and all(map(self._is_plain_move, moves)) and self._names_only_cpu()
 
     def _names_only_cpu(self) -> bool:
         for node in self._tree.inside(self._tree.module):
@@ -89,7 +105,7 @@ class HostOnly:
 
     def _places_model(self, move: ast.Call) -> bool:
         """Whether the receiver of a move to the CPU is a module that the file makes."""
-        if not any(map(self._is_cpu, (*move.args, *(keyword.value for keyword in move.keywords)))):
+        if not any(map(self._is_cpu, _given(move))):
             return False
         assert isinstance(move.func, ast.Attribute)
         receiver = move.func.value
@@ -109,3 +125,7 @@ class HostOnly:
             return self._definitions.is_module_class(owner)
         name = self._names.qualified(node.func) or ""
         return name.startswith("torch.nn.") and name.rpartition(".")[2][:1].isupper()
+
+
+def _given(call: ast.Call) -> list[ast.expr]:
+    return [*call.args, *(keyword.value for keyword in call.keywords)]

@@ -58,7 +58,8 @@ class Kinds:
         self._bindings: dict[Binding, Value] = {}
         self._circles = Circles()
         self.hooks = Hooks(tree, names)
-        self._host_only = HostOnly(tree, names, flow, definitions).is_certain
+        self.host = HostOnly(tree, names, flow, definitions)
+        self._host_only = self.host.is_certain
         self.sides = Sides(self, tree, names, self._host_only)
         self.calls = CallValues(self, tree, names, flow, definitions)
         self.functions = FunctionValues(self, tree, names, flow, definitions, imported, self._circles)
