@@ -80,6 +80,8 @@ class Evaluation:
         within_step = any(outer in step_loops for outer in self._tree.ancestors(loop))
         if not self._without_gradient(loop) and (within_step or not self._is_behind_eval(loop)):
             return False
+        if not self.takes_batches(loop) and self._is_amid_gradients(loop):
+            return False
         if not self.runs_module(loop) or self._goes_through_modules(loop) or self._is_on_host(loop):
             return False
         events = self._events.of(loop)
@@ -214,7 +216,23 @@ class Evaluation:
         if self.is_under_no_grad(loop) or self._is_called_so(loop):
             return True
         inside = self._tree.inside(loop, functions=False)
-        return any(self._switches_off(node) and self.runs_module(node) for node in inside)
+        if not any(self._switches_off(node) and self.runs_module(node) for node in inside):
+            return False
+        runs = filter(self.is_run, self._tree.nodes_in(loop, ast.Call, functions=False))
+        return all(map(self.is_under_no_grad, runs))
+
+    def _is_amid_gradients(self, loop: LoopNode) -> bool:
+        """Whether the function of a loop runs modules with gradients too: labels are guessed in front of a loss."""
+        function = self._tree.function_of(loop)
+        if function is None or self._is_called_so(loop):
+            return False
+        runs = filter(self.is_run, self._tree.nodes_in(function, ast.Call, functions=False))
+        return any(
+            self._events.holder_of(call) is function
+            and not self.is_under_no_grad(call)
+            and self.last_switch(call) != "eval"
+            for call in runs
+        )
 
     def _is_called_so(self, node: ast.AST, depth: int = 0) -> bool:
         """Whether all calls of the function in which a node stands are made where no gradient is wanted."""
