@@ -286,13 +286,24 @@ class Questions:
         return False
 
     def _is_worse(self, choice: ast.IfExp) -> bool:
-        """Whether what a GPU wants is worse on a TPU than what the CPU gets: float16, ``accelerator="gpu"``."""
+        """Whether what a GPU wants is worse on a TPU than what the CPU gets: float16, ``accelerator="gpu"``.
+
+        ``map_location = None if is_available() else "cpu"`` must load to the host, too.
+        """
+        places = [choice.body, choice.orelse]
+        if any(isinstance(place, ast.Constant) and place.value is None for place in places):
+            return any(map(self._is_cpu, places))
         if self._index.qualified_name(choice.body) in ("torch.float16", "torch.half"):
             return True
         keyword = self._tree.parents[choice]
         if isinstance(keyword, ast.keyword) and keyword.arg in ("gpus", "devices", "accelerator"):
             return True
         return isinstance(choice.body, ast.Constant) and choice.body.value in ("gpu", "fp16", "16-mixed")
+
+    def _is_cpu(self, node: ast.expr) -> bool:
+        if isinstance(node, ast.Call) and self._index.qualified_name(node.func) == "torch.device":
+            return bool(node.args) and self._is_cpu(node.args[0])
+        return isinstance(node, ast.Constant) and node.value == "cpu"
 
     def _is_wanted_argument(self, keyword: ast.keyword) -> bool:
         call = self._tree.parents[keyword]

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 _REASON = "Every place that chooses the device is certain, and they change together."
 _IMPORTS_TORCH = r"(?m)^\s*(?:import|from)\s[^\n#]*\btorch\b"
+_BUILDS_KERNELS = r"\bCUDAExtension\("
+"""The setup of a package with CUDA kernels, which asks for GPUs to know what to build."""
 _SILENT = "so without a GPU this trains on the host CPU without a word"
 _MODEL_PARALLEL = (
     "The file uses several GPUs by number: one process drives one XLA device, "
@@ -34,6 +36,8 @@ _GUARDS_CUDA = (
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
+    if ctx.index.mentions(_BUILDS_KERNELS):
+        return
     devices = ctx.index.devices
     sites = heeded(ctx, devices.sites) if ctx.portable else devices.sites
     if not _has_torch(ctx) and not any(_is_setting(ctx, site) for site in sites):
@@ -148,7 +152,8 @@ def _choose_xla(ctx: FileContext, devices: Devices, left: Collection[ast.expr]) 
     for statement in reports:
         folding.delete(statement)
     folding.write()
-    if len(left) + len(kept) < len(devices.sites):
+    named = any(site.role is not Role.QUESTION and site.node not in kept for site in devices.sites)
+    if named or named_outside or fallbacks:
         fix.use("torch_xla")
     if reason := doubt(ctx, bool(reports)) or (_NAMED_OUTSIDE if named_outside or fallbacks else ""):
         fix.lower(Applicability.UNSAFE, reason)
