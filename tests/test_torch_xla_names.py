@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from textwrap import dedent
+
 import pytest
 from made_rules import run
 
 from tpulint.catalog import load
+from tpulint.config import Settings
+from tpulint.linter import lint
+from tpulint.source import SourceFile
 
 RULE = load().get("stale-torch-xla-name")
 
@@ -82,3 +87,73 @@ def test_changed_names_are_stale_from_their_version_on(
         else:
             expected = []
         assert found(module, name, version) == expected, version
+
+
+# Files that run without torch_xla too, and what they become.
+GUARDED = {
+    "try": (
+        """
+        try:
+            import torch_xla.core.xla_model as xm
+        except ImportError:
+            xm = None
+        def step():
+            if xm is not None:
+                xm.mark_step()
+        """,
+        """
+        try:
+            import torch_xla.core.xla_model as xm
+            import torch_xla
+        except ImportError:
+            xm = None
+        def step():
+            if xm is not None:
+                torch_xla.sync()
+        """,
+    ),
+    "imported beside": (
+        """
+        if is_torch_xla_available():
+            import torch_xla
+            import torch_xla.core.xla_model as xm
+        def step():
+            xm.mark_step()
+        """,
+        """
+        if is_torch_xla_available():
+            import torch_xla
+            import torch_xla.core.xla_model as xm
+        def step():
+            torch_xla.sync()
+        """,
+    ),
+    "function": (
+        """
+        def step(device):
+            if device.type == "xla":
+                import torch_xla.core.xla_model as xm
+                xm.mark_step()
+            if device.type == "xla":
+                print(xm.xrt_world_size())
+                xm.mark_step()
+        """,
+        """
+        def step(device):
+            if device.type == "xla":
+                import torch_xla.runtime as xr
+                import torch_xla
+                torch_xla.sync()
+            if device.type == "xla":
+                print(xr.world_size())
+                torch_xla.sync()
+        """,
+    ),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), GUARDED.values(), ids=GUARDED)
+def test_what_is_imported_under_a_condition_stays_so(before: str, after: str) -> None:
+    settings = Settings(fix=True, unsafe_fixes=True, select=("TPU901",))
+    result = lint(SourceFile.from_text(dedent(before)), settings, load())
+    assert result.text == dedent(after)

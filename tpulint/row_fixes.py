@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from tpulint.guarded_imports import use_beside
 from tpulint.model import Applicability, Finding, Scope, Span
 from tpulint.targets import parse_version
 
@@ -81,7 +82,7 @@ def fix_of(ctx: FileContext, node: ast.Attribute | ast.Name, where: ast.AST, row
     elif call is None:
         return None
     elif row.action == "replace":
-        new = _written(fix, row.new, node)
+        new = _written(ctx, fix, row.new, node)
         fix.title = f"Replace with `{new}`"
         fix.replace(call, new)
         _lower_for_effects(ctx, fix, [*call.args, *(item.value for item in call.keywords)])
@@ -146,7 +147,7 @@ def _builds_device_name(ctx: FileContext, node: ast.expr) -> bool:
     )
 
 
-def _written(fix: FixBuilder, text: str, at: ast.AST) -> str:
+def _written(ctx: FileContext, fix: FixBuilder, text: str, at: ast.expr) -> str:
     """An expression with the dotted name it begins with written as the file's imports allow."""
     match = _LEADING_NAME.match(text)
     if match is None:
@@ -154,11 +155,13 @@ def _written(fix: FixBuilder, text: str, at: ast.AST) -> str:
     module, _, name = match.group().rpartition(".")
     if module == "tpulint_runtime.backend":
         return fix.emit.runtime(name, at) + text[match.end() :]
-    return f"{fix.use(module, alias=_USUAL_ALIASES.get(module), at=at)}.{name}{text[match.end() :]}"
+    alias = _USUAL_ALIASES.get(module)
+    local = use_beside(ctx, fix, at, module, alias) or fix.use(module, alias=alias, at=at)
+    return f"{local}.{name}{text[match.end() :]}"
 
 
 def _rename(ctx: FileContext, fix: FixBuilder, node: ast.expr, call: ast.Call | None, row: MappingRow) -> None:
-    new = _written(fix, row.new, node)
+    new = _written(ctx, fix, row.new, node)
     fix.title = f"Replace with `{new}`"
     fix.replace(node, new)
     if row.arguments is None:
@@ -224,7 +227,7 @@ def _change_argument(ctx: FileContext, fix: FixBuilder, call: ast.Call, where: a
         fix.give_up()  # it stands in a dictionary that others may use
         return
     if row.action == "set-argument":
-        value = _written(fix, row.new, call)
+        value = _written(ctx, fix, row.new, call)
         fix.title = f"Set `{row.argument}={value}`"
         if isinstance(argument, ast.expr):
             fix.replace(argument, value)
