@@ -55,6 +55,14 @@ class Launch:
             return True  # however many are asked for
         return self.is_xla and not (isinstance(alone, ast.Constant) and alone.value)
 
+    def passed_for(self, function: FunctionNode, name: str) -> ast.expr | None:
+        """What the processes get for a parameter of the function that they run, behind the index of each."""
+        parameters = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
+        if name not in parameters[1:] or self.passed is None:
+            return None
+        at = parameters.index(name) - 1
+        return self.passed[at] if at < len(self.passed) else None
+
     @property
     def passed(self) -> list[ast.expr] | None:
         """What each process gets behind its index; None when it cannot be read off."""

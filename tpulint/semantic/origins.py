@@ -91,6 +91,9 @@ class _Trail:
             return []
         definitions = self._index.definitions
         passed = definitions.arguments_for(function, binding.name)
+        launches = [launch for launch in self._index.launches.launches if function in launch.functions]
+        started = (launch.passed_for(function, binding.name) for launch in launches)
+        passed = [*passed, *(value for value in started if value is not None)]
         if binding.value is not None and len(passed) < max(1, len(definitions.calls_of(function))):
             return [*passed, binding.value]
         return passed

@@ -153,6 +153,8 @@ class Questions:
             return True
         if function is None or self._index.definitions.calls_of(function):
             return False
+        if any(function in launch.functions for launch in self._index.launches.launches):
+            return False  # a process runs it
         if isinstance(parent, ast.If) and not self.ends_program(question):
             _, other = self._branches(parent, question)
             if not other or not all(_only_tells(item) for item in other):

@@ -1,4 +1,4 @@
-"""Process groups that ask for NCCL, which needs GPUs."""
+"""Process groups that ask for NCCL, which needs GPUs, and what is made dependent on it."""
 
 from __future__ import annotations
 
@@ -6,15 +6,18 @@ import ast
 from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
-from tpulint.model import Applicability, Certainty, Finding, Scope
+from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
 from tpulint.semantic.origins import origins, written_at
 from tpulint.semantic.process_groups import Join
 
+_ASKS = ("torch.distributed.get_backend", "torch.distributed.distributed_c10d.get_backend")
+_COMPARED = "the backend is compared with NCCL, which it is not on a TPU machine"
 _METHOD = 'init_method="xla://"'
 _FROM_THE_RUNTIME = ("world_size", "rank", "device_id")
 _RUNTIME_NUMBERS = ("torch_xla.runtime.world_size", "torch_xla.runtime.global_ordinal")
 _KNOWS_XLA = r"backend.*\bxla\b|\bxla\b.*backend|[\"']xla[\"']\s*:\s*[\"']|nccl.*\bxla\b|\bxla\b.*nccl"
 """Where the backend of XLA is chosen too; a device of XLA alone chooses none."""
+_COMPARES_XLA = r"(?:==|!=)\s*[\"']xla[\"']|\bin\s*[(\[{][^)\]}\n]*[\"']xla[\"']"
 _FOR_GPUS = r"torch\.cuda|\.cuda\(|[\"']cuda|device_ids"
 
 
@@ -42,6 +45,51 @@ def check(ctx: FileContext) -> Iterator[Finding]:
                 fix = ctx.fix("Leave the backend to the process group", Applicability.UNSAFE, reason)
                 fix.delete_argument(call, keyword)
                 yield ctx.finding(keyword, "the NCCL backend needs GPUs: `new_group` raises on a TPU machine", fix)
+    if not index.mentions(_COMPARES_XLA):
+        yield from _comparisons(ctx)
+    if not index.mentions(_KNOWS_XLA):
+        yield from _options_of_others(ctx)
+
+
+def _comparisons(ctx: FileContext) -> Iterator[Finding]:
+    """``if dist.get_backend() == "nccl"``, which the group of XLA is not."""
+    index = ctx.index
+    for call in index.calls_to(*_ASKS):
+        asked, parent = [call], index.parent(call)
+        if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name):
+            asked = index.names.loads(parent.targets[0].id, index.names.scope_of(call))
+        for node in asked:
+            comparison = index.parent(node)
+            if not isinstance(comparison, ast.Compare) or comparison.left is not node or len(comparison.ops) != 1:
+                continue
+            other = comparison.comparators[0]
+            for name in other.elts if isinstance(other, ast.Tuple | ast.List | ast.Set) else [other]:
+                if index.process_groups.is_nccl(name) and not index.devices.is_for_cuda(comparison):
+                    yield ctx.finding(name, _COMPARED, _name_xla(ctx, name), severity=Severity.WARNING)
+
+
+def _options_of_others(ctx: FileContext) -> Iterator[Finding]:
+    """``add_argument("--dist-backend", default="nccl")`` in a program whose group another file joins."""
+    if ctx.index.process_groups.joins or not ctx.index.is_program:
+        return
+    for call in ctx.index.calls:
+        if not isinstance(call.func, ast.Attribute) or call.func.attr != "add_argument":
+            continue
+        named = any(isinstance(item, ast.Constant) and "backend" in str(item.value) for item in call.args)
+        default = next((item.value for item in call.keywords if item.arg == "default"), None)
+        if named and isinstance(default, ast.Constant) and ctx.index.process_groups.is_nccl(default):
+            message = "the NCCL backend needs GPUs: a process group cannot be joined with it on a TPU machine"
+            yield ctx.finding(default, message, _name_xla(ctx, default), certainty=Certainty.LIKELY)
+
+
+def _name_xla(ctx: FileContext, name: ast.expr) -> FixBuilder | None:
+    """The backend of XLA in place of NCCL."""
+    if ctx.portable:
+        return None
+    fix = ctx.fix("Name the backend `xla`", Applicability.UNSAFE, "Another file may join the process group.")
+    quote = ctx.text(name)[-1] if isinstance(name, ast.Constant) else '"'
+    fix.replace(name, f"{quote}xla{quote}")
+    return fix
 
 
 def _fix(ctx: FileContext, join: Join) -> FixBuilder:
