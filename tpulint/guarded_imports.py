@@ -35,7 +35,7 @@ def use_beside(ctx: FileContext, fix: FixBuilder, old: ast.expr, module: str, al
     return local if is_meant and "." not in local else None
 
 
-def _import_of(ctx: FileContext, old: ast.expr) -> ast.stmt | None:
+def _import_of(ctx: FileContext, old: ast.expr) -> ast.AST | None:
     """The one import that binds what a dotted name begins with, if it does not stand at the top of the module."""
     root = old
     while isinstance(root, ast.Attribute):

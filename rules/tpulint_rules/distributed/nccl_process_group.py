@@ -55,7 +55,8 @@ def _comparisons(ctx: FileContext) -> Iterator[Finding]:
     """``if dist.get_backend() == "nccl"``, which the group of XLA is not."""
     index = ctx.index
     for call in index.calls_to(*_ASKS):
-        asked, parent = [call], index.parent(call)
+        asked: list[ast.Call] | list[ast.Name] = [call]
+        parent = index.parent(call)
         if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name):
             asked = index.names.loads(parent.targets[0].id, index.names.scope_of(call))
         for node in asked:
