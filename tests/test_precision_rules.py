@@ -694,3 +694,27 @@ def step(model, x, optimizer):
     assert [("make bfloat16 the default" in finding.message, finding.fix) for finding in left] == [(True, None)] * told
     assert port(ported, "TPU401") == ported
     assert port(text, "TPU401", unsafe=False) == text
+
+
+@pytest.mark.parametrize(
+    ("uses", "is_gone"),
+    [
+        ("", False),
+        ("    def close(self):\n        self.scaler.update()\n", False),
+        (
+            "    def train(self, loss):\n        self.scaler.scale(loss).backward()\n"
+            "        self.scaler.step(self.optimizer)\n        self.scaler.update()\n",
+            True,
+        ),
+    ],
+    ids=["of no use here", "used elsewhere, too", "all of it"],
+)
+def test_scaler_of_an_object_that_other_files_use(uses: str, is_gone: bool) -> None:
+    """`runner.state.scaler.step(optimizer)` in another file fails where the attribute is gone."""
+    text = (
+        "import torch\n\n\nclass State:\n    def __init__(self, optimizer):\n        self.optimizer = optimizer\n"
+        f"        self.scaler = torch.cuda.amp.GradScaler()\n\n{uses}"
+    )
+    ported = port(text, "TPU401")
+    assert ("GradScaler" not in ported) is is_gone
+    assert is_gone or 'self.scaler = torch.amp.GradScaler("xla", enabled=False)' in ported

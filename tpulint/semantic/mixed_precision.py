@@ -115,6 +115,12 @@ class MixedPrecision:
                 statements.append(statement)
         made = [binding.node for binding in bindings]
         uses, passages, followed = self._followed([node for node in mentions if node not in made], 0)
+        # What is not done with it here, other files do: `trainer.scaler.step(optimizer)`.
+        methods = {use.func.attr for use in uses if isinstance(use.func, ast.Attribute)}
+        if isinstance(target, ast.Attribute):
+            closed = closed and {"scale", "step"} <= methods
+        elif self._names.scope_of(target) is self._names.module:
+            closed = closed and bool(methods)
         known = closed and followed and bool(statements)
         return Scaler(call, tuple(dict.fromkeys(statements)), tuple(uses), tuple(passages), known)
 
