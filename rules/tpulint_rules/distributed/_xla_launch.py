@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Scope
-from tpulint.semantic import FunctionNode
+from tpulint.semantic import FUNCTIONS, FunctionNode
 from tpulint.semantic.handovers import Handovers
 from tpulint.semantic.launches import SPAWN, Launch
 
@@ -37,7 +37,7 @@ def xla_launch(ctx: FileContext, launch: Launch, *, per_gpu: bool) -> FixBuilder
     ]  # fmt: skip
     handed = Handovers(ctx.index, launch)
     folding = fix.fold(handed.answers)
-    if not handed.known or folding.drops(call):
+    if not handed.known or folding.drops(call) or _is_one_way_of_two(ctx, call, handed):
         fix.give_up()  # a process may be told that there are 0 GPUs, or the launch is what happens with one device
         return fix
     if handed.answers:
@@ -56,6 +56,21 @@ def xla_launch(ctx: FileContext, launch: Launch, *, per_gpu: bool) -> FixBuilder
             fix.delete_arguments(caller, [argument])
     folding.write()
     return fix
+
+
+def _is_one_way_of_two(ctx: FileContext, call: ast.Call, handed: Handovers) -> bool:
+    """Whether another condition than the number of devices chooses the launch, below a condition on that number.
+
+    With the outer one taken to be met, its other branch would be gone, and what the inner one does instead would run.
+    """
+    is_chosen = False
+    for ancestor in ctx.index.tree.ancestors(call):
+        if isinstance(ancestor, FUNCTIONS):
+            break
+        if isinstance(ancestor, ast.If) and any(ctx.index.tree.encloses(ancestor.test, one) for one in handed.answers):
+            return is_chosen
+        is_chosen = is_chosen or (isinstance(ancestor, ast.If) and bool(ancestor.orelse))
+    return False
 
 
 def _portable_launch(ctx: FileContext, launch: Launch) -> FixBuilder:
