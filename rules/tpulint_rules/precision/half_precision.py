@@ -22,11 +22,14 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     autocasts = {
         value for autocast in ctx.index.mixed_precision.autocasts for value in (autocast.arguments or {}).values()
     }
-    halves = [(call, ctx.index.value(receiver)) for call, receiver in ctx.index.method_calls("half")]
+    found = list(ctx.index.method_calls("half"))
+    halves = [(call, ctx.index.value(receiver)) for call, receiver in found]
+    variables = {call for call, receiver in found if not isinstance(receiver, ast.Call)}
     # What meets a model in float16 is a tensor in float16: one changed without the other fails.
     with_model = any(kind.kind is Kind.MODULE for _, kind in halves)
     for call, kind in halves:
-        is_torch = kind.kind in (Kind.TENSOR, Kind.MODULE) or (with_model and kind.kind is Kind.UNKNOWN)
+        is_met = with_model and kind.kind is Kind.UNKNOWN and call in variables  # not `deepcopy(model).half()`, kept
+        is_torch = kind.kind in (Kind.TENSOR, Kind.MODULE) or is_met
         if call.args or call.keywords or not is_torch or _is_right(ctx, call):
             continue
         if goes_to_numpy(ctx, call):
