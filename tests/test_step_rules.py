@@ -1578,5 +1578,6 @@ for x in loader:
 )
 def test_backward_pass_of_a_framework_that_is_one_of_two(other: str, told: bool) -> None:
     """A framework sets boundaries of its own, the branch without it sets none."""
-    found = check(ENGINE.replace("OTHER", other)).findings
-    assert ([finding.code for finding in found] == ["TPU301"]) is told
+    text = ENGINE.replace("OTHER", other)
+    assert ([finding.code for finding in check(text).findings] == ["TPU301"]) is told
+    assert not check(text.replace("engine", "accelerator")).findings

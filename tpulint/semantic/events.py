@@ -374,7 +374,12 @@ class EventMap:
         )
 
     def _is_one_of_two(self, call: ast.Call) -> bool:
-        """Whether the loss has its own backward pass where the framework is not used: ``else: loss.backward()``."""
+        """Whether the loss has its own backward pass where the framework is not used: ``else: loss.backward()``.
+
+        Accelerate and Fabric set their boundaries in loaders and updates, which both ways use.
+        """
+        if re.search(r"(?i)accelerat|fabric", ast.unparse(call.func)):
+            return False
         child: ast.AST = call
         for ancestor in self._tree.ancestors(call):
             if isinstance(ancestor, (*FUNCTIONS, *LOOPS)):
