@@ -127,3 +127,72 @@ def test_only_models_of_transformers_generate_with_its_cache(model: str) -> None
         print(model.generate(tokens, max_new_tokens=10))
         """
     assert bool(found(text, "TPU813")) == model.startswith("Auto")
+
+
+COMMENTED_ARGUMENTS = {
+    "the comment of the last argument stays with it": (
+        """
+        Trainer(args=TrainingArguments(
+            output_dir="o",
+            push_to_hub=True,  # to the hub
+        ))
+        """,
+        """
+        Trainer(args=TrainingArguments(
+            output_dir="o",
+            push_to_hub=True,  # to the hub
+            optim="adamw_torch",
+        ))
+        """,
+    ),
+    "rows of comments belong to what follows": (
+        """
+        Trainer(args=TrainingArguments(
+            optim="adamw_torch",
+            use_liger_kernel=True,  # faster
+
+            # reporting
+            report_to="none",
+        ))
+        """,
+        """
+        Trainer(args=TrainingArguments(
+            optim="adamw_torch",
+            # reporting
+            report_to="none",
+        ))
+        """,
+    ),
+    "the comment above the last argument stays": (
+        """
+        Trainer(args=TrainingArguments(
+            optim="adamw_torch",  # plain
+            use_liger_kernel=True,  # faster
+        ))
+        """,
+        """
+        Trainer(args=TrainingArguments(
+            optim="adamw_torch",  # plain
+        ))
+        """,
+    ),
+    "a parenthesis does not get into a comment": (
+        """
+        Trainer(args=TrainingArguments(
+            optim="adamw_torch",  # plain
+            use_liger_kernel=True))
+        """,
+        """
+        Trainer(args=TrainingArguments(
+            optim="adamw_torch"))
+        """,
+    ),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), COMMENTED_ARGUMENTS.values(), ids=COMMENTED_ARGUMENTS)
+def test_comments_stay_with_the_arguments_they_tell_of(before: str, after: str) -> None:
+    head = "from transformers import Trainer, TrainingArguments\n"
+    settings = Settings(fix=True, unsafe_fixes=True, select=("TPU801",))
+    result = lint(SourceFile.from_text(head + dedent(before)), settings, CATALOGUE)
+    assert result.text == head + dedent(after)

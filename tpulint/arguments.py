@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
     from tpulint.semantic.tree import FunctionNode
 
+_COMMENT_ROW = re.compile(r"\n[ \t]*(?=#)")
+_ROW_END = re.compile(r",?[ \t]*(?:#[^\r\n]*)?")
 _BLANK = re.compile(r"(?:[\s\\]|#[^\r\n]*)*")
 
 
@@ -68,11 +70,18 @@ def argument_cuts(
     cuts = []
     for first, last in _runs(gone):
         start, end = found[first].span.start, found[last].span.end
+        source = index.source
+        begins_row = not source.text[source.line_start(start) : start].strip()
         if last + 1 < len(found):
             # up to the next argument, so that a comment behind the comma is seen (and lowers the fix)
-            end = found[last + 1].span.start
+            following = _COMMENT_ROW.search(source.text, end, found[last + 1].span.start) if begins_row else None
+            end = found[last + 1].span.start if following is None else following.end()
         elif first:
-            start = found[first - 1].span.end
+            above = Span(found[first - 1].span.end, start)
+            rows = source.line_end(above.start), source.line_end(end)
+            start = above.start
+            if begins_row and "#" in source.text[above.start : above.end] and _ROW_END.fullmatch(source.text, end, rows[1]):
+                start, end = rows  # what stands behind the comma above tells of the argument there
         elif (comma := found[last].comma) is not None:
             end = comma + 1
         cuts.append(Span(start, end))
