@@ -10,6 +10,7 @@ from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
 from tpulint.records import NamedTuple
 from tpulint.semantic.origins import origins
+from tpulint.semantic.variables import last_name
 
 _LIBRARIES = r"(?m)^\s*(?:from|import)\s+(?:transformers|peft|trl|optimum|sentence_transformers)\b"
 _LOADS = frozenset({"from_pretrained", "from_config"})
@@ -164,17 +165,22 @@ def _moved_later(ctx: FileContext, call: ast.Call, keyword: ast.keyword) -> FixB
         Scope.STATEMENT,
     )
     fix.delete_argument(call, keyword)
-    if not _has_trainer(ctx):
+    if not _has_trainer(ctx, call):
         fix.append(call, f".to({fix.device(call)})")
     return fix
 
 
-def _has_trainer(ctx: FileContext) -> bool:
-    """Whether a trainer, or Accelerate, moves the model itself."""
-    for _, name in ctx.index.references("transformers", "trl", "accelerate"):
-        if name.rpartition(".")[2].endswith(("Trainer", "Accelerator")):
-            return True
-    return False
+def _has_trainer(ctx: FileContext, load: ast.Call) -> bool:
+    """Whether Accelerate, or a trainer that is made behind the load or in another function, moves the model itself."""
+    names = {name.rpartition(".")[2] for _, name in ctx.index.references("transformers", "trl", "accelerate")}
+    if any(name.endswith("Accelerator") for name in names):
+        return True
+    if not any(name.endswith("Trainer") for name in names):
+        return False
+    made = [call for call in ctx.index.calls if last_name(call.func).endswith("Trainer")]
+    function, start = ctx.index.function_of(load), ctx.index.tree.start(load)
+    elsewhere = any(ctx.index.function_of(call) is not function for call in made)
+    return not made or elsewhere or any(ctx.index.tree.start(call) > start for call in made)
 
 
 def _default_attention(ctx: FileContext, call: ast.Call, keyword: ast.keyword) -> FixBuilder:
