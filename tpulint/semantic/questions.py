@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 _SKIPS = frozenset({"skipUnless", "skipIf", "skipif", "skip", "skipTest", "SkipTest", "xfail", "importorskip"})
 _ENDS = frozenset({"exit", "_exit", "quit", "abort"})
 _FEATURES = r"(?i)quantiz|kernel|tensorrt|apex|bitsandbytes|triton|flash|megatron"
+_PRODUCTS = r"[a-z]-gpu\b|ExecutionProvider\b"
+"""Packages and parts of them that are chosen for a GPU, and are none of torch: ``onnxruntime-gpu``."""
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
@@ -83,7 +85,7 @@ class Questions:
         choice = self._tree.parents[answer]  # `{"GPU": name(0) if cuda else None}`
         if not isinstance(choice, ast.IfExp) or choice.test is not answer or self._features.places(choice):
             return False
-        return self._features.is_reported(choice)
+        return self._features.is_reported(choice) or re.search(_PRODUCTS, self._tree.text(choice)) is not None
 
     def opens_runtime_calls(self, question: ast.expr) -> bool:
         """Whether a question opens nothing but calls into the CUDA runtime, such as seeding or emptying its cache."""
@@ -296,6 +298,8 @@ class Questions:
         if any(isinstance(place, ast.Constant) and place.value is None for place in places):
             return any(map(self._is_cpu, places))
         if self._index.qualified_name(choice.body) in ("torch.float16", "torch.half"):
+            return True
+        if re.search(_PRODUCTS, self._tree.text(choice)):
             return True
         keyword = self._tree.parents[choice]
         if isinstance(keyword, ast.keyword) and keyword.arg in ("gpus", "devices", "accelerator"):
