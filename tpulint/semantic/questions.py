@@ -294,12 +294,12 @@ class Questions:
 
         ``map_location = None if is_available() else "cpu"`` must load to the host, too.
         """
+        if re.search(_PRODUCTS, self._tree.text(choice)):
+            return True
         places = [choice.body, choice.orelse]
         if any(isinstance(place, ast.Constant) and place.value is None for place in places):
             return any(map(self._is_cpu, places))
         if self._index.qualified_name(choice.body) in ("torch.float16", "torch.half"):
-            return True
-        if re.search(_PRODUCTS, self._tree.text(choice)):
             return True
         keyword = self._tree.parents[choice]
         if isinstance(keyword, ast.keyword) and keyword.arg in ("gpus", "devices", "accelerator"):

@@ -47,7 +47,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         decides = _sets_dtype(ctx, node) or (with_model and _asks_dtype(ctx, node))
         if name not in _FLOAT16 or node in autocasts or not decides or _is_for_runtime(ctx, node):
             continue
-        if _is_right(ctx, node) or _casts_for_numpy(ctx, node) or _loads_on_host(ctx, node):
+        if _is_right(ctx, node) or _casts_for_host(ctx, node) or _loads_on_host(ctx, node):
             continue
         fix = ctx.fix("Use bfloat16", Applicability.UNSAFE, _REASON)
         fix.replace(node, f"{fix.use('torch', at=node)}.bfloat16")
@@ -113,13 +113,22 @@ def _asks_float16(ctx: FileContext, test: ast.expr, depth: int = 0) -> bool:
     return any(ctx.index.qualified_name(item) in _FLOAT16 for item in getattr(given, "elts", [given]))
 
 
-def _casts_for_numpy(ctx: FileContext, node: ast.expr) -> bool:
-    """Whether a dtype is that of an array: ``x.to(torch.float16).cpu().numpy()``."""
+def _casts_for_host(ctx: FileContext, node: ast.expr) -> bool:
+    """Whether a dtype is that of an array or a file: ``x.to(torch.float16).cpu().numpy()``, ``x.cpu().to(...)``."""
     parent = ctx.index.parent(node)
     cast = ctx.index.parent(parent) if isinstance(parent, ast.keyword) else parent
     if not isinstance(cast, ast.Call) or not isinstance(cast.func, ast.Attribute):
         return False
-    return cast.func.attr in ("to", "type") and goes_to_numpy(ctx, cast)
+    return cast.func.attr in ("to", "type") and (_is_fetched(cast.func.value) or goes_to_numpy(ctx, cast))
+
+
+def _is_fetched(node: ast.expr) -> bool:
+    """``weight.cpu()`` and ``weight.to("cpu")``"""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return False
+    given = node.args[0] if node.args else None
+    to_host = node.func.attr == "to" and isinstance(given, ast.Constant) and given.value == "cpu"
+    return node.func.attr == "cpu" or to_host
 
 
 def _loads_on_host(ctx: FileContext, node: ast.expr) -> bool:
