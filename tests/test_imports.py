@@ -230,3 +230,15 @@ def test_names_of_one_import_stand_in_one_order() -> None:
     lines = edit.text.split()
     assert [line for line in lines if line.startswith("backend_")] == [f"backend_{letter}" for letter in "abcdef"]
     assert edit.text.startswith("\nfrom tpulint_runtime import backend\n")
+
+
+def test_names_in_hints_that_are_texts_are_used() -> None:
+    text = (
+        "import torch\n"
+        "from deepspeed import DeepSpeedEngine\n\n\n"
+        'def move(model: "DeepSpeedEngine | torch.nn.Module") -> "DeepSpeedEngine":\n'
+        "    torch.cuda.empty_cache()\n"
+        '    return model.to("cuda")\n'
+    )
+    assert "import torch\n" in port(text)
+    assert "from deepspeed import DeepSpeedEngine\n" in port(text)

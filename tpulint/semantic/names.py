@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import builtins
 
 from tpulint.semantic.torch_facts import CANONICAL_NAMES
@@ -347,6 +348,18 @@ class Names:
     def loads(self, name: str, scope: Scope) -> list[ast.Name]:
         """Places that read a variable of a scope, from wherever they do."""
         return [node for node in self.mentions(name, scope) if isinstance(node.ctx, ast.Load)]
+
+    def words_of_hints(self) -> set[str]:
+        """Words of annotations that are written as texts: ``model: "DeepSpeedEngine"``."""
+        hints: list[ast.expr | None] = []
+        for function in self._tree.functions:
+            given = function.args
+            named = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
+            hints += [function.returns, *(argument.annotation for argument in named if argument is not None)]
+        hints += [node.annotation for node in self._tree.inside(self._tree.module) if isinstance(node, ast.AnnAssign)]
+        parts = (part for hint in hints if hint is not None for part in ast.walk(hint))
+        texts = (part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str))
+        return {word for text in texts for word in re.findall(r"[^\W\d]\w*", text)}
 
     def mentions_of(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.expr]:
         """Names and attributes that are written like a function of the file."""

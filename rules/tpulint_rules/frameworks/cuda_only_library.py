@@ -66,7 +66,7 @@ def _without_use(ctx: FileContext, node: ast.Import | ast.ImportFrom) -> FixBuil
     shared = ctx.source.path.replace("\\", "/").endswith("__init__.py") or ctx.index.mentions(r"\b__all__\b")
     if shared or "*" in bound or not all(map(_library, modules)):
         return None
-    if any(names.loads(name, names.module) for name in bound):
+    if any(names.loads(name, names.module) for name in bound) or not names.words_of_hints().isdisjoint(bound):
         return None
     reason = "Another file may import the name from here."
     fix = ctx.fix("Remove the unused import", Applicability.UNSAFE, reason, Scope.STATEMENT)
