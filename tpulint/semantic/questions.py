@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 _SKIPS = frozenset({"skipUnless", "skipIf", "skipif", "skip", "skipTest", "SkipTest", "xfail", "importorskip"})
 _ENDS = frozenset({"exit", "_exit", "quit", "abort"})
 _FEATURES = r"(?i)quantiz|kernel|tensorrt|apex|bitsandbytes|triton|flash|megatron"
-_PRODUCTS = r"[a-z]-gpu\b|ExecutionProvider\b"
+_PRODUCTS = r"[a-z]-gpu\b|ExecutionProvider\b|\bflash_attention_\d"
 """Packages and parts of them that are chosen for a GPU, and are none of torch: ``onnxruntime-gpu``."""
+_ATTENTION = r"(?i)flash_?attn|flash_?attention|xformers|triton"
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
@@ -63,7 +64,7 @@ class Questions:
             taken, other = self._branches(parent, question)
             if self._only_tells(parent, question) and names_other_backend(self._tree.text(root)):
                 return False
-            if self._feeds_kept_branch(parent):
+            if self._feeds_kept_branch(parent) or self._chooses_kernels(taken, other):
                 return False
             if self._speaks_of_feature(parent, question):
                 return False
@@ -229,6 +230,12 @@ class Questions:
         if taken is not statement.body or len(other) != 1 or not isinstance(other[0], ast.If):
             return False
         return self._calls_runtime(taken) and names_other_backend(self._tree.text(other[0].test))
+
+    def _chooses_kernels(self, taken: list[ast.stmt], other: list[ast.stmt]) -> bool:
+        """Whether a GPU gets kernels of its own for what operations of torch compute elsewhere: flash attention."""
+        if not other or any(map(self._features.places, (*branch_bodies(taken), *branch_bodies(other)))):
+            return False
+        return any(re.search(_ATTENTION, self._tree.text(item)) for item in taken)
 
     def _feeds_kept_branch(self, statement: ast.If) -> bool:
         """Whether both branches give a variable a value that goes with the same question further on, which stays.
