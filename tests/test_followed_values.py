@@ -600,6 +600,119 @@ def test_batches_that_a_function_of_another_file_makes(tmp_path: Path) -> None:
     )
 
 
+def test_batches_in_a_list_that_is_written_out(tmp_path: Path) -> None:
+    agree(
+        tmp_path,
+        select="TPU511,TPU516",
+        batches="""
+            def cut(x, size):
+                return [x[at : at + size] for at in range(0, len(x), size)]  # TPU511
+            """,
+        main=SETUP
+        + """
+    from batches import cut
+
+    def train(x, size):
+        model.train()
+        parts = [x[at : at + size] for at in range(0, len(x), size)]  # TPU511
+        parts = [torch.tensor(part) for part in parts]
+        for number, part in enumerate(parts):
+            model(part.to(device)).mean().backward()
+            optimizer.step()
+        for part in cut(x, size):
+            model(part.to(device)).mean().backward()
+            optimizer.step()
+
+    def train_on_whole_ones(x, size):
+        parts = [x[at : at + size] for at in range(0, len(x), size)]
+        parts.pop()
+        for part in parts:
+            model(part.to(device)).mean().backward()
+            optimizer.step()
+        others = [x[at : at + size] for at in range(0, len(x), size)]
+        for part in others:
+            if len(part) < size:
+                continue
+            model(part.to(device)).mean().backward()
+            optimizer.step()
+
+    def test(x, y, size):
+        model.eval()
+        inputs = [x[at : at + size] for at in range(0, len(x), size)]  # TPU516
+        evens = [y[at : at + 16] for at in range(0, 64, 16)]
+        with torch.no_grad():
+            for part in inputs:
+                print(model(part.to(device)).cpu())
+            for part in evens:
+                print(model(part.to(device)).cpu())
+
+    train([[1.0]], 8)
+    train_on_whole_ones([[1.0]], 8)
+    test([[1.0]], [[1.0]], 8)
+    """,
+    )
+
+
+@pytest.mark.parametrize(("fill", "is_fed"), [("loaders.append(loader)", True), ("others.append(loader)", False)])
+def test_loaders_in_a_list(tmp_path: Path, fill: str, is_fed: bool) -> None:
+    feeds, longest = ("  # TPU516", "  # TPU513") if is_fed else ("", "")
+    program = (
+        "import numpy as np\nfrom torch.utils.data import DataLoader\n"
+        + dedent(SETUP)
+        + f"""
+def collate(samples):
+    lengths = [len(sample[0]) for sample in samples]
+    longest = int(np.max(lengths)){longest}
+    x = torch.zeros(len(samples), longest)
+    for row, sample in enumerate(samples):
+        x[row, : lengths[row]] = sample[0]
+    return x
+
+loaders, others = [], []
+for part in ("train", "test"):
+    loader = DataLoader(read(part), batch_size=8, shuffle=part == "train", collate_fn=collate){feeds}
+    {fill}
+
+def train(batches):
+    for x in batches:
+        model(x.to(device)).mean().backward()
+        optimizer.step()
+
+def test(batches):
+    model.eval()
+    with torch.no_grad():
+        for x in batches:
+            print(model(x.to(device)).cpu())
+
+train(loaders[0])
+test(loaders[1])
+"""
+    )
+    agree(tmp_path, select="TPU501,TPU513,TPU516", main=program)
+
+
+def test_loaders_put_into_a_list_one_by_one(tmp_path: Path) -> None:
+    program = (
+        SETUP
+        + """
+    from torch.utils.data import DataLoader
+
+    loaders = []
+    loaders.append(DataLoader(read("train"), batch_size=8, shuffle=True))  # TPU501
+    loaders.append(DataLoader(read("test"), batch_size=8))  # TPU516
+
+    for x in loaders[0]:
+        model(x.to(device)).mean().backward()
+        optimizer.step()
+    model.eval()
+    with torch.no_grad():
+        for x in loaders[1]:
+            print(model(x.to(device)).cpu())
+    """
+    )
+    agree(tmp_path, select="TPU501,TPU516", main=program)
+
+
 LAYERS = """
     import torch
     from torch import nn

@@ -1,4 +1,4 @@
-"""Functions of a file that make the batches of a loop: generators, and functions that return a list of them."""
+"""What makes the batches of a loop: generators, functions that return a list of them, lists that are written out."""
 
 from __future__ import annotations
 
@@ -15,14 +15,17 @@ from tpulint.semantic.tree import FunctionNode, LoopNode
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 
+Comprehension = ast.ListComp | ast.GeneratorExp
 _DEPTH = 6
+_THROUGH = ITERABLE_WRAPPERS | {"builtins.list"}
 
 
 class BatchMaker(NamedTuple):
     """A loop each turn of which makes one batch for another loop."""
 
-    loop: LoopNode
-    function: FunctionNode
+    loop: LoopNode | Comprehension
+    function: FunctionNode | None
+    """The function that makes them; None where the other loop goes through a list that is made beside it."""
     turn: str
     """What the turns of the other loop are called."""
     is_drawn: bool
@@ -36,7 +39,7 @@ class BatchMakers:
 
     def __init__(self, index: SemanticIndex) -> None:
         self._index = index
-        found: dict[LoopNode, BatchMaker] = {}
+        found: dict[LoopNode | Comprehension, BatchMaker] = {}
         for maker in self._makers():
             if maker.loop not in found or maker.turn == STEP:  # what trains first of all
                 found[maker.loop] = maker
@@ -45,7 +48,7 @@ class BatchMakers:
 
     def _makers(self) -> Iterator[BatchMaker]:
         index = self._index
-        if not index.tree.loops:
+        if not (index.tree.loops or index.outside):
             return
         for node in index.regions.evaluation_loops:
             yield from self._for(node, EVALUATION, ())
@@ -63,6 +66,8 @@ class BatchMakers:
         made += [(call, ()) for call in index.loaders.makers_of(taker, functions)]
         for source in sources_of(index, taker, functions):
             made += self._calls_behind(source, (), 0)
+            for listed in self._listed(source, 0):
+                yield BatchMaker(listed, None, turn, False, taker)
         for call, path in made:
             function = index.definitions.function_called(call)
             owner = None if function is not None else index.definitions.class_called(call)
@@ -89,6 +94,35 @@ class BatchMakers:
                 if binding.kind == "assign" and binding.value is not None and not path:
                     yield from self._calls_behind(binding.value, binding.path, depth + 1)
 
+    def _listed(self, source: ast.expr, depth: int) -> Iterator[Comprehension]:
+        """Lists that are written out, and those that they are made of: ``[pad(x) for x in batches]``."""
+        index = self._index
+        if depth > _DEPTH:
+            return
+        if isinstance(source, Comprehension):
+            yield source
+            if len(source.generators) == 1:
+                yield from self._listed(source.generators[0].iter, depth + 1)
+        elif isinstance(source, ast.Call):
+            if index.qualified_name(source.func) in _THROUGH:
+                for item in source.args:
+                    yield from self._listed(item, depth + 1)
+        elif isinstance(source, ast.Name) and not self._is_shortened(source):
+            for binding in index.flow.reaching(source):
+                if binding.kind == "assign" and binding.value is not None and not binding.path:
+                    yield from self._listed(binding.value, depth + 1)
+
+    def _is_shortened(self, name: ast.Name) -> bool:
+        """Whether anything is taken out of a list again: the last batch, maybe."""
+        found = self._index.names.find_name(name)
+        uses = [] if found is None else self._index.names.loads(name.id, found[0])
+        parents = [self._index.parent(use) for use in uses]
+        return any(
+            (isinstance(parent, ast.Attribute) and parent.attr in ("pop", "remove"))
+            or (isinstance(parent, ast.Subscript) and isinstance(parent.ctx, ast.Del | ast.Store))
+            for parent in parents
+        )
+
     def _in(
         self, function: FunctionNode, turn: str, taker: LoopNode | None, parts: Iterable[tuple[int, ...]]
     ) -> Iterator[BatchMaker]:
@@ -98,7 +132,11 @@ class BatchMakers:
             loop = tree.loop_of(node)
             if loop is not None and tree.encloses(function, loop):
                 yield BatchMaker(loop, function, turn, True, taker)
-        lists = {name for value in self._index.definitions.returned_by(function) for name in _names(value, parts)}
+        returned = [item for value in self._index.definitions.returned_by(function) for item in _items(value, parts)]
+        for value in returned:
+            for listed in self._listed(value, 0):
+                yield BatchMaker(listed, function, turn, False, taker)
+        lists = {item.id for item in returned if isinstance(item, ast.Name)}
         for call in tree.nodes_in(function, ast.Call, functions=False) if lists else ():
             func = call.func if isinstance(call, ast.Call) else None
             if isinstance(func, ast.Attribute) and func.attr == "append" and isinstance(func.value, ast.Name):
@@ -107,11 +145,10 @@ class BatchMakers:
                     yield BatchMaker(loop, function, turn, False, taker)
 
 
-def _names(value: ast.expr, parts: Iterable[tuple[int, ...]]) -> Iterator[str]:
-    """Variables in these parts of what is returned."""
+def _items(value: ast.expr, parts: Iterable[tuple[int, ...]]) -> Iterator[ast.expr]:
+    """These parts of what is returned."""
     for path in parts:
         item = value
         for at in path:
             item = item.elts[at] if isinstance(item, ast.Tuple) and 0 <= at < len(item.elts) else value
-        if isinstance(item, ast.Name):
-            yield item.id
+        yield item

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from tpulint.semantic.appended import Appended
 from tpulint.semantic.definitions import qualified_in_file
 from tpulint.semantic.entries import entries, entries_named
 from tpulint.semantic.fed_parameters import fed_elsewhere, sources_of
@@ -67,6 +68,7 @@ class Loaders:
 
     def __init__(self, index: SemanticIndex) -> None:
         self._index = index
+        self._appended = Appended(index)
         self._loaders = {call: Loader(call, self._arguments(call)) for call in index.calls_to(LOADER)}
         if not self._loaders:
             return
@@ -195,7 +197,7 @@ class Loaders:
                 continue
             for creation in creations.of(source):
                 node = creation.node
-                waiting.extend((item, depth + 1) for item in entries_named(creation))
+                waiting.extend((item, depth + 1) for item in (*entries_named(creation), *self._appended.at(creation)))
                 if node in seen or not isinstance(node, ast.Call):
                     continue
                 seen.add(node)

@@ -44,7 +44,7 @@ class TurnCode:
         self._drawn: dict[LoopNode, str] = {}
         """Loops of generators that make a batch for each turn."""
         for maker in index.batch_makers.all if "yield" in index.source.text else ():
-            if maker.is_drawn and maker.loop not in self._loops:
+            if maker.is_drawn and isinstance(maker.loop, LOOPS) and maker.loop not in self._loops:
                 self._drawn[maker.loop] = maker.turn
                 for call in index.tree.nodes_in(maker.loop, ast.Call, functions=False):
                     self._follow(regions.events.functions_of(call), maker.turn)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from tpulint.context import FileContext
+from tpulint.semantic.batch_makers import BatchMaker
 from tpulint.semantic.linear import Linear
 
 _Node = TypeVar("_Node", bound=ast.AST)
@@ -20,6 +21,8 @@ def remainder(ctx: FileContext, loop: ast.AST, *, is_turn: bool) -> Remainder | 
     """The places that a loop goes through, and what it cuts at them, where the last one may be smaller."""
     if isinstance(loop, ast.While):
         return _rest(ctx, loop)
+    if isinstance(loop, ast.ListComp | ast.GeneratorExp):
+        return _listed(ctx, loop)
     places = _places(ctx, loop)
     if places is None or _stops_short(ctx, loop):
         return None
@@ -29,6 +32,26 @@ def remainder(ctx: FileContext, loop: ast.AST, *, is_turn: bool) -> Remainder | 
         if ctx.index.tree.encloses(loop, node) and _is_batch(ctx, node, loop, places, is_turn)
     ]
     return (places, slices) if slices and not _divides(ctx, places) else None
+
+
+def remainder_made(ctx: FileContext, maker: BatchMaker) -> Remainder | None:
+    """The same of what makes batches for a loop, which may leave the last one out."""
+    if maker.taker is not None and _stops_short(ctx, maker.taker):
+        return None
+    return remainder(ctx, maker.loop, is_turn=False)
+
+
+def _listed(ctx: FileContext, batches: ast.ListComp | ast.GeneratorExp) -> Remainder | None:
+    """The same of ``[x[i : i + size] for i in range(0, len(x), size)]``."""
+    through = batches.generators[0]
+    places = None if through.ifs or len(batches.generators) > 1 else _places(ctx, through)
+    if places is None or _divides(ctx, places):
+        return None
+    parts = (batches.elt, *ctx.index.tree.inside(batches.elt))
+    slices = [
+        node for node in parts if isinstance(node, ast.Subscript) and _is_batch(ctx, node, through, places, False)
+    ]
+    return (places, slices) if slices else None
 
 
 def _rest(ctx: FileContext, loop: ast.While) -> Remainder | None:
@@ -62,7 +85,7 @@ def _inside(ctx: FileContext, loop: ast.AST, kind: type[_Node]) -> list[_Node]:
 
 def _places(ctx: FileContext, loop: ast.AST) -> ast.Call | None:
     """The ``range(0, count, size)`` that a loop goes through, or ``range(math.ceil(count / size))``."""
-    node = loop.iter if isinstance(loop, ast.For | ast.AsyncFor) else None
+    node = loop.iter if isinstance(loop, ast.For | ast.AsyncFor | ast.comprehension) else None
     while isinstance(node, ast.Call) and ctx.index.qualified_name(node.func) in _WRAPPERS and node.args:
         node = node.args[0]
     if not isinstance(node, ast.Call) or ctx.index.qualified_name(node.func) != "builtins.range":

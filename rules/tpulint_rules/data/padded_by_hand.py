@@ -19,6 +19,7 @@ _FILLERS = frozenset({
     *(f"{package}.{name}" for package in ("torch", "numpy") for name in ("zeros", "ones", "full", "empty")),
     "torch.nn.functional.pad", "numpy.pad", "torch.LongTensor", "torch.FloatTensor",
 })  # fmt: skip
+_LONGEST = ("builtins.max", "numpy.max", "numpy.amax")
 _FILLING = frozenset({"new_zeros", "new_ones", "new_full", "new_empty", "resize_", "fill_"})
 
 
@@ -71,10 +72,10 @@ def _filled_in(
 
 
 def _is_longest(ctx: FileContext, call: ast.Call) -> bool:
-    """``max(len(x) for x in batch)``, ``max(map(len, batch))``, ``max(lengths)``; of sorted ones ``len(batch[0])``."""
+    """``max(map(len, batch))``, ``max(len(x) for x in batch)``, ``np.max(lengths)``; sorted, ``len(batch[0])``."""
     if ctx.index.qualified_name(call.func) == "builtins.len" and len(call.args) == 1:
         return _is_first_of_several(ctx, call.args[0])
-    if ctx.index.qualified_name(call.func) != "builtins.max" or len(call.args) != 1 or call.keywords:
+    if ctx.index.qualified_name(call.func) not in _LONGEST or len(call.args) != 1 or call.keywords:
         return False
     return _is_lengths(ctx, call.args[0])
 
@@ -123,6 +124,8 @@ def _filling(ctx: FileContext, call: ast.Call) -> ast.AST | None:
     """Where the length becomes the size of a batch; None where it does not, or is rounded."""
     index = ctx.index
     parent = index.parent(call)
+    if isinstance(parent, ast.Call) and index.qualified_name(parent.func) == "builtins.int":
+        parent = index.parent(parent)
     if not isinstance(parent, ast.Assign) or len(parent.targets) != 1 or not isinstance(parent.targets[0], ast.Name):
         return _filled_by(ctx, call)
     target = parent.targets[0]

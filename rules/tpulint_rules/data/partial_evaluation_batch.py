@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Certainty, Finding
 from tpulint.semantic.turn_code import EVALUATION
-from tpulint_rules.data._cut_batches import Remainder, remainder
+from tpulint_rules.data._cut_batches import Remainder, remainder, remainder_made
 from tpulint_rules.data._partial_batches import may_be_partial
 
 
@@ -32,15 +32,15 @@ def check(ctx: FileContext) -> Iterator[Finding]:
 
 
 def _cut_by_hand(ctx: FileContext) -> Iterator[tuple[Remainder, ast.AST]]:
-    """Batches that the loop itself, or a function of the file, cuts by slices."""
+    """Batches that the loop itself, a function of the file or a list that is written out cuts by slices."""
     index = ctx.index
-    if not index.tree.loops:
+    if not (index.tree.loops or index.outside):
         return
     for loop, turn in index.turn_code.loops.items():
         found = remainder(ctx, loop, is_turn=True) if turn == EVALUATION else None
         if found is not None:
             yield found, loop
     for maker in index.batch_makers.all:
-        found = remainder(ctx, maker.loop, is_turn=False) if maker.turn == EVALUATION else None
+        found = remainder_made(ctx, maker) if maker.turn == EVALUATION else None
         if found is not None:
             yield found, maker.loop if maker.taker is None else maker.taker

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding
+from tpulint.semantic.batch_makers import BatchMaker
 from tpulint.semantic.turn_code import STEP
-from tpulint_rules.data._cut_batches import counts_batches, remainder
+from tpulint_rules.data._cut_batches import counts_batches, remainder, remainder_made
 from tpulint_rules.data._partial_batches import rest_handed_on
 
 _LEFT_OUT = "Up to one batch less one of the samples take no part in each epoch."
@@ -32,34 +33,39 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             help=_HELP,
             related=((index.span(slices[0]), "the batch is cut here"),),
         )
-    for maker in index.batch_makers.all if index.tree.loops else ():
-        found = remainder(ctx, maker.loop, is_turn=False) if maker.turn == STEP else None
+    for maker in index.batch_makers.all if index.tree.loops or index.outside else ():
+        found = remainder_made(ctx, maker) if maker.turn == STEP else None
         if found is None:
             continue
         places, slices = found
         taker = () if maker.taker is None else ((index.span(maker.taker), "the loop that takes the batches"),)
         yield ctx.finding(
             places,
-            f"the last batch that `{maker.function.name}` makes may be smaller, "
-            "and the training step is compiled again for its size",
+            f"the last batch{_made_by(maker)} may be smaller, and the training step is compiled again for its size",
             certainty=Certainty.LIKELY,
             help=_HELP,
             related=((index.span(slices[0]), "the batch is cut here"), *taker),
         )
     told: set[ast.AST] = set()
-    for maker in index.batch_makers.all if index.tree.loops else ():
-        rest = rest_handed_on(index, maker.function) if maker.turn == STEP and maker.is_drawn else None
+    for maker in index.batch_makers.all if index.tree.loops or index.outside else ():
+        rest = None
+        if maker.turn == STEP and maker.is_drawn and maker.function is not None:
+            rest = rest_handed_on(index, maker.function)
         if rest is not None and rest not in told:
             told.add(rest)
             taker = () if maker.taker is None else ((index.span(maker.taker), "the loop that takes the batches"),)
             yield ctx.finding(
                 rest.body[0],
-                f"what is left is the last batch that `{maker.function.name}` makes, "
+                f"what is left is the last batch{_made_by(maker)}, "
                 "and the training step is compiled again for its size",
                 certainty=Certainty.LIKELY,
                 help=_HELP,
                 related=taker,
             )
+
+
+def _made_by(maker: BatchMaker) -> str:
+    return "" if maker.function is None else f" that `{maker.function.name}` makes"
 
 
 def _is_shuffled(ctx: FileContext, cut: ast.Subscript | ast.Call) -> bool:
