@@ -326,6 +326,34 @@ def test_values_that_a_distribution_checks_are_related(tmp_path: Path) -> None:
     assert [place["location"]["row"] for place in entry["related"]] == [10]
 
 
+def test_values_that_a_distribution_checks_where_a_policy_is_asked(tmp_path: Path) -> None:
+    main = """\
+        import torch
+        from torch import nn
+        from torch.distributions import Categorical
+
+        class Policy(nn.Module):
+            def forward(self, x):
+                return Categorical(logits=x), x.sum()  # TPU131
+
+        policy = Policy().cuda()
+        optimizer = torch.optim.SGD(policy.parameters(), lr=0.1)
+        other = Categorical(logits=torch.zeros(4), validate_args=False)
+        for x in batches:
+            chosen, value = policy(x.cuda())
+            action = chosen.sample()
+            fixed = Categorical(logits=x, validate_args=False)
+            (chosen.log_prob(action) * value + fixed.log_prob(action)).mean().backward()
+            optimizer.step()
+        print(other.log_prob(action))
+        """
+    write(tmp_path, {"main.py": main})
+    assert lint(tmp_path) == marked(tmp_path)
+    (entry,) = json.loads(tpulint("--output-format=json", "--select", "TPU131", ".", cwd=tmp_path).out)
+    assert [place["location"]["row"] for place in entry["related"]] == [16]
+    assert [place["location"]["column"] for place in entry["related"]] == [6]
+
+
 def test_what_is_moved_on_a_condition_is_on_the_device(tmp_path: Path) -> None:
     batching = """\
         def batchify(data, count, cuda):

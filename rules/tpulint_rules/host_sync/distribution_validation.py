@@ -59,15 +59,46 @@ def _made(ctx: FileContext) -> Iterator[tuple[ast.Call, str]]:
 
 def _asked(index: SemanticIndex, made: ast.Call) -> Iterator[ast.Call]:
     """Calls that give the distribution values, of which it reads each to check it: ``normal.log_prob(x)``."""
+    for use in _uses(index, made):
+        method = index.parent(use)
+        call = index.parent(method) if isinstance(method, ast.Attribute) and method.attr in _CHECKING else None
+        if isinstance(call, ast.Call):
+            yield call
+    if _is_returned(index, made):
+        yield from _asked_elsewhere(index, made)
+
+
+def _uses(index: SemanticIndex, made: ast.Call) -> Iterator[ast.Name]:
+    """Where the variable is read that a distribution is given to."""
     statement = index.parent(made)
     target = statement.targets[0] if isinstance(statement, ast.Assign) else None
     found = index.names.find_name(target) if isinstance(target, ast.Name) else None
     if found is None or not isinstance(target, ast.Name):
         return
     for use in index.names.loads(target.id, found[0]):
-        method = index.parent(use)
-        call = index.parent(method) if isinstance(method, ast.Attribute) and method.attr in _CHECKING else None
-        if isinstance(call, ast.Call) and any(b.value is made for b in index.flow.reaching(use)):
+        if any(binding.value is made for binding in index.flow.reaching(use)):
+            yield use
+
+
+def _is_returned(index: SemanticIndex, made: ast.Call) -> bool:
+    """Whether a function hands a distribution on, maybe with something else: ``return normal, value``."""
+    for node in (made, *_uses(index, made)):
+        parent = index.parent(node)
+        if isinstance(parent, ast.Return) or (
+            isinstance(parent, ast.Tuple) and isinstance(index.parent(parent), ast.Return)
+        ):
+            return True
+    return False
+
+
+def _asked_elsewhere(index: SemanticIndex, made: ast.Call) -> Iterator[ast.Call]:
+    """The same in the steps of a file, of a distribution that is not made there: by the policy, then."""
+    for call, receiver in index.method_calls(*_CHECKING):
+        if not isinstance(receiver, ast.Name) or index.turn_code.turn_of(call) != STEP:
+            continue
+        values = [binding.value for binding in index.flow.reaching(receiver)]
+        others = (value.func for value in values if isinstance(value, ast.Call) and value is not made)
+        if values and not any((index.qualified_name(func) or "").startswith(_PREFIX) for func in others):
             yield call
 
 
