@@ -357,3 +357,36 @@ def test_a_sum_of_what_a_module_gives_beside_the_loss_may_be_a_number() -> None:
 
     assert found("whole = sum(parts) / 3") == []
     assert found("whole = share / 3") == ["share / 3"]
+
+
+@pytest.mark.parametrize(
+    ("turn", "is_left"),
+    [
+        ("torch_xla.sync()\nact(y.cpu())", True),
+        ("act(y.cpu())\ntorch_xla.sync()", False),  # all is fetched: the boundary runs what was left alone
+        ("act(fetched(y))\ntorch_xla.sync()", False),
+    ],
+)
+def test_what_is_left_to_turns_that_fetch_what_they_compute(turn: str, is_left: bool) -> None:
+    text = SETUP + dedent(
+        """
+            import torch_xla
+
+            def fetched(y):
+                return y.detach().cpu().numpy()
+
+            for cycle in range(3):
+                for x in played:
+                    with torch.no_grad():
+                        y = model(x.to(device))
+                    TURN
+                for x, y in loader:
+                    optimizer.zero_grad()
+                    model(x.to(device)).mean().backward()
+                    optimizer.step()
+                    torch_xla.sync()
+                for old, new in zip(average_model.parameters(), model.parameters()):
+                    old.data.copy_(0.9 * old.data + 0.1 * new.data)
+            """
+    ).replace("TURN", turn.replace("\n", "\n        "))
+    assert [sink for _, sink, _ in leftovers(text)] == ["evaluation"] * is_left

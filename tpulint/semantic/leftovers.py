@@ -193,7 +193,7 @@ class Leftovers:
         for node in index.tree.nodes_in(loop, ast.Name, functions=False):
             if not isinstance(node.ctx, ast.Load):
                 self._state.drop(node)  # gets its next value in front of the boundary
-        if waiting and self._round is not None and self._are_plain(loop):
+        if waiting and self._round is not None and self._are_plain(loop) and not self._reads_all(loop):
             entries = tuple(dict.fromkeys(waiting.values()))
             evaluates = index.regions.evaluation_loops
             known = self._found.get(entries[-1].source)
@@ -201,6 +201,24 @@ class Leftovers:
             if known is None or (known.sink in evaluates and loop not in evaluates):
                 self._found[entries[-1].source] = Leftover(entries, loop, self._round, self._place(entries))
         waiting.clear()
+
+    def _reads_all(self, loop: LoopNode) -> bool:
+        """Whether the turns of an evaluation fetch what they compute in front of the boundary, which runs what is left.
+
+        Then that is all that the boundary of the first turn runs: a graph of its own, as a boundary before the loop runs.
+        """
+        index = self._index
+        if loop not in index.regions.evaluation_loops:
+            return False
+        behind = self._behind_boundary(loop)
+        for statement in loop.body:
+            if statement in behind:
+                return False
+            for node in (statement, *index.tree.nodes_in(statement, ast.Call, functions=False)):
+                functions = index.regions.events.functions_of(node) if isinstance(node, ast.Call) else ()
+                if any(index.reads.inside(part) for part in (node, *functions)):
+                    return True
+        return False
 
     def _are_plain(self, loop: LoopNode) -> bool:
         """Whether the boundaries of a loop end a step and begin none, as a device loader or a compiled step does."""
