@@ -203,9 +203,9 @@ class Leftovers:
         waiting.clear()
 
     def _reads_all(self, loop: LoopNode) -> bool:
-        """Whether the turns of an evaluation fetch what they compute in front of the boundary, which runs what is left.
+        """Whether the turns of an evaluation fetch what they compute in front of the boundary.
 
-        Then that is all that the boundary of the first turn runs: a graph of its own, as a boundary before the loop runs.
+        What was left is then all that the boundary of the first turn runs, the graph that one before the loop runs.
         """
         index = self._index
         if loop not in index.regions.evaluation_loops:
