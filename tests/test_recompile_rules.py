@@ -514,3 +514,53 @@ def test_forward_pass_of_a_class_that_a_library_derives_from_module(line: str, b
     own = f"{line}\n\nclass Own({base}):\n{forward}"
     step = "model = Own().to(device)\n" + LOOP.format(body="    pass")
     assert (codes(SETUP + own + step) == ["TPU203"]) is is_module
+
+
+TREES = """
+from torch import nn
+
+class Cell(nn.Module):
+    def forward(self, tree, x):
+        for part in range(tree.count):
+            self.forward(tree.children[part], x)
+        tree.state = x[tree.place]
+        return tree.state
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cell = Cell()
+        self.root = build()
+
+    def forward(self, given, x):
+        return {run}
+
+    def walk(self, node, x):
+        if node.left:
+            self.walk(node.left, x)
+        return x[node.place]
+
+net = Net().to(device)
+for tree, x in samples:
+    net(tree, x.to(device)).mean().backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("run", "found"),
+    [
+        ("self.cell(given, x)", 1),
+        ("self.cell(given, x) + self.cell(given, x)", 1),
+        ("self.cell(self.root, x)", 0),  # the same tree for all samples
+        ("self.walk(given, x)", 1),
+        ("self.walk(self.root, x)", 0),
+    ],
+)
+def test_places_of_the_nodes_of_trees_that_samples_bring(run: str, found: int) -> None:
+    text = TREES.format(run=run)
+    unused = "Cell" if "walk" in run else "walk"
+    text = text.replace("x[node.place]", "x[0]") if unused == "walk" else text.replace("x[tree.place]", "x[0]")
+    result = lint(SourceFile.from_text(SETUP + text), Settings(select=("TPU201",)), CATALOGUE)
+    assert [one.code for one in result.findings] == ["TPU201"] * found
+    assert all(one.fix is None for one in result.findings)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tpulint.semantic.definitions import qualified_in_file
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.names import Binding
+from tpulint.semantic.sample_trees import SampleTrees
 from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode
 from tpulint.semantic.turn_code import EVALUATION
 
@@ -40,6 +41,7 @@ class ChangingNumbers:
 
     def __init__(self, index: SemanticIndex) -> None:
         self._index = index
+        self._trees = SampleTrees(index)
         self._bound: dict[Binding, ast.AST | None] = {}
 
     def cause(self, node: ast.expr, depth: int = 0) -> ast.AST | None:
@@ -222,7 +224,9 @@ class ChangingNumbers:
         return bool(begun) and all(b.kind == "augment" or self._adds_to_itself(b) for b in within)
 
     def _of_attribute(self, node: ast.Attribute) -> ast.AST | None:
-        """``self.steps``, that every turn adds to and only ``__init__`` sets."""
+        """``self.steps``, that every turn adds to and only ``__init__`` sets; what a node of a sample's tree has."""
+        if self._trees.has(node):
+            return node
         bindings = self._index.flow.reaching_attribute(node)
         added = [b for b in bindings if b.kind == "augment" and self._index.turn_code.turn_of(b.statement) is not None]
         set_again = [b for b in bindings if b.kind != "augment" and self._index.turn_code.turn_of(b.statement)]

@@ -11,6 +11,9 @@ from tpulint.semantic.linear import Linear
 from tpulint_rules.recompile._boxes import masked
 
 _LEFT_ALONE = "The chosen rows are copied: what is written into them later no longer changes the tensor."
+_LEVELS = (
+    "each tree is a graph of its own: go through all trees of a batch level by level, the places of each in a tensor"
+)
 _STORED = "The same elements are written; the place is an input of the graph."
 
 
@@ -36,7 +39,10 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         statement = index.statement_of(node)
         if lengths and statement not in boxes:
             boxes[statement] = masked(ctx, statement, next(iter(causes)))
-        fix = boxes[statement] if lengths else None if len(causes) > 1 else _fix(ctx, node, items, next(iter(causes)))
+        is_of_tree = any(item is cause for item, cause in causes.items())
+        fix = boxes[statement] if lengths else None
+        if not (lengths or is_of_tree or len(causes) > 1):
+            fix = _fix(ctx, node, items, next(iter(causes)))
         what = "a new length" if lengths else "another place"
         source = next(iter(causes.values()))
         message = (
@@ -46,6 +52,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         advice = (
             "pad to one length and mask the rest: `torch.arange(size, device=device) < length`"
             if lengths
+            else _LEVELS
+            if is_of_tree
             else "keep the tensor on the host and move the slice, or index it with a tensor"
         )
         certain = index.value(node.value).certain
