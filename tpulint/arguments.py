@@ -80,7 +80,8 @@ def argument_cuts(
             above = Span(found[first - 1].span.end, start)
             rows = source.line_end(above.start), source.line_end(end)
             start = above.start
-            if begins_row and "#" in source.text[above.start : above.end] and _ROW_END.fullmatch(source.text, end, rows[1]):
+            told = "#" in source.text[above.start : above.end]
+            if begins_row and told and _ROW_END.fullmatch(source.text, end, rows[1]):
                 start, end = rows  # what stands behind the comma above tells of the argument there
         elif (comma := found[last].comma) is not None:
             end = comma + 1

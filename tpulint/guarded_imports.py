@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 def use_beside(ctx: FileContext, fix: FixBuilder, old: ast.expr, module: str, alias: str | None) -> str | None:
     """Text for a module of torch_xla at an old name; None unless the old one is imported under a condition.
 
-    ``try: import torch_xla.core.xla_model as xm`` and ``if is_torch_xla_available():`` serve machines without it, on which
-    an import at the top of the file would fail.
+    ``try: import torch_xla.core.xla_model as xm`` and ``if is_torch_xla_available():`` serve machines without it, on
+    which an import at the top of the file would fail.
     """
     guard = _import_of(ctx, old)
     if guard is None or module.split(".", 1)[0] != "torch_xla":

@@ -173,7 +173,8 @@ def unused_imports(
     """
     if before.source.path.replace("\\", "/").endswith("__init__.py"):
         return []
-    used_before, used_after = _used_names(before), _used_names(after) | after.source.other_words | after.names.words_of_hints()
+    used_before = _used_names(before)
+    used_after = _used_names(after) | after.source.other_words | after.names.words_of_hints()
     exported = _exported(after)
     imported_before = {ast.dump(alias) for statement in _imports(before) for alias in statement.names}
     result = []

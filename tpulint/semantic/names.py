@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-import re
 import builtins
+import re
 
 from tpulint.semantic.torch_facts import CANONICAL_NAMES
 from tpulint.semantic.tree import FUNCTIONS, LOOPS, SCOPES, SyntaxTree
