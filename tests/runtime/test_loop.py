@@ -495,6 +495,32 @@ def test_steps_may_end_with_an_epoch() -> None:
     assert (loop.epoch, loop.batches, len(loop.history.evaluations)) == (1, 4, 1), "this one is not"
 
 
+def test_an_epoch_that_ends_with_the_training_is_resumed_in_its_evaluation(tmp_path: Path) -> None:
+    def run(folder: str, *failing: int) -> Loop:
+        evaluated: list[int] = []
+
+        def tallies_of(model: Any, batch: Any) -> dict[str, Tally]:
+            evaluated.append(1)
+            if len(evaluated) in failing:
+                raise KeyboardInterrupt
+            return {"loss": weighted(model, batch)}
+
+        loader = DataLoader(data(20), batch_sampler=EpochBatchSampler(20, 4))
+        loop = loop_of()
+        with Checkpoints(tmp_path / folder, every=5) as checkpoints:
+            loop.train(loader, steps=10, evaluation=Evaluation(batches(1), tallies_of), checkpoints=checkpoints)
+        return loop
+
+    whole = run("whole")
+    with pytest.raises(KeyboardInterrupt):
+        run("parts", 2)
+    resumed = run("parts")
+    assert numbers(resumed.history.evaluations) == numbers(whole.history.evaluations)
+    assert (resumed.steps, resumed.epoch, resumed.batches) == (whole.steps, whole.epoch, whole.batches) == (10, 2, 0)
+    again = run("parts")
+    assert (again.steps, numbers(again.history.evaluations)) == (10, numbers(whole.history.evaluations))
+
+
 def test_a_stream_without_a_length_is_trained() -> None:
     class Stream(torch.utils.data.IterableDataset[Any]):
         def __iter__(self) -> Iterator[Any]:
@@ -771,6 +797,14 @@ def test_numbers_that_vary_compute_as_floats_do(compute: Callable[[float], float
     plain = torch.full((3,), 2.0)
     assert torch.equal(plain * found, plain * expected)
     assert torch.equal(plain.add(plain, alpha=found), plain.add(plain, alpha=expected))
+
+
+def test_a_tensor_computes_its_own_power_of_a_beta() -> None:
+    optimizer = torch.optim.Adam(model_of().parameters())
+    step = torch.tensor(3.0)
+    with VaryingNumbers(optimizer, XlaBackend()):
+        power = optimizer.param_groups[0]["betas"][0] ** step
+    assert isinstance(power, torch.Tensor) and torch.equal(power, 0.9**step)
 
 
 @pytest.mark.parametrize(("number", "as_float32"), [(0.0, 2.0**-149), (1.0, 1.0), (-1.0, -1.0)])

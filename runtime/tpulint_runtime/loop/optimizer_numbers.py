@@ -19,6 +19,8 @@ class _Beta(float):
     _inputs: Inputs
 
     def __pow__(self, other: float, modulo: Any = None) -> Varying:
+        if not isinstance(other, _NUMBERS):
+            return NotImplemented  # a tensor computes its own power, where it is
         power = self._powers.get(other)
         if power is None:
             power = self._powers[other] = vary(float(self) ** other, self._inputs)

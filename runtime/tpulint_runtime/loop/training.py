@@ -77,7 +77,7 @@ class Training:
         loop, evaluation, checkpoints = self._loop, self._evaluation, self._checkpoints
         if evaluation is not None and self._is_resumed and is_owed(evaluation, loop.history, loop.steps):
             self._evaluate(evaluation)
-        while not self._is_done(self._epochs):
+        while not self._is_done(self._epochs) or self._owes_end():
             loop.batches = begin_epoch(self._loader, loop.epoch, loop.batches)
             loop.callbacks.tell("on_epoch_begin")
             is_whole = True
@@ -116,6 +116,10 @@ class Training:
             tallies_of = watched(tallies_of, checkpoints, self._loop.backend, lambda: self._save(checkpoints))
         self._loop.evaluate(evaluation.loader, tallies_of)
 
+    def _owes_end(self) -> bool:
+        """Whether the run before was broken off behind the last step of its epoch, and before the end of that."""
+        return self._is_resumed and 0 < self._loop.batches == self._length
+
     def _is_done(self, epochs: int | None) -> bool:
         all_epochs = epochs is not None and self._loop.epoch >= epochs
         return self._loop.is_stopping or all_epochs or (self._steps is not None and self._loop.steps >= self._steps)
@@ -125,7 +129,7 @@ def _length_of(loader: Iterable[Any]) -> int | None:
     """Batches of an epoch, if that is known."""
     try:
         return len(loader)  # type: ignore[arg-type]
-    except TypeError:  # a DataLoader has __len__ also where its data set has none
+    except (TypeError, NotImplementedError):  # a DataLoader has __len__ also where its data set has none
         return None
 
 
