@@ -470,6 +470,19 @@ def test_texts_of_a_batch_whose_images_are_moved_by_hand() -> None:
     assert "model(image.to(device), caption, weights=weights.to(device))\n" in result.text
 
 
+def test_batches_that_may_be_dicts_are_not_moved() -> None:
+    text = (
+        "import torch\n"
+        "from torch.nn.parallel import DistributedDataParallel\n"
+        "model = DistributedDataParallel(model, device_ids=[args.gpu])\n"
+        "for data, step in zip(torch.utils.data.DataLoader(dataset), range(9)):\n"
+        "    loss = sum(model(data).values())\n"
+    )
+    result = lint(SourceFile.from_text(text), Settings(fix=True, unsafe_fixes=True, select=("TPU603",)), CATALOGUE)
+    assert "device_ids" not in result.text
+    assert "model(data)" in result.text
+
+
 OPTION = """
 import argparse
 import torch

@@ -10,6 +10,7 @@ from tpulint.model import Applicability
 from tpulint.semantic import FUNCTIONS, Binding, Kind, Side
 
 _DEPTH = 4
+_WHOLE_BATCHES = frozenset({"batch", "batched_inputs", "batch_data", "data", "sample", "samples"})
 
 
 def move_inputs(ctx: FileContext, fix: FixBuilder, wrapper: ast.Call) -> None:
@@ -27,6 +28,8 @@ def move_inputs(ctx: FileContext, fix: FixBuilder, wrapper: ast.Call) -> None:
         for argument, value in values:
             if value.kind is not Kind.TENSOR or value.side is not Side.HOST:
                 continue
+            if isinstance(argument, ast.Name) and argument.id in _WHOLE_BATCHES and not value.certain:
+                continue  # a dict or a list, as likely as a tensor
             if not value.certain:
                 fix.lower(Applicability.UNSAFE, "What is passed to the model is likely on the host, and is moved now.")
             if _is_list(ctx, argument):
