@@ -98,9 +98,10 @@ class EventMap:
         return found
 
     def functions_of(self, call: ast.Call) -> list[FunctionNode]:
-        """Functions of this file that a call runs: the callee, a closure."""
-        found = (self._definitions.function_run(call), self._closure(call))
-        return [function for function in found if function is not None]
+        """Functions of this file that a call runs: the callee, a closure, what replaces a method without a body."""
+        found = [item for item in (self._definitions.function_run(call), self._closure(call)) if item is not None]
+        abstract = [function for function in found if _is_abstract(function)]
+        return [*found, *(other for function in abstract for other in self._definitions.overriding(function))]
 
     def events_in(self, statement: ast.stmt) -> Events:
         """Events that running a statement causes, in it or in functions it calls."""
@@ -408,3 +409,12 @@ class EventMap:
             if len(bindings) == 1 and isinstance(bindings[0].node, FUNCTIONS):
                 return bindings[0].node
         return None
+
+
+def _is_abstract(function: FunctionNode) -> bool:
+    """Whether a method does nothing, or says that it is not implemented."""
+    last = function.body[-1]
+    said = last.exc if isinstance(last, ast.Raise) else last.value if isinstance(last, ast.Expr) else None
+    name = said.func if isinstance(said, ast.Call) else said
+    missing = isinstance(last, ast.Raise) and isinstance(name, ast.Name) and name.id == "NotImplementedError"
+    return len(function.body) < 3 and (missing or isinstance(last, ast.Pass) or isinstance(said, ast.Constant))
