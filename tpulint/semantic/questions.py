@@ -54,6 +54,8 @@ class Questions:
             return False
         if isinstance(parent, ast.Return) and root is question:
             return not self._is_named_answer(parent)
+        if isinstance(parent, ast.Return) and isinstance(root, ast.BoolOp) and self._names_state_of_cuda(root):
+            return False
         if "PYTEST" in self._tree.text(root) or self._decides_nothing(root, parent, question):
             return False
         if isinstance(parent, ast.If | ast.Assert) and self._is_for_feature(parent, question):
@@ -64,7 +66,7 @@ class Questions:
             taken, other = self._branches(parent, question)
             if self._only_tells(parent, question) and names_other_backend(self._tree.text(root)):
                 return False
-            if self._feeds_kept_branch(parent) or self._chooses_kernels(taken, other):
+            if self._feeds_kept_branch(parent) or self._chooses_kernels(taken, other) or self._keeps_of_cuda(taken):
                 return False
             if self._speaks_of_feature(parent, question):
                 return False
@@ -230,6 +232,17 @@ class Questions:
         if taken is not statement.body or len(other) != 1 or not isinstance(other[0], ast.If):
             return False
         return self._calls_runtime(taken) and names_other_backend(self._tree.text(other[0].test))
+
+    def _names_state_of_cuda(self, condition: ast.BoolOp) -> bool:
+        """``is_available() and self._cuda_timers is not None``: whether something of CUDA is in use."""
+        others = [value for value in condition.values if isinstance(value, ast.Compare)]
+        return any("cuda" in last_name(other.left).lower() for other in others)
+
+    def _keeps_of_cuda(self, taken: list[ast.stmt]) -> bool:
+        """Whether a GPU only gets variables named after CUDA: ``self._cuda_timers = deque()``, for events of CUDA."""
+        targets = [target for item in taken if isinstance(item, ast.Assign) for target in item.targets]
+        named = all("cuda" in last_name(target).lower() for target in targets)
+        return 0 < len(taken) <= len(targets) and named and not any(map(self._features.places, taken))
 
     def _chooses_kernels(self, taken: list[ast.stmt], other: list[ast.stmt]) -> bool:
         """Whether a GPU gets kernels of its own for what operations of torch compute elsewhere: flash attention."""
