@@ -713,6 +713,31 @@ def test_loaders_put_into_a_list_one_by_one(tmp_path: Path) -> None:
     agree(tmp_path, select="TPU501,TPU516", main=program)
 
 
+def test_lambdas_that_fetch_what_every_turn_gives_them(tmp_path: Path) -> None:
+    program = (
+        SETUP
+        + """
+    import torch_xla
+
+    fetched = lambda x: x.detach().cpu().numpy()
+    chosen = lambda x: x.max(1)[1].cpu()  # TPU101
+    parts = lambda x: x.split(1)
+    other = lambda x: x.max(1)[1].cpu()
+
+    for x, y in loader:
+        out = model(x.to(device))
+        F.mse_loss(out, y.to(device)).backward()
+        optimizer.step()
+        torch_xla.sync()
+        keep(fetched(out), chosen(out), parts(out), other(y))
+    """
+    )
+    agree(tmp_path, select="TPU101", main=program)
+    agree(
+        tmp_path, select="TPU101", main=program.replace("torch_xla.sync()", "").replace("numpy()", "numpy()  # TPU101")
+    )
+
+
 LAYERS = """
     import torch
     from torch import nn

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tpulint.semantic.definitions import Definitions
@@ -23,6 +23,8 @@ _ANNOTATIONS = {
     "builtins.str": HOST, "builtins.bool": HOST, "builtins.dict": HOST, "torch.cuda.amp.GradScaler": Value(Kind.SCALER),
     "torch.amp.GradScaler": Value(Kind.SCALER),
 }  # fmt: skip
+_CALLS = 8
+"""Calls of a lambda that are looked at."""
 
 
 class ParameterValues:
@@ -100,7 +102,22 @@ class ParameterValues:
                 return UNKNOWN
             if joined.kind is not Kind.UNKNOWN:
                 return joined._replace(certain=False)
+        elif isinstance(function, ast.Lambda):
+            joined = join(self._kinds.value(given, depth + 2) for given in self._given_to_lambda(function, binding))
+            return joined._replace(certain=False)
         return UNKNOWN
+
+    def _given_to_lambda(self, function: ast.Lambda, binding: Binding) -> Iterator[ast.expr]:
+        """What calls give for a parameter of a lambda that has a name: ``as_array = lambda x: x.cpu().numpy()``."""
+        statement = self._tree.parents.get(function)
+        target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+        if not isinstance(target, ast.Name) or binding.node not in function.args.args:
+            return
+        at = function.args.args.index(binding.node)
+        for use in self._names.loads(target.id, self._names.scope_of(target))[:_CALLS]:
+            call = self._tree.parents.get(use)
+            if isinstance(call, ast.Call) and call.func is use and at < len(call.args):
+                yield call.args[at]
 
     def _is_asked(self, function: FunctionNode, name: str) -> bool:
         """Whether a function asks if a parameter is true, which a tensor of several elements does not tell."""

@@ -87,6 +87,31 @@ class TurnCode:
                     found.append((read, turn))
         return found
 
+    @cached_property
+    def lambda_reads(self) -> list[tuple[Read, str]]:
+        """Host reads in lambdas that every turn gives a tensor of the device: ``as_array = lambda x: x.cpu().numpy()``.
+
+        What is computed in front of a boundary in any case may be fetched so behind it.
+        """
+        index = self._index
+        found: dict[ast.AST, tuple[Read, str]] = {}
+        for call in self.nodes(ast.Call) if "lambda" in index.source.text else ():
+            turn = self.turn_of(call) if isinstance(call.func, ast.Name) and len(call.args) == 1 else None
+            if turn is None or not isinstance(call.func, ast.Name):
+                continue
+            made = [binding.value for binding in index.names.bindings(call.func)]
+            if not all(isinstance(value, ast.Lambda) for value in made) or not index.is_device_tensor(call.args[0]):
+                continue
+            is_late = any(map(index.regions.boundaries_in, self._loops))
+            for value in made:
+                body = value.body if isinstance(value, ast.Lambda) else call
+                for read in index.reads.inside(body):
+                    calls = [node.func for node in ast.walk(read.tensor) if isinstance(node, ast.Call)]
+                    computes = any(not isinstance(func, ast.Attribute) or func.attr != "detach" for func in calls)
+                    if (computes or not is_late) and (turn == STEP or read.node not in found):
+                        found[read.node] = (read, turn)
+        return list(found.values())
+
     def _is_of_numbers(self, tensor: ast.expr) -> bool:
         """Whether a function of this file makes a value, and is given no tensor: what it makes of those of others."""
         index = self._index

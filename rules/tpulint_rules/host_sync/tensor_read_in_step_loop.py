@@ -43,7 +43,7 @@ def step_reads(ctx: FileContext, hows: tuple[How, ...]) -> Iterator[Finding]:
         for read in index.deferrals.reads_of(called):
             if read.how in hows and read.node not in taken and is_read_every_turn(index, read):
                 yield _evaluation_finding(ctx, read, caller_of(called), None)
-    for read, turn in index.turn_code.reads:
+    for read, turn in (*index.turn_code.reads, *index.turn_code.lambda_reads):
         if read.how in hows and read.use is not Use.BRANCH and read.node not in taken:
             yield ctx.finding(
                 read.node,
