@@ -326,6 +326,26 @@ def test_values_that_a_distribution_checks_are_related(tmp_path: Path) -> None:
     assert [place["location"]["row"] for place in entry["related"]] == [10]
 
 
+@pytest.mark.parametrize(
+    ("chosen", "is_known"),
+    [
+        ("kind = {'net': Net, 'other': Other}.get(name, None)", True),
+        ("kind = {'net': Net, 'other': Other}[name]", True),
+        ("kinds = {'net': Net}\nkind = kinds.get(name)", True),
+        ("kind = Net if name else Other", True),
+        ("if name:\n    kind = Net\nelse:\n    kind = Other", True),
+        ("kind = {'net': Net, 'made': make}.get(name)", False),  # of which nobody knows what it gives
+        ("kind = Net\nif name:\n    kind = make", False),
+    ],
+)
+def test_classes_that_are_chosen_before_they_are_called(tmp_path: Path, chosen: str, is_known: bool) -> None:
+    other = "from models import Net\n\nclass Other(Net):\n    pass\n"
+    main = MAIN.replace("import Net\n", f"import Net\nfrom other import Other\n{chosen}\n").replace("Net()", "kind()")
+    model = MODEL if is_known else MODEL.replace("  # TPU101", "").replace("  # TPU103", "")
+    write(tmp_path, {"main.py": main, "models.py": model, "trainer.py": TRAINER, "other.py": other})
+    assert lint(tmp_path) == marked(tmp_path)
+
+
 def test_values_that_a_distribution_checks_where_a_policy_is_asked(tmp_path: Path) -> None:
     main = """\
         import torch

@@ -377,13 +377,23 @@ class Imported:
         return _all_of([self.classes_of(value, depth + 1) for value in made])
 
     def _classes_chosen(self, func: ast.expr) -> tuple[Definition, ...]:
-        """``MODELS[args.model](...)``, ``MODELS[args.model].Model(...)``: any of a dictionary that is written out."""
+        """``MODELS[args.model](...)``, ``MODELS[args.model].Model(...)``: any of a dictionary that is written out.
+
+        Also of a variable with such a value, or one that branches set to a class each.
+        """
         member = func.attr if isinstance(func, ast.Attribute) else ""
         chosen = func.value if isinstance(func, ast.Attribute) else func
+        values: list[ast.expr | None] = [chosen]
+        if isinstance(chosen, ast.Name):
+            bindings = self._bindings_of(chosen)
+            plain = all(binding.kind == "assign" and not binding.path for binding in bindings)
+            values = [binding.value for binding in bindings] if plain else []
         found: list[Definition | None] = []
-        for others, values in self._dictionaries(chosen.value) if isinstance(chosen, ast.Subscript) else ():
-            for value in values:
-                item = others.definition(value)
+        for value in values:
+            options = list(self._options(value))
+            found += [None] if not options else []
+            for others, option in options:
+                item = others.definition(option)
                 if member and item is not None:
                     is_module = isinstance(item.node, ast.Module)
                     item = item.file.imported.exported(member, item.file) if is_module else None
@@ -391,8 +401,22 @@ class Imported:
         known = [item for item in found if item is not None and item.is_class]
         return tuple(dict.fromkeys(known)) if len(known) == len(found) <= _MOST_CHOICES else ()
 
+    def _options(self, node: ast.expr | None) -> Iterator[tuple[Imported, ast.expr]]:
+        """What an expression chooses from, with who knows its imports: of ``MODELS.get(name)`` all that is in it."""
+        is_get = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get"
+        if isinstance(node, ast.Subscript) or is_get:
+            whole = node.value if isinstance(node, ast.Subscript) else node.func.value  # type: ignore[union-attr]
+            for others, values in self._dictionaries(whole):
+                yield from ((others, value) for value in values)
+        elif isinstance(node, ast.IfExp):
+            yield from ((self, side) for side in (node.body, node.orelse))
+        elif isinstance(node, ast.Name | ast.Attribute):
+            yield self, node
+
     def _dictionaries(self, node: ast.expr) -> Iterator[tuple[Imported, list[ast.expr]]]:
         """What the one dictionary holds that a variable or ``self.x`` stands for, with who knows its imports."""
+        if isinstance(node, ast.Dict):
+            yield self, node.values
         bindings = self._bindings_of(node)
         if isinstance(node, ast.Attribute) and not bindings:
             for others, value in self._handed.kept_by_base(node):
