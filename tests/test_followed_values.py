@@ -738,6 +738,26 @@ def test_lambdas_that_fetch_what_every_turn_gives_them(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("stored", ["scores[y > 0] = -math.inf", "scores[0] = 1.0", "scores[:, 1] = 0.0"])
+def test_numbers_that_are_written_into_a_tensor_of_the_device(tmp_path: Path, stored: str) -> None:
+    program = (
+        "import math\n"
+        + dedent(SETUP)
+        + f"""
+for x, y in loader:
+    scores = model(x.to(device))
+    {stored}
+    assert not torch.isnan(torch.softmax(scores, 1)).any()  # TPU103
+    parts = [1.0, 2.0]
+    parts[0] = 3.0
+    assert torch.tensor(parts).any()
+    F.mse_loss(scores, y.to(device)).backward()
+    optimizer.step()
+"""
+    )
+    agree(tmp_path, select="TPU103", main=program)
+
+
 LAYERS = """
     import torch
     from torch import nn

@@ -191,10 +191,12 @@ class CallValues:
                 return Value(Kind.TENSOR)
         if name.startswith("torch.") and last in facts.TORCH_FACTORIES:
             return Value(Kind.TENSOR, Side.HOST)
-        items: list[ast.expr] = []
+        values: list[Value] = []
         for item in node.args:
-            items.extend(self._kinds.contents.of(item) or [item])
-        values = [self._kinds.value(item, depth) for item in items]
+            value = self._kinds.value(item, depth)
+            # What is written into places of a tensor is no more of it than a number: `x[mask] = -inf`.
+            parts = [] if value.kind is Kind.TENSOR else self._kinds.contents.of(item)
+            values += [self._kinds.value(part, depth) for part in parts] or [value]
         sides = [value.side for value in values if value.kind is Kind.TENSOR]
         if Side.DEVICE in sides:
             return Value(Kind.TENSOR, Side.DEVICE)

@@ -1,0 +1,5 @@
+"""No logs."""
+
+import modules
+
+modules.put("tensorboard_logger")
