@@ -399,6 +399,37 @@ def test_layers_that_have_taken_other_numbers_of_steps_are_one_program_on_and_on
     assert XLA.compile_count() == before + 1
 
 
+def test_a_layer_that_had_no_gradient_once_is_one_program_on_and_on() -> None:
+    """Bias corrections of 0.5 are 1 from step 54 on, and those of all layers are equal then."""
+
+    def loss_of(model: Any, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        skips_one = loop.steps == 1
+        return squares(model[1:] if skips_one else model, batch)
+
+    torch.manual_seed(31)
+    model = torch.nn.Sequential(*[torch.nn.Linear(31, 31) for _ in range(2)]).to(XLA.device())
+    loop = Loop(model, torch.optim.AdamW(model.parameters(), 1e-3, betas=(0.5, 0.5)), loss_of)
+    batch = {name: value.to(XLA.device()) for name, value in {"x": torch.randn(4, 31), "y": torch.randn(4, 31)}.items()}
+    for _ in range(3):
+        loop.step([batch])
+    before = XLA.compile_count()
+    for _ in range(57):
+        loop.step([batch])
+    assert XLA.compile_count() == before
+
+
+def test_steps_that_an_optimizer_counts_on_the_device_are_not_read() -> None:
+    model = line(27).to(XLA.device())
+    parameter = next(model.parameters())
+    optimizer = torch.optim.Adam(model.parameters())
+    optimizer.state[parameter]["step"] = XLA.send([torch.zeros(1)])[0]
+    parameter.grad = torch.zeros_like(parameter)
+    before = XLA.counts().reads
+    with VaryingNumbers(optimizer, XLA):
+        pass
+    assert XLA.counts().reads == before
+
+
 def test_rate_of_zero_leaves_every_bit() -> None:
     model = perceptron(240)
     torch.nn.init.zeros_(model[0].bias)

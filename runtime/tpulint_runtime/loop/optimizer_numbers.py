@@ -71,7 +71,8 @@ class VaryingNumbers:
         """Groups, and what they had when the update began."""
         self._rates, self._decays = _Shared(self._inputs), _Shared(self._inputs)
         self._stack = ExitStack()
-        self._states = -1
+        self._given: list[bool] = []
+        """Which parameters had a gradient in the update before."""
         self._parted = False
 
     def __enter__(self) -> None:
@@ -104,11 +105,16 @@ class VaryingNumbers:
         self._before.clear()
 
     def _have_parted(self) -> bool:
-        """Whether parameters have taken different numbers of steps: one was unfrozen amid the training."""
-        state = self._optimizer.state
-        if len(state) != self._states:
-            self._states = len(state)
-            self._parted = len({float(one["step"]) for one in state.values() if "step" in one}) > 1
+        """Whether parameters have taken different numbers of steps: one was unfrozen amid the training, or had no
+        gradient in some update. While the same ones have gradients, it stays as it is."""
+        parameters = [parameter for group in self._optimizer.param_groups for parameter in group["params"]]
+        given = [parameter.grad is not None for parameter in parameters]
+        if given != self._given:
+            self._given = given
+            trained = [one for one, has in zip(parameters, given, strict=True) if has]
+            steps = [self._optimizer.state.get(one, {}).get("step", 0) for one in trained]
+            # Counted on the device they are no numbers, and looking at them would wait for it.
+            self._parted = len({float(step) for step in steps if getattr(step, "is_cpu", True)}) > 1
         return self._parted
 
     def _beta(self, known: dict[float, _Beta], beta: Any) -> Any:
