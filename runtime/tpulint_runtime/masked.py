@@ -26,12 +26,19 @@ Reduction = Literal["mean", "sum", "none"]
 @dataclass(frozen=True, slots=True, eq=False)
 class Tally:
     """A sum, and over how many: what batches of different size, steps and processes are added up in. A mean of means
-    would weigh a token of a short batch more."""
+    would weigh a token of a short batch more.
+
+    Raises TypeError for a count that is no whole number: of weights that add up to less than 1, the mean would be wrong.
+    """
 
     total: torch.Tensor
     """Without dimensions, floating."""
     count: torch.Tensor
     """Without dimensions, int64."""
+
+    def __post_init__(self) -> None:
+        if self.count.is_floating_point():
+            raise TypeError(f"count is {self.count.dtype}: give how many, a whole number")
 
     def mean(self) -> torch.Tensor:
         """``total / count``; 0 if there is nothing."""

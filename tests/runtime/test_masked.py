@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tpulint_runtime import (
     RunningMean,
+    Tally,
     masked_accuracy,
     masked_cross_entropy,
     masked_mean,
@@ -179,3 +180,8 @@ TARGETS = torch.zeros(2, 3, dtype=torch.int64)
 def test_what_does_not_fit_is_refused(call: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_weights_are_no_count() -> None:
+    with pytest.raises(TypeError, match=r"count is torch\.float32: give how many"):
+        Tally(torch.tensor(0.3), torch.tensor(0.5))
