@@ -28,7 +28,7 @@ class Tally:
     """A sum, and over how many: what batches of different size, steps and processes are added up in. A mean of means
     would weigh a token of a short batch more.
 
-    Raises TypeError for a count that is no whole number: of weights that add up to less than 1, the mean would be wrong.
+    Raises TypeError for a count that is no whole number: of weights that add up to less than 1, it is wrong.
     """
 
     total: torch.Tensor
