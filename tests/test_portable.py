@@ -244,7 +244,8 @@ def test_code_that_has_torch_xla_is_kept_up_to_date() -> None:
     text = "import torch_xla.core.xla_model as xm\nxm.mark_step()\n"
     assert "torch_xla.sync()" in run(text).text
     guarded = "try:\n    import torch_xla.core.xla_model as xm\nexcept ImportError:\n    xm = None\nxm.mark_step()\n"
-    assert run(guarded).text == HEAD + guarded
+    beside = guarded.replace(" as xm\n", " as xm\n    import torch_xla\n").replace("xm.mark_step", "torch_xla.sync")
+    assert run(guarded).text == HEAD + beside
 
 
 def test_name_of_the_runtime_that_is_taken() -> None:

@@ -63,6 +63,9 @@ def _comparisons(ctx: FileContext) -> Iterator[Finding]:
             comparison = index.parent(node)
             if not isinstance(comparison, ast.Compare) or comparison.left is not node or len(comparison.ops) != 1:
                 continue
+            branch = index.statement_of(comparison)
+            if isinstance(branch, ast.If) and any("device_ids" in ctx.text(item) for item in branch.body):
+                continue  # what only NCCL wants to be told: `barrier(device_ids=[rank])`
             other = comparison.comparators[0]
             for name in other.elts if isinstance(other, ast.Tuple | ast.List | ast.Set) else [other]:
                 if index.process_groups.is_nccl(name) and not index.devices.is_for_cuda(comparison):
