@@ -180,7 +180,9 @@ class SemanticIndex:
         """What the statements of loop bodies do, and where a step boundary belongs."""
         from tpulint.semantic.turns import Turns
 
-        return Turns(self.tree, self.names, self.kinds, self.definitions, self.regions, self.reads, self.imported)
+        return Turns(
+            self.tree, self.names, self.kinds, self.definitions, lambda: self.regions, self.reads, self.imported
+        )
 
     clocks: Clocks = part()
     """Waits for the device in front of a clock."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from enum import IntEnum
+from functools import cached_property
 
 from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.definitions import Definitions
@@ -45,7 +47,7 @@ class Turns:
         names: Names,
         kinds: Kinds,
         definitions: Definitions,
-        regions: Regions,
+        regions: Callable[[], Regions],
         reads: Reads,
         imported: Imported,
     ) -> None:
@@ -53,11 +55,16 @@ class Turns:
         self._names = names
         self._kinds = kinds
         self._definitions = definitions
-        self._regions = regions
+        self._find_regions = regions
         self._reads = reads
         self._imported = imported
         self._memo: dict[ast.AST, Work] = {}
         self._boundary_places: dict[Step, list[ast.stmt]] = {}
+
+    @cached_property
+    def _regions(self) -> Regions:
+        """Looked for where a boundary has to go somewhere: what a function does is told without."""
+        return self._find_regions()
 
     # ---------------------------------------------------------------- the boundary
 
