@@ -180,21 +180,41 @@ class CallOracle(Oracle):
 
 
 def without(args: Sequence[cst.Arg], name: str) -> list[cst.Arg]:
-    """Arguments without one of them; the comma behind the last one stays as it was."""
+    """Arguments without one of them; the comma behind the last one stays as it was, and the comment behind the one that
+    is the last then."""
     at = next((at for at, arg in enumerate(args) if arg.keyword and arg.keyword.value == name), None)
     if at is None:
         return list(args)
     rest = [*args[:at], *args[at + 1 :]]
     if rest and at == len(args) - 1:
-        rest[-1] = rest[-1].with_changes(comma=args[-1].comma, whitespace_after_arg=args[-1].whitespace_after_arg)
+        above, comma, end = rest[-1].comma, args[-1].comma, args[-1].whitespace_after_arg
+        told = comment_in(above.whitespace_after) if isinstance(above, cst.Comma) else None
+        if told is not None and isinstance(end, cst.ParenthesizedWhitespace):
+            comma, end = cst.Comma(whitespace_after=end.with_changes(first_line=told)), cst.SimpleWhitespace("")
+        rest[-1] = rest[-1].with_changes(comma=comma, whitespace_after_arg=end)
     return rest
 
 
+def comment_in(space: cst.BaseParenthesizableWhitespace) -> cst.TrailingWhitespace | None:
+    """The end of a row that has a comment."""
+    is_told = isinstance(space, cst.ParenthesizedWhitespace) and space.first_line.comment is not None
+    return space.first_line if is_told else None  # type: ignore[attr-defined]
+
+
+def without_comment(space: cst.BaseParenthesizableWhitespace) -> cst.BaseParenthesizableWhitespace:
+    if comment_in(space) is None:
+        return space
+    return space.with_changes(first_line=cst.TrailingWhitespace())
+
+
 def with_drop_last(args: Sequence[cst.Arg]) -> list[cst.Arg]:
-    """Arguments with ``drop_last=True`` behind them: on a row of its own where the last one has one."""
+    """Arguments with ``drop_last=True`` behind them: on a row of its own where the last one has one, below the comment
+    that stands behind that one."""
     if any(arg.star == "**" or (arg.keyword and arg.keyword.value == "drop_last") for arg in args):
         return list(args)
     *others, last = args
+    end, after = last.comma, last.whitespace_after_arg
+    told = comment_in(end.whitespace_after if isinstance(end, cst.Comma) else after)
     added = cst.Arg(
         cst.Name("True"),
         keyword=cst.Name("drop_last"),
@@ -207,6 +227,11 @@ def with_drop_last(args: Sequence[cst.Arg]) -> list[cst.Arg]:
         before = others[-1].comma.whitespace_after
         if isinstance(before, cst.ParenthesizedWhitespace):
             space = cst.ParenthesizedWhitespace(indent=before.indent, last_line=before.last_line)
+            if told is not None:
+                space = space.with_changes(first_line=told)
+                if isinstance(end, cst.Comma):
+                    end = end.with_changes(whitespace_after=without_comment(end.whitespace_after))
+                added = added.with_changes(comma=end, whitespace_after_arg=without_comment(after))
     comma = cst.Comma(whitespace_after=space)
     return [*others, last.with_changes(comma=comma, whitespace_after_arg=cst.SimpleWhitespace("")), added]
 
