@@ -17,7 +17,8 @@ _FROM_THE_RUNTIME = ("world_size", "rank", "device_id")
 _RUNTIME_NUMBERS = ("torch_xla.runtime.world_size", "torch_xla.runtime.global_ordinal")
 _KNOWS_XLA = r"backend.*\bxla\b|\bxla\b.*backend|[\"']xla[\"']\s*:\s*[\"']|nccl.*\bxla\b|\bxla\b.*nccl"
 """Where the backend of XLA is chosen too; a device of XLA alone chooses none."""
-_COMPARES_XLA = r"(?:==|!=)\s*[\"']xla[\"']|\bin\s*[(\[{][^)\]}\n]*[\"']xla[\"']"
+_COMPARES_XLA = r"(?:==|!=)\s*[\"']xla[\"']|\bin\s*[(\[{][^)\]}\n]*[\"']xla[\"']|\b(?:use|is_torch)_(?:xla|tpu)"
+"""Where whoever wrote it thought of XLA."""
 _FOR_GPUS = r"torch\.cuda|\.cuda\(|[\"']cuda|device_ids"
 
 
