@@ -154,7 +154,7 @@ LOADED = """
 import sys; sys.modules["torch_xla"] = None
 import time, torch
 from torch.utils.data import DataLoader
-from tpulint_runtime import Callback, Checkpoints, EpochBatchSampler, Loop
+from tpulint_runtime import Callback, Checkpoints, EpochBatchSampler, Evaluation, Loop, tally
 
 class Told(Callback):
     def on_step_end(self):
@@ -165,16 +165,24 @@ model = torch.nn.Linear(4, 1)
 optimizer = torch.optim.SGD(model.parameters(), 0.1)
 loop = Loop(model, optimizer, lambda model, x: model(x).square().mean(), callbacks=[Told()])
 loader = DataLoader(torch.randn(4000, 4), batch_sampler=EpochBatchSampler(4000, 8), num_workers=2)
+
+def tallies_of(model, x):
+    print("evaluated", flush=True)
+    time.sleep(0.05)
+    return {"loss": tally(model(x).square())}
+
+evaluation = Evaluation(DataLoader(torch.randn(400, 4), batch_size=4, num_workers=1), tallies_of, every=3)
 with Checkpoints("run", every=None) as checkpoints:
-    loop.train(loader, epochs=1, checkpoints=checkpoints)
+    loop.train(loader, epochs=1, evaluation=evaluation, checkpoints=checkpoints)
 """
 
 
 def test_workers_of_a_loader_outlive_a_signal_to_all_of_the_group(tmp_path: Path) -> None:
-    """So do managers of services and of jobs end a training: without its workers it could not go on to save."""
+    """So do managers of services and of jobs end a training: without its workers, or those of the evaluation under
+    way, it could not go on to save."""
     with training(tmp_path, LOADED) as run:
         run.wait_for("step")
-        run.wait_for("step")
+        run.wait_for("evaluated")
         os.killpg(run.process.pid, signal.SIGTERM)
         status, errors = run.end()
     assert status == 128 + signal.SIGTERM, errors

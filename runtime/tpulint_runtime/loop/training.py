@@ -114,7 +114,7 @@ class Training:
         tallies_of, checkpoints = evaluation.tallies_of, self._checkpoints
         if checkpoints is not None:
             tallies_of = watched(tallies_of, checkpoints, self._loop.backend, lambda: self._save(checkpoints))
-        self._loop.evaluate(evaluation.loader, tallies_of)
+        self._loop.evaluate(epoch_batches(evaluation.loader, 0, can_save=checkpoints is not None), tallies_of)
 
     def _owes_end(self) -> bool:
         """Whether the run before was broken off behind the last step of its epoch, and before the end of that."""
