@@ -60,11 +60,17 @@ class EpochBatchSampler(EpochPosition):
     def __iter__(self) -> Iterator[list[int]]:
         """The batches of the epoch, from the loaded position on."""
         start, self._start, self._handed = self._start, 0, self._start
+        yield from self._share(self._steps(start), start)
+
+    def _steps(self, start: int) -> Iterator[torch.Tensor]:
+        """The batches of all processes together."""
         order, width = self._order(), self.batch_size * self.num_replicas
-        steps = [order[place * width : (place + 1) * width] for place in range(len(self))]
-        missing = -len(steps[-1]) % self.num_replicas
-        steps[-1] = torch.cat([steps[-1], order.repeat(-(-missing // len(order)))[:missing]])
-        yield from self._share(steps, start)
+        for number in range(start, len(self)):
+            together = order[number * width : (number + 1) * width]
+            missing = -len(together) % self.num_replicas
+            if missing:
+                together = torch.cat([together, order.repeat(-(-missing // len(order)))[:missing]])
+            yield together
 
     def _identity(self) -> dict[str, Any]:
         """What the order depends on."""

@@ -37,8 +37,9 @@ class Tally:
     """Without dimensions, int64."""
 
     def __post_init__(self) -> None:
-        if self.count.is_floating_point():
-            raise TypeError(f"count is {self.count.dtype}: give how many, a whole number")
+        dtype = getattr(self.count, "dtype", None)
+        if dtype is None or dtype.is_floating_point or dtype.is_complex:
+            raise TypeError(f"count is {dtype or repr(self.count)}: give how many, in a tensor of whole numbers")
 
     def mean(self) -> torch.Tensor:
         """``total / count``; 0 if there is nothing."""

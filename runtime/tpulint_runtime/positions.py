@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import torch
@@ -26,6 +27,9 @@ class EpochPosition(ABC):
         self._start = 0
         """Batches that the next iteration leaves out: those done before."""
         self._handed = 0
+        self._turns = 0
+        """Times that it was gone through since :meth:`set_epoch`: where nobody calls that, orders are alike, and random
+        numbers are not."""
 
     @abstractmethod
     def __len__(self) -> int:
@@ -40,17 +44,18 @@ class EpochPosition(ABC):
         # Two numbers in one seed: neighbouring seeds do not repeat each other's epochs.
         return torch.Generator().manual_seed((self.seed * 1_000_003 + self.epoch) % 2**63)
 
-    def _share(self, steps: Sequence[torch.Tensor], start: int) -> Iterator[list[int]]:
-        """What this process has of the batches of all processes together, from ``start`` on."""
-        # Of another generator than the order, and far from the seeds of any.
-        drawn = torch.Generator().manual_seed((self.seed * 1_000_003 + self.epoch + 2**62) % 2**63)
-        seeds = torch.randint(2**63 - 1, (len(steps), self.num_replicas), generator=drawn)[:, self.rank].tolist()
-        for step, seed in zip(steps[start:], seeds[start:], strict=True):
+    def _share(self, steps: Iterable[torch.Tensor], start: int) -> Iterator[list[int]]:
+        """What this process has of the batches of all processes together, which begin with number ``start``."""
+        turn, self._turns = self._turns, self._turns + 1
+        for number, step in enumerate(steps, start):
+            place = f"{self.seed} {self.epoch} {turn} {number} {self.rank}"
+            seed = int.from_bytes(hashlib.sha256(place.encode()).digest()[:8], "big")
             self._handed += 1
             yield SeededBatch(step[self.rank :: self.num_replicas].tolist(), seed)
 
     def set_epoch(self, epoch: int) -> None:
         """Chooses the order of this epoch. The position, if one was loaded, is kept only for the epoch it is of."""
+        self._turns = 0
         if epoch != self.epoch:
             self.epoch, self._start, self._handed = epoch, 0, 0
 
@@ -73,4 +78,4 @@ class EpochPosition(ABC):
             if state.get(name) != value:
                 raise ValueError(f"the state has {name} {state.get(name)}, this sampler {value}")
         self.epoch, self._start = int(state["epoch"]), int(state["position"])
-        self._handed = self._start
+        self._handed, self._turns = self._start, 0

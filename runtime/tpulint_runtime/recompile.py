@@ -67,6 +67,8 @@ class RecompileGuard:
     lines
         Watch the calls of torch, to tell which line of the script read a value, and which line made a graph another
         one: with what shape, or with which Python number. Every call then takes some microseconds longer.
+    graphs
+        In a :class:`Loop`, note the hash of the graph of each step. It takes some percent of the time of tracing it.
     backend
         Where to count; by default ``current()`` when the guard is entered.
 
@@ -85,6 +87,7 @@ class RecompileGuard:
         warmup: int = 3,
         mode: Mode = "warn",
         lines: bool = False,
+        graphs: bool = True,
         backend: Backend | None = None,
     ) -> None:
         if mode not in get_args(Mode):
@@ -95,6 +98,7 @@ class RecompileGuard:
         self.warmup = checked_count("warmup", warmup, 0)
         self.mode = mode
         self.lines = lines
+        self.graphs = graphs
         self._backend = backend
         self.is_entered = False
         self._open = False
@@ -204,7 +208,8 @@ class RecompileGuard:
 
     def on_boundary(self, *computed: Any) -> None:
         """Notes the graph that ends here."""
-        self.hash_graph(*computed)
+        if self.graphs:
+            self.hash_graph(*computed)
 
     def on_epoch_end(self) -> None:
         """Ends the last step of an epoch: what comes before the next is left out."""

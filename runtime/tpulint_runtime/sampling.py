@@ -106,7 +106,7 @@ class BucketBatchSampler(EpochPosition):
         steps = self._cut(order)
         if self.shuffle:
             steps = [steps[place] for place in torch.randperm(len(steps), generator=generator).tolist()]
-        yield from self._share(steps, start)
+        yield from self._share(steps[start:], start)
 
     def _identity(self) -> dict[str, Any]:
         """What the order depends on."""

@@ -99,6 +99,10 @@ def test_what_workers_draw_is_of_the_batch_not_of_the_worker() -> None:
     assert len(set(every)) == len(every) == 2 * 2 * 3 * 3 * 2, "no two are alike, of any batch, epoch or process"
     random.seed(1)
     before = random.getstate()
+    sampler = EpochBatchSampler(12, 4, shuffle=False)
+    loader: Any = DataLoader(Drawn(), batch_sampler=sampler, num_workers=1)
+    twice = [[[*map(float, column)] for batch in loader for column in batch] for _ in range(2)]
+    assert twice[0] != twice[1], "also where nobody tells the epoch"
     assert epochs(0) != first and random.getstate() != before, "here it is the process that draws, and is not seeded"
 
 

@@ -468,6 +468,38 @@ def test_a_loader_of_any_kind_goes_on_amid_an_epoch(
             assert torch.equal(parameter, expected)
 
 
+def test_callbacks_may_be_set_and_may_fail_at_the_boundary() -> None:
+    class Failing(Callback):
+        def on_boundary(self, *computed: Any) -> None:
+            if loop.steps == 2:
+                raise KeyboardInterrupt
+
+    loop = loop_of()
+    loop.callbacks = [*loop.callbacks, Failing()]
+    with pytest.raises(KeyboardInterrupt):
+        loop.train(batches(5), epochs=1)
+    assert (loop.steps, loop.batches) == (2, 2), "the update is done"
+    with pytest.raises(TypeError, match="give an instance"):
+        loop.callbacks = [Failing]
+
+
+def test_workers_that_are_started_have_no_signal_yet(tmp_path: Path) -> None:
+    held: list[bool] = []
+
+    class Watched(DataLoader[Any]):
+        def __iter__(self) -> Any:
+            held.append(is_held())
+            return super().__iter__()
+
+    def is_held() -> bool:
+        return signal.SIGTERM in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+
+    loader = Watched(data(), batch_sampler=EpochBatchSampler(data(), 8), num_workers=1)
+    loop_of().train(loader, steps=1)
+    loop_of().train(loader, steps=1, checkpoints=Checkpoints(tmp_path))
+    assert held == [False, True] and not is_held(), "where it makes the training save, and no longer"
+
+
 def test_steps_may_end_with_an_epoch() -> None:
     """Then it is over, as it would be with epochs."""
     told: list[str] = []

@@ -31,8 +31,9 @@ class Callback:
         """Before a step, with its batch on the device; with gradient accumulation, the list of its batches."""
 
     def on_boundary(self, *computed: Any) -> None:
-        """Before a boundary of a step, with what its graph computes: the loss, and the model; or, with gradient
-        accumulation before that of each batch, the sums of gradients. Nothing of it has run, nothing is to be read."""
+        """Before a boundary of a step, with what its graph computes: the values to log, by name, and the model; or,
+        with gradient accumulation before that of each batch, the sums of gradients. Nothing of it has run, and nothing
+        is to be read."""
 
     def on_step_end(self) -> None:
         """After the boundary of a step. Values of the step are on the device, and not yet read."""

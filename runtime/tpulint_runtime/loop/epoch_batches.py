@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import Any
 
@@ -26,7 +27,8 @@ def _batches_of(loader: DataLoader[Any], done: int, can_save: bool) -> Iterator[
     if can_save and loader.num_workers:
         loader.worker_init_fn = partial(_start_worker, start_worker)
     try:
-        batches = iter(loader)
+        with _held_back() if can_save and loader.num_workers else nullcontext():
+            batches = iter(loader)
     finally:
         loader.worker_init_fn = start_worker
     if done:
@@ -34,7 +36,22 @@ def _batches_of(loader: DataLoader[Any], done: int, can_save: bool) -> Iterator[
     yield from batches
 
 
+@contextmanager
+def _held_back() -> Iterator[None]:
+    """Processes that are started here get SIGTERM when they have said what they do with it: starting takes seconds."""
+    if not hasattr(signal, "pthread_sigmask"):  # where there are no groups of processes to signal either
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _start_worker(own: Callable[[int], None] | None, number: int) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     if own is not None:
         own(number)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import torch
 
 from tpulint_runtime.backend import Backend, current
+from tpulint_runtime.loop.callbacks import Callbacks
 from tpulint_runtime.loop.evaluation import Evaluation, TalliesOf, evaluate
 from tpulint_runtime.loop.gradients import Gradients
 from tpulint_runtime.loop.history import History, Loggable, Record, Values
@@ -109,7 +110,7 @@ class Loop:
         self.accumulate = checked_count("accumulate", accumulate, 1)
         self.clip_norm = checked_clip_norm(clip_norm)
         self.log_every = checked_count("log_every", log_every, 1)
-        self.callbacks = checked_callbacks(callbacks)
+        self._callbacks = checked_callbacks(callbacks)
         self.ahead = checked_count("ahead", ahead, 0)
         self.backend = backend or current(model)
         self.steps = 0
@@ -139,6 +140,15 @@ class Loop:
         self._devices = devices_of(model)
         check_kernels(optimizer, self.backend)
 
+    @property
+    def callbacks(self) -> Callbacks:
+        """Those that are told, in order."""
+        return self._callbacks
+
+    @callbacks.setter
+    def callbacks(self, callbacks: Iterable[Any]) -> None:
+        self._callbacks = checked_callbacks(callbacks)
+
     # ---------------------------------------------------------------- a step
 
     def step(self, batches: Sequence[Any]) -> None:
@@ -156,20 +166,23 @@ class Loop:
         self.prepare()
         before = self._values.sizes()
         try:
-            self._update(batches)
+            computed = self._update(batches)
         except BaseException:
             self._values.cut(before)
             self._is_torn = True
             raise
         self.steps += 1
         self.batches += len(batches)
+        self._end_graph(*computed)
 
-    def _update(self, batches: Sequence[Any]) -> None:
+    def _update(self, batches: Sequence[Any]) -> tuple[Any, ...]:
+        """Returns what its graph computes."""
         self._drop_gradients()  # such as the loop of a generator leaves in the discriminator
         for batch in batches:
             with autocast(self.bf16, self.backend):
                 loss, others = parts_of(self.loss_of(self.model, batch), self._devices)
-            for name, value in {"loss": loss, **others}.items():
+            logged: dict[str, Loggable] = {"loss": loss, **others}
+            for name, value in logged.items():
                 self._values.keep(name, value)
             total: Any  # of which backward has types with some versions of torch, and none with others
             if self._gradients is None:
@@ -181,7 +194,7 @@ class Loop:
                 self._gradients.add(count)
                 self._drop_others()
                 if self.accumulate > 1:  # each batch is a graph of its own, and so is the update
-                    self._end_graph(total, self._gradients.sums)
+                    self._end_graph(logged, self._gradients.sums)
         if self._gradients is not None:
             self._gradients.put_back()
         if self.clip_norm is not None:
@@ -192,11 +205,13 @@ class Loop:
         self._last = (rate_of(self.optimizer), self.epoch)
         if self.scheduler is not None:
             self.scheduler.step()
-        self._end_graph(total, self.model)
+        return logged, self.model
 
     def _end_graph(self, *computed: Any) -> None:
-        self.callbacks.tell("on_boundary", *computed)
-        self.backend.sync()
+        try:
+            self.callbacks.tell("on_boundary", *computed)
+        finally:
+            self.backend.sync()
 
     def prepare(self) -> None:
         """Makes the state of the optimizer, so that the first step is the graph of all steps, and runs what is pending.
@@ -259,7 +274,8 @@ class Loop:
             Resumed from at the beginning, and saved to, at the end, too: model, optimizer, scheduler, sampler, the loop
             itself with its history, and callbacks that have a state. The loader's batch sampler has to know its
             position, as :class:`EpochBatchSampler` and :class:`BucketBatchSampler` do. When training is over they are
-            closed: the last one is written, and SIGTERM ends the process again.
+            closed: the last one is written, and SIGTERM ends the process again. A training that a callback has stopped
+            stays so where it is resumed.
 
         Raises ValueError without ``epochs`` and ``steps``, and for a loader that cannot be continued amid an epoch
         where ``checkpoints`` are given, CheckpointError for one that could not be written.

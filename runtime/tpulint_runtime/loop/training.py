@@ -42,7 +42,6 @@ class Training:
         check_training(evaluation, checkpoints)
         self._evaluation = evaluation
         self._checkpoints = checkpoints
-        self._length = _length_of(loader)
         self._is_resumed = False
         """Whether it began with a checkpoint."""
 
@@ -68,8 +67,9 @@ class Training:
             sampler = usable_sampler(self._loader)
             self._is_resumed = self._checkpoints.resume(**parts, sampler=sampler, loop=loop) > 0
         wanted = [] if self._steps is None else [self._steps]
-        if self._length is not None and self._epochs is not None:
-            wanted.append(self._epochs * -(-self._length // loop.accumulate))
+        length = _length_of(self._loader)
+        if length is not None and self._epochs is not None:
+            wanted.append(self._epochs * -(-length // loop.accumulate))
         loop.planned_steps = min(wanted, default=None)
         loop.logged_at = time.monotonic()
 
@@ -93,7 +93,7 @@ class Training:
                 if checkpoints is not None and checkpoints.is_due(loop.steps - 1):
                     self._save(checkpoints)
                 if self._is_done(None):
-                    is_whole = loop.batches == self._length  # not asked for more, which may draw random numbers
+                    is_whole = loop.batches == _length_of(self._loader)  # it is not asked for more: that may draw
                     break
             if is_whole:
                 if not loop.batches:
@@ -118,7 +118,7 @@ class Training:
 
     def _owes_end(self) -> bool:
         """Whether the run before was broken off behind the last step of its epoch, and before the end of that."""
-        return self._is_resumed and 0 < self._loop.batches == self._length
+        return self._is_resumed and 0 < self._loop.batches == _length_of(self._loader)
 
     def _is_done(self, epochs: int | None) -> bool:
         all_epochs = epochs is not None and self._loop.epoch >= epochs
