@@ -9,10 +9,12 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Certainty, Finding, Span
 from tpulint.semantic import Kind, Side, Value
+from tpulint.semantic.origins import written_at
 from tpulint.semantic.variables import is_configuration, last_name
 from tpulint_rules.precision._host_arrays import goes_to_numpy
 
 _FLOAT16 = ("torch.float16", "torch.half")
+_ARGUMENTS = ("dtype", "torch_dtype")
 _REASON = "bfloat16 has more range and fewer digits than float16."
 
 
@@ -50,7 +52,9 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         if _is_right(ctx, node) or _casts_for_host(ctx, node) or _loads_on_host(ctx, node):
             continue
         fix = ctx.fix("Use bfloat16", Applicability.UNSAFE, _REASON)
-        fix.replace(node, f"{fix.use('torch', at=node)}.bfloat16")
+        place = written_at(ctx.index, node)
+        place = place if ctx.index.qualified_name(place) in _FLOAT16 else node
+        fix.replace(place, f"{fix.use('torch', at=place)}.bfloat16")
         yield ctx.finding(node, f"`{name}` has no units on a TPU; use `torch.bfloat16`", fix)
 
 
@@ -172,7 +176,13 @@ def _sets_dtype(ctx: FileContext, node: ast.expr) -> bool:
     """Whether a dtype decides what tensors are made of, rather than being compared with or looked up."""
     parent = ctx.index.parent(node)
     if isinstance(parent, ast.keyword):
-        return parent.arg in ("dtype", "torch_dtype")
+        return parent.arg in _ARGUMENTS
+    if isinstance(parent, ast.Dict) and node in parent.values:  # model_kwargs={"torch_dtype": torch.float16}
+        key = parent.keys[parent.values.index(node)]
+        return isinstance(key, ast.Constant) and key.value == "torch_dtype"
+    if isinstance(parent, ast.arguments) and node in parent.defaults:
+        names = [argument.arg for argument in (*parent.posonlyargs, *parent.args)][-len(parent.defaults) :]
+        return names[parent.defaults.index(node)] == "torch_dtype"
     if not isinstance(parent, ast.Call) or node not in parent.args:
         return False
     func = parent.func
