@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 PLUGINS = Path(__file__).parent / "plugins"
 """Holds the package ``acme_rules``; put on the path, so that tests in this process find it as well."""
@@ -80,21 +80,28 @@ def _start(args: tuple[str, ...], cwd: Path, stdin: bytes, env: dict[str, str]) 
 
 def _fork(args: tuple[str, ...], cwd: Path, stdin: bytes, env: dict[str, str]) -> tuple[int, bytes, bytes]:
     """The same from a process that has imported everything, which is what takes most of the time of a command."""
-    server = _server()
-    assert server.stdin and server.stdout
     with tempfile.TemporaryDirectory() as folder:
         streams = [Path(folder, name) for name in ("in", "out", "err")]
         for stream, content in zip(streams, (stdin, b"", b""), strict=True):
             stream.write_bytes(content)
         wish = {"folder": str(cwd), "arguments": args, "environment": env, "streams": [*map(str, streams)]}
-        server.stdin.write(json.dumps(wish) + "\n")
-        server.stdin.flush()
-        process = int(server.stdout.readline())
-        if not select.select([server.stdout], [], [], TIMEOUT)[0]:
-            os.kill(process, signal.SIGKILL)
-            server.stdout.readline()
+        status = ask(_server(), wish, TIMEOUT)
+        if status is None:
             raise subprocess.TimeoutExpired(["tpulint", *args], TIMEOUT)
-        return int(server.stdout.readline()), streams[1].read_bytes(), streams[2].read_bytes()
+        return status, streams[1].read_bytes(), streams[2].read_bytes()
+
+
+def ask(server: subprocess.Popen[str], wish: dict[str, Any], timeout: float) -> int | None:
+    """Exit status of what a server forks for a wish, which leads a group; None where it took too long."""
+    assert server.stdin and server.stdout
+    server.stdin.write(json.dumps(wish) + "\n")
+    server.stdin.flush()
+    process = int(server.stdout.readline())
+    ended = select.select([server.stdout], [], [], timeout)[0]
+    if not ended:
+        os.killpg(process, signal.SIGKILL)
+    status = int(server.stdout.readline())
+    return status if ended else None
 
 
 @functools.cache

@@ -1,7 +1,8 @@
 """Has imported the linter, and forks a process for every command that is to be run.
 
 Asked by a line of JSON on standard input: ``folder`` to run in, ``arguments``, ``environment``, and the files of the
-three ``streams``. Answers with the number of the process, and then with its exit status.
+three ``streams``. Answers with the number of the process, which leads a group of its own,
+and then with its exit status.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ def serve() -> dict[str, Any]:
 
 def become(wish: dict[str, Any]) -> None:
     """Make this process one that Python started for the command."""
+    os.setsid()
     for stream, name in enumerate(wish["streams"]):
         opened = os.open(name, os.O_WRONLY if stream else os.O_RDONLY)
         os.dup2(opened, stream)

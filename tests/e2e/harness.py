@@ -14,16 +14,14 @@ import json
 import math
 import os
 import re
-import select
 import shutil
-import signal
 import socket
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from command import tpulint
+from command import ask, tpulint
 
 HERE = Path(__file__).parent
 REPOSITORY = HERE.parent.parent
@@ -164,18 +162,12 @@ def _record(case: Case, text: str, folder: Path, environment: dict[str, str]) ->
 def _run(folder: Path, command: list[str], environment: dict[str, str]) -> tuple[int, str]:
     """Runs a script with its arguments; exit status and what it printed."""
     environment = _plain_environment() | environment
-    server = _fork_server()
-    assert server.stdin and server.stdout
     output = folder / "records.txt"
     wish = {"folder": str(folder), "script": command[0], "arguments": command[1:], "output": str(output)}
-    server.stdin.write(json.dumps(wish | {"environment": environment}) + "\n")
-    server.stdin.flush()
-    process = int(server.stdout.readline())
-    if not select.select([server.stdout], [], [], TIMEOUT)[0]:
-        os.killpg(process, signal.SIGKILL)
-        server.stdout.readline()
+    status = ask(_fork_server(), wish | {"environment": environment}, TIMEOUT)
+    if status is None:
         raise subprocess.TimeoutExpired(command, TIMEOUT, output.read_bytes())
-    return int(server.stdout.readline()), output.read_text(encoding="utf-8", errors="replace")
+    return status, output.read_text(encoding="utf-8", errors="replace")
 
 
 @functools.cache

@@ -367,14 +367,8 @@ class Stop(Callback):
             raise KeyboardInterrupt
 
 
-class Halt(Callback):
-    """Stops the training after a step."""
-
-    def __init__(self, step: int) -> None:
-        self.step = step
-
-    def on_train_begin(self, loop: Loop) -> None:
-        self.loop = loop
+class Halt(Stop):
+    """Ends the training as it should be ended."""
 
     def on_step_end(self) -> None:
         if self.loop.steps == self.step:

@@ -386,12 +386,10 @@ class EventMap:
             if isinstance(ancestor, (*FUNCTIONS, *LOOPS)):
                 break
             if isinstance(ancestor, ast.If):
-                for statement in ancestor.orelse if child in ancestor.body else ancestor.body:
-                    for node in self._tree.inside(statement):
-                        if isinstance(node, ast.Attribute) and node.attr == "backward":
-                            plain = self._tree.parents[node]
-                            if isinstance(plain, ast.Call) and plain.func is node and not plain.args:
-                                return True
+                other = ancestor.orelse if child in ancestor.body else ancestor.body
+                calls = (node for statement in other for node in self._tree.nodes_in(statement, ast.Call))
+                if any(_is_plain_backward(node) for node in calls):
+                    return True
             child = ancestor
         return False
 
@@ -409,6 +407,11 @@ class EventMap:
             if len(bindings) == 1 and isinstance(bindings[0].node, FUNCTIONS):
                 return bindings[0].node
         return None
+
+
+def _is_plain_backward(call: ast.Call) -> bool:
+    """``loss.backward()``"""
+    return isinstance(call.func, ast.Attribute) and call.func.attr == "backward" and not call.args
 
 
 def _is_abstract(function: FunctionNode) -> bool:

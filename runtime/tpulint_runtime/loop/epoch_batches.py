@@ -11,6 +11,9 @@ from typing import Any
 import torch
 from torch.utils.data import DataLoader
 
+_CAN_WAIT = hasattr(signal, "pthread_sigmask")
+"""Not on Windows, where no group of processes is signalled either."""
+
 
 def epoch_batches(loader: Iterable[Any], done: int, *, can_save: bool) -> Iterable[Any]:
     """What an epoch has left, of which so many batches are done.
@@ -23,35 +26,31 @@ def epoch_batches(loader: Iterable[Any], done: int, *, can_save: bool) -> Iterab
 
 
 def _batches_of(loader: DataLoader[Any], done: int, can_save: bool) -> Iterator[Any]:
-    random, start_worker = torch.get_rng_state(), loader.worker_init_fn
-    if can_save and loader.num_workers:
-        loader.worker_init_fn = partial(_start_worker, start_worker)
-    try:
-        with _held_back() if can_save and loader.num_workers else nullcontext():
-            batches = iter(loader)
-    finally:
-        loader.worker_init_fn = start_worker
+    random = torch.get_rng_state()
+    with _outliving(loader) if can_save and loader.num_workers else nullcontext():
+        batches = iter(loader)
     if done:
         torch.set_rng_state(random)
     yield from batches
 
 
 @contextmanager
-def _held_back() -> Iterator[None]:
-    """Processes that are started here get SIGTERM when they have said what they do with it: starting takes seconds."""
-    if not hasattr(signal, "pthread_sigmask"):  # where there are no groups of processes to signal either
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+def _outliving(loader: DataLoader[Any]) -> Iterator[None]:
+    """Workers that are started here ignore SIGTERM. It waits until they do: starting takes seconds."""
+    own = loader.worker_init_fn
+    loader.worker_init_fn = partial(_start_worker, own)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM}) if _CAN_WAIT else set()
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if _CAN_WAIT:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        loader.worker_init_fn = own
 
 
 def _start_worker(own: Callable[[int], None] | None, number: int) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    if hasattr(signal, "pthread_sigmask"):
+    if _CAN_WAIT:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     if own is not None:
         own(number)
