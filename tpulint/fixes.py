@@ -214,10 +214,9 @@ class FixBuilder:
         before = text[line_start : span.start]
         line_end = self._source.line_end(span.end)
         after = text[span.end : line_end]
-        is_continued = text[max(0, line_start - 3) : line_start].rstrip("\r\n").endswith("\\")
         follows = _SEMICOLON.match(text, span.end)
         ends_row = is_comment_at_most(re.sub(r"^[ \t\f]*;", "", after, count=1))
-        if before.strip() == "" and ends_row and not is_continued:
+        if ends_row and self._rows.begins_row(statement):
             end = self._source.past_newline(line_end)
             self._edits.append(
                 Edit(Span(line_start, end), "", mark, f"{before if indent is None else indent}pass{text[line_end:end]}")
@@ -252,7 +251,7 @@ class FixBuilder:
         """Put one or more statements (lines without indentation) in front of a statement, in its block."""
         index = self._index
         start = index.tree.start(statement)
-        if self._source.text[self._source.line_start(start) : start].strip():
+        if not self._rows.begins_row(statement):
             if "\n" in text or "#" in text:
                 self.give_up()
                 return

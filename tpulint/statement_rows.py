@@ -6,6 +6,8 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
+from tpulint.comments import comments_of
+
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 
@@ -32,11 +34,25 @@ class StatementRows:
         outer = self.indent_of(holder) if isinstance(holder, ast.stmt) else indent
         return indent.removeprefix(outer) or ("\t" if indent.endswith("\t") else "    ")
 
+    def begins_row(self, statement: ast.stmt) -> bool:
+        """Whether no code stands in front of a statement on its first line, nor on one that a backslash joins to it."""
+        source, start = self._source, self._tree.start(statement)
+        row_start = source.line_start(start)
+        return not source.text[row_start:start].strip() and not self._is_continued(row_start)
+
+    def _is_continued(self, row_start: int) -> bool:
+        row = self._source.row(row_start)
+        above = self._source.line(row - 1) if row > 1 else ""
+        if not above.endswith("\\"):
+            return False
+        comment_end = self._source.line_starts[row - 2] + len(above)
+        return "#" not in above or all(span.end != comment_end for span in comments_of(self._source))
+
     def are_shared(self, statement: ast.stmt) -> bool:
         """Whether other code stands on the statement's first or last line."""
-        source, start, end = self._source, self._tree.start(statement), self._tree.end(statement)
-        before, behind = source.text[source.line_start(start) : start], source.text[end : source.line_end(end)]
-        return bool(before.strip()) or not is_comment_at_most(behind)
+        source, end = self._source, self._tree.end(statement)
+        behind = source.text[end : source.line_end(end)]
+        return not self.begins_row(statement) or not is_comment_at_most(behind)
 
     def have_comment(self, statement: ast.stmt) -> bool:
         """Whether a comment stands on a line of a statement."""
