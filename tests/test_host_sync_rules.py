@@ -1197,6 +1197,28 @@ def test_flag_that_its_own_condition_asks_for() -> None:
     assert ("TPU106", "warning") in check(start + step("pass", turn))
 
 
+def test_read_for_a_total_or_a_list_is_told_of_once() -> None:
+    """Their fixes leave nothing to fetch in the step."""
+    turn = "total += loss.item()\n    losses.append(loss.item())"
+    assert check("total, losses = 0.0, []\n" + step("pass", turn)) == [("TPU104", "error"), ("TPU105", "error")]
+
+
+@pytest.mark.parametrize("backward", ["loss.backward()", "(loss / 4).backward()", "scaler.scale(loss / 4).backward()"])
+def test_what_is_propagated_back_is_one_number(backward: str) -> None:
+    """Whatever computes it, and whether it is scaled or not."""
+    text = f"""
+    scaler = torch.amp.GradScaler("cuda")
+    losses = []
+    for x, y in loader:
+        loss = objective(model(x.to(device)), y.to(device))
+        {backward}
+        scaler.step(optimizer)
+        losses.append(loss.detach().cpu().numpy())
+        torch_xla.sync()
+    """
+    assert check(text) == [("TPU108", "error")]
+
+
 def test_condition_that_is_no_interval() -> None:
     assert ("TPU106", "warning") in check(
         step("pass", "if verbose: pass\n    print(loss.item(), output.mean().item(), loss)")

@@ -47,7 +47,7 @@ class BatchedReads:
                 boundary, pace = deferrals.boundary_statement(loop), Pace.STEP
             else:
                 boundary, pace = deferrals.evaluation_boundary(loop), Pace.EVALUATION
-            self._memo[node] = None if boundary is None else self._group(boundary, pace)
+            self._memo[node] = None if boundary is None else self._group(node, boundary, pace)
         return self._memo[node]
 
     def fetched_in(self, loop: LoopNode) -> list[Read]:
@@ -59,8 +59,9 @@ class BatchedReads:
         whole = len(reads) == 1 and isinstance(behind[0], ast.Assign) and behind[0].value is reads[0].node
         return reads if whole else []
 
-    def _group(self, boundary: ast.Expr, pace: Pace) -> ReadGroup | None:
+    def _group(self, node: LoopNode | FunctionNode, boundary: ast.Expr, pace: Pace) -> ReadGroup | None:
         index = self._index
+        collected = self._collected_in(node)
         suite = index.tree.suite_of(boundary)
         rest = suite[suite.index(boundary) + 1 :]
         fetch = self._fetches.behind(boundary)
@@ -68,7 +69,7 @@ class BatchedReads:
             (read, statement)
             for statement in rest
             for read in index.reads.inside(statement)
-            if self.is_ready(read.tensor, boundary, statement)
+            if read.node not in collected and self.is_ready(read.tensor, boundary, statement)
         ]
         always = [
             read
@@ -91,6 +92,14 @@ class BatchedReads:
         return ReadGroup(boundary, tuple(reads), tuple(tensors.values()), fetch, names)
 
     # ---------------------------------------------------------------- which reads
+
+    def _collected_in(self, node: LoopNode | FunctionNode) -> set[ast.expr]:
+        """Reads for totals and lists that can stay on the device until the loop ends."""
+        if not isinstance(node, LoopNode):
+            return set()
+        totals, lists = self._index.totals.of(node), self._index.filled_lists.of(node)
+        reads = [read for total in totals for read in total.reads] + [read for one in lists for read in one.reads]
+        return {read.node for read in reads}
 
     def _is_unconditional(self, read: Read, statement: ast.stmt) -> bool:
         """Whether a read happens whenever its statement is come to."""

@@ -331,16 +331,27 @@ class Scalars:
         if self._losses is None:
             self._losses, self._terms = set(), set()
             for call, receiver in self._index.method_calls("backward"):
-                if call.args or not isinstance(receiver, ast.Name):
+                loss = self._unscaled(receiver)
+                if call.args:
                     continue
-                self._losses.add((self._index.function_of(call), receiver.id))
-                for binding in self._index.flow.reaching(receiver):
+                if not isinstance(loss, ast.Name):
+                    self._note_terms(loss)
+                    continue
+                self._losses.add((self._index.function_of(call), loss.id))
+                for binding in self._index.flow.reaching(loss):
                     if binding.kind == "assign" and not binding.path and binding.value is not None:
                         self._note_terms(binding.value)
         if (self._index.function_of(node), node.id) in self._losses:
             return True
         bindings = self._index.flow.reaching(node) if self._terms else ()
         return bool(bindings) and all(binding in self._terms for binding in bindings)
+
+    def _unscaled(self, loss: ast.expr) -> ast.expr:
+        """What a scaler scales in ``scaler.scale(loss)``; any other expression itself."""
+        if not isinstance(loss, ast.Call) or not isinstance(loss.func, ast.Attribute) or len(loss.args) != 1:
+            return loss
+        is_scaled = loss.func.attr == "scale" and self._index.kind(loss.func.value) is Kind.SCALER
+        return loss.args[0] if is_scaled else loss
 
     def _note_terms(self, value: ast.expr) -> None:
         """Note the variables in ``reconstruction + beta * divergence``."""
