@@ -10,7 +10,7 @@ import pytest
 from tpulint.catalog import load
 from tpulint.config import Settings
 from tpulint.linter import lint
-from tpulint.model import FileResult, Severity
+from tpulint.model import Applicability, FileResult, Severity
 from tpulint.source import SourceFile
 
 CATALOGUE = load()
@@ -1201,6 +1201,32 @@ def test_runtime_call_beside_a_plain_choice_is_no_doubt() -> None:
     """Nothing was skipped without a GPU, so nothing runs that did not run before."""
     text = 'import torch\n\nd = torch.device("cuda")\nx = torch.zeros(3).to(d)\ntorch.cuda.mem_get_info()\n'
     assert "d = torch_xla.device()" in port(text, unsafe=False).text
+
+
+CHOSEN = (
+    'import torch\n{}\nd = torch.device("cuda" if torch.cuda.is_available() else "cpu")\nx = torch.zeros(3).to(d)\n{}'
+)
+
+
+@pytest.mark.parametrize(
+    ("imported", "used", "is_safe"),
+    [
+        ("import torch.cuda.amp as amp", "", True),
+        ("from torch.cuda import mem_get_info", "", True),
+        ("from torch.cuda import mem_get_info", "mem_get_info()\n", False),
+        ("import torch.cuda as gpu", "gpu.mem_get_info()\n", False),
+        ("import torch.cuda as gpu", "gpu.empty_cache()\n", True),
+    ],
+)
+@pytest.mark.parametrize("portable", [False, True])
+def test_names_of_cuda_that_are_used_keep_a_choice_back(
+    imported: str, used: str, is_safe: bool, portable: bool
+) -> None:
+    """By whatever name they go; what is only imported runs nothing."""
+    settings = Settings(select=("TPU001",), portable=portable)
+    found = lint(SourceFile.from_text(CHOSEN.format(imported, used)), settings, CATALOGUE).findings
+    degree = Applicability.SAFE if is_safe and not (portable and used) else Applicability.UNSAFE
+    assert {finding.fix.applicability for finding in found if finding.fix} == {degree}
 
 
 def test_device_named_to_ask_about_a_gpu_behind_an_early_return() -> None:

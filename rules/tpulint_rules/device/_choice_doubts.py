@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from tpulint.context import FileContext
 from tpulint.semantic.devices import Role, Site
 
+_QUESTIONS = ("torch.cuda.is_available", "torch.cuda.is_bf16_supported")
 # What chooses the GPU of a process or frees memory is removed by a safe fix of its own: it keeps nothing back.
-_RUNTIME_CALL = r"\btorch\.cuda\.(?!is_available|is_bf16_supported|set_device\(|empty_cache\()"
+_REMOVED = ("torch.cuda.set_device", "torch.cuda.empty_cache")
 
 
 def gpu_numbers(sites: Sequence[Site]) -> set[str]:
@@ -32,9 +33,15 @@ def doubt(ctx: FileContext, drops_reports: bool = False) -> str:
         return "Messages about the GPU are left out."
     if "device_map" in ctx.source.text and ctx.index.mentions(r"\bdevice_map\s*="):
         return "Models may still be put on a GPU by a `device_map`."
-    if Role.QUESTION in roles and (any(ctx.index.method_calls("cuda")) or ctx.index.mentions(_RUNTIME_CALL)):
+    if Role.QUESTION in roles and calls_cuda(ctx, *_REMOVED):
         return "Code that was skipped without a GPU now runs, and it calls into CUDA."
     return ""
+
+
+def calls_cuda(ctx: FileContext, *but: str) -> bool:
+    """Whether code of the file uses something of ``torch.cuda``, some functions apart, or moves anything to a GPU."""
+    names = (name for _, name in ctx.index.references("torch.cuda"))
+    return any(ctx.index.method_calls("cuda")) or any(name not in (*_QUESTIONS, *but) for name in names)
 
 
 def is_plain(ctx: FileContext) -> bool:

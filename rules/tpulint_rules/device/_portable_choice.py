@@ -8,6 +8,7 @@ from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Fix, Scope
 from tpulint.semantic.device_numbers import is_index_of_tensor
 from tpulint.semantic.devices import Role, Site
+from tpulint_rules.device._choice_doubts import calls_cuda
 from tpulint_rules.device._gpu_numbers import number_text
 from tpulint_rules.device._named_outside import REASON, choose_answer, choose_named
 
@@ -102,9 +103,7 @@ def _lower(ctx: FileContext, fix: FixBuilder, sites: list[Site]) -> None:
         fix.lower(Applicability.UNSAFE, "What comparisons with the name of the device guard now runs on XLA as well.")
     elif not all(site.certain for site in sites):
         fix.lower(Applicability.UNSAFE, "Not every value that names the device is seen to be used as one.")
-    elif any(ctx.index.method_calls("cuda")) or ctx.index.mentions(
-        r"\btorch\.cuda\.(?!is_available|is_bf16_supported)"
-    ):
+    elif calls_cuda(ctx):
         fix.lower(Applicability.UNSAFE, "Code that calls into CUDA now runs on XLA as well.")
 
 
