@@ -173,8 +173,10 @@ def unused_imports(
     """
     if before.source.path.replace("\\", "/").endswith("__init__.py"):
         return []
+    from tpulint.semantic.hints import words_of_hints
+
     used_before = _used_names(before)
-    used_after = _used_names(after) | after.source.other_words | after.names.words_of_hints()
+    used_after = _used_names(after) | after.source.other_words | words_of_hints(after.tree)
     exported = _exported(after)
     imported_before = {ast.dump(alias) for statement in _imports(before) for alias in statement.names}
     result = []

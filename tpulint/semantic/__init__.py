@@ -9,17 +9,19 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tpulint.model import Span
+from tpulint.semantic.bindings import Binding
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.events import EventMap
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.guards import Guards
 from tpulint.semantic.imported import Imported, Library
 from tpulint.semantic.kinds import Kind, Kinds, Side, Value
-from tpulint.semantic.names import Binding, Names, Scope
+from tpulint.semantic.names import Names
 from tpulint.semantic.outside import EVALUATION, STEP, OutgoingCall, OutsideCall
 from tpulint.semantic.parts import part
 from tpulint.semantic.reads import How, Read, Reads, Use
 from tpulint.semantic.regions import CalledStep, Pace, Regions, Step, StepFunction, StepLoop, may_have_turns
+from tpulint.semantic.scopes import Scope
 from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, LoopNode, SyntaxTree
 from tpulint.source import SourceFile
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 
+from tpulint.semantic.bindings import Binding
 from tpulint.semantic.flow import Flow
-from tpulint.semantic.names import Binding, Names
+from tpulint.semantic.names import Names
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 
 _OF_MODULES = frozenset({

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
-    from tpulint.semantic.names import Binding
+    from tpulint.semantic.bindings import Binding
 
 _DEPTH = 6
 _Entries = list[tuple[str, ast.expr]]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from tpulint.semantic.bindings import Binding
 from tpulint.semantic.definitions import qualified_in_file
 from tpulint.semantic.kinds import Kind
-from tpulint.semantic.names import Binding
 from tpulint.semantic.sample_trees import SampleTrees
 from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode
 from tpulint.semantic.turn_code import EVALUATION

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 
+from tpulint.semantic.bindings import Binding
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.flow import Flow
-from tpulint.semantic.names import Binding, Names
+from tpulint.semantic.names import Names
 from tpulint.semantic.tree import FUNCTIONS, SyntaxTree
 
 _DEPTH = 4

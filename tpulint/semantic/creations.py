@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 from tpulint.records import NamedTuple
 from tpulint.semantic import torch_facts as facts
+from tpulint.semantic.bindings import Binding
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.flow import Flow
-from tpulint.semantic.names import Binding, Names
+from tpulint.semantic.names import Names
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 
 _DEPTH = 12

@@ -7,10 +7,11 @@ import re
 from collections.abc import Sequence
 
 from tpulint.semantic import torch_facts as facts
+from tpulint.semantic.bindings import Binding
 from tpulint.semantic.callees import Callees
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.imported import Imported
-from tpulint.semantic.names import Binding, Names
+from tpulint.semantic.names import Names
 from tpulint.semantic.outside import OutsideCall, classes_of_file
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 

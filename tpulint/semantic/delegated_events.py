@@ -12,7 +12,7 @@ from tpulint.semantic.imported import Definition, Imported
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode
 
 if TYPE_CHECKING:
-    from tpulint.semantic.names import Binding
+    from tpulint.semantic.bindings import Binding
 
 _METHODS = ("backward", "step")
 _SCALES = ("scale", "scale_loss")

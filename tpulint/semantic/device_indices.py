@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from tpulint.semantic.names import Binding
+from tpulint.semantic.bindings import Binding
 from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.variables import last_name
 

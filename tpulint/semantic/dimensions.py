@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from tpulint.semantic import torch_facts as facts
+from tpulint.semantic.bindings import Binding
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.made_dimensions import MadeDimensions, is_number, is_of_elements, of_sizes
-from tpulint.semantic.names import Binding
 from tpulint.semantic.tree import FUNCTIONS
 
 if TYPE_CHECKING:

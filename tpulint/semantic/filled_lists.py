@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tpulint.records import NamedTuple
+from tpulint.semantic.bindings import Binding
 from tpulint.semantic.contents import key_of
-from tpulint.semantic.names import Binding
 from tpulint.semantic.reads import Read, Use
 from tpulint.semantic.regions import Pace
 from tpulint.semantic.tree import LoopNode

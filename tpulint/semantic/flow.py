@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from bisect import bisect_left
 
-from tpulint.semantic.names import Binding, Names
+from tpulint.semantic.bindings import Binding
+from tpulint.semantic.names import Names
 from tpulint.semantic.torch_facts import MODULE_SELF_METHODS
 from tpulint.semantic.tree import LOOPS, SyntaxTree
 

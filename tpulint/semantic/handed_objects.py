@@ -11,8 +11,8 @@ from tpulint.semantic.variables import itself
 
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
+    from tpulint.semantic.bindings import Binding
     from tpulint.semantic.imported import Definition, Imported, Library
-    from tpulint.semantic.names import Binding
     from tpulint.semantic.outside import OutsideCall
 
 _START = "__init__"

@@ -7,8 +7,8 @@ import re
 from typing import TYPE_CHECKING
 
 from tpulint.records import NamedTuple
+from tpulint.semantic.bindings import Binding
 from tpulint.semantic.kinds import Kind
-from tpulint.semantic.names import Binding
 from tpulint.semantic.reads import CASTS, How, Read
 from tpulint.semantic.regions import Pace
 from tpulint.semantic.tree import LoopNode

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Protocol
 
 from tpulint.records import NamedTuple
 from tpulint.semantic import torch_facts as facts
+from tpulint.semantic.bindings import Binding
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.handed_objects import HandedObjects
 from tpulint.semantic.module_lists import SEQUENTIAL, ModuleLists
-from tpulint.semantic.names import Binding, Names
+from tpulint.semantic.names import Names
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from functools import cached_property
 
 from tpulint.model import WORDS_OF_CALLERS, WORDS_OF_LOOPS
 from tpulint.semantic import torch_facts as facts
+from tpulint.semantic.bindings import Binding
 from tpulint.semantic.call_values import CallValues
 from tpulint.semantic.circles import Circles
 from tpulint.semantic.contents import Contents, Key, key_of
@@ -19,7 +20,7 @@ from tpulint.semantic.function_values import FunctionValues
 from tpulint.semantic.hooks import Hooks
 from tpulint.semantic.host_only import HostOnly
 from tpulint.semantic.imported import Imported
-from tpulint.semantic.names import Binding, Names
+from tpulint.semantic.names import Names
 from tpulint.semantic.outside import OutsideCall
 from tpulint.semantic.parameter_values import ParameterValues
 from tpulint.semantic.roles import Roles

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from tpulint.semantic.bindings import Binding
 from tpulint.semantic.kinds import Kind
-from tpulint.semantic.names import Binding
 
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex

@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from tpulint.records import NamedTuple
-from tpulint.semantic.names import Binding
+from tpulint.semantic.bindings import Binding
 from tpulint.semantic.reads import Read, Use
 from tpulint.semantic.regions import Pace
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode

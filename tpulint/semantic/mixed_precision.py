@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 from tpulint.records import NamedTuple
 from tpulint.semantic import torch_facts as facts
+from tpulint.semantic.bindings import Binding
 from tpulint.semantic.definitions import Definitions
-from tpulint.semantic.names import Binding, Names
+from tpulint.semantic.names import Names
 from tpulint.semantic.tree import FunctionNode, SyntaxTree
 
 _NEW_STYLE = ("torch.autocast", "torch.amp.autocast")

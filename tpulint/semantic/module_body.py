@@ -10,7 +10,7 @@ from tpulint.semantic.tree import FUNCTIONS
 
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
-    from tpulint.semantic.names import Binding
+    from tpulint.semantic.bindings import Binding
 
 _SETTINGS = (
     "builtins.", "collections.", "dataclasses.", "enum.", "functools.", "logging.", "os.", "pathlib.", "re.", "sys.",

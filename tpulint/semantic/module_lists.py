@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable
 
-from tpulint.semantic.names import Binding, Names
+from tpulint.semantic.bindings import Binding
+from tpulint.semantic.names import Names
 from tpulint.semantic.tree import SyntaxTree
 
 _DEPTH = 6

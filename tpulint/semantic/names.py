@@ -1,70 +1,19 @@
-"""Scopes, bindings and qualified names: what a name in the source stands for."""
+"""What a name in the source stands for: its bindings, and its qualified name."""
 
 from __future__ import annotations
 
 import ast
 import builtins
-import re
 
+from tpulint.semantic.bindings import NAME_FIELDS, Binding, attribute_binding, binding_of, name_imported
+from tpulint.semantic.scopes import Scope, Scopes
 from tpulint.semantic.torch_facts import CANONICAL_NAMES
-from tpulint.semantic.tree import FUNCTIONS, LOOPS, SCOPES, SyntaxTree
+from tpulint.semantic.tree import LOOPS, SyntaxTree
 
 _BUILTINS = frozenset(dir(builtins))
-_SCOPE_CLASSES = frozenset(SCOPES)
 _STARRED = {"torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional", "optim": "torch.optim", "np": "numpy"}
 """What everybody means by names that a file reads and does not bind, where ``from module import *`` brings names in."""
 _ASSIGNMENTS = (ast.Assign, ast.AnnAssign, ast.NamedExpr)
-_NAME_FIELDS = {ast.arg: "arg", ast.MatchMapping: "rest"}
-_DEFINED_KINDS = {
-    ast.alias: "import", ast.FunctionDef: "function", ast.AsyncFunctionDef: "function", ast.ClassDef: "class",
-    ast.ExceptHandler: "handler",
-}  # fmt: skip
-
-
-class Binding:
-    """One place that gives a name a value."""
-
-    __slots__ = ("kind", "name", "node", "path", "scope", "statement", "value")
-
-    def __init__(
-        self,
-        name: str,
-        kind: str,
-        node: ast.AST,
-        statement: ast.AST,
-        value: ast.expr | None,
-        path: tuple[int, ...],
-        scope: Scope,
-    ) -> None:
-        self.name = name
-        self.kind = kind
-        """assign, augment, annotate, loop, with, import, parameter, function, class, delete, handler, match."""
-        self.node = node
-        """The node that carries the name: a Name, an alias, an arg, a definition."""
-        self.statement = statement
-        self.value = value
-        """Expression the value is taken from; of a loop the iterable, of a parameter its default."""
-        self.path = path
-        """How the value is unpacked: ``a, (b, c) = v`` binds c with path (1, 1); -1 stands for a starred part."""
-        self.scope = scope
-
-
-class Scope:
-    """One namespace and the bindings made in it, in order of position."""
-
-    __slots__ = ("bindings", "elsewhere", "node", "parent")
-
-    def __init__(self, node: ast.AST, parent: Scope | None) -> None:
-        self.node = node
-        self.parent = parent
-        self.bindings: dict[str, list[Binding]] = {}
-        self.elsewhere: dict[str, str] = {}
-        """Names declared ``global`` or ``nonlocal`` here."""
-
-    @property
-    def is_module(self) -> bool:
-        """Whether this is the outermost scope."""
-        return self.parent is None
 
 
 class Names:
@@ -72,14 +21,14 @@ class Names:
 
     def __init__(self, tree: SyntaxTree) -> None:
         self._tree = tree
-        self._scopes: dict[ast.AST, Scope] = {}
-        self._around: dict[ast.AST, Scope] = {}
-        """Scope of what stands in a statement, where the statement makes none itself."""
+        self._scopes = Scopes(tree)
+        self.module = self._scopes.module
+        self.scope_of = self._scopes.around
+        """Gives the scope in which code at a node runs."""
         self._mentions: dict[str, dict[Scope, list[ast.Name]]] = {}
         self._qualified: dict[ast.AST, str | None] = {}
         self._variables: dict[tuple[ast.AST, str], str | None] = {}
         self._calls: dict[str, list[tuple[int, ast.Call]]] | None = None
-        self.module = self._make_scope(tree.module, None)
         self.has_star_import = False
         self.nameable: set[str] = set()
         """Names that some binding could make a qualified name: imports, and plain aliases of what begins with these."""
@@ -92,49 +41,6 @@ class Names:
         self._sort_binders()
         self._rooting = self.nameable | _BUILTINS
         """What a qualified name begins with."""
-
-    # ---------------------------------------------------------------- scopes
-
-    def _make_scope(self, node: ast.AST, parent: Scope | None) -> Scope:
-        scope = Scope(node, parent)
-        self._scopes[node] = scope
-        return scope
-
-    def scope_of(self, node: ast.AST) -> Scope:
-        """The scope in which code at this node runs. A definition belongs to the scope around it."""
-        parents, known = self._tree.parents, self._around
-        child, ancestor = node, parents.get(node)
-        passed: list[ast.AST] = []
-        scope = self.module
-        while ancestor is not None:
-            if ancestor in known:
-                scope = known[ancestor]
-                break
-            if ancestor.__class__ in _SCOPE_CLASSES:
-                if self._runs_in(ancestor, child, node):
-                    scope = self._scope_at(ancestor)
-                    break
-            elif isinstance(ancestor, ast.stmt):
-                passed.append(ancestor)
-            child, ancestor = ancestor, parents.get(ancestor)
-        if node.__class__ is not ast.arg:
-            for statement in passed:
-                known[statement] = scope
-        return scope
-
-    def _runs_in(self, holder: ast.AST, child: ast.AST, node: ast.AST) -> bool:
-        """Whether a node below ``child`` runs in the scope of ``holder``, not in the one around: headers do not."""
-        if isinstance(holder, ast.Lambda):
-            return child is not holder.args or isinstance(node, ast.arg)
-        if isinstance(holder, FUNCTIONS):
-            return isinstance(node, ast.arg) or self._tree.in_body(holder, child)
-        return not isinstance(holder, ast.ClassDef) or self._tree.in_body(holder, child)
-
-    def _scope_at(self, node: ast.AST) -> Scope:
-        scope = self._scopes.get(node)
-        if scope is None:
-            scope = self._make_scope(node, self.scope_of(node))
-        return scope
 
     # ---------------------------------------------------------------- bindings
 
@@ -159,14 +65,14 @@ class Names:
                         self.has_star_import = True
                         nameable.update(_STARRED)
                     else:
-                        name = alias.asname or (alias.name if isinstance(node, ast.ImportFrom) else _root(alias.name))
+                        name = name_imported(alias, node)
                         waiting.setdefault(name, []).append(alias)
                         nameable.add(name)
             elif isinstance(node, ast.Global | ast.Nonlocal):
                 where = "global" if isinstance(node, ast.Global) else "nonlocal"
                 self.scope_of(node).elsewhere.update(dict.fromkeys(node.names, where))
             else:
-                field = _NAME_FIELDS.get(node.__class__, "name")
+                field = NAME_FIELDS.get(node.__class__, "name")
                 if (name := getattr(node, field)) is not None:
                     waiting.setdefault(name, []).append(node)
         followed = [*nameable, *_BUILTINS.intersection(aliases)]
@@ -177,24 +83,8 @@ class Names:
                     followed.append(name)
 
     def _bind(self, node: ast.AST) -> None:
-        tree = self._tree
-        if isinstance(node, ast.Name):
-            self._bind_store(node)
-        elif isinstance(node, ast.arg):
-            self._bind_parameter(node)
-        else:
-            scope = self.scope_of(node)
-            kind = _DEFINED_KINDS.get(node.__class__, "match")
-            name = getattr(node, _NAME_FIELDS.get(node.__class__, "name"))
-            statement = node
-            if isinstance(node, ast.alias):
-                statement = tree.parents[node]
-                name = node.asname or (node.name if isinstance(statement, ast.ImportFrom) else _root(node.name))
-            elif kind == "match":
-                statement = tree.statement_of(node)
-            self._add(scope, Binding(name, kind, node, statement, None, (), scope))
-
-    def _add(self, scope: Scope, binding: Binding) -> None:
+        binding = binding_of(node, self._tree, self._scopes)
+        scope = binding.scope
         where = scope.elsewhere.get(binding.name)
         if where == "global":
             scope = self.module
@@ -204,75 +94,16 @@ class Names:
         if self._homes.setdefault(binding.name, scope) is not scope:
             self._homes[binding.name] = None
 
-    def _bind_parameter(self, node: ast.arg) -> None:
-        arguments = self._tree.parents[node]
-        owner = self._tree.parents[arguments]
-        scope = self._scope_at(owner)
-        assert isinstance(arguments, ast.arguments)
-        default: ast.expr | None = None
-        positional = [*arguments.posonlyargs, *arguments.args]
-        if node in positional:
-            at = positional.index(node) - len(positional) + len(arguments.defaults)
-            default = arguments.defaults[at] if at >= 0 else None
-        elif node in arguments.kwonlyargs:
-            default = arguments.kw_defaults[arguments.kwonlyargs.index(node)]
-        kind = "parameter" if node in positional or node in arguments.kwonlyargs else "variadic"
-        self._add(scope, Binding(node.arg, kind, node, owner, default, (), scope))
-
-    def _origin(self, node: ast.AST) -> tuple[str, ast.AST, ast.expr | None, tuple[int, ...]]:
-        """Kind, statement, value and unpacking path of a stored name or attribute."""
-        tree = self._tree
-        path: list[int] = []
-        child: ast.AST = node
-        parent = tree.parents[child]
-        while isinstance(parent, ast.Tuple | ast.List | ast.Starred):
-            if isinstance(parent, ast.Starred):
-                path.append(-1)
-            else:
-                starred = [i for i, item in enumerate(parent.elts) if isinstance(item, ast.Starred)]
-                index = next(i for i, item in enumerate(parent.elts) if item is child)
-                path.append(index if not starred or index <= starred[0] else index - len(parent.elts))
-            child, parent = parent, tree.parents[parent]
-        path.reverse()
-        if isinstance(parent, ast.Assign):
-            return "assign", parent, parent.value, tuple(path)
-        if isinstance(parent, ast.AnnAssign):
-            return ("assign" if parent.value is not None else "annotate"), parent, parent.value, ()
-        if isinstance(parent, ast.AugAssign):
-            return "augment", parent, parent.value, ()
-        if isinstance(parent, ast.For | ast.AsyncFor | ast.comprehension):
-            return "loop", parent, parent.iter, tuple(path)
-        if isinstance(parent, ast.withitem):
-            return "with", tree.parents[parent], parent.context_expr, tuple(path)
-        if isinstance(parent, ast.NamedExpr):
-            return "assign", tree.statement_of(parent), parent.value, ()
-        if isinstance(parent, ast.Delete):
-            return "delete", parent, None, ()
-        return "match", tree.statement_of(node), None, ()
-
-    def _bind_store(self, node: ast.Name) -> None:
-        kind, statement, value, path = self._origin(node)
-        scope = self.scope_of(node)
-        if isinstance(self._tree.parents[node], ast.NamedExpr):
-            while isinstance(scope.node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) and scope.parent:
-                scope = scope.parent
-        self._add(scope, Binding(node.id, kind, node, statement, value, path, scope))
-
-    def _bind_attribute(self, node: ast.Attribute) -> None:
-        if not isinstance(node.value, ast.Name):
-            return
-        owner = self._tree.class_of(node)
-        function = self._tree.function_of(node)
-        if owner is None or function is None or not function.args.args or function.args.args[0].arg != node.value.id:
-            return
-        kind, statement, value, path = self._origin(node)
-        binding = Binding(node.attr, kind, node, statement, value, path, self._scope_at(function))
-        self._attributes.setdefault(owner, {}).setdefault(node.attr, []).append(binding)
+    def _bind_attributes(self, name: str) -> None:
+        for node in self._waiting_attributes.pop(name, ()):
+            found = attribute_binding(node, self._tree, self._scopes)
+            if found is not None:
+                owner, binding = found
+                self._attributes.setdefault(owner, {}).setdefault(name, []).append(binding)
 
     def release(self) -> None:
         """Let go of the bindings, which know their scopes as the scopes know them."""
-        for scope in self._scopes.values():
-            scope.bindings.clear()
+        self._scopes.release()
         self._attributes.clear()
 
     # ---------------------------------------------------------------- queries
@@ -293,16 +124,14 @@ class Names:
 
     def attribute_bindings(self, owner: ast.ClassDef, name: str) -> list[Binding]:
         """Values given to ``self.<name>`` in the methods of a class."""
-        for node in self._waiting_attributes.pop(name, ()):
-            self._bind_attribute(node)
+        self._bind_attributes(name)
         return self._attributes.get(owner, {}).get(name, [])
 
     @property
     def attributes(self) -> dict[ast.ClassDef, dict[str, list[Binding]]]:
         """Values given to ``self.x`` in the methods of every class."""
         for name in list(self._waiting_attributes):
-            for node in self._waiting_attributes.pop(name):
-                self._bind_attribute(node)
+            self._bind_attributes(name)
         return self._attributes
 
     def find(self, name: str, scope: Scope) -> tuple[Scope, list[Binding]] | None:
@@ -348,18 +177,6 @@ class Names:
     def loads(self, name: str, scope: Scope) -> list[ast.Name]:
         """Places that read a variable of a scope, from wherever they do."""
         return [node for node in self.mentions(name, scope) if isinstance(node.ctx, ast.Load)]
-
-    def words_of_hints(self) -> set[str]:
-        """Words of annotations that are written as texts: ``model: "DeepSpeedEngine"``."""
-        hints: list[ast.expr | None] = []
-        for function in self._tree.functions:
-            given = function.args
-            named = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
-            hints += [function.returns, *(argument.annotation for argument in named if argument is not None)]
-        hints += [node.annotation for node in self._tree.inside(self._tree.module) if isinstance(node, ast.AnnAssign)]
-        parts = (part for hint in hints if hint is not None for part in ast.walk(hint))
-        texts = (part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str))
-        return {word for text in texts for word in re.findall(r"[^\W\d]\w*", text)}
 
     def mentions_of(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.expr]:
         """Names and attributes that are written like a function of the file."""
@@ -483,7 +300,7 @@ class Names:
                     return None
                 name = f"{statement.module}.{alias.name}"
             else:
-                name = alias.name if alias.asname else _root(alias.name)
+                name = alias.name if alias.asname else name_imported(alias, statement)
             return CANONICAL_NAMES.get(name, name)
         if binding.kind == "assign" and not binding.path and binding.value is not None:
             if isinstance(binding.value, ast.Name | ast.Attribute):
@@ -495,7 +312,3 @@ class Names:
 
 def _place(item: tuple[int, ast.Call]) -> int:
     return item[0]
-
-
-def _root(name: str) -> str:
-    return name.split(".", 1)[0]

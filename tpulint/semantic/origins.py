@@ -10,7 +10,7 @@ from tpulint.semantic.tree import FUNCTIONS
 
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
-    from tpulint.semantic.names import Binding
+    from tpulint.semantic.bindings import Binding
 
 _DEPTH = 8
 

@@ -6,8 +6,9 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from tpulint.semantic.bindings import Binding
 from tpulint.semantic.definitions import Definitions
-from tpulint.semantic.names import Binding, Names
+from tpulint.semantic.names import Names
 from tpulint.semantic.outside import OutsideCall
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 from tpulint.semantic.values import HOST, NUMPY, UNKNOWN, Kind, Side, Value, is_none, join

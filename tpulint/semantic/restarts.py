@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from tpulint.model import Pace
 from tpulint.records import NamedTuple
+from tpulint.semantic.bindings import Binding
 from tpulint.semantic.imported import Definition
 from tpulint.semantic.kept_sums import parameters_given, set_to_numbers, sums_grown
 from tpulint.semantic.kinds import Kind
-from tpulint.semantic.names import Binding
 from tpulint.semantic.pending import State
 from tpulint.semantic.steps import StepLoop
 from tpulint.semantic.totals import element_of

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 
 from tpulint.semantic import torch_facts as facts
+from tpulint.semantic.bindings import Binding
 from tpulint.semantic.flow import Flow
-from tpulint.semantic.names import Binding
 from tpulint.semantic.tree import SyntaxTree
 from tpulint.semantic.values import Kind, Side, Value
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from tpulint.model import Span
 from tpulint.records import NamedTuple
+from tpulint.semantic.bindings import Binding
 from tpulint.semantic.kinds import Kind, Side
-from tpulint.semantic.names import Binding
 from tpulint.semantic.reads import Read, adds_to_itself
 from tpulint.semantic.regions import Pace
 from tpulint.semantic.tree import LoopNode

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tpulint.semantic.names import Binding, Scope
+from tpulint.semantic.bindings import Binding
+from tpulint.semantic.scopes import Scope
 from tpulint.semantic.torch_facts import DEVICE_FACTORIES
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode
 from tpulint.semantic.variables import says_device

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Finding, Scope
+from tpulint.semantic.hints import words_of_hints
 from tpulint_rules.frameworks._apex import is_demand, without_apex
 
 _ATTENTION = "`torch.nn.functional.scaled_dot_product_attention` does the same on XLA"
@@ -66,7 +67,7 @@ def _without_use(ctx: FileContext, node: ast.Import | ast.ImportFrom) -> FixBuil
     shared = ctx.source.path.replace("\\", "/").endswith("__init__.py") or ctx.index.mentions(r"\b__all__\b")
     if shared or "*" in bound or not all(map(_library, modules)):
         return None
-    if any(names.loads(name, names.module) for name in bound) or not names.words_of_hints().isdisjoint(bound):
+    if any(names.loads(name, names.module) for name in bound) or not words_of_hints(ctx.index.tree).isdisjoint(bound):
         return None
     reason = "Another file may import the name from here."
     fix = ctx.fix("Remove the unused import", Applicability.UNSAFE, reason, Scope.STATEMENT)
