@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from tpulint.config import Settings
     from tpulint.notebooks.shell_lines import ShellLines
     from tpulint.semantic import SemanticIndex
-    from tpulint.semantic.imported import Library
+    from tpulint.semantic.other_files import Library
     from tpulint.text_files import TextIndex
 
     Index = SemanticIndex | TextIndex

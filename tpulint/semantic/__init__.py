@@ -14,9 +14,10 @@ from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.events import EventMap
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.guards import Guards
-from tpulint.semantic.imported import Imported, Library
+from tpulint.semantic.imported import Imported
 from tpulint.semantic.kinds import Kind, Kinds, Side, Value
 from tpulint.semantic.names import Names
+from tpulint.semantic.other_files import Library
 from tpulint.semantic.outside import EVALUATION, STEP, OutgoingCall, OutsideCall
 from tpulint.semantic.parts import part
 from tpulint.semantic.reads import How, Read, Reads, Use

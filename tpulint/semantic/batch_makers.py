@@ -89,8 +89,7 @@ class BatchMakers:
             elif self._index.qualified_name(source.func) in ITERABLE_WRAPPERS and source.args:
                 yield from self._calls_behind(source.args[0], (), depth + 1)
         elif isinstance(source, ast.Name | ast.Attribute):
-            bindings = flow.reaching(source) if isinstance(source, ast.Name) else flow.reaching_attribute(source)
-            for binding in bindings:
+            for binding in flow.bindings_of(source):
                 if binding.kind == "assign" and binding.value is not None and not path:
                     yield from self._calls_behind(binding.value, binding.path, depth + 1)
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from tpulint.records import NamedTuple
 from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.fed_parameters import arguments_given
-from tpulint.semantic.imported import Definition, Imported
+from tpulint.semantic.imported import Imported
+from tpulint.semantic.other_files import Definition
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tpulint.model import WORDS_OF_CALLERS
-from tpulint.semantic.imported import Definition, Imported
+from tpulint.semantic.imported import Imported
+from tpulint.semantic.other_files import Definition
 from tpulint.semantic.outside import EVALUATION, STEP, OutsideCall
 from tpulint.semantic.regions import may_have_turns
 from tpulint.semantic.steps import CalledStep

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.flow import Flow
-from tpulint.semantic.imported import Imported, method
+from tpulint.semantic.imported import Imported
 from tpulint.semantic.names import Names
+from tpulint.semantic.other_files import method
 from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.values import BATCH, HOST, LARGEST_DEPTH, UNKNOWN, Kind, Side, Value, join
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from tpulint.semantic.definitions import qualified_in_file
-from tpulint.semantic.imported import Definition, method, methods
+from tpulint.semantic.other_files import Definition, method, methods
 from tpulint.semantic.outside import EVALUATION, STEP
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, LoopNode
 

@@ -65,6 +65,12 @@ class Flow:
             return ()
         return tuple(self._names.attribute_bindings(owner, use.attr))
 
+    def bindings_of(self, use: ast.expr) -> tuple[Binding, ...]:
+        """Where a variable or ``self.x`` gets the value it has here; empty for any other expression."""
+        if isinstance(use, ast.Name):
+            return self.reaching(use)
+        return self.reaching_attribute(use) if isinstance(use, ast.Attribute) else ()
+
     def _reaching(self, use: ast.Name) -> list[Binding]:
         found = self._names.find_name(use)
         if found is None:

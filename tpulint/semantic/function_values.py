@@ -11,8 +11,9 @@ from tpulint.semantic.circles import Circles
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.fed_parameters import arguments_given
 from tpulint.semantic.flow import Flow
-from tpulint.semantic.imported import Definition, Imported, returned
+from tpulint.semantic.imported import Imported
 from tpulint.semantic.names import Names
+from tpulint.semantic.other_files import Definition, returned
 from tpulint.semantic.passing import Passing
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 from tpulint.semantic.values import LARGEST_DEPTH, UNKNOWN, Kind, Side, Value, join

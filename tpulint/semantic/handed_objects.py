@@ -12,7 +12,8 @@ from tpulint.semantic.variables import itself
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
     from tpulint.semantic.bindings import Binding
-    from tpulint.semantic.imported import Definition, Imported, Library
+    from tpulint.semantic.imported import Imported
+    from tpulint.semantic.other_files import Definition, Library
     from tpulint.semantic.outside import OutsideCall
 
 _START = "__init__"
@@ -38,11 +39,6 @@ class HandedObjects:
             for parameter, path, name in call.classes:
                 self._given.setdefault((call.function, parameter), {})[path, name] = None
 
-    @property
-    def exist(self) -> bool:
-        """Whether another file hands over an object of a known class."""
-        return bool(self._given)
-
     def given(self, function: FunctionNode, parameter: str) -> Iterator[tuple[SemanticIndex, ast.ClassDef]]:
         """Classes, with their files, of what calls in other files give for a parameter: each of them may run."""
         owner = self._tree.class_of(function)
@@ -67,7 +63,7 @@ class HandedObjects:
                 continue
             others = base.file.imported
             bound = base.file.names.attribute_bindings(base.node, node.attr)
-            values = [binding.value for binding in bound if not others.is_elsewhere(binding.value)]
+            values = [binding.value for binding in bound if not others.classes.is_elsewhere(binding.value)]
             for value in values:
                 yield from [(others, None)] if value is None else self._origins(owner, base, value)
             if values:

@@ -6,57 +6,23 @@ import ast
 import builtins
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-from tpulint.records import NamedTuple
-from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.flow import Flow
-from tpulint.semantic.handed_objects import HandedObjects
-from tpulint.semantic.module_lists import SEQUENTIAL, ModuleLists
 from tpulint.semantic.names import Names
+from tpulint.semantic.other_files import Definition, Library, methods
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
+    from tpulint.semantic.imported_classes import ImportedClasses
     from tpulint.semantic.outside import OutsideCall
-    from tpulint.source import SourceFile
 
 _HOPS = 4
 """Files that a name is followed through: ``from .meters import Meter`` in an ``__init__.py`` is one hop."""
-_DEPTH = 10
-_MOST_CHOICES = 48
-"""Classes of a dictionary, one of which an option chooses."""
 _ELSEWHERE = ("torch.", "builtins.", "numpy.", "torch_xla.", "torchvision.")
 """Beginnings of names that most calls have, and that no file of a project defines."""
-
-
-class Library(Protocol):
-    """Gives the other files of a project."""
-
-    def module(self, importer: str, level: int, name: str) -> SemanticIndex | None:
-        """The file that ``from {level dots}{name} import ...`` in a file reads; None for none of the project."""
-
-    def has(self, importer: str, level: int, name: str) -> bool:
-        """Whether there is such a file; it is not read for it."""
-
-    def file(self, importer: str, path: str) -> SemanticIndex | None:
-        """A file by its absolute path, which what is known of another depends on."""
-
-    def known(self, source: SourceFile) -> SemanticIndex | None:
-        """The index of this very text, when another file asked for it before."""
-
-
-class Definition(NamedTuple):
-    """A function or class of another file, or with a module for a node that file as a whole."""
-
-    file: SemanticIndex
-    node: FunctionNode | ast.ClassDef | ast.Module
-
-    @property
-    def is_class(self) -> bool:
-        """Whether calling it makes an instance."""
-        return isinstance(self.node, ast.ClassDef)
 
 
 class Imported:
@@ -78,17 +44,15 @@ class Imported:
         self._library = library
         self._arguments_for = arguments_for
         self._returned_by = returned_by
-        self._handed = HandedObjects(tree, self, library, outside, returned_by)
-        self._lists = ModuleLists(tree, names, self._bindings_of)
+        self._outside = outside
         self._memo: dict[ast.expr, Definition | None] = {}
-        self._classes: dict[ast.expr, tuple[Definition, ...]] = {}
         self._called: dict[ast.Call, tuple[Definition, ...]] = {}
 
     @cached_property
     def knows_others(self) -> bool:
         """Whether any import of the file, wherever it stands, reads a file of the project, or one hands it objects."""
         return self._library is not None and (
-            self._handed.exist
+            any(call.classes for call in self._outside)
             or any(
                 self._library.has(self._path, level, name)
                 for node in self._tree.binders
@@ -245,7 +209,7 @@ class Imported:
     def _functions_kept(self, node: ast.expr) -> tuple[Definition, ...]:
         """Functions of other files that a variable or ``self.criterion`` is set to; none where it may be another."""
         found: dict[Definition, None] = {}
-        for binding in self._bindings_of(node):
+        for binding in self._flow.bindings_of(node):
             value = binding.value
             sides = (value.body, value.orelse) if isinstance(value, ast.IfExp) else (value,)
             for side in sides if binding.kind == "assign" and not binding.path else (None,):
@@ -265,212 +229,27 @@ class Imported:
             return True
         return self._names.qualified(call.func) is None and bool(self.classes_of(call.func))
 
+    # ---------------------------------------------------------------- classes
+
+    @cached_property
+    def classes(self) -> ImportedClasses:
+        """The classes of other files that values are instances of."""
+        from tpulint.semantic.handed_objects import HandedObjects
+        from tpulint.semantic.imported_classes import ImportedClasses
+
+        handed = HandedObjects(self._tree, self, self._library, self._outside, self._returned_by)
+        return ImportedClasses(
+            self._tree, self._names, self._flow, self, handed, self._arguments_for, self._returned_by
+        )
+
+    def classes_of(self, node: ast.expr) -> tuple[Definition, ...]:
+        """The classes of other files of which an expression gives an instance of one; empty when it may be another."""
+        return self.classes.of(node) if self.knows_others else ()
+
     def class_of(self, node: ast.expr) -> Definition | None:
         """The class of another file that a variable, ``self.x`` or a call gives an instance of."""
         found = self.classes_of(node)
         return found[0] if len(found) == 1 else None
-
-    def classes_of(self, node: ast.expr, depth: int = 0) -> tuple[Definition, ...]:
-        """The classes of other files of which an expression gives an instance of one; empty when it may be another."""
-        if not self.knows_others or depth > _DEPTH:
-            return ()
-        if node not in self._classes:
-            self._classes[node] = ()
-            self._classes[node] = self._find_classes(node, depth)
-        return self._classes[node]
-
-    def _find_classes(self, node: ast.expr, depth: int) -> tuple[Definition, ...]:
-        if isinstance(node, ast.Call):
-            return self._classes_made(node, depth)
-        if isinstance(node, ast.IfExp):
-            return _all_of([self.classes_of(side, depth + 1) for side in (node.body, node.orelse)])
-        if isinstance(node, ast.Subscript):
-            return self._classes_of_parts(self._lists.parts_of(node.value), depth)
-        bindings = self._flow.made(node) if isinstance(node, ast.Name) else self._bindings_of(node)
-        if isinstance(node, ast.Attribute) and not bindings:
-            return self._classes_of_part(node, depth) or self._classes_kept_by_base(node, depth)
-        others = [binding for binding in bindings if not self.is_elsewhere(binding.value)]
-        return _all_of([self._classes_bound(binding, depth) for binding in others])
-
-    def _bindings_of(self, node: ast.expr) -> tuple[Binding, ...]:
-        """Where a variable or ``self.x`` gets its value in this file."""
-        if isinstance(node, ast.Name):
-            return self._flow.reaching(node)
-        return self._flow.reaching_attribute(node) if isinstance(node, ast.Attribute) else ()
-
-    def _classes_of_parts(self, parts: list[ast.expr], depth: int) -> tuple[Definition, ...]:
-        """The classes of the elements of a list of modules, those of torch left out."""
-        return _all_of([self.classes_of(part, depth + 1) for part in parts if not self.is_elsewhere(part)])
-
-    def _classes_of_part(self, node: ast.Attribute, depth: int) -> tuple[Definition, ...]:
-        """Classes of an attribute of an object whose class another file defines: ``agent.network``."""
-        found = []
-        for owner in self.classes_of(node.value, depth + 1):
-            if isinstance(owner.node, ast.ClassDef):
-                bound = owner.file.names.attribute_bindings(owner.node, node.attr)
-                values = [binding.value for binding in bound if not self.is_elsewhere(binding.value)]
-                for value in values:
-                    other = owner.file
-                    found.append(() if value is None else other.imported.classes_here(value, other, depth + 2))
-        return _all_of(found)
-
-    def _classes_kept_by_base(self, node: ast.Attribute, depth: int) -> tuple[Definition, ...]:
-        """Classes of ``self.model``, which a base class of another file sets."""
-        kept = self._handed.kept_by_base(node)
-        return _all_of([() if value is None else others.classes_of(value, depth + 2) for others, value in kept])
-
-    def is_elsewhere(self, value: ast.expr | None) -> bool:
-        """Whether a value is nothing that a file of the project runs: None, or an instance of a class of torch."""
-        made = self._names.qualified(value.func) if isinstance(value, ast.Call) else None
-        if made == SEQUENTIAL and value is not None and self.classes_of(value):
-            return False
-        return _is_none(value) or ((made or "").startswith("torch.nn.") and made not in facts.MODULE_WRAPPERS)
-
-    def _classes_bound(self, binding: Binding, depth: int) -> tuple[Definition, ...]:
-        value = binding.value
-        if binding.kind == "parameter" and isinstance(binding.statement, FUNCTIONS):
-            given = self._arguments_for(binding.statement, binding.name)
-            here = _all_of([self.classes_of(item, depth + 1) for item in given])
-            handed = (Definition(*item) for item in self._handed.given(binding.statement, binding.name))
-            return tuple(dict.fromkeys((*here, *handed)))
-        if binding.kind == "with" and value is not None and not binding.path:
-            return self.classes_of(value, depth + 1)
-        if binding.kind == "loop" and value is not None:
-            return self._classes_of_parts(self._lists.gone_through(value, binding.path), depth)
-        if binding.kind != "assign" or value is None:
-            return ()
-        for at in binding.path:
-            if not isinstance(value, ast.Tuple) or not 0 <= at < len(value.elts):
-                return ()
-            value = value.elts[at]
-        return self.classes_of(value, depth + 1)
-
-    def _classes_made(self, call: ast.Call, depth: int) -> tuple[Definition, ...]:
-        if isinstance(call.func, ast.Attribute) and call.func.attr in facts.MODULE_SELF_METHODS:
-            return self.classes_of(call.func.value, depth + 1)
-        if self._names.qualified(call.func) in facts.MODULE_WRAPPERS and call.args:
-            return self.classes_of(call.args[0], depth + 1)
-        if self._names.qualified(call.func) == SEQUENTIAL:
-            return self._classes_of_parts(self._lists.parts_of(call), depth)
-        found = self.definition(call.func)
-        if found is None:
-            return self._classes_given_here(call.func, depth) or self._classes_chosen(call.func)
-        if isinstance(found.node, ast.Module):
-            return ()
-        if isinstance(found.node, ast.ClassDef):
-            return (found,)
-        # `build_model(config)` gives what it returns.
-        other = found.file
-        parts = []
-        for value in returned(found):
-            given = self._handed.given_back(call, found, value)
-            if given is None:
-                parts.append(other.imported.classes_here(value, other, depth + 1))
-            else:
-                parts.append(self.classes_of(given, depth + 1))
-        return _all_of(parts)
-
-    def _classes_given_here(self, func: ast.expr, depth: int) -> tuple[Definition, ...]:
-        """Classes of other files of what a function of this file returns: ``get_model(config)``."""
-        bindings = self._names.bindings(func) if isinstance(func, ast.Name) else []
-        function = bindings[0].node if len(bindings) == 1 else None
-        made = self._returned_by(function) if isinstance(function, FUNCTIONS) else []
-        return _all_of([self.classes_of(value, depth + 1) for value in made])
-
-    def _classes_chosen(self, func: ast.expr) -> tuple[Definition, ...]:
-        """``MODELS[args.model](...)``, ``MODELS[args.model].Model(...)``: any of a dictionary that is written out.
-
-        Also of a variable with such a value, or one that branches set to a class each.
-        """
-        member = func.attr if isinstance(func, ast.Attribute) else ""
-        chosen = func.value if isinstance(func, ast.Attribute) else func
-        values: list[ast.expr | None] = [chosen]
-        if isinstance(chosen, ast.Name):
-            bindings = self._bindings_of(chosen)
-            plain = all(binding.kind == "assign" and not binding.path for binding in bindings)
-            values = [binding.value for binding in bindings] if plain else []
-        found: list[Definition | None] = []
-        for value in values:
-            options = list(self._options(value))
-            found += [None] if not options else []
-            for others, option in options:
-                item = others.definition(option)
-                if member and item is not None:
-                    is_module = isinstance(item.node, ast.Module)
-                    item = item.file.imported.exported(member, item.file) if is_module else None
-                found.append(item)
-        known = [item for item in found if item is not None and item.is_class]
-        return tuple(dict.fromkeys(known)) if len(known) == len(found) <= _MOST_CHOICES else ()
-
-    def _options(self, node: ast.expr | None) -> Iterator[tuple[Imported, ast.expr]]:
-        """What an expression chooses from, with who knows its imports: of ``MODELS.get(name)`` all that is in it."""
-        is_get = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get"
-        if isinstance(node, ast.Subscript) or is_get:
-            whole = node.value if isinstance(node, ast.Subscript) else node.func.value  # type: ignore[union-attr]
-            for others, values in self._dictionaries(whole):
-                yield from ((others, value) for value in values)
-        elif isinstance(node, ast.IfExp):
-            yield from ((self, side) for side in (node.body, node.orelse))
-        elif isinstance(node, ast.Name | ast.Attribute):
-            yield self, node
-
-    def _dictionaries(self, node: ast.expr) -> Iterator[tuple[Imported, list[ast.expr]]]:
-        """What the one dictionary holds that a variable or ``self.x`` stands for, with who knows its imports."""
-        if isinstance(node, ast.Dict):
-            yield self, node.values
-        bindings = self._bindings_of(node)
-        if isinstance(node, ast.Attribute) and not bindings:
-            for others, value in self._handed.kept_by_base(node):
-                if isinstance(value, ast.Dict):
-                    yield others, value.values
-        if len(bindings) == 1 and isinstance(bindings[0].value, ast.Dict) and not bindings[0].path:
-            yield self, bindings[0].value.values
-
-    def classes_here(self, node: ast.expr, index: SemanticIndex, depth: int) -> tuple[Definition, ...]:
-        """The classes that an expression of this file, whose index is ``index``, may be an instance of."""
-        owners = index.definitions.classes_made(node)
-        return tuple(Definition(index, owner) for owner in owners) or self.classes_of(node, depth)
-
-
-def _all_of(found: list[tuple[Definition, ...]]) -> tuple[Definition, ...]:
-    """Each of the classes once; none when one of the values may be something else."""
-    return tuple(dict.fromkeys(item for part in found for item in part)) if all(found) else ()
-
-
-def methods(owners: tuple[Definition, ...], name: str) -> tuple[Definition, ...]:
-    """The methods of these classes by name, each once."""
-    found = (method(owner, name) for owner in owners)
-    return tuple(dict.fromkeys(item for item in found if item is not None))
-
-
-def method(owner: Definition, name: str, depth: int = 0) -> Definition | None:
-    """The method of a class by name, looked for in its bases too, through the files they come from."""
-    if not isinstance(owner.node, ast.ClassDef) or depth > _DEPTH:
-        return None
-    found = owner.file.definitions.method(owner.node, name)
-    if found is not None:
-        return Definition(owner.file, found)
-    for base in bases(owner):
-        inherited = method(base, name, depth + 1)
-        if inherited is not None:
-            return inherited
-    return None
-
-
-def bases(owner: Definition) -> Iterator[Definition]:
-    """Base classes of a class that come from another file than the class."""
-    if isinstance(owner.node, ast.ClassDef):
-        for base in owner.node.bases:
-            found = owner.file.imported.definition(base)
-            if found is not None and found.is_class:
-                yield found
-
-
-def returned(function: Definition) -> list[ast.expr]:
-    """What a function returns; empty when some way through it returns nothing."""
-    if not isinstance(function.node, FUNCTIONS):
-        return []
-    return function.file.definitions.returned_by(function.node)
 
 
 def _modules_in(statement: ast.Import | ast.ImportFrom) -> Iterator[tuple[int, str]]:
@@ -483,7 +262,3 @@ def _modules_in(statement: ast.Import | ast.ImportFrom) -> Iterator[tuple[int, s
     for alias in statement.names:
         parts = alias.name.split(".")
         yield from ((0, ".".join(parts[:count])) for count in range(1, len(parts) + 1))
-
-
-def _is_none(node: ast.expr | None) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None

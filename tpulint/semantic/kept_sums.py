@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tpulint.semantic.imported import Definition, method
+from tpulint.semantic.other_files import Definition, method
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode
 
 _DEPTH = 3

@@ -11,7 +11,7 @@ from tpulint.model import WORDS_OF_LOOPS
 from tpulint.semantic.definitions import qualified_in_file
 from tpulint.semantic.device_settings import settings_used
 from tpulint.semantic.fed_parameters import arguments_given, function_run
-from tpulint.semantic.imported import Definition, methods
+from tpulint.semantic.other_files import Definition, methods
 from tpulint.semantic.outside import NOW_AND_THEN, STEP, OutgoingCall, OutsideCall
 from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.values import Kind, Side, Value
@@ -119,7 +119,7 @@ def _described(index: SemanticIndex, call: ast.Call, definition: Definition, tur
 
 def _classes_of(index: SemanticIndex, item: ast.expr) -> Iterator[tuple[str, str]]:
     """The classes that an object may be of that a call gives, those that have to do with tensors, with their files."""
-    made = index.imported.classes_here(item, index, 0) if isinstance(item, _MAY_GIVE) else ()
+    made = index.imported.classes.here(item, index, 0) if isinstance(item, _MAY_GIVE) else ()
     for owner in made if len(made) <= _MOST_CLASSES else ():
         if isinstance(owner.node, ast.ClassDef) and "torch" in owner.file.source.text:
             yield os.path.abspath(owner.file.source.path), owner.node.name

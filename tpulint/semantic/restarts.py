@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 from tpulint.model import Pace
 from tpulint.records import NamedTuple
-from tpulint.semantic.bindings import Binding
-from tpulint.semantic.imported import Definition
 from tpulint.semantic.kept_sums import parameters_given, set_to_numbers, sums_grown
 from tpulint.semantic.kinds import Kind
+from tpulint.semantic.other_files import Definition
 from tpulint.semantic.pending import State
 from tpulint.semantic.steps import StepLoop
 from tpulint.semantic.totals import element_of
@@ -93,17 +92,13 @@ class Restarts:
                 groups.setdefault(index.text(use), []).append((node, use))
         for carried in groups.values():
             statements = tuple(statement for statement, _ in carried)
-            bindings = {binding for _, use in carried for binding in self._reaching(use)}
+            bindings = {binding for _, use in carried for binding in self._index.flow.bindings_of(use)}
             if not any(binding.statement in statements for binding in bindings):
                 continue  # another value in every step
             for binding in bindings:
                 is_plain = isinstance(binding.statement, ast.Assign) and _is_number(element_of(binding))
                 if is_plain and self._comes_again(binding.statement, loop):
                     yield Restart(binding.node, index.text(binding.node), statements, loop)
-
-    def _reaching(self, use: ast.Name | ast.Attribute) -> tuple[Binding, ...]:
-        flow = self._index.flow
-        return flow.reaching(use) if isinstance(use, ast.Name) else flow.reaching_attribute(use)
 
     def _carried(self, statement: ast.Assign | ast.AugAssign) -> ast.Name | ast.Attribute | None:
         """The variable that gets a device tensor made of its last value; of tensors in other variables none."""
@@ -161,7 +156,8 @@ class Restarts:
 
     def _starts(self, holder: ast.Name | ast.Attribute, owner: Definition, sums: frozenset[str]) -> Iterator[ast.AST]:
         """Where these sums of an object are numbers again: calls that make it, or of a method that resets them."""
-        index, bindings = self._index, self._reaching(holder)
+        index = self._index
+        bindings = index.flow.bindings_of(holder)
         for binding in bindings:
             if isinstance(binding.value, ast.Call) and not binding.path and sums & set_to_numbers(owner, "__init__"):
                 yield binding.value
@@ -171,7 +167,7 @@ class Restarts:
                 continue
             if not isinstance(node.value, ast.Name | ast.Attribute) or index.text(node.value) != index.text(holder):
                 continue
-            if set(self._reaching(node.value)) & set(bindings) and sums & set_to_numbers(owner, node.attr):
+            if set(index.flow.bindings_of(node.value)) & set(bindings) and sums & set_to_numbers(owner, node.attr):
                 yield call
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.contents import key_of
-from tpulint.semantic.imported import Definition, methods, returned
 from tpulint.semantic.kinds import Kind
+from tpulint.semantic.other_files import Definition, methods, returned
 from tpulint.semantic.reads import How, Read
 from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.variables import itself

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding
 from tpulint.semantic import FUNCTIONS
-from tpulint.semantic.imported import Definition, method
 from tpulint.semantic.loaders import Loader
+from tpulint.semantic.other_files import Definition, method
 from tpulint_rules.data._partial_batches import is_given, may_be_partial, rest_handed_on
 
 _BATCH_SAMPLERS = ("torch.utils.data.BatchSampler", "torch.utils.data.sampler.BatchSampler")

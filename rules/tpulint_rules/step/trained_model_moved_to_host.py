@@ -9,8 +9,8 @@ from tpulint.context import FileContext
 from tpulint.model import Certainty, Finding
 from tpulint.semantic import FUNCTIONS, LOOPS, Kind
 from tpulint.semantic.creations import Creation
-from tpulint.semantic.imported import method
 from tpulint.semantic.moves import Move
+from tpulint.semantic.other_files import method
 from tpulint.semantic.variables import last_name
 from tpulint_rules.step._built_optimizers import builds_optimizer, modules_of
 from tpulint_rules.step._kept_parameters import keep_parameters

@@ -1,0 +1,211 @@
+"""Classes of other files that the values of one file are instances of."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from tpulint.semantic import torch_facts as facts
+from tpulint.semantic.bindings import Binding
+from tpulint.semantic.flow import Flow
+from tpulint.semantic.handed_objects import HandedObjects
+from tpulint.semantic.module_lists import SEQUENTIAL, ModuleLists
+from tpulint.semantic.names import Names
+from tpulint.semantic.other_files import Definition, returned
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
+
+if TYPE_CHECKING:
+    from tpulint.semantic import SemanticIndex
+    from tpulint.semantic.imported import Imported
+
+_DEPTH = 10
+_MOST_CHOICES = 48
+"""Classes of a dictionary, one of which an option chooses."""
+
+
+class ImportedClasses:
+    """Answers about one file, whose ``Imported`` asks."""
+
+    def __init__(
+        self,
+        tree: SyntaxTree,
+        names: Names,
+        flow: Flow,
+        imported: Imported,
+        handed: HandedObjects,
+        arguments_for: Callable[[FunctionNode, str], list[ast.expr]],
+        returned_by: Callable[[FunctionNode], list[ast.expr]],
+    ) -> None:
+        self._names = names
+        self._flow = flow
+        self._imported = imported
+        self._handed = handed
+        self._arguments_for = arguments_for
+        self._returned_by = returned_by
+        self._lists = ModuleLists(tree, names, flow.bindings_of)
+        self._memo: dict[ast.expr, tuple[Definition, ...]] = {}
+
+    def of(self, node: ast.expr, depth: int = 0) -> tuple[Definition, ...]:
+        """The classes of other files of which an expression gives an instance of one; empty when it may be another."""
+        if not self._imported.knows_others or depth > _DEPTH:
+            return ()
+        if node not in self._memo:
+            self._memo[node] = ()
+            self._memo[node] = self._find(node, depth)
+        return self._memo[node]
+
+    def _find(self, node: ast.expr, depth: int) -> tuple[Definition, ...]:
+        if isinstance(node, ast.Call):
+            return self._made(node, depth)
+        if isinstance(node, ast.IfExp):
+            return _all_of([self.of(side, depth + 1) for side in (node.body, node.orelse)])
+        if isinstance(node, ast.Subscript):
+            return self._of_parts(self._lists.parts_of(node.value), depth)
+        bindings = self._flow.made(node) if isinstance(node, ast.Name) else self._flow.bindings_of(node)
+        if isinstance(node, ast.Attribute) and not bindings:
+            return self._of_attribute(node, depth) or self._kept_by_base(node, depth)
+        others = [binding for binding in bindings if not self.is_elsewhere(binding.value)]
+        return _all_of([self._bound(binding, depth) for binding in others])
+
+    def _of_parts(self, parts: list[ast.expr], depth: int) -> tuple[Definition, ...]:
+        """The classes of the elements of a list of modules, those of torch left out."""
+        return _all_of([self.of(part, depth + 1) for part in parts if not self.is_elsewhere(part)])
+
+    def _of_attribute(self, node: ast.Attribute, depth: int) -> tuple[Definition, ...]:
+        """Classes of an attribute of an object whose class another file defines: ``agent.network``."""
+        found = []
+        for owner in self.of(node.value, depth + 1):
+            if isinstance(owner.node, ast.ClassDef):
+                bound = owner.file.names.attribute_bindings(owner.node, node.attr)
+                values = [binding.value for binding in bound if not self.is_elsewhere(binding.value)]
+                for value in values:
+                    other = owner.file
+                    found.append(() if value is None else other.imported.classes.here(value, other, depth + 2))
+        return _all_of(found)
+
+    def _kept_by_base(self, node: ast.Attribute, depth: int) -> tuple[Definition, ...]:
+        """Classes of ``self.model``, which a base class of another file sets."""
+        kept = self._handed.kept_by_base(node)
+        return _all_of([() if value is None else others.classes.of(value, depth + 2) for others, value in kept])
+
+    def is_elsewhere(self, value: ast.expr | None) -> bool:
+        """Whether a value is nothing that a file of the project runs: None, or an instance of a class of torch."""
+        made = self._names.qualified(value.func) if isinstance(value, ast.Call) else None
+        if made == SEQUENTIAL and value is not None and self.of(value):
+            return False
+        return _is_none(value) or ((made or "").startswith("torch.nn.") and made not in facts.MODULE_WRAPPERS)
+
+    def _bound(self, binding: Binding, depth: int) -> tuple[Definition, ...]:
+        value = binding.value
+        if binding.kind == "parameter" and isinstance(binding.statement, FUNCTIONS):
+            given = self._arguments_for(binding.statement, binding.name)
+            here = _all_of([self.of(item, depth + 1) for item in given])
+            handed = (Definition(*item) for item in self._handed.given(binding.statement, binding.name))
+            return tuple(dict.fromkeys((*here, *handed)))
+        if binding.kind == "with" and value is not None and not binding.path:
+            return self.of(value, depth + 1)
+        if binding.kind == "loop" and value is not None:
+            return self._of_parts(self._lists.gone_through(value, binding.path), depth)
+        if binding.kind != "assign" or value is None:
+            return ()
+        for at in binding.path:
+            if not isinstance(value, ast.Tuple) or not 0 <= at < len(value.elts):
+                return ()
+            value = value.elts[at]
+        return self.of(value, depth + 1)
+
+    def _made(self, call: ast.Call, depth: int) -> tuple[Definition, ...]:
+        if isinstance(call.func, ast.Attribute) and call.func.attr in facts.MODULE_SELF_METHODS:
+            return self.of(call.func.value, depth + 1)
+        if self._names.qualified(call.func) in facts.MODULE_WRAPPERS and call.args:
+            return self.of(call.args[0], depth + 1)
+        if self._names.qualified(call.func) == SEQUENTIAL:
+            return self._of_parts(self._lists.parts_of(call), depth)
+        found = self._imported.definition(call.func)
+        if found is None:
+            return self._returned_here(call.func, depth) or self._chosen(call.func)
+        if isinstance(found.node, ast.Module):
+            return ()
+        if isinstance(found.node, ast.ClassDef):
+            return (found,)
+        # `build_model(config)` gives what it returns.
+        other = found.file
+        parts = []
+        for value in returned(found):
+            given = self._handed.given_back(call, found, value)
+            if given is None:
+                parts.append(other.imported.classes.here(value, other, depth + 1))
+            else:
+                parts.append(self.of(given, depth + 1))
+        return _all_of(parts)
+
+    def _returned_here(self, func: ast.expr, depth: int) -> tuple[Definition, ...]:
+        """Classes of other files of what a function of this file returns: ``get_model(config)``."""
+        bindings = self._names.bindings(func) if isinstance(func, ast.Name) else []
+        function = bindings[0].node if len(bindings) == 1 else None
+        made = self._returned_by(function) if isinstance(function, FUNCTIONS) else []
+        return _all_of([self.of(value, depth + 1) for value in made])
+
+    def _chosen(self, func: ast.expr) -> tuple[Definition, ...]:
+        """``MODELS[args.model](...)``, ``MODELS[args.model].Model(...)``: any of a dictionary that is written out.
+
+        Also of a variable with such a value, or one that branches set to a class each.
+        """
+        member = func.attr if isinstance(func, ast.Attribute) else ""
+        chosen = func.value if isinstance(func, ast.Attribute) else func
+        values: list[ast.expr | None] = [chosen]
+        if isinstance(chosen, ast.Name):
+            bindings = self._flow.bindings_of(chosen)
+            plain = all(binding.kind == "assign" and not binding.path for binding in bindings)
+            values = [binding.value for binding in bindings] if plain else []
+        found: list[Definition | None] = []
+        for value in values:
+            options = list(self._options(value))
+            found += [None] if not options else []
+            for others, option in options:
+                item = others.definition(option)
+                if member and item is not None:
+                    is_module = isinstance(item.node, ast.Module)
+                    item = item.file.imported.exported(member, item.file) if is_module else None
+                found.append(item)
+        known = [item for item in found if item is not None and item.is_class]
+        return tuple(dict.fromkeys(known)) if len(known) == len(found) <= _MOST_CHOICES else ()
+
+    def _options(self, node: ast.expr | None) -> Iterator[tuple[Imported, ast.expr]]:
+        """What an expression chooses from, with who knows its imports: of ``MODELS.get(name)`` all that is in it."""
+        is_get = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get"
+        if isinstance(node, ast.Subscript) or is_get:
+            whole = node.value if isinstance(node, ast.Subscript) else node.func.value  # type: ignore[union-attr]
+            for others, values in self._dictionaries(whole):
+                yield from ((others, value) for value in values)
+        elif isinstance(node, ast.IfExp):
+            yield from ((self._imported, side) for side in (node.body, node.orelse))
+        elif isinstance(node, ast.Name | ast.Attribute):
+            yield self._imported, node
+
+    def _dictionaries(self, node: ast.expr) -> Iterator[tuple[Imported, list[ast.expr]]]:
+        """What the one dictionary holds that a variable or ``self.x`` stands for, with who knows its imports."""
+        if isinstance(node, ast.Dict):
+            yield self._imported, node.values
+        bindings = self._flow.bindings_of(node)
+        if isinstance(node, ast.Attribute) and not bindings:
+            for others, value in self._handed.kept_by_base(node):
+                if isinstance(value, ast.Dict):
+                    yield others, value.values
+        if len(bindings) == 1 and isinstance(bindings[0].value, ast.Dict) and not bindings[0].path:
+            yield self._imported, bindings[0].value.values
+
+    def here(self, node: ast.expr, index: SemanticIndex, depth: int) -> tuple[Definition, ...]:
+        """The classes that an expression of this file, whose index is ``index``, may be an instance of."""
+        owners = index.definitions.classes_made(node)
+        return tuple(Definition(index, owner) for owner in owners) or self.of(node, depth)
+
+
+def _all_of(found: list[tuple[Definition, ...]]) -> tuple[Definition, ...]:
+    """Each of the classes once; none when one of the values may be something else."""
+    return tuple(dict.fromkeys(item for part in found for item in part)) if all(found) else ()
+
+
+def _is_none(node: ast.expr | None) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None

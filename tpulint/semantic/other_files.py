@@ -1,0 +1,80 @@
+"""Other files of a project, and the functions and classes that they define."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Protocol
+
+from tpulint.records import NamedTuple
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode
+
+if TYPE_CHECKING:
+    from tpulint.semantic import SemanticIndex
+    from tpulint.source import SourceFile
+
+_DEPTH = 10
+
+
+class Library(Protocol):
+    """Gives the other files of a project."""
+
+    def module(self, importer: str, level: int, name: str) -> SemanticIndex | None:
+        """The file that ``from {level dots}{name} import ...`` in a file reads; None for none of the project."""
+
+    def has(self, importer: str, level: int, name: str) -> bool:
+        """Whether there is such a file; it is not read for it."""
+
+    def file(self, importer: str, path: str) -> SemanticIndex | None:
+        """A file by its absolute path, which what is known of another depends on."""
+
+    def known(self, source: SourceFile) -> SemanticIndex | None:
+        """The index of this very text, when another file asked for it before."""
+
+
+class Definition(NamedTuple):
+    """A function or class of another file, or with a module for a node that file as a whole."""
+
+    file: SemanticIndex
+    node: FunctionNode | ast.ClassDef | ast.Module
+
+    @property
+    def is_class(self) -> bool:
+        """Whether calling it makes an instance."""
+        return isinstance(self.node, ast.ClassDef)
+
+
+def methods(owners: tuple[Definition, ...], name: str) -> tuple[Definition, ...]:
+    """The methods of these classes by name, each once."""
+    found = (method(owner, name) for owner in owners)
+    return tuple(dict.fromkeys(item for item in found if item is not None))
+
+
+def method(owner: Definition, name: str, depth: int = 0) -> Definition | None:
+    """The method of a class by name, looked for in its bases too, through the files they come from."""
+    if not isinstance(owner.node, ast.ClassDef) or depth > _DEPTH:
+        return None
+    found = owner.file.definitions.method(owner.node, name)
+    if found is not None:
+        return Definition(owner.file, found)
+    for base in bases(owner):
+        inherited = method(base, name, depth + 1)
+        if inherited is not None:
+            return inherited
+    return None
+
+
+def bases(owner: Definition) -> Iterator[Definition]:
+    """Base classes of a class that come from another file than the class."""
+    if isinstance(owner.node, ast.ClassDef):
+        for base in owner.node.bases:
+            found = owner.file.imported.definition(base)
+            if found is not None and found.is_class:
+                yield found
+
+
+def returned(function: Definition) -> list[ast.expr]:
+    """What a function returns; empty when some way through it returns nothing."""
+    if not isinstance(function.node, FUNCTIONS):
+        return []
+    return function.file.definitions.returned_by(function.node)
