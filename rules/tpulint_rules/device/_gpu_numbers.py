@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from tpulint.context import FileContext, FixBuilder
+from tpulint.semantic.device_sites import device_argument
 
 
 def number_text(ctx: FileContext, fix: FixBuilder, node: ast.expr) -> str:
@@ -56,7 +57,7 @@ def _number_of_device(ctx: FileContext, call: ast.Call) -> ast.expr | str | None
     given = [*call.args[1:2], *(item.value for item in call.keywords if item.arg == "index")]
     if given:
         return given[0]
-    first = ctx.index.devices.device_argument(call)
+    first = device_argument(call)
     return None if first is None else _number_node(ctx, first)
 
 

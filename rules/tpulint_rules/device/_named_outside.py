@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from tpulint.context import FileContext
-from tpulint.semantic.devices import Devices, Role
+from tpulint.semantic.device_sites import Role
+from tpulint.semantic.devices import Devices
 from tpulint.semantic.variables import says_device
 
 if TYPE_CHECKING:

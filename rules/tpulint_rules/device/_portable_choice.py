@@ -7,7 +7,7 @@ import ast
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Fix, Scope
 from tpulint.semantic.device_numbers import is_index_of_tensor
-from tpulint.semantic.devices import Role, Site
+from tpulint.semantic.device_sites import Role, Site, device_argument
 from tpulint_rules.device._choice_doubts import calls_cuda
 from tpulint_rules.device._gpu_numbers import number_text
 from tpulint_rules.device._named_outside import REASON, choose_answer, choose_named
@@ -242,7 +242,7 @@ def _beside(ctx: FileContext, other: ast.expr) -> str | None:
 
 def _make_generator(ctx: FileContext, fix: FixBuilder, node: ast.expr) -> None:
     """XLA has no generators; one of the host draws for it."""
-    argument = ctx.index.devices.device_argument(node) if isinstance(node, ast.Call) else None
+    argument = device_argument(node) if isinstance(node, ast.Call) else None
     if not isinstance(argument, ast.Name | ast.Attribute):
         fix.give_up()
         return

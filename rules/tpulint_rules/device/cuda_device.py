@@ -10,7 +10,8 @@ from tpulint.context import FileContext
 from tpulint.model import Applicability, Certainty, Finding, Fix, Scope, Severity
 from tpulint.semantic.device_numbers import is_index_of_tensor
 from tpulint.semantic.device_settings import is_item_used_as_device, is_used_as_device
-from tpulint.semantic.devices import Devices, Role, Site
+from tpulint.semantic.device_sites import Role, Site
+from tpulint.semantic.devices import Devices
 from tpulint_rules.device._choice_doubts import doubt, gpu_numbers
 from tpulint_rules.device._named_outside import REASON as _NAMED_OUTSIDE
 from tpulint_rules.device._named_outside import choose_answer, choose_named, fall_back_to_xla, falls_back

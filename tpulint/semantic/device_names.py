@@ -1,0 +1,148 @@
+"""Texts that name a CUDA device, and comparisons with them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tpulint.semantic.cuda_branches import is_named_question, names_other_backend
+from tpulint.semantic.cuda_features import CudaFeatures
+from tpulint.semantic.device_flow import DeviceFlow
+from tpulint.semantic.device_sites import Role, Site
+from tpulint.semantic.places import Place
+from tpulint.semantic.questions import Questions
+from tpulint.semantic.tree import FUNCTIONS
+from tpulint.semantic.variables import last_name
+
+if TYPE_CHECKING:
+    from tpulint.semantic import SemanticIndex
+
+
+class DeviceNames:
+    """The texts of one file that stand for a device, or are compared with one."""
+
+    def __init__(self, index: SemanticIndex, flow: DeviceFlow, features: CudaFeatures, questions: Questions) -> None:
+        self._index = index
+        self._tree = index.tree
+        self._flow = flow
+        self._features = features
+        self._questions = questions
+        self.false_comparisons: list[ast.expr] = []
+        """Comparisons with CUDA's name above nothing but code for CUDA: false once the device is another."""
+
+    def found(self) -> Iterator[Site]:
+        """The texts; on the way, ``false_comparisons`` is filled."""
+        flow = self._flow
+        # What names a CUDA device begins with the word, by itself or as the first part of a longer expression.
+        texts = [node for node in self._tree.strings if str(node.value).startswith("cuda")]
+        candidates: list[ast.expr] = [*texts, *self._tree.fstrings]
+        for candidate in candidates:
+            node = self._whole_text(candidate)
+            number = flow.cuda_index(node)
+            if number is None:
+                continue
+            place = flow.places.of(node)
+            if place.kind == "comparison":
+                if self._compares_device(node, place.node) and self._is_worth_renaming(place.node):
+                    yield Site(node, Role.COMPARISON, number=number, certain=False)
+                elif isinstance(place.node, ast.Compare) and self._guards_dead_code(place.node):
+                    self.false_comparisons.append(place.node)
+            elif self._is_only_a_word(place):
+                continue
+            elif flow.is_device_place(place) and not self._is_call_to(place.node, "torch.device", "torch.Generator"):
+                certain = place.kind == "device" or self._is_seen_as_device(place)
+                yield Site(node, Role.NAME, number=number, certain=certain)
+
+    def _guards_dead_code(self, comparison: ast.Compare) -> bool:
+        """``if device == "cuda":`` above nothing but what CUDA alone has, and no comment that would go with it."""
+        statement = self._tree.parents[comparison]
+        is_part = isinstance(comparison.ops[0], ast.In) and isinstance(comparison.left, ast.Constant)
+        name = comparison.left if is_part else comparison.comparators[0]
+        return (
+            (is_part or isinstance(comparison.ops[0], ast.Eq))
+            and isinstance(statement, ast.If)
+            and statement.test is comparison
+            and self._compares_device(name, comparison)
+            and self._features.holds_only_cuda(statement.body)
+            and "#" not in self._tree.text(statement)
+        )
+
+    def _is_worth_renaming(self, comparison: ast.AST | None) -> bool:
+        several = isinstance(comparison, ast.Compare) and names_other_backend(
+            self._tree.text(comparison.comparators[0])
+        )
+        if several and not self._index.is_program:
+            return False  # `self.is_gpu = device.type in ("cuda", "xpu")`
+        if isinstance(comparison, ast.expr) and not self._index.is_program and self._is_flag_of_cuda(comparison):
+            return False
+        skips = isinstance(comparison, ast.expr) and self._questions.skips_test(self._features.root(comparison))
+        return not skips and not self._features.guards_cuda_only(comparison)
+
+    def _is_flag_of_cuda(self, comparison: ast.expr) -> bool:
+        """``self.is_cuda = device.type == "cuda"``, and what is asked for older versions, behind an exception."""
+        statement = self._tree.parents[self._features.root(comparison)]
+        if isinstance(statement, ast.Assign) and is_named_question(last_name(statement.targets[0])):
+            return True
+        return any(isinstance(item, ast.ExceptHandler) for item in self._tree.ancestors(comparison))
+
+    def _whole_text(self, node: ast.expr) -> ast.expr:
+        """``"cuda:" + str(i)``, ``"cuda:%d" % i`` and ``"cuda:{}".format(i)`` as a whole."""
+        parent = self._tree.parents[node]
+        if isinstance(parent, ast.BinOp) and parent.left is node:
+            return parent
+        if isinstance(parent, ast.Attribute) and parent.attr == "format":
+            call = self._tree.parents[parent]
+            return call if isinstance(call, ast.Call) else node
+        return node
+
+    def _compares_device(self, node: ast.expr, comparison: ast.AST | None) -> bool:
+        """Whether the other side comes from a device site of this file."""
+        if isinstance(comparison, ast.Call):
+            func = comparison.func
+            return isinstance(func, ast.Attribute) and self._flow.derives(func.value)
+        if isinstance(comparison, ast.Match):
+            return self._is_whole_pattern(node) and self._flow.derives(comparison.subject)
+        if not isinstance(comparison, ast.Compare) or len(comparison.ops) != 1:
+            return False
+        if not isinstance(comparison.ops[0], ast.Eq | ast.NotEq | ast.In | ast.NotIn):
+            return False
+        sides = [comparison.left, comparison.comparators[0]]
+        other = next((side for side in sides if not self._tree.encloses(side, node)), None)
+        return other is not None and self._flow.derives(other)
+
+    def _is_whole_pattern(self, node: ast.expr) -> bool:
+        """Whether ``case "cuda":`` compares the subject itself, not a part of it."""
+        pattern: ast.AST = self._tree.parents[node]
+        while isinstance(outer := self._tree.parents[pattern], ast.MatchOr):
+            pattern = outer
+        return isinstance(outer, ast.match_case)
+
+    def _is_call_to(self, node: ast.AST | None, *names: str) -> bool:
+        return isinstance(node, ast.Call) and self._index.qualified_name(node.func) in names
+
+    def _is_only_a_word(self, place: Place) -> bool:
+        """Whether a variable of a file that serves others is only compared, or sets the precision of a class.
+
+        A parameter may also go to an autocast or a scaler: those who call give the device.
+        """
+        if place.kind != "variable" or self._index.is_program or any(key[0] != "name" for key in place.keys):
+            return False
+        loads = [load for key in place.keys for load in self._flow.variables.loads(key)]
+        given = isinstance(place.node, FUNCTIONS)
+        return bool(loads) and all(
+            self._is_compared_with_others(load) or self._flow.places.is_of_precision(load, functions=given)
+            for load in loads
+        )
+
+    def _is_compared_with_others(self, load: ast.expr) -> bool:
+        """``torch.device(d).type == expected``; beside ``"cuda"`` both names must change together."""
+        comparison = self._flow.places.of(load).node if self._flow.places.of(load).kind == "comparison" else None
+        if not isinstance(comparison, ast.Compare):
+            return False
+        return all(self._flow.cuda_index(side) is None for side in (comparison.left, *comparison.comparators))
+
+    def _is_seen_as_device(self, place: Place) -> bool:
+        """Whether the variable a name is put in is seen to be used as a device."""
+        loads = [load for key in place.keys for load in self._flow.variables.loads(key)]
+        return any(self._flow.is_device_place(self._flow.places.of(load)) for load in loads)
