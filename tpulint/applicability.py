@@ -1,4 +1,4 @@
-"""The laws that lower the applicability of any fix, whatever its rule says."""
+"""What decides how safe a fix is beside its rule: laws that lower any fix, and what the settings say."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tpulint.model import Applicability, Certainty, Finding, Fix, Severity, Span
+from tpulint.selectors import matches_any
 from tpulint.source import SourceFile
 
 if TYPE_CHECKING:
     from tpulint.catalog import Rule
+    from tpulint.config import Settings
     from tpulint.semantic import SemanticIndex
     from tpulint.text_files import TextIndex
 
@@ -95,6 +97,35 @@ def _loses_comment(fix: Fix, source: SourceFile, comments: Sequence[Span]) -> bo
         for edit in fix.edits
         for comment in comments
     )
+
+
+def adjust(findings: Sequence[Finding], settings: Settings) -> Sequence[Finding]:
+    """What the settings say about the fixes of each rule. A fix shared by several findings stays one object."""
+    adjusted: dict[int, Fix] = {}
+    for finding in findings:
+        fix = finding.fix
+        if fix is None or fix.applicability is Applicability.DISPLAY or id(fix) in adjusted:
+            continue
+        applicability = _wished(finding, fix, settings)
+        if applicability is not fix.applicability:
+            adjusted[id(fix)] = fix._replace(applicability=applicability)
+    if not adjusted:
+        return findings
+    return [finding._replace(fix=adjusted.get(id(finding.fix), finding.fix)) for finding in findings]
+
+
+def _wished(finding: Finding, fix: Fix, settings: Settings) -> Applicability:
+    code, name = finding.code, finding.name
+    if not matches_any(settings.fixable, code, name) or matches_any(settings.unfixable, code, name):
+        return Applicability.DISPLAY
+    if settings.runtime == "never" and any(need.module.startswith("tpulint_runtime") for need in fix.imports):
+        return Applicability.DISPLAY
+    applicability = fix.applicability
+    if matches_any(settings.extend_safe_fixes, code, name):
+        applicability = Applicability.SAFE
+    if matches_any(settings.extend_unsafe_fixes, code, name):
+        applicability = min(applicability, Applicability.UNSAFE)
+    return applicability
 
 
 def portable_findings(findings: Iterable[Finding], rule: Rule, index: SemanticIndex | TextIndex) -> Iterator[Finding]:

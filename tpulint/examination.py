@@ -90,8 +90,9 @@ class Examination:
     def examine(self, path: str, data: bytes, changed_ns: int = 0, write: bool = True) -> Examined:
         """The same for a content at hand; ``write`` puts a fixed text into the file, else into ``report.output``."""
         from tpulint.languages import is_notebook
-        from tpulint.linter import Surroundings, crash_message, lint
+        from tpulint.linter import Surroundings, lint
         from tpulint.report.entry import describe
+        from tpulint.rule_findings import crash_message
         from tpulint.source import SourceFile, UnreadableSource
 
         try:

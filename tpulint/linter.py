@@ -5,32 +5,20 @@ from __future__ import annotations
 import ast
 import gc
 import warnings
-from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
-from tpulint.anchors import Anchors
 from tpulint.languages import PYTHON, SHELL, language_of
-from tpulint.model import (
-    WORDS_OF_CALLERS,
-    WORDS_OF_LOOPS,
-    WORDS_OF_READS,
-    Applicability,
-    Certainty,
-    FileResult,
-    Finding,
-    Fix,
-    OutsideCall,
-    Severity,
-    Span,
-)
+from tpulint.model import Certainty, FileResult, Finding, Fix, OutsideCall, Severity, Span
 from tpulint.records import NamedTuple
+from tpulint.relevance import applicable, has_functions, may_drive, may_suppress, uses_imports
+from tpulint.rule_findings import crash_message, found_by
 from tpulint.selectors import matches_any
 from tpulint.source import InvalidSyntax, SourceFile
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
-    from tpulint.catalog import Catalogue, Rule
+    from tpulint.catalog import Catalogue
     from tpulint.config import Settings
     from tpulint.notebooks.shell_lines import ShellLines
     from tpulint.semantic import SemanticIndex
@@ -41,17 +29,9 @@ if TYPE_CHECKING:
 
 INVALID_SYNTAX = "invalid-syntax"
 
-_MAY_READ = ("__main__", "loader")
-"""Words of a file that may run the steps of others, or take what a loader deals out."""
-_WORDS_OF_TENSORS = ("torch", ".item()", ".cpu()", ".numpy()", ".tolist()")
-
 
 class _TooComplex(Exception):
     """Python itself cannot hold the tree of this text."""
-
-
-class _RuleFailed(Exception):
-    """The Python of a rule that is not ours raised something, or tried to end the process."""
 
 
 class Surroundings(NamedTuple):
@@ -87,16 +67,16 @@ def lint(
     """
     text = source.text
     language = language_of(source.path, text)
-    rules = _applicable(text, language, settings, catalogue, bool(surroundings.calls))
+    rules = applicable(text, language, settings, catalogue, bool(surroundings.calls))
     if source.cell_starts:
-        rules += _applicable(text, SHELL, settings, catalogue, False)
+        rules += applicable(text, SHELL, settings, catalogue, False)
 
     def look(changed: SourceFile) -> tuple[Index, list[Finding]]:
         index, findings = _look(changed, settings, catalogue, surroundings)
         return index, findings if untouchable is None else untouchable(changed, findings)
 
     try:
-        if not rules and not _may_suppress(text) and not (surroundings.library is not None and _may_drive(text)):
+        if not rules and not may_suppress(text) and not (surroundings.library is not None and may_drive(text)):
             if language != PYTHON:
                 return FileResult(source.path, (), text, text)
             if surroundings.library is None or surroundings.library.known(source) is None:
@@ -105,7 +85,7 @@ def lint(
                 from tpulint.notebooks.findings import with_broken_cells
 
                 return FileResult(source.path, tuple(with_broken_cells((), source)), text, text)
-            return FileResult(source.path, (), text, text, serves=_has_functions(text))
+            return FileResult(source.path, (), text, text, serves=has_functions(text))
         if not settings.fix:
             index, findings = _look(source, settings, catalogue, surroundings)
             result = FileResult(source.path, _with_imports(findings, index), text, text)
@@ -158,53 +138,8 @@ def _with_calls(result: FileResult, index: Index, surroundings: Surroundings) ->
 
     assert isinstance(index, SemanticIndex)
     source = index.source
-    serves = _has_functions(source.text) and not source.cell_starts and not index.turn_code.loops
+    serves = has_functions(source.text) and not source.cell_starts and not index.turn_code.loops
     return result._replace(calls=index.outgoing_calls, serves=serves)
-
-
-def _may_drive(text: str) -> bool:
-    """Whether a file is a program with tensors, whose loops may run what other files define, or hands on a loader."""
-    return ("torch" in text and ("__main__" in text or "train(" in text)) or _hands_on_loaders(text)
-
-
-def _hands_on_loaders(text: str) -> bool:
-    """Whether a file may give a loader that one file makes to a loop of another, by the names of things."""
-    return "loader" in text and "train" in text
-
-
-def _has_functions(text: str) -> bool:
-    """Whether a file defines functions that may have to do with tensors."""
-    return "def " in text and any(word in text for word in _WORDS_OF_TENSORS)
-
-
-@lru_cache(maxsize=2)
-def _applicable(text: str, language: str, settings: Settings, catalogue: Catalogue, called: bool) -> tuple[Rule, ...]:
-    """Enabled rules that have an anchor in the text: of a file that no rule can speak about no index is made.
-
-    A file that is ``called`` in the turns of loops elsewhere needs no word of a loop itself, nor does a program that
-    reads tensors, whose loops may run the steps of other files, or a file that reads what a loader deals out.
-    """
-    rules = _in_language(catalogue.select(settings), language)
-    present = _anchors(rules).present(text)
-    if called or not (present.isdisjoint(_MAY_READ) or present.isdisjoint(WORDS_OF_READS)):
-        present.update(WORDS_OF_LOOPS)
-    return tuple(rule for rule in rules if not present.isdisjoint(rule.anchors))
-
-
-@lru_cache(maxsize=16)
-def _in_language(rules: tuple[Rule, ...], language: str) -> tuple[Rule, ...]:
-    return tuple(rule for rule in rules if language in rule.files)
-
-
-def _may_suppress(text: str) -> bool:
-    lowered = text.lower()  # far quicker than a search that ignores case
-    return "noqa" in lowered or "tpulint:" in lowered
-
-
-@lru_cache(maxsize=8)
-def _anchors(rules: tuple[Rule, ...]) -> Anchors:
-    """Every anchor once, for many rules share theirs, and what else is asked of a text."""
-    return Anchors({*(anchor for rule in rules for anchor in rule.anchors), *_MAY_READ, *WORDS_OF_READS})
 
 
 def _look(
@@ -222,16 +157,8 @@ def _look(
     was_enabled = gc.isenabled()
     gc.disable()
     try:
-        # What is imported matters where code runs in turns: it is not read for the sake of other files.
-        in_turns = (
-            surroundings.calls
-            or source.has_any(WORDS_OF_CALLERS)
-            or _hands_on_loaders(source.text)
-            or ".cuda()" in source.text  # of a class of another file, that may have a method of that name
-            or "DataParallel(" in source.text  # around a model that another file may take out again
-            or ("cuda" in source.text and "torch" not in source.text)  # a name that another file takes for a device
-        )
-        library = surroundings.library if in_turns else None
+        in_turns = bool(surroundings.calls) or uses_imports(source)
+        library = surroundings.library if in_turns else None  # no other file is read for nothing
         index = None if surroundings.library is None else surroundings.library.known(source)
         if index is None:
             index = SemanticIndex(source, _parse(source), library, surroundings.calls)
@@ -257,23 +184,23 @@ def _parse(source: SourceFile) -> ast.Module:
 
 
 def _check(index: Index, source: SourceFile, settings: Settings, catalogue: Catalogue, called: bool) -> list[Finding]:
-    rules = _applicable(source.text, index.language, settings, catalogue, called)
+    rules = applicable(source.text, index.language, settings, catalogue, called)
     ignored = settings.ignored_in(source.path)
-    findings = _found_by(rules, index, settings, ignored)
+    findings = found_by(rules, index, settings, ignored)
     shell: ShellLines | None = None
     if source.cell_starts:
         from tpulint.notebooks.findings import of_cells
 
-        in_shell = _applicable(source.text, SHELL, settings, catalogue, False)
+        in_shell = applicable(source.text, SHELL, settings, catalogue, False)
         rules += in_shell
-        findings, shell = of_cells(findings, source, lambda lines: _found_by(in_shell, lines, settings, ignored))
+        findings, shell = of_cells(findings, source, lambda lines: found_by(in_shell, lines, settings, ignored))
     if findings:
         guarded = [*index.cuda_only_spans(), *(() if shell is None else shell.cuda_only_spans())]
         if guarded:
             kept = [f for f in findings if not any(g.start <= f.span.start and f.span.end <= g.end for g in guarded)]
             findings = _without_fixes_of(findings, kept)
     unused: list[Finding] = []
-    if _may_suppress(source.text) and not settings.ignore_noqa:
+    if may_suppress(source.text) and not settings.ignore_noqa:
         from tpulint.suppressions import UNUSED, Suppressions
 
         suppressions = Suppressions.scan(source, catalogue.letters, found=bool(findings))
@@ -290,49 +217,17 @@ def _check(index: Index, source: SourceFile, settings: Settings, catalogue: Cata
                 )
             )
     if findings:
-        from tpulint.applicability import keep_whole, lower_applicability
+        from tpulint.applicability import adjust, keep_whole, lower_applicability
 
         lowered: Sequence[Finding] = lower_applicability(findings, source)
         if not settings.portable:  # portable code runs on a GPU as well, however much of it is ported
-            lowered = keep_whole(lowered, _adjust(lowered, settings), rules)
-        findings = list(_adjust(lowered, settings))
+            lowered = keep_whole(lowered, adjust(lowered, settings), rules)
+        findings = list(adjust(lowered, settings))
     if source.cell_starts:
         from tpulint.notebooks.findings import with_broken_cells
 
         findings = with_broken_cells(findings, source)
     return sorted(_each_once([*findings, *unused]), key=lambda finding: (finding.span, finding.code))
-
-
-def _found_by(rules: Iterable[Rule], index: Index, settings: Settings, ignored: Iterable[str]) -> list[Finding]:
-    """What some rules say about one file, those ignored in it left out."""
-    findings: list[Finding] = []
-    for rule in rules:
-        if matches_any(ignored, rule.code, rule.name) or (settings.portable and rule.portable == "silent"):
-            continue
-        found: Iterable[Finding]
-        if rule.place.is_own:
-            found = _found(rule, index, settings)
-        else:
-            found = _guarded(rule, partial(_found, rule, index, settings))
-        if settings.portable:
-            from tpulint.applicability import portable_findings
-
-            found = portable_findings(found, rule, index)
-        findings.extend(found)
-    return findings
-
-
-def _guarded(rule: Rule, found: Callable[[], Iterable[Finding]]) -> Iterator[Finding]:
-    """The findings of a rule from a plugin. Raises ``_RuleFailed`` for whatever it raises."""
-    try:
-        for finding in found():
-            if not isinstance(finding, Finding):
-                raise TypeError(f"check yields {finding!r}, which is no finding")
-            yield finding
-    except (RecursionError, MemoryError):
-        raise
-    except (Exception, SystemExit) as error:
-        raise _RuleFailed(f"rule {rule.code} of {rule.place.package} failed: {_told(error)}") from error
 
 
 def _each_once(findings: Sequence[Finding]) -> list[Finding]:
@@ -347,53 +242,6 @@ def _each_once(findings: Sequence[Finding]) -> list[Finding]:
     return result
 
 
-def _found(rule: Rule, index: Index, settings: Settings) -> Iterator[Finding]:
-    """What one rule says about one file."""
-    options = rule.option_values(settings.options(rule.code).items())
-    if index.language != PYTHON:
-        from tpulint.text_files import TextIndex
-        from tpulint.text_files.context import TextContext
-
-        assert isinstance(index, TextIndex)
-        return rule.check_text(TextContext(index, rule, settings.target, options, portable=settings.portable))
-    from tpulint.context import FileContext
-    from tpulint.semantic import SemanticIndex
-
-    assert isinstance(index, SemanticIndex)
-    return rule.check(
-        FileContext(index, rule, settings.target, options, portable=settings.portable, runtime=settings.runtime)
-    )
-
-
-def _adjust(findings: Sequence[Finding], settings: Settings) -> Sequence[Finding]:
-    """What the settings say about the fixes of each rule. A fix shared by several findings stays one object."""
-    adjusted: dict[int, Fix] = {}
-    for finding in findings:
-        fix = finding.fix
-        if fix is None or fix.applicability is Applicability.DISPLAY or id(fix) in adjusted:
-            continue
-        applicability = _wished(finding, fix, settings)
-        if applicability is not fix.applicability:
-            adjusted[id(fix)] = fix._replace(applicability=applicability)
-    if not adjusted:
-        return findings
-    return [finding._replace(fix=adjusted.get(id(finding.fix), finding.fix)) for finding in findings]
-
-
-def _wished(finding: Finding, fix: Fix, settings: Settings) -> Applicability:
-    code, name = finding.code, finding.name
-    if not matches_any(settings.fixable, code, name) or matches_any(settings.unfixable, code, name):
-        return Applicability.DISPLAY
-    if settings.runtime == "never" and any(need.module.startswith("tpulint_runtime") for need in fix.imports):
-        return Applicability.DISPLAY
-    applicability = fix.applicability
-    if matches_any(settings.extend_safe_fixes, code, name):
-        applicability = Applicability.SAFE
-    if matches_any(settings.extend_unsafe_fixes, code, name):
-        applicability = min(applicability, Applicability.UNSAFE)
-    return applicability
-
-
 def _without_fixes_of(findings: list[Finding], kept: list[Finding]) -> list[Finding]:
     """The kept findings; a fix shared with one that is not kept would touch what is to be left alone, so it goes."""
     if len(kept) == len(findings):
@@ -401,22 +249,6 @@ def _without_fixes_of(findings: list[Finding], kept: list[Finding]) -> list[Find
     stay = {id(finding) for finding in kept}
     gone = {id(finding.fix) for finding in findings if finding.fix is not None and id(finding) not in stay}
     return [finding._replace(fix=None) if id(finding.fix) in gone else finding for finding in kept]
-
-
-def crash_message(error: BaseException) -> str:
-    """What failed and which line it was, for the bug report."""
-    if isinstance(error, _RuleFailed):
-        return str(error)
-    return f"internal error: {_told(error)}; this is a bug of tpulint"
-
-
-def _told(error: BaseException) -> str:
-    where = ""
-    trace = error.__traceback__
-    while trace is not None:
-        where = f" ({trace.tb_frame.f_code.co_filename.rpartition('/')[2]}:{trace.tb_lineno})"
-        trace = trace.tb_next
-    return " ".join(f"{type(error).__name__}: {error}{where}".split())
 
 
 def invalid_syntax(span: Span, message: str) -> Finding:

@@ -1,0 +1,76 @@
+"""What a text is about, by the words in it alone: which rules may speak of it, and what else it is read for."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from tpulint.anchors import Anchors
+from tpulint.model import WORDS_OF_CALLERS, WORDS_OF_LOOPS, WORDS_OF_READS
+
+if TYPE_CHECKING:
+    from tpulint.catalog import Catalogue, Rule
+    from tpulint.config import Settings
+    from tpulint.source import SourceFile
+
+_MAY_READ = ("__main__", "loader")
+"""Words of a file that may run the steps of others, or take what a loader deals out."""
+_WORDS_OF_TENSORS = ("torch", ".item()", ".cpu()", ".numpy()", ".tolist()")
+
+
+def may_suppress(text: str) -> bool:
+    """Whether a comment may silence a finding."""
+    lowered = text.lower()  # far quicker than a search that ignores case
+    return "noqa" in lowered or "tpulint:" in lowered
+
+
+def may_drive(text: str) -> bool:
+    """Whether a file is a program with tensors, whose loops may run what other files define, or hands on a loader."""
+    return ("torch" in text and ("__main__" in text or "train(" in text)) or _hands_on_loaders(text)
+
+
+def _hands_on_loaders(text: str) -> bool:
+    """Whether a file may give a loader that one file makes to a loop of another, by the names of things."""
+    return "loader" in text and "train" in text
+
+
+def uses_imports(source: SourceFile) -> bool:
+    """Whether what a file imports may matter, that no other file calls: it does where code runs in turns."""
+    text = source.text
+    return (
+        source.has_any(WORDS_OF_CALLERS)
+        or _hands_on_loaders(text)
+        or ".cuda()" in text  # of a class of another file, that may have a method of that name
+        or "DataParallel(" in text  # around a model that another file may take out again
+        or ("cuda" in text and "torch" not in text)  # a name that another file takes for a device
+    )
+
+
+def has_functions(text: str) -> bool:
+    """Whether a file defines functions that may have to do with tensors."""
+    return "def " in text and any(word in text for word in _WORDS_OF_TENSORS)
+
+
+@lru_cache(maxsize=2)
+def applicable(text: str, language: str, settings: Settings, catalogue: Catalogue, called: bool) -> tuple[Rule, ...]:
+    """Enabled rules that have an anchor in the text: of a file that no rule can speak about no index is made.
+
+    A file that is ``called`` in the turns of loops elsewhere needs no word of a loop itself, nor does a program that
+    reads tensors, whose loops may run the steps of other files, or a file that reads what a loader deals out.
+    """
+    rules = _in_language(catalogue.select(settings), language)
+    present = _anchors(rules).present(text)
+    if called or not (present.isdisjoint(_MAY_READ) or present.isdisjoint(WORDS_OF_READS)):
+        present.update(WORDS_OF_LOOPS)
+    return tuple(rule for rule in rules if not present.isdisjoint(rule.anchors))
+
+
+@lru_cache(maxsize=16)
+def _in_language(rules: tuple[Rule, ...], language: str) -> tuple[Rule, ...]:
+    return tuple(rule for rule in rules if language in rule.files)
+
+
+@lru_cache(maxsize=8)
+def _anchors(rules: tuple[Rule, ...]) -> Anchors:
+    """Every anchor once, for many rules share theirs, and what else is asked of a text."""
+    return Anchors({*(anchor for rule in rules for anchor in rule.anchors), *_MAY_READ, *WORDS_OF_READS})
