@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tpulint.arguments import Piece, argument_cuts, parameter_cuts, pieces
+from tpulint.edits import one_change
 from tpulint.emitters import Emitter
-from tpulint.model import Applicability, Edit, Fix, ImportNeed, Scope, Span, Suite
-from tpulint.statement_rows import StatementRows, is_comment_at_most
+from tpulint.model import Applicability, Edit, Fix, ImportNeed, Scope, Span
+from tpulint.statement_rows import StatementRows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,15 +34,6 @@ _ATOMS = (
     ast.SetComp,
     ast.JoinedStr,
 )
-_STRING_OR_COMMENT = re.compile(
-    r"#[^\r\n]*|\'\'\'.*?\'\'\'|\"\"\".*?\"\"\"|\'(?:\\.|[^\'\\\r\n])*\'|\"(?:\\.|[^\"\\\r\n])*\"", re.DOTALL
-)
-_GAP = r"(?:[ \t\f]|\\(?:\r\n|\r|\n))*"
-_SEMICOLON = re.compile(f"{_GAP};{_GAP}")
-_SEMICOLON_BEFORE = re.compile(f"{_GAP};{_GAP}$")
-"""Between two statements of a row, which a backslash may break before and behind it."""
-_LONGEST_GAP = 200
-"""Characters above a row in which the semicolon in front of its first statement is looked for."""
 
 
 class FixBuilder:
@@ -95,38 +86,11 @@ class FixBuilder:
         """The finished fix; None when it is impossible or empty. Overlapping edits make it impossible."""
         if not self.possible or not self._edits or self._source.is_marimo:
             return None
-        edits = self._without_double_blanks(sorted(set(self._edits)))
-        if _balance("".join(edit.text for edit in edits)) != self._removed_balance(edits):
-            return None  # part of a call in parentheses of its own: half of them would be left
-        for left, right in pairwise(edits):
-            if left.span.end > right.span.start or left.span == right.span:
-                return None
-        return Fix(
-            self.title, tuple(edits), tuple(dict.fromkeys(self._needs)), self.applicability, self.reason, self.scope
-        )
-
-    def _without_double_blanks(self, edits: list[Edit]) -> list[Edit]:
-        """The edits, where lines that go from between two blank lines take one of these with them."""
-        source, result, first = self._source, list(edits), 0
-        while first < len(edits):
-            last = first
-            while last + 1 < len(edits) and edits[last + 1].span.start == edits[last].span.end:
-                last += 1
-            start, end = edits[first].span.start, edits[last].span.end
-            row, following = source.row(start), self._source.past_newline(self._source.line_end(end))
-            goes = all(edit.text == "" for edit in edits[first : last + 1]) and edits[last].deletes_from is not None
-            whole = start == source.line_starts[row - 1] and source.text[end - 1 : end] in ("\n", "\r")
-            upper, lower = source.cell_rows(row)
-            between = upper < row and not source.line(row - 1).strip() and not source.text[end:following].strip()
-            between = between and source.row(end) <= lower
-            if goes and whole and between and following > end:
-                result[last] = edits[last]._replace(span=Span(edits[last].span.start, following))
-            first = last + 1
-        return result
-
-    def _removed_balance(self, edits: Sequence[Edit]) -> tuple[int, ...]:
-        text = self._source.text
-        return _balance("".join(f"{text[edit.span.start : edit.span.end]}\n" for edit in edits))
+        edits = one_change(self._edits, self._source)
+        if edits is None:
+            return None
+        needs = tuple(dict.fromkeys(self._needs))
+        return Fix(self.title, tuple(edits), needs, self.applicability, self.reason, self.scope)
 
     # ---------------------------------------------------------------- edits
 
@@ -204,30 +168,7 @@ class FixBuilder:
 
         ``indent`` is what the block will be indented by, if other edits change that.
         """
-        index, text = self._index, self._source.text
-        suite = index.tree.suite_of(statement)
-        mark: Suite | None = Suite(index.tree.start(suite[0]), len(suite))
-        if isinstance(index.tree.parents[statement], ast.Module):
-            mark = None  # a module may be empty
-        span = index.span(statement)
-        line_start = self._source.line_start(span.start)
-        before = text[line_start : span.start]
-        line_end = self._source.line_end(span.end)
-        after = text[span.end : line_end]
-        follows = _SEMICOLON.match(text, span.end)
-        ends_row = is_comment_at_most(re.sub(r"^[ \t\f]*;", "", after, count=1))
-        if ends_row and self._rows.begins_row(statement):
-            end = self._source.past_newline(line_end)
-            self._edits.append(
-                Edit(Span(line_start, end), "", mark, f"{before if indent is None else indent}pass{text[line_end:end]}")
-            )
-        elif follows and not is_comment_at_most(text[follows.end() : self._source.line_end(follows.end())]):
-            self._edits.append(Edit(Span(span.start, follows.end()), "", mark, f"pass{follows.group()}"))
-        elif match := _SEMICOLON_BEFORE.search(text, max(0, line_start - _LONGEST_GAP), span.start):
-            self._edits.append(Edit(Span(match.start(), span.end), "", mark, f"{match.group()}pass"))
-        else:
-            end = span.end + (match.end() if (match := re.match(r"[ \t\f]*;", after)) else 0)
-            self._edits.append(Edit(Span(span.start, end), "", mark, "pass"))
+        self._edits.append(self._rows.removal(statement, indent))
 
     def insert_after(self, statement: ast.stmt, text: str) -> None:
         """Put one or more statements (lines without indentation) behind a statement, in its block."""
@@ -288,30 +229,13 @@ class FixBuilder:
         What they begin with may be imported further down, as torch is below `os.environ[...] = ...`: then they stand
         below the imports there.
         """
-        index, source = self._index, self._source
-        name = re.match(r"\w*", text)
-        needed = index.names.bindings_in(index.names.module, name.group() if name else "")
-        behind = min((index.tree.start(binding.statement) for binding in needed if binding.statement), default=0)
-        last: ast.stmt | None = None
-        for number, statement in enumerate(index.tree.module.body):
-            is_docstring = number == 0 and isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
-            if is_docstring or _only_imports(statement):
-                last = statement
-            elif index.tree.start(statement) > behind:
-                break
-        if last is None:
-            body = index.tree.module.body
-            self.insert(self._source.line_start(index.tree.start(body[0])) if body else 0, f"{text}\n\n")
-            return
-        end = index.tree.end(last)
-        line_end = self._source.line_end(end)
-        if not is_comment_at_most(source.text[end:line_end]):
+        from tpulint.below_imports import below_imports
+
+        found = below_imports(self._index, text)
+        if found is None:
             self.give_up()
-            return
-        following = source.text[line_end:].lstrip("\r\n\f \t")
-        newlines = re.findall(r"\r\n|\r|\n", source.text[line_end : len(source.text) - len(following)])
-        # A blank line stands behind the imports in nearly every file; where not, one is written.
-        self.insert(line_end, f"\n\n{text}" + ("" if not following or len(newlines) > 1 else "\n"))
+        else:
+            self.insert(*found)
 
     def move_behind(self, statements: Sequence[ast.stmt], other: ast.stmt, lead: str = "") -> None:
         """Move whole statements, with the comments beside and right above them, behind another one of their block.
@@ -425,16 +349,3 @@ class FixBuilder:
     def has_neighbours(self, statement: ast.stmt) -> bool:
         """Whether other code stands on the first or last line of a statement."""
         return self._rows.are_shared(statement)
-
-
-def _only_imports(statement: ast.stmt) -> bool:
-    """Whether a statement only imports, as ``try: import a`` with ``except ImportError: import b`` does."""
-    if isinstance(statement, ast.Try):
-        return all(_only_imports(item) for item in statement.body)
-    return isinstance(statement, ast.Import | ast.ImportFrom)
-
-
-def _balance(text: str) -> tuple[int, ...]:
-    """Opening minus closing brackets of each kind, strings and comments left out."""
-    code = _STRING_OR_COMMENT.sub("", text)
-    return tuple(code.count(opening) - code.count(closing) for opening, closing in ("()", "[]", "{}"))

@@ -7,11 +7,18 @@ import re
 from typing import TYPE_CHECKING
 
 from tpulint.comments import comments_of
+from tpulint.model import Edit, Span, Suite
 
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 
 _SPACE = re.compile(r"[ \t\f]*")
+_GAP = r"(?:[ \t\f]|\\(?:\r\n|\r|\n))*"
+_SEMICOLON = re.compile(f"{_GAP};{_GAP}")
+_SEMICOLON_BEFORE = re.compile(f"{_GAP};{_GAP}$")
+"""Between two statements of a row, which a backslash may break before and behind it."""
+_LONGEST_GAP = 200
+"""Characters above a row in which the semicolon in front of its first statement is looked for."""
 
 
 class StatementRows:
@@ -53,6 +60,33 @@ class StatementRows:
         source, end = self._source, self._tree.end(statement)
         behind = source.text[end : source.line_end(end)]
         return not self.begins_row(statement) or not is_comment_at_most(behind)
+
+    def removal(self, statement: ast.stmt, indent: str | None = None) -> Edit:
+        """The edit that takes a statement out: with its line, or with one semicolon where it shares the line.
+
+        ``indent`` is what the block will be indented by, if other edits change that.
+        """
+        tree, text = self._tree, self._source.text
+        suite = tree.suite_of(statement)
+        mark: Suite | None = Suite(tree.start(suite[0]), len(suite))
+        if isinstance(tree.parents[statement], ast.Module):
+            mark = None  # a module may be empty
+        span = tree.span(statement)
+        line_start = self._source.line_start(span.start)
+        line_end = self._source.line_end(span.end)
+        after = text[span.end : line_end]
+        follows = _SEMICOLON.match(text, span.end)
+        ends_row = is_comment_at_most(re.sub(r"^[ \t\f]*;", "", after, count=1))
+        if ends_row and self.begins_row(statement):
+            end = self._source.past_newline(line_end)
+            own = text[line_start : span.start] if indent is None else indent
+            return Edit(Span(line_start, end), "", mark, f"{own}pass{text[line_end:end]}")
+        if follows and not is_comment_at_most(text[follows.end() : self._source.line_end(follows.end())]):
+            return Edit(Span(span.start, follows.end()), "", mark, f"pass{follows.group()}")
+        if match := _SEMICOLON_BEFORE.search(text, max(0, line_start - _LONGEST_GAP), span.start):
+            return Edit(Span(match.start(), span.end), "", mark, f"{match.group()}pass")
+        end = span.end + (match.end() if (match := re.match(r"[ \t\f]*;", after)) else 0)
+        return Edit(Span(span.start, end), "", mark, "pass")
 
     def have_comment(self, statement: ast.stmt) -> bool:
         """Whether a comment stands on a line of a statement."""

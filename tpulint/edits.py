@@ -1,0 +1,62 @@
+"""Edits of one fix as a whole: whether, and how, they make one change of a text."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from tpulint.model import Edit, Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from tpulint.source import SourceFile
+
+_STRING_OR_COMMENT = re.compile(
+    r"#[^\r\n]*|\'\'\'.*?\'\'\'|\"\"\".*?\"\"\"|\'(?:\\.|[^\'\\\r\n])*\'|\"(?:\\.|[^\"\\\r\n])*\"", re.DOTALL
+)
+
+
+def one_change(edits: Iterable[Edit], source: SourceFile) -> list[Edit] | None:
+    """The edits in order of position, as they can be applied together.
+
+    None where two of them touch the same text, and where half of a pair of brackets would be left.
+    """
+    ordered = _without_double_blanks(sorted(set(edits)), source)
+    if _balance("".join(edit.text for edit in ordered)) != _removed_balance(ordered, source):
+        return None  # part of a call in parentheses of its own: half of them would be left
+    if any(left.span.end > right.span.start or left.span == right.span for left, right in pairwise(ordered)):
+        return None
+    return ordered
+
+
+def _without_double_blanks(edits: list[Edit], source: SourceFile) -> list[Edit]:
+    """The edits, where lines that go from between two blank lines take one of these with them."""
+    result, first = list(edits), 0
+    while first < len(edits):
+        last = first
+        while last + 1 < len(edits) and edits[last + 1].span.start == edits[last].span.end:
+            last += 1
+        start, end = edits[first].span.start, edits[last].span.end
+        row, following = source.row(start), source.past_newline(source.line_end(end))
+        goes = all(edit.text == "" for edit in edits[first : last + 1]) and edits[last].deletes_from is not None
+        whole = start == source.line_starts[row - 1] and source.text[end - 1 : end] in ("\n", "\r")
+        upper, lower = source.cell_rows(row)
+        between = upper < row and not source.line(row - 1).strip() and not source.text[end:following].strip()
+        between = between and source.row(end) <= lower
+        if goes and whole and between and following > end:
+            result[last] = edits[last]._replace(span=Span(edits[last].span.start, following))
+        first = last + 1
+    return result
+
+
+def _removed_balance(edits: Sequence[Edit], source: SourceFile) -> tuple[int, ...]:
+    text = source.text
+    return _balance("".join(f"{text[edit.span.start : edit.span.end]}\n" for edit in edits))
+
+
+def _balance(text: str) -> tuple[int, ...]:
+    """Opening minus closing brackets of each kind, strings and comments left out."""
+    code = _STRING_OR_COMMENT.sub("", text)
+    return tuple(code.count(opening) - code.count(closing) for opening, closing in ("()", "[]", "{}"))
