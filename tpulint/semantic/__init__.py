@@ -24,6 +24,7 @@ from tpulint.semantic.reads import How, Read, Reads, Use
 from tpulint.semantic.regions import CalledStep, Pace, Regions, Step, StepFunction, StepLoop, may_have_turns
 from tpulint.semantic.scopes import Scope
 from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, LoopNode, SyntaxTree
+from tpulint.semantic.uses import Uses
 from tpulint.source import SourceFile
 
 if TYPE_CHECKING:
@@ -80,9 +81,7 @@ __all__ = [
 
 _OF_OTHERS = ("source", "_library")
 """What an index only holds, and does not let go of when it is done."""
-_OF_THE_TEXT = (
-    "source", "tree", "names", "flow", "_mentions", "_references", "_references_under", "_method_calls"
-)  # fmt: skip
+_OF_THE_TEXT = ("source", "tree", "names", "flow", "uses", "_mentions")
 """What follows from the text of a file alone."""
 _OF_THE_FILE = (
     *_OF_THE_TEXT, "imported", "definitions", "guards", "counters", "launches", "parent_process", "device_counts",
@@ -118,14 +117,16 @@ class SemanticIndex:
         """What belongs to another index of the same file."""
         self.tree = SyntaxTree(source, module)
         self._mentions: dict[str, bool] = {}
-        self._references: list[tuple[ast.expr, str]] | None = None
-        self._references_under: dict[tuple[str, ...], list[tuple[ast.expr, str]]] = {}
-        self._method_calls: dict[str, list[tuple[int, ast.Call]]] | None = None
 
     @cached_property
     def names(self) -> Names:
         """Scopes, bindings, qualified names."""
         return Names(self.tree)
+
+    @cached_property
+    def uses(self) -> Uses:
+        """References and calls by what they are called."""
+        return Uses(self.tree, self.names)
 
     @cached_property
     def flow(self) -> Flow:
@@ -166,12 +167,8 @@ class SemanticIndex:
         """Backward passes, updates and boundaries that stand in this file: what others ask that call it."""
         return EventMap(self.tree, self.names, self.kinds, self.definitions)
 
-    @cached_property
-    def paces(self) -> Paces:
-        """How often any line runs, those outside of all turns included."""
-        from tpulint.semantic.paces import Paces
-
-        return Paces(self, tuple(self.outside))
+    paces: Paces = part()
+    """How often any line runs, those outside of all turns included."""
 
     @cached_property
     def reads(self) -> Reads:
@@ -245,12 +242,8 @@ class SemanticIndex:
     dimensions: Dimensions = part()
     """How many dimensions tensors have."""
 
-    @cached_property
-    def counters(self) -> Counters:
-        """Variables that count the turns of loops."""
-        from tpulint.semantic.counters import Counters
-
-        return Counters(self.tree, self.names, self.flow)
+    counters: Counters = part("tree", "names", "flow")
+    """Variables that count the turns of loops."""
 
     meters: Meters = part()
     """Objects that keep sums of what they are given."""
@@ -261,12 +254,8 @@ class SemanticIndex:
     totals: Totals = part()
     """Running totals kept on the host."""
 
-    @cached_property
-    def launches(self) -> Launches:
-        """Processes the file starts; false when there are none."""
-        from tpulint.semantic.launches import Launches
-
-        return Launches(self.tree, self.names, self.definitions)
+    launches: Launches = part("tree", "names", "definitions")
+    """Processes the file starts; false when there are none."""
 
     process_groups: ProcessGroups = part()
     """Process groups the file joins."""
@@ -277,19 +266,11 @@ class SemanticIndex:
     ranks: Ranks = part()
     """Expressions that depend on the rank of the process."""
 
-    @cached_property
-    def device_counts(self) -> DeviceCounts:
-        """Expressions that hold the number of GPUs."""
-        from tpulint.semantic.device_counts import DeviceCounts
+    device_counts: DeviceCounts = part("tree", "names", "flow", "definitions")
+    """Expressions that hold the number of GPUs."""
 
-        return DeviceCounts(self.tree, self.names, self.flow, self.definitions)
-
-    @cached_property
-    def mixed_precision(self) -> MixedPrecision:
-        """Autocast contexts and gradient scalers."""
-        from tpulint.semantic.mixed_precision import MixedPrecision
-
-        return MixedPrecision(self.tree, self.names, self.definitions)
+    mixed_precision: MixedPrecision = part("tree", "names", "definitions")
+    """Autocast contexts and gradient scalers."""
 
     loaders: Loaders = part()
     """Data loaders, and the loops they feed."""
@@ -317,22 +298,14 @@ class SemanticIndex:
     callers: Callers = part()
     """What a file of definitions alone leaves to those who use it."""
 
-    @cached_property
-    def moves(self) -> Moves:
-        """Modules moved to the device, and what happens before."""
-        from tpulint.semantic.moves import Moves
-
-        return Moves(self.tree, self.names, self.flow, self.definitions, self.kinds)
+    moves: Moves = part("tree", "names", "flow", "definitions", "kinds")
+    """Modules moved to the device, and what happens before."""
 
     devices: Devices = part()
     """Places that name, ask for or acquire a device."""
 
-    @cached_property
-    def early_calls(self) -> EarlyCalls:
-        """What may run before a statement."""
-        from tpulint.semantic.early_calls import EarlyCalls
-
-        return EarlyCalls(self.tree, self.names, self.definitions, self.imported)
+    early_calls: EarlyCalls = part("tree", "names", "definitions", "imported")
+    """What may run before a statement."""
 
     xla_devices: XlaDevices = part()
     """Variables that hold the XLA device."""
@@ -340,12 +313,8 @@ class SemanticIndex:
     tensor_types: TensorTypes = part()
     """Uses of CUDA's tensor classes."""
 
-    @cached_property
-    def parent_process(self) -> ParentProcess:
-        """Code that runs before processes are started; false when none are."""
-        from tpulint.semantic.parent_process import ParentProcess
-
-        return ParentProcess(self.tree, self.names, self.definitions)
+    parent_process: ParentProcess = part("tree", "names", "definitions")
+    """Code that runs before processes are started; false when none are."""
 
     @cached_property
     def outgoing_calls(self) -> tuple[OutgoingCall, ...]:
@@ -428,43 +397,15 @@ class SemanticIndex:
 
         Names in import statements are not references.
         """
-        if self._references is None:
-            self._references = list(self._all_references())
-        found = self._references_under.get(prefixes)
-        if found is None:
-            below = tuple(prefix + "." for prefix in prefixes)
-            found = [item for item in self._references if item[1] in prefixes or item[1].startswith(below)]
-            self._references_under[prefixes] = found
-        yield from found
-
-    def _all_references(self) -> Iterator[tuple[ast.expr, str]]:
-        names = self.names
-        for root in self.tree.names:
-            if root.id in names.nameable and isinstance(root.ctx, ast.Load):
-                found = names.outermost(root)
-                if found is not None:
-                    yield found
+        return iter(self.uses.references(prefixes))
 
     def calls_to(self, *names: str) -> Iterator[ast.Call]:
         """Calls whose callee is one of these qualified names."""
-        yield from self.names.calls_to(*names)
+        return iter(self.names.calls_to(*names))
 
     def method_calls(self, *methods: str) -> Iterator[tuple[ast.Call, ast.expr]]:
         """Calls ``receiver.method(...)``, with the receiver; calls of qualified names are not among them."""
-        if self._method_calls is None:
-            self._method_calls = {}
-            for at, call in enumerate(self.tree.calls):
-                if isinstance(call.func, ast.Attribute):
-                    self._method_calls.setdefault(call.func.attr, []).append((at, call))
-        # The places in the list of all calls keep the order where several methods are asked for.
-        asked = dict.fromkeys(methods)
-        found = [item for method in asked for item in self._method_calls.get(method, ())]
-        if len(asked) > 1:
-            found.sort(key=lambda item: item[0])
-        for _, call in found:
-            func = call.func
-            if isinstance(func, ast.Attribute) and self.names.qualified(func) is None:
-                yield call, func.value
+        return self.uses.method_calls(methods)
 
     # ---------------------------------------------------------------- values and places
 

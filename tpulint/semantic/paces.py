@@ -13,7 +13,6 @@ from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, LoopNode
 
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
-    from tpulint.semantic.outside import OutsideCall
 
 _DEPTH = 8
 
@@ -21,10 +20,10 @@ _DEPTH = 8
 class Paces:
     """Answers about one file."""
 
-    def __init__(self, index: SemanticIndex, outside: tuple[OutsideCall, ...]) -> None:
+    def __init__(self, index: SemanticIndex) -> None:
         self._index = index
         # Most files with findings train nothing: their loops are not looked for.
-        may_have = may_have_turns(index.source, outside) or "__main__" in index.source.text
+        may_have = may_have_turns(index.source, index.outside) or "__main__" in index.source.text
         self.are_known = may_have and index.regions.have_turns
         """Whether there is anything to tell."""
         self._of_functions: dict[FunctionNode, Pace | None] = {}
