@@ -12,15 +12,12 @@ from tpulint.semantic.kinds import Kind, Kinds
 from tpulint.semantic.names import Names
 from tpulint.semantic.torch_facts import RUNTIME
 from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, LoopNode, SyntaxTree
+from tpulint.semantic.updates import Updates
 
 SYNCS = frozenset({"torch_xla.sync", "torch_xla.core.xla_model.mark_step", f"{RUNTIME}.sync"})
 """Calls that end a step and do nothing else."""
 OPTIMIZER_STEP = "torch_xla.core.xla_model.optimizer_step"
 _OTHER_BOUNDARIES = frozenset({"torch_xla.step", "torch_xla.debug.profiler.StepTrace"})
-_NO_OPTIMIZER = r"(?i)sched|warm|lr|prof|env|timer|ema|bar|progress|meter|stop|self$|cls$"
-"""Names of other things that step. Only ever a reason to leave a call alone."""
-_CHANGES = frozenset({"add_", "sub_", "addcdiv_", "addcmul_"})
-"""Methods with which an update of a parameter ends."""
 _CALL_DEPTH = 5
 
 
@@ -70,12 +67,11 @@ class EventMap:
         self._kinds = kinds
         self._definitions = definitions
         self._delegated = delegated
+        self._updates = Updates(tree, names, kinds, definitions)
         self._direct: dict[ast.AST | None, Events] = {}
         self._called: dict[ast.AST | None, list[FunctionNode]] = {}
         self._loops_in: dict[ast.AST | None, list[LoopNode]] = {}
         self._summaries: dict[ast.AST, Events] = {}
-        self._cleared: set[tuple[FunctionNode | None, str]] = set()
-        """Objects whose gradients are cleared, by function and text."""
         self._calls_in: dict[ast.AST | None, list[ast.Call]] | None = None
         if only_boundaries:
             self._collect_boundaries()
@@ -99,7 +95,8 @@ class EventMap:
 
     def functions_of(self, call: ast.Call) -> list[FunctionNode]:
         """Functions of this file that a call runs: the callee, a closure, what replaces a method without a body."""
-        found = [item for item in (self._definitions.function_run(call), self._closure(call)) if item is not None]
+        run = (self._definitions.function_run(call), self._updates.closure(call))
+        found = [function for function in run if function is not None]
         abstract = [function for function in found if _is_abstract(function)]
         return [*found, *(other for function in abstract for other in self._definitions.overriding(function))]
 
@@ -168,9 +165,6 @@ class EventMap:
 
     def _collect(self) -> None:
         for call in self._tree.calls:
-            if isinstance(call.func, ast.Attribute) and call.func.attr == "zero_grad":
-                self._cleared.add((self._tree.function_of(call), ast.dump(call.func.value)))
-        for call in self._tree.calls:
             self._collect_call(call)
         if self._delegated is not None:
             # The other files are read for it: only where this one has no step, or what looks like a framework's.
@@ -179,7 +173,7 @@ class EventMap:
                 self._collect_delegated(call, self._delegated)
         for attribute in self._tree.attributes_called("grad"):
             if isinstance(attribute.ctx, ast.Load):
-                statement = self._manual_update(attribute)
+                statement = self._updates.manual_update(attribute)
                 if statement is not None:
                     manual = self._events(statement).manual_updates
                     if statement not in manual:
@@ -191,24 +185,15 @@ class EventMap:
     def _collect_written_out(self, gradient: ast.Attribute) -> None:
         """Note the change of ``p`` in ``g = p.grad; buffer.mul_(0.9).add_(g); p.data.add_(buffer, alpha=-lr)``."""
         function = self._tree.function_of(gradient)
-        if function is None or not isinstance(gradient.value, ast.Name) or self._is_of_optimizer(gradient):
+        if function is None or not isinstance(gradient.value, ast.Name) or self._updates.is_of_optimizer(gradient):
             return
-        changes = (self._change_of(item, gradient.value.id) for item in self._tree.inside(function, functions=False))
-        for call in changes:
+        changed = gradient.value.id
+        for node in self._tree.inside(function, functions=False):
+            call = self._updates.change_of(node, changed)
             if call is not None and self._tree.start(call) > self._tree.start(gradient):
                 candidates = self._events(call).candidates
                 if call not in candidates:
                     candidates.append(call)
-
-    def _change_of(self, node: ast.AST, name: str) -> ast.Call | None:
-        """The call in ``name.add_(...)`` or ``name.data.add_(...)``, a statement."""
-        call = node.value if isinstance(node, ast.Expr) else None
-        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr not in _CHANGES:
-            return None
-        changed = call.func.value
-        if isinstance(changed, ast.Attribute) and changed.attr == "data":
-            changed = changed.value
-        return call if isinstance(changed, ast.Name) and changed.id == name else None
 
     def _collect_boundaries(self) -> None:
         if "xla" in self._tree.source.text or "tpulint_runtime" in self._tree.source.text:
@@ -248,7 +233,7 @@ class EventMap:
             self._events(call).backwards.append(call)
         elif name is None and any(k.arg == "parameters" for k in call.keywords) and len(call.args) > 1:
             # A loss scaler of timm's kind: `loss_scaler(loss, optimizer, parameters=model.parameters())`.
-            if self._is_optimizer(call.args[1]):
+            if self._updates.is_optimizer(call.args[1]):
                 self._events(call).backwards.append(call)
                 self._events(call).updates.append(call)
         elif isinstance(func, ast.Attribute) and func.attr in ("backward", "manual_backward"):
@@ -258,11 +243,11 @@ class EventMap:
                 if self._is_of_framework(call, func):
                     self._events(call).boundaries.append(call)
         elif isinstance(func, ast.Attribute) and func.attr == "step":
-            if self.is_update(call):
+            if self._updates.is_update(call):
                 self._events(call).updates.append(call)
-            elif self._may_be_update(call, func):
+            elif self._updates.may_be_update(call, func):
                 self._events(call).candidates.append(call)
-        elif isinstance(func, ast.Attribute) and "step" in func.attr and self._is_wrapped_update(call, func):
+        elif isinstance(func, ast.Attribute) and "step" in func.attr and self._updates.is_wrapped_update(call, func):
             self._events(call).candidates.append(call)
 
     def _collect_delegated(self, call: ast.Call, delegated: DelegatedEvents) -> None:
@@ -276,7 +261,7 @@ class EventMap:
         runs_backward = all(
             part.losses and all(self._kinds.value(item).kind in may_be_losses for item in part.losses) for part in parts
         )
-        updates = all(part.updates or any(map(self._is_optimizer, part.stepped)) for part in parts)
+        updates = all(part.updates or any(map(self._updates.is_optimizer, part.stepped)) for part in parts)
         own = self._events(call)
         if runs_backward and call not in own.backwards:
             own.backwards.append(call)
@@ -291,76 +276,6 @@ class EventMap:
     def _events(self, node: ast.AST) -> Events:
         """Events of the code that runs a node."""
         return self._direct.setdefault(self.holder_of(node), Events())
-
-    # ---------------------------------------------------------------- updates
-
-    def is_update(self, call: ast.Call) -> bool:
-        """Whether ``x.step(...)`` certainly updates parameters."""
-        func = call.func
-        if not isinstance(func, ast.Attribute):
-            return False
-        kind = self._kinds.value(func.value).kind
-        if kind is Kind.SCALER:
-            return len(call.args) >= 1
-        if len(call.args) == 1 and kind is Kind.UNKNOWN and self._closure(call) is None:
-            return self._is_optimizer(call.args[0])
-        return self._is_optimizer(func.value)
-
-    def _is_optimizer(self, node: ast.expr) -> bool:
-        """An optimizer by origin, or an unknown object whose gradients are cleared in the same function."""
-        kind = self._kinds.value(node).kind
-        if kind is Kind.UNKNOWN:
-            return (self._tree.function_of(node), ast.dump(node)) in self._cleared
-        return kind is Kind.OPTIMIZER
-
-    def _may_be_update(self, call: ast.Call, func: ast.Attribute) -> bool:
-        if self._kinds.value(func.value).kind is not Kind.UNKNOWN or self._names.qualified(func) is not None:
-            return False
-        if self._definitions.function_called(call) is not None or call.keywords:
-            return False
-        if call.args and self._closure(call) is None:
-            return False
-        root = func.value
-        while isinstance(root, ast.Subscript | ast.Call):
-            root = root.value if isinstance(root, ast.Subscript) else root.func
-        last = root.attr if isinstance(root, ast.Attribute) else root.id if isinstance(root, ast.Name) else "self"
-        return re.search(_NO_OPTIMIZER, last) is None
-
-    def _is_wrapped_update(self, call: ast.Call, func: ast.Attribute) -> bool:
-        """``optimizer.step_and_update_lr()``: a method of a wrapper around an optimizer, which clears gradients too."""
-        kind = self._kinds.value(func.value).kind
-        if kind is Kind.OPTIMIZER:
-            return True  # `first_step`, `second_step` of one that looks around first
-        cleared = (self._tree.function_of(call), ast.dump(func.value)) in self._cleared
-        return cleared and kind is Kind.UNKNOWN
-
-    def _manual_update(self, gradient: ast.Attribute) -> ast.stmt | None:
-        """The statement that changes ``p`` in place by ``p.grad``, if this is the gradient in it."""
-        statement = self._tree.statement_of(gradient)
-        target: ast.expr | None = None
-        if isinstance(statement, ast.AugAssign) and isinstance(statement.op, ast.Sub):
-            target = statement.target
-        elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
-            func = statement.value.func
-            if (
-                isinstance(func, ast.Attribute)
-                and func.attr in ("add_", "sub_")
-                and not self._tree.encloses(func, gradient)
-            ):
-                target = func.value
-        if target is None:
-            return None
-        if isinstance(target, ast.Attribute) and target.attr == "data":
-            target = target.value
-        if ast.dump(target).replace("Store()", "Load()") != ast.dump(gradient.value):
-            return None
-        return None if self._is_of_optimizer(statement) else statement
-
-    def _is_of_optimizer(self, node: ast.AST) -> bool:
-        """Whether a node belongs to the definition of an optimizer."""
-        owner = self._tree.class_of(node)
-        bases = [] if owner is None else owner.bases
-        return any((self._names.qualified(base) or "").startswith("torch.optim.") for base in bases)
 
     def _is_of_framework(self, call: ast.Call, func: ast.Attribute) -> bool:
         """``accelerator.backward(loss)``, ``fabric.backward(loss)``, ``self.manual_backward(loss)``."""
@@ -392,21 +307,6 @@ class EventMap:
                     return True
             child = ancestor
         return False
-
-    # ---------------------------------------------------------------- functions that run
-
-    def _closure(self, call: ast.Call) -> FunctionNode | None:
-        """The function that ``optimizer.step(closure)`` runs."""
-        if (
-            isinstance(call.func, ast.Attribute)
-            and call.func.attr == "step"
-            and call.args
-            and isinstance(call.args[0], ast.Name)
-        ):
-            bindings = self._names.bindings(call.args[0])
-            if len(bindings) == 1 and isinstance(bindings[0].node, FUNCTIONS):
-                return bindings[0].node
-        return None
 
 
 def _is_plain_backward(call: ast.Call) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.delegated_events import DelegatedEvents
 from tpulint.semantic.evaluation import Evaluation
 from tpulint.semantic.events import EventMap
+from tpulint.semantic.gates import Gates
 from tpulint.semantic.kinds import Kinds
 from tpulint.semantic.names import Names
 from tpulint.semantic.outside import STEP, OutsideCall, merge
@@ -50,12 +51,11 @@ class Regions:
     ) -> None:
         self._tree = tree
         self._imported = imported
-        self._names = names
         self._kinds = kinds
         self._definitions = definitions
         self.are_called = bool(outside)
         """Whether other files call functions of this one."""
-        self._asked: set[str] = set()
+        self._gates = Gates(tree, names)
         # Without any of these words there is no loop to find: most files of a library.
         trains = tree.source.has_any(_TRAINS)
         delegated = DelegatedEvents(imported) if imported.knows_others else None
@@ -143,7 +143,7 @@ class Regions:
                 continue
             seen.add(holder)
             for node in self._tree.nodes_in(holder, ast.Call, functions=False):
-                if self._gate_within(node, self.turn_loops) is not None:
+                if self._gates.above(node, self.turn_loops) is not None:
                     continue
                 for function in self.events.functions_of(node):
                     if function in self._per_step:
@@ -269,96 +269,11 @@ class Regions:
 
         Loops that a turn runs to their end are no obstacle: what stands around them holds for all of their turns.
         """
-        return self._gate_within(node, self.all_turn_loops)
+        return self._gates.above(node, self.all_turn_loops)
 
     def gate_in(self, node: ast.AST, loop: LoopNode) -> ast.AST | None:
         """The same between a node and this loop, whatever its turns are."""
-        return self._gate_within(node, (loop,))
-
-    def _gate_within(self, node: ast.AST, loops: Container[ast.AST]) -> ast.AST | None:
-        child = node
-        for ancestor in self._tree.ancestors(node):
-            if isinstance(ancestor, FUNCTIONS) or ancestor in loops:
-                return None
-            if (
-                isinstance(ancestor, ast.If)
-                and self._tree.in_body(ancestor, child)
-                and self._is_interval(ancestor.test)
-            ):
-                return ancestor
-            if isinstance(ancestor, ast.BoolOp) and isinstance(ancestor.op, ast.And) and isinstance(child, ast.expr):
-                before = ancestor.values[: ancestor.values.index(child)]
-                if any(self._is_interval(value) for value in before):
-                    return ancestor
-            child = ancestor
-        return None
-
-    def _is_interval(self, test: ast.expr) -> bool:
-        """``step % n == 0`` in any of its spellings, alone or and-ed, and the last or first turn."""
-        if isinstance(test, ast.BoolOp):
-            if isinstance(test.op, ast.And):
-                return any(self._is_interval(value) for value in test.values)
-            intervals = [self._is_interval(value) for value in test.values]
-            # `step % n == 0 or step < 8`
-            return any(intervals) and all(map(self._is_rare, test.values))
-        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-            return isinstance(test.operand, ast.BinOp) and isinstance(test.operand.op, ast.Mod)
-        if isinstance(test, ast.Compare) and len(test.ops) == 1:
-            if not isinstance(test.ops[0], ast.Eq):
-                return False
-            sides = (test.left, test.comparators[0])
-            if any(isinstance(side, ast.BinOp) and isinstance(side.op, ast.Mod) for side in sides):
-                return True
-            # `if i == 0`, `if step == last`: one turn of many, when a counter is compared.
-            return any(isinstance(side, ast.Name) and self._is_counter(side) for side in sides)
-        return isinstance(test, ast.Name) and self._tells_interval(test)
-
-    def _tells_interval(self, name: ast.Name) -> bool:
-        if name.id in self._asked:
-            return False  # `show = show or ...`, `if show or ...: show = True`
-        self._asked.add(name.id)
-        found = self._is_raised_at_interval(name) or self._is_answer(name)
-        self._asked.discard(name.id)
-        return found
-
-    def _is_answer(self, name: ast.Name) -> bool:
-        """``show = step % n == 0``, in front of the ``if``."""
-        return any(
-            binding.kind == "assign"
-            and binding.value is not None
-            and not binding.path
-            and not isinstance(binding.value, ast.Name)
-            and self._is_interval(binding.value)
-            for binding in self._names.bindings(name)
-        )
-
-    def _is_rare(self, test: ast.expr) -> bool:
-        """Whether a condition holds every n-th turn, or only in the first or last turns."""
-        if isinstance(test, ast.Compare) and len(test.ops) == 1 and not isinstance(test.ops[0], ast.Eq):
-            sides = (test.left, test.comparators[0])
-            return any(isinstance(side, ast.Name) and self._is_counter(side) for side in sides)
-        return self._is_interval(test)
-
-    def _is_raised_at_interval(self, flag: ast.Name) -> bool:
-        """``show = False``, then ``if step % n == 0: show = True``"""
-        raised = []
-        for binding in self._names.bindings(flag):
-            if binding.kind != "assign" or not isinstance(binding.value, ast.Constant) or binding.path:
-                return False
-            if binding.value.value:
-                raised.append(self._tree.parents[binding.statement])
-        return bool(raised) and all(isinstance(item, ast.If) and self._is_interval(item.test) for item in raised)
-
-    def _is_counter(self, name: ast.Name) -> bool:
-        """Whether a name counts turns: bound by ``enumerate`` or ``range``, or stepped by ``+= 1``."""
-        for binding in self._names.bindings(name):
-            if binding.kind == "augment" and isinstance(binding.value, ast.Constant):
-                return True
-            if binding.kind == "loop" and isinstance(binding.value, ast.Call):
-                called = self._names.qualified(binding.value.func)
-                if called == "builtins.range" or (called == "builtins.enumerate" and binding.path == (0,)):
-                    return True
-        return False
+        return self._gates.above(node, (loop,))
 
     def is_gated(self, function: FunctionNode) -> bool:
         """Whether a step runs a function only at a log interval."""
