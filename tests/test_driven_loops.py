@@ -442,6 +442,25 @@ def test_rare_reads_stay_unnamed(tmp_path: Path) -> None:
     """)  # fmt: skip
 
 
+def test_first_turn_of_a_loop_over_a_progress_bar_is_rare(tmp_path: Path) -> None:
+    alone(tmp_path, """
+        from tqdm import trange
+
+        net = nn.Linear(4, 2).to(device)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        with trange(1, 1001) as bar:
+            for step in bar:
+                out = net(next(batches).to(device))
+                optimizer.zero_grad()
+                out.mean().backward()
+                optimizer.step()
+                if step == 1 or step % 100 == 0:
+                    draw(out.cpu())
+                if state == 1 or step % 100 == 0:
+                    draw(out.cpu())  # TPU101
+    """)  # fmt: skip
+
+
 # ---------------------------------------------------------------- what is a tensor
 
 

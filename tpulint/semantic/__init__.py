@@ -160,7 +160,7 @@ class SemanticIndex:
     @cached_property
     def regions(self) -> Regions:
         """Step loops, evaluation loops, pace of a line."""
-        return Regions(self.tree, self.names, self.kinds, self.definitions, self.imported, self.outside)
+        return Regions(self.tree, self.names, self.flow, self.kinds, self.definitions, self.imported, self.outside)
 
     @cached_property
     def own_events(self) -> EventMap:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import ast
 from collections.abc import Container
 
+from tpulint.semantic.counters import Counters
 from tpulint.semantic.names import Names
-from tpulint.semantic.tree import FUNCTIONS, SyntaxTree
+from tpulint.semantic.tree import FUNCTIONS, LOOPS, SyntaxTree
 
 
 class Gates:
     """The gates of one file."""
 
-    def __init__(self, tree: SyntaxTree, names: Names) -> None:
+    def __init__(self, tree: SyntaxTree, names: Names, counters: Counters) -> None:
         self._tree = tree
         self._names = names
+        self._counters = counters
         self._asked: set[str] = set()
         """Names that are being looked at: a flag may stand in its own condition."""
 
@@ -98,8 +100,7 @@ class Gates:
         for binding in self._names.bindings(name):
             if binding.kind == "augment" and isinstance(binding.value, ast.Constant):
                 return True
-            if binding.kind == "loop" and isinstance(binding.value, ast.Call):
-                called = self._names.qualified(binding.value.func)
-                if called == "builtins.range" or (called == "builtins.enumerate" and binding.path == (0,)):
-                    return True
+            loop = binding.statement
+            if binding.kind == "loop" and isinstance(loop, LOOPS) and self._counters.of(loop) == name.id:
+                return True
         return False

@@ -8,10 +8,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tpulint.model import Pace as Pace
+from tpulint.semantic.counters import Counters
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.delegated_events import DelegatedEvents
 from tpulint.semantic.evaluation import Evaluation
 from tpulint.semantic.events import EventMap
+from tpulint.semantic.flow import Flow
 from tpulint.semantic.gates import Gates
 from tpulint.semantic.kinds import Kinds
 from tpulint.semantic.names import Names
@@ -44,6 +46,7 @@ class Regions:
         self,
         tree: SyntaxTree,
         names: Names,
+        flow: Flow,
         kinds: Kinds,
         definitions: Definitions,
         imported: Imported,
@@ -55,7 +58,7 @@ class Regions:
         self._definitions = definitions
         self.are_called = bool(outside)
         """Whether other files call functions of this one."""
-        self._gates = Gates(tree, names)
+        self._gates = Gates(tree, names, Counters(tree, names, flow))
         # Without any of these words there is no loop to find: most files of a library.
         trains = tree.source.has_any(_TRAINS)
         delegated = DelegatedEvents(imported) if imported.knows_others else None
