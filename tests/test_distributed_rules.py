@@ -422,6 +422,22 @@ torch_xla.launch(train, args=(1,))
     assert found(text, "TPU608") == (["TPU608"] if is_on_rank else [])
 
 
+def test_branch_for_several_gpus_goes_with_the_choice_of_the_device() -> None:
+    """Behind that choice the file names XLA, and what asks for GPUs would look as if it were kept for CUDA."""
+    text = (
+        "import torch\n"
+        "from torch import nn\n"
+        "device = torch.device('cuda') if torch.cuda.is_available() else torch.device('cpu')\n"
+        "net = nn.Linear(3, 4)\n"
+        "if torch.cuda.device_count() > 1:\n"
+        "    net = nn.DataParallel(net)\n"
+        "net = net.to(device)\n"
+    )
+    result = fixed(text, codes=("TPU0", "TPU6"))
+    assert "torch_xla.device()" in result.text
+    assert "DataParallel" not in result.text
+
+
 @pytest.mark.parametrize("device", ["args.device", "self.device", "x.device"])
 def test_inputs_that_are_moved_already_are_not_moved_again(device: str) -> None:
     """`x.to(args.device)` in front of the wrapped model: where that is, is said in another place."""

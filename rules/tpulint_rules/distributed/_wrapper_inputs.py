@@ -13,11 +13,12 @@ _DEPTH = 4
 _WHOLE_BATCHES = frozenset({"batch", "batched_inputs", "batch_data", "data", "sample", "samples"})
 
 
-def move_inputs(ctx: FileContext, fix: FixBuilder, wrapper: ast.Call) -> None:
-    """Move what is passed to the wrapped model from the host, as the wrapper did.
+def move_inputs(ctx: FileContext, fix: FixBuilder, wrapper: ast.Call) -> bool:
+    """Move what is passed to the wrapped model from the host, as the wrapper did. Returns whether there is any.
 
     Whoever moves one part of a batch moves all of its tensors: the parts beside it are texts, names and numbers.
     """
+    moved = False
     for call in ctx.index.calls:
         if not isinstance(call.func, ast.Name | ast.Attribute) or not _means(ctx, call.func, wrapper, 0):
             continue
@@ -32,10 +33,12 @@ def move_inputs(ctx: FileContext, fix: FixBuilder, wrapper: ast.Call) -> None:
                 continue  # a dict or a list, as likely as a tensor
             if not value.certain:
                 fix.lower(Applicability.UNSAFE, "What is passed to the model is likely on the host, and is moved now.")
+            moved = True
             if _is_list(ctx, argument):
                 fix.replace(argument, f"[part.to({fix.device(argument)}) for part in {ctx.text(argument)}]")
             else:
                 fix.append(argument, f".to({fix.device(argument)})")
+    return moved
 
 
 def _is_list(ctx: FileContext, node: ast.expr) -> bool:

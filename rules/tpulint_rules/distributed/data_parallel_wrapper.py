@@ -34,8 +34,11 @@ def _fix(ctx: FileContext, call: ast.Call) -> FixBuilder | None:
     guard = _guard(ctx, call)
     if guard is not None:
         reason = "The condition asks for several GPUs; it does not hold on a TPU machine."
-        fix = ctx.fix("Remove what never runs", Applicability.SAFE, reason, Scope.STATEMENT)
+        # Together with the choice of the device: a file that names XLA may keep branches for CUDA.
+        fix = ctx.fix("Remove what never runs", Applicability.SAFE, reason, Scope.MODULE)
         fix.fold({guard: False}).write()
+        if move_inputs(ctx, fix, call):
+            fix.lower(Applicability.UNSAFE, "Inputs on the host, which it moved to the GPUs, are moved.")
         return fix
     reason = "Keys of the state_dict lose the prefix `module.`: checkpoints written before do not load."
     fix = ctx.fix("Use the model itself", Applicability.UNSAFE, reason, Scope.STATEMENT)
