@@ -508,6 +508,51 @@ def test_an_element_of_a_device_tensor_as_a_place(tmp_path: Path) -> None:
     agree(tmp_path, "TPU201", main=program)
 
 
+def test_a_box_that_a_function_of_another_file_draws(tmp_path: Path) -> None:
+    """CutMix in a method that is given a whole batch; what is drawn once, in front of the loop, does not change."""
+    boxes = """
+    import numpy as np
+
+    def draw(size, lam):
+        center = np.random.randint(size[2])
+        half = int(size[2] * lam) // 2
+        return np.clip(center - half, 0, size[2]), np.clip(center + half, 0, size[2])
+
+    def middle(size):
+        return size[2] // 4, size[2] // 2
+    """
+    program = """
+    import torch
+    from torch import nn
+    from boxes import draw, middle
+
+    class Trainer:
+        def __init__(self, model, args):
+            self.device = torch.device("cuda")
+            self.model, self.args = model.to(self.device), args
+            self.optimizer = torch.optim.Adam(model.parameters())
+            self.first, self.last = draw((8, 3, 32), 0.5)
+
+        def step(self, batch):
+            x, y = batch
+            x, y = x.to(self.device), y.to(self.device)
+            order = torch.randperm(x.size(0)).to(self.device)
+            a, b = draw(x.size(), 0.5)
+            x[:, :, a:b] = x[order, :, a:b]  # TPU201
+            c, d = middle(x.size())
+            x[:, :, c:d] = x[order, :, c:d]
+            x[:, :, self.first : self.last] = 0
+            self.optimizer.zero_grad()
+            nn.functional.cross_entropy(self.model(x), y).backward()
+            self.optimizer.step()
+
+        def fit(self, batches):
+            for batch in batches:
+                self.step(batch)
+    """
+    agree(tmp_path, "TPU201", main=program, boxes=boxes)
+
+
 def test_a_function_of_another_file_that_an_object_keeps(tmp_path: Path) -> None:
     agree(
         tmp_path,

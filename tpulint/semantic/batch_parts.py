@@ -46,15 +46,25 @@ class BatchParts:
             return self.has(value.func.value, depth + 1)
         if isinstance(value, ast.Subscript):
             value, path = value.value, (0,)
-        return bool(path) and self._is_dealt(value)
+        return bool(path) and (self._is_dealt(value) or self._is_given_to_step(value, binding.name))
 
     def _is_dealt(self, node: ast.expr) -> bool:
         """Whether a variable is all that a loop deals out in a turn."""
         dealt = self._flow.reaching(node) if isinstance(node, ast.Name) else ()
         return bool(dealt) and all(item.kind == "loop" and isinstance(item.statement, ast.For) for item in dealt)
 
+    def _is_given_to_step(self, node: ast.expr, part: str) -> bool:
+        """Whether a variable is a whole batch that a function is given to train on: ``x, y = batch``."""
+        given = self._flow.reaching(node) if isinstance(node, ast.Name) else ()
+        return bool(given) and all(
+            item.kind == "parameter"
+            and isinstance(item.statement, FUNCTIONS)
+            and all(self._is_trained_on(item.statement, name) for name in (item.name, part))
+            for item in given
+        )
+
     def _is_trained_on(self, function: FunctionNode, parameter: str) -> bool:
-        """Whether a function computes gradients, and nothing in it takes the parameter for a module or an optimizer."""
+        """Whether a function computes gradients, and nothing in it takes the variable for a module or an optimizer."""
         trains = False
         for node in self._tree.inside(function):
             if not isinstance(node, ast.Call):

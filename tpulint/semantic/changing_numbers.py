@@ -39,8 +39,10 @@ _KEEPING = frozenset({
 class ChangingNumbers:
     """Finds where the change comes from. A number that may be the same for many turns is not said to change."""
 
-    def __init__(self, index: SemanticIndex) -> None:
+    def __init__(self, index: SemanticIndex, within: FunctionNode | None = None) -> None:
         self._index = index
+        self._within = within
+        """A function that turns of another file run."""
         self._trees = SampleTrees(index)
         self._bound: dict[Binding, ast.AST | None] = {}
 
@@ -107,7 +109,7 @@ class ChangingNumbers:
         name = self._index.qualified_name(call.func)
         if name in _DRAWS:
             few = len(call.args) <= _ONE_NUMBER.get(name, 9) and not any(k.arg == "size" for k in call.keywords)
-            return call if few and self._index.turn_code.turn_of(call) is not None else None
+            return call if few and self._is_in_turn(call) else None
         if name in _KEEPING and call.args:
             return self.cause(call.args[0], depth + 1) or self._of_draw(call.args[0])
         if name in ("builtins.min", "builtins.max") and len(call.args) > 1:
@@ -123,13 +125,20 @@ class ChangingNumbers:
         name = self._index.qualified_name(node.func) if isinstance(node, ast.Call) else None
         if not isinstance(node, ast.Call) or name not in ("torch.randint", "torch.rand"):
             return None
-        return node if self._index.turn_code.turn_of(node) is not None else None
+        return node if self._is_in_turn(node) else None
 
     def _of_returned(self, call: ast.Call, path: tuple[int, ...], depth: int) -> ast.AST | None:
-        """What changes in the number, or the part of a tuple, that a function of this file returns."""
+        """What changes in the number, or the part of a tuple, that a function returns: the call, if in another file."""
         function = self._index.definitions.function_called(call)
-        if function is None:
+        if function is not None:
+            return self._of_results(function, path, depth)
+        elsewhere = self._index.imported.called(call) if self._is_in_turn(call) else None
+        if elsewhere is None or not isinstance(elsewhere.node, FUNCTIONS):
             return None
+        there = ChangingNumbers(elsewhere.file, elsewhere.node)
+        return None if there._of_results(elsewhere.node, path, depth) is None else call
+
+    def _of_results(self, function: FunctionNode, path: tuple[int, ...], depth: int) -> ast.AST | None:
         causes: list[ast.AST | None] = []
         for value in self._index.definitions.returned_by(function):
             part: ast.expr | None = value
@@ -137,6 +146,11 @@ class ChangingNumbers:
                 part = part.elts[at] if isinstance(part, ast.Tuple) and at < len(part.elts) else None
             causes.append(None if part is None else self.cause(part, depth + 1))
         return causes[0] if causes and all(causes) else None
+
+    def _is_in_turn(self, node: ast.AST) -> bool:
+        if self._within is not None and self._index.tree.encloses(self._within, node):
+            return True
+        return self._index.turn_code.turn_of(node) is not None
 
     # ---------------------------------------------------------------- variables
 
@@ -159,7 +173,7 @@ class ChangingNumbers:
         if binding.kind == "augment":
             return binding.node if self._grows(binding) else None
         if binding.kind == "assign" and binding.value is not None:
-            if index.turn_code.turn_of(binding.statement) is None:
+            if not self._is_in_turn(binding.statement):
                 return None
             if binding.path:
                 return self._of_part(binding.value, binding.path, depth)
