@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.definitions import qualified_in_file
 from tpulint.semantic.kinds import Kind
+from tpulint.semantic.linear import Linear
 from tpulint.semantic.sample_trees import SampleTrees
 from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode
 from tpulint.semantic.turn_code import EVALUATION
@@ -56,6 +57,8 @@ class ChangingNumbers:
             return next(filter(None, (self._of_binding(b, depth) for b in self._index.flow.reaching(node))), None)
         if isinstance(node, ast.Attribute):
             return self._of_attribute(node)
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub):
+            return self._of_difference(node, depth)
         if isinstance(node, ast.BinOp):
             found = self.cause(node.left, depth + 1) or self.cause(node.right, depth + 1)
             if isinstance(node.op, ast.Mod | ast.FloorDiv) and not isinstance(found, ast.Call):
@@ -102,6 +105,20 @@ class ChangingNumbers:
         if turn != EVALUATION:
             return turn is not None
         return bool(self._index.reads.inside(loop) or self._index.regions.boundaries_in(loop))
+
+    def _of_difference(self, node: ast.BinOp, depth: int) -> ast.AST | None:
+        """What changes in ``end - start``; nothing where ``end = min(start + size, total)``, but in the last turn."""
+        upper = node.left
+        bindings = self._index.flow.reaching(upper) if isinstance(upper, ast.Name) else ()
+        if len(bindings) == 1 and bindings[0].kind == "assign" and not bindings[0].path and bindings[0].value:
+            upper = bindings[0].value
+        is_least = isinstance(upper, ast.Call) and self._index.qualified_name(upper.func) == "builtins.min"
+        causes = []
+        for end in upper.args if is_least and isinstance(upper, ast.Call) and len(upper.args) > 1 else [node.left]:
+            parts = Linear(self._index).difference(end, node.right)
+            either = (end, node.right) if parts is None else parts
+            causes.append(next(filter(None, (self.cause(part, depth + 1) for part in either)), None))
+        return causes[0] if all(causes) else None
 
     # ---------------------------------------------------------------- calls
 
