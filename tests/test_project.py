@@ -356,6 +356,26 @@ def test_a_meter_of_another_file_that_compares_what_it_is_given(tmp_path: Path, 
     assert ("losses.update(loss.detach(), 4)" in (tmp_path / "train.py").read_text()) is held
 
 
+def test_tensors_and_modules_that_another_file_made_are_moved(tmp_path: Path) -> None:
+    """A function named ``cuda`` is none of theirs, nor is what nobody sees."""
+    (tmp_path / "data.py").write_text("import torch\nweights = torch.ones(4)\ndef cuda(things):\n    return things\n")
+    (tmp_path / "nets.py").write_text("import torch\nnet = torch.nn.Linear(4, 4)\n")
+    (tmp_path / "train.py").write_text(
+        "import torch\nimport data, elsewhere\nfrom nets import net\n"
+        "loss = torch.nn.NLLLoss(weight=data.weights.cuda()).cuda()\nnet.cuda()\n"
+        "data.cuda([1])\nelsewhere.tools.cuda()\n"
+    )
+    tpulint("--fix", "--unsafe-fixes", "--select", "TPU002", cwd=tmp_path)
+    assert (
+        (tmp_path / "train.py")
+        .read_text()
+        .endswith(
+            "loss = torch.nn.NLLLoss(weight=data.weights.to(device)).to(device)\nnet.to(device)\n"
+            "data.cuda([1])\nelsewhere.tools.cuda()\n"
+        )
+    )
+
+
 def test_device_before_a_group_that_another_file_joins(tmp_path: Path) -> None:
     """The runtime starts when the group has told the process its chip, wherever that stands."""
     (tmp_path / "joining.py").write_text(

@@ -27,7 +27,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     devices = ctx.index.devices
     calls = [
         (call, receiver)
-        for call, receiver in ctx.index.method_calls("cuda")
+        for call, receiver in (*ctx.index.method_calls("cuda"), *_calls_on_imported(ctx))
         if _moves(ctx, receiver)
         and _takes_device(call)
         and not devices.is_for_cuda(call)
@@ -53,6 +53,20 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             certainty=Certainty.CERTAIN if certain else Certainty.LIKELY,
             help=help,
         )
+
+
+def _calls_on_imported(ctx: FileContext) -> Iterator[tuple[ast.Call, ast.expr]]:
+    """``data.weights.cuda()``: of tensors and modules that an imported file of the project made."""
+    for call in ctx.index.calls:
+        if not isinstance(call.func, ast.Attribute) or call.func.attr != "cuda":
+            continue
+        made = ctx.index.imported.variable(call.func.value) if ctx.index.qualified_name(call.func) is not None else None
+        if made is None:
+            continue
+        file, name = made
+        bindings = file.names.bindings_in(file.names.module, name)
+        if all(file.kinds.binding_value(binding).kind in _KNOWN for binding in bindings):
+            yield call, call.func.value
 
 
 def _moves(ctx: FileContext, receiver: ast.expr) -> bool:
