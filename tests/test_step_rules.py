@@ -1066,6 +1066,27 @@ def test_with_the_copy_on_the_host_boundaries_are_safe_again() -> None:
     assert result.findings == ()
 
 
+def test_a_boundary_is_no_safe_fix_where_a_caller_still_has_the_weights() -> None:
+    text = dedent("""
+        import torch
+        import torch_xla
+
+        def train_client(net, weights, batches, optimizer):
+            net.load_state_dict(weights)
+            for x, y in batches:
+                optimizer.zero_grad()
+                torch.nn.functional.cross_entropy(net(x.to(torch_xla.device())), y).backward()
+                optimizer.step()
+            return net.state_dict()
+    """).lstrip("\n")
+    boundary = next(finding for finding in check(text).findings if finding.code == "TPU301")
+    assert boundary.fix is not None and boundary.fix.applicability is Applicability.UNSAFE
+    result = port(text, select=("TPU301", "TPU322"))
+    assert "net.load_state_dict({name: value * 1 for name, value in weights.items()})" in result.text
+    assert "        optimizer.step()\n        torch_xla.sync()\n" in result.text
+    assert result.findings == ()
+
+
 MOVED_LATE = """
 from torch import nn, optim
 import torch_xla

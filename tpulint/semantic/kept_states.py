@@ -1,4 +1,4 @@
-"""Weights kept on the device, and loaded into a model again and again: folds that all begin alike."""
+"""Weights kept on the device, and loaded into a model again and again: folds and clients that all begin alike."""
 
 from __future__ import annotations
 
@@ -26,6 +26,14 @@ class KeptState(NamedTuple):
     """The module whose weights they are."""
 
 
+class GivenState(NamedTuple):
+    """One ``load_state_dict`` of weights that a function is given, trains on and returns the outcome of."""
+
+    load: ast.Call
+    state: ast.Name
+    """The parameter of the function."""
+
+
 class KeptStates:
     """Answers about one file."""
 
@@ -37,6 +45,14 @@ class KeptStates:
             if (found := self._kept(call, receiver)) is not None
         )
         """Loads whose source lies on the device and is needed once more after the model has been trained on."""
+        self.given = tuple(
+            GivenState(call, call.args[0])
+            for call, receiver in index.method_calls("load_state_dict")
+            if call.args and isinstance(call.args[0], ast.Name) and self._is_given(call, call.args[0], receiver)
+        )
+        """Loads of what a caller still has: each client of federated learning begins with the weights of the server."""
+        self.are_deleted = bool(self.loaded_again or self.given)
+        """Whether a step boundary could let an update delete weights that are needed again."""
 
     def _kept(self, call: ast.Call, receiver: ast.expr) -> KeptState | None:
         tree = self._index.tree
@@ -55,6 +71,32 @@ class KeptStates:
         if not self._index.moves.is_on_device(module, binding.statement) or not self._trains(loop, call):
             return None
         return KeptState(call, copy, module)
+
+    def _is_given(self, call: ast.Call, state: ast.Name, receiver: ast.expr) -> bool:
+        """Whether a function loads a parameter of its own, trains behind it, and returns the weights."""
+        tree, bindings = self._index.tree, self._index.flow.reaching(state)
+        function = tree.function_of(call)
+        if not isinstance(function, FUNCTIONS) or self._index.kind(receiver) not in (Kind.MODULE, Kind.UNKNOWN):
+            return False
+        if not bindings or any(
+            binding.kind != "parameter" or binding.statement is not function for binding in bindings
+        ):
+            return False
+        end = self._index.span(call).end
+        trains = any(
+            tree.function_of(step.node) is function
+            and self._index.span(step.node).start > end
+            and any(
+                isinstance(node, ast.Call) and tree.text(node.func) == tree.text(receiver)
+                for node in tree.inside(step.node)
+            )
+            for step in self._index.step_loops
+        )
+        return trains and any(
+            (module := _stateful(part)) is not None and tree.text(module) == tree.text(receiver)
+            for value in self._index.definitions.returned_by(function)
+            for part in ast.walk(value)
+        )
 
     def _copied(self, value: ast.expr) -> ast.expr | None:
         """The module whose state is copied: by ``copy.deepcopy``, or tensor by tensor with ``clone``."""
@@ -98,7 +140,7 @@ class KeptStates:
         return suite is not loop.body and any(isinstance(item, ast.Break | ast.Return | ast.Raise) for item in behind)
 
 
-def _stateful(node: ast.expr) -> ast.expr | None:
+def _stateful(node: ast.AST) -> ast.expr | None:
     """``model`` of ``model.state_dict()``."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "state_dict":
         return node.func.value

@@ -24,7 +24,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         if index.regions.boundaries_in(loop) or index.clocks.ends_batch(loop):
             continue
         fix = ctx.fix("Run each batch on its own", Applicability.SAFE, SAFE, Scope.STATEMENT)
-        if index.kept_states.loaded_again:
+        if index.kept_states.are_deleted:
             fix.lower(Applicability.UNSAFE, KEPT)
         place = index.turns.evaluation_place(loop)
         fix.insert_after(place, fix.emit.boundary(place))

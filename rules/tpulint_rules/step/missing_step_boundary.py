@@ -31,7 +31,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             SAFE if certain else ELSEWHERE if is_function else LIKELY,
             Scope.STATEMENT,
         )
-        if index.kept_states.loaded_again:
+        if index.kept_states.are_deleted:
             fix.lower(Applicability.UNSAFE, KEPT)
         for place in index.turns.boundary_places(step):
             fix.insert_after(place, fix.emit.boundary(place))
