@@ -3232,3 +3232,39 @@ def test_sums_in_a_dict_of_the_caller_stay_on_the_device(other: str, read: str) 
 )
 def test_sums_in_a_dict_that_is_looked_at_earlier_are_left_alone(old: str, new: str) -> None:
     assert "loss.data.cpu().numpy()" in port(SUMMED.replace("OTHER", "distance + distance").replace(old, new)).text
+
+
+HELD_ON_THE_HOST = """\
+import torch, torch_xla
+class Agent:
+    def __init__(self, device, options):
+        self.net = torch.nn.Linear(3, 3).to(device)
+        self.log_weight = torch.zeros(1, requires_grad=True)
+        self.optimizer = torch.optim.Adam(self.net.parameters())
+        self.device = device
+        self.weighted = options.weighted
+    def learn(self, x, y):
+        x = x.to(self.device)
+        loss = torch.nn.functional.cross_entropy(self.net(x), y.to(self.device))
+        gap = loss * 2
+        weight = torch.FloatTensor([0.0])
+        if self.weighted:
+            weight = torch.clamp(self.log_weight.exp(), min=0.0).to(self.device)
+            gap = weight * gap
+        self.optimizer.zero_grad()
+        (loss + gap.sum()).backward()
+        self.optimizer.step()
+        torch_xla.sync()
+        return loss.item(), weight.item()
+agent = Agent(torch_xla.device(), options)
+for x, y in loader:
+    agent.learn(x, y)
+"""
+
+
+def test_what_another_branch_puts_on_the_device_may_be_on_the_host() -> None:
+    """The tensor that is kept without the option cannot be stacked with those of the device."""
+    settings = Settings(fix=True, unsafe_fixes=True, preview=True)
+    result = lint(SourceFile.from_text(HELD_ON_THE_HOST), settings, CATALOGUE)
+    assert "weight.item()" in result.text
+    assert "torch.stack" not in result.text

@@ -11,6 +11,7 @@ from tpulint.catalog import load
 from tpulint.config import Settings
 from tpulint.linter import lint
 from tpulint.semantic import SemanticIndex
+from tpulint.semantic.changing_numbers import ChangingNumbers
 from tpulint.semantic.linear import Linear
 from tpulint.source import SourceFile
 
@@ -564,3 +565,43 @@ def test_places_of_the_nodes_of_trees_that_samples_bring(run: str, found: int) -
     result = lint(SourceFile.from_text(SETUP + text), Settings(select=("TPU201",)), CATALOGUE)
     assert [one.code for one in result.findings] == ["TPU201"] * found
     assert all(one.fix is None for one in result.findings)
+
+
+TREE_OF_SUMS = (
+    SETUP
+    + """\
+class Sums:
+    def __init__(self, size):
+        self.sums = [0.0] * size
+    def find(self, place, number):
+        left = 2 * place + 1
+        if left >= len(self.sums):
+            return place
+        if number <= self.sums[left]:
+            return self.find(left, number)
+        return self.find(left + 1, number - self.sums[left])
+sums = Sums(64)
+for step, (x, y) in enumerate(loader):
+    place = sums.find(0, step * 0.5)
+    loss = model(x.to(device))[place].mean()
+    loss.backward()
+    optimizer.step()
+    torch_xla.sync()
+"""
+)
+
+
+def test_function_that_calls_itself_twice_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sum tree goes left or right; following both at every level would take hours."""
+    asked = 0
+    cause = ChangingNumbers.cause
+
+    def counted(self: ChangingNumbers, node: ast.expr, depth: int = 0) -> ast.AST | None:
+        nonlocal asked
+        asked += 1
+        assert asked < 200, "each level doubles the work"
+        return cause(self, node, depth)
+
+    monkeypatch.setattr(ChangingNumbers, "cause", counted)
+    lint(SourceFile.from_text(TREE_OF_SUMS), Settings(select=("TPU2",), preview=True), CATALOGUE)
+    assert 0 < asked < 200

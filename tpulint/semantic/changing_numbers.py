@@ -46,6 +46,7 @@ class ChangingNumbers:
         """A function that turns of another file run."""
         self._trees = SampleTrees(index)
         self._bound: dict[Binding, ast.AST | None] = {}
+        self._returned: dict[tuple[FunctionNode, tuple[int, ...]], ast.AST | None] = {}
 
     def cause(self, node: ast.expr, depth: int = 0) -> ast.AST | None:
         """The loop counter or random draw that gives an expression another value in every turn; None if unknown."""
@@ -156,6 +157,12 @@ class ChangingNumbers:
         return None if there._of_results(elsewhere.node, path, depth) is None else call
 
     def _of_results(self, function: FunctionNode, path: tuple[int, ...], depth: int) -> ast.AST | None:
+        if (function, path) not in self._returned:
+            self._returned[function, path] = None  # what a function returns of itself says nothing of it
+            self._returned[function, path] = self._find_in_results(function, path, depth)
+        return self._returned[function, path]
+
+    def _find_in_results(self, function: FunctionNode, path: tuple[int, ...], depth: int) -> ast.AST | None:
         causes: list[ast.AST | None] = []
         for value in self._index.definitions.returned_by(function):
             part: ast.expr | None = value

@@ -34,6 +34,7 @@ from tpulint.semantic.values import Value as Value
 _DEVICE_WORDS = ("cuda", "device", "torch_xla", "accelerat", "fabric", "lightning", ".to(")
 _COUNT_OR_NAME = re.compile(r"(num|n)_|\w+_(length|count|type|name)\Z")
 """Attributes of objects that hold more than a tensor."""
+_ABOUT_DEVICES = re.compile(r"(?i)cuda|gpu|device|xla|tpu|accelerat")
 _XLA = r"\bxla(?:\b|_)"
 _MOVES = r"\.cuda\(|cuda\.is_available|torch\.device\(|xla_device|torch_xla\.device"
 
@@ -161,14 +162,18 @@ class Kinds:
         return join(values)
 
     def _is_moved_on_condition(self, binding: Binding) -> bool:
-        """``if args.cuda: x = x.cuda()``"""
+        """``if args.cuda: x = x.cuda()``; what takes its place otherwise, `weight = self.weight.to(device)`, is not."""
         value = binding.value
         if isinstance(value, ast.Tuple) and binding.path and 0 <= binding.path[0] < len(value.elts):
             value = value.elts[binding.path[0]]
         moves = (
             isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in ("to", "cuda")
         )
-        return moves and isinstance(self._tree.parents.get(binding.statement), ast.If)
+        branch = self._tree.parents.get(binding.statement)
+        if not moves or not isinstance(branch, ast.If):
+            return False
+        itself = any(isinstance(part, ast.Name) and part.id == binding.name for part in self._tree.inside(value))
+        return itself or _ABOUT_DEVICES.search(self._tree.text(branch.test)) is not None
 
     # ---------------------------------------------------------------- calls
 
