@@ -1665,3 +1665,34 @@ def test_device_of_the_host_that_is_overwritten_at_once_goes() -> None:
         x = torch.ones(2).to(device)
         """,
     )
+
+
+def test_method_of_the_own_class_is_no_index_of_a_tensor() -> None:
+    becomes(
+        """
+        import torch
+
+        class Generator:
+            def get_device(self) -> str:
+                return self.model.device.type
+
+            def to_gpu(self, index=0):
+                self.model.to(torch.device("cuda", index))
+
+            def generate(self, tokens):
+                return self.model.generate(tokens["input_ids"].to(self.get_device()))
+        """,
+        """
+        import torch_xla
+
+        class Generator:
+            def get_device(self) -> str:
+                return self.model.device.type
+
+            def to_gpu(self, index=0):
+                self.model.to(torch_xla.device())
+
+            def generate(self, tokens):
+                return self.model.generate(tokens["input_ids"].to(self.get_device()))
+        """,
+    )

@@ -540,3 +540,26 @@ def test_library_for_several_backends_knows_what_it_does(beside: str, codes: lis
         "        return DistributedDataParallel(model, device_ids=[self.rank])\n"
     )
     assert found(text, "TPU603") == codes
+
+
+SEVERAL_GPUS_OR_ONE = """\
+import torch.multiprocessing as mp
+from torch.cuda import device_count
+from learner import train, train_in_process
+def main(args):
+    count = device_count()
+    if count > 1:
+        if args.batch_size % count != 0:
+            raise ValueError(count)
+        mp.spawn(train_in_process, args=(count, args), nprocs=count)
+    else:
+        train(args)
+main(None)
+"""
+
+
+def test_branch_for_several_gpus_divides_by_no_zero() -> None:
+    """Without GPUs the branch is left out, and the other one trains."""
+    assert found(SEVERAL_GPUS_OR_ONE, "TPU605") == []
+    result = lint(SourceFile.from_text(SEVERAL_GPUS_OR_ONE), Settings(select=("TPU601",)), CATALOGUE)
+    assert ["this branch is left out" in finding.message for finding in result.findings] == [True]

@@ -3268,3 +3268,25 @@ def test_what_another_branch_puts_on_the_device_may_be_on_the_host() -> None:
     result = lint(SourceFile.from_text(HELD_ON_THE_HOST), settings, CATALOGUE)
     assert "weight.item()" in result.text
     assert "torch.stack" not in result.text
+
+
+COMPARED_WITH_NONE = """\
+import torch, torch_xla
+device = torch_xla.device()
+model = torch.nn.Linear(3, 3).to(device)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x, weight in loader:
+    x, weight = x.to(device), weight.to(device)
+    if weight == None:
+        x = x * 2
+    loss = model(x).mean()
+    loss.backward()
+    optimizer.step()
+    torch_xla.sync()
+"""
+
+
+def test_comparison_with_none_reads_nothing() -> None:
+    """`tensor == None` is False at once, whatever the tensor holds."""
+    result = lint(SourceFile.from_text(COMPARED_WITH_NONE), Settings(select=("TPU1",), preview=True), CATALOGUE)
+    assert not [finding for finding in result.findings if "None" in finding.message]

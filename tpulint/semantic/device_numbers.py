@@ -34,7 +34,7 @@ class DeviceNumbers:
     def found(self) -> Iterator[tuple[ast.expr, ast.expr, bool]]:
         """What is to be rewritten, the argument it becomes, and whether that is certainly a number."""
         for argument in self._places_to_move_to():
-            if self._indices.is_number(argument) or is_index_of_tensor(argument):
+            if self._indices.is_number(argument) or is_index_of_tensor(self._index, argument):
                 origin = self._device_number(argument)
                 yield argument if origin is None else origin, argument, True
             elif self._indices.is_likely_number(argument) and not self._is_device_value(argument):
@@ -85,11 +85,13 @@ class DeviceNumbers:
         return self._flow.places.of(load).kind == "device"
 
 
-def is_index_of_tensor(node: ast.expr) -> bool:
-    """``x.get_device()``: the number of the GPU that holds x."""
+def is_index_of_tensor(index: SemanticIndex, node: ast.expr) -> bool:
+    """``x.get_device()``: the number of the GPU that holds x, and no method of the script's own class."""
     return (
         isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
         and node.func.attr == "get_device"
         and not node.args
+        and not (isinstance(node.func.value, ast.Name) and node.func.value.id == "self")
+        and index.definitions.function_called(node) is None
     )

@@ -127,8 +127,8 @@ class Kinds:
         if isinstance(node, ast.Compare):
             if any(isinstance(op, ast.Is | ast.IsNot | ast.In | ast.NotIn) for op in node.ops):
                 return HOST
-            if any(isinstance(item, ast.Constant) and isinstance(item.value, str) for item in node.comparators):
-                return HOST  # `layer.kind == "a"`: no tensor is compared with a text
+            if any(is_none(item) or _is_text(item) for item in (node.left, *node.comparators)):
+                return HOST  # `layer.kind == "a"`, `weight == None`: no tensor is compared with a text or with None
             return combine([self.value(item, depth) for item in (node.left, *node.comparators)])
         if isinstance(node, ast.BoolOp):
             return join(self.value(item, depth) for item in node.values)

@@ -80,7 +80,7 @@ def choose_device(ctx: FileContext, sites: list[Site]) -> Fix | None:
             _ask_for_both(ctx, fix, node)
         elif site.role is Role.GENERATOR:
             _make_generator(ctx, fix, node)
-        elif is_index_of_tensor(node):
+        elif is_index_of_tensor(ctx.index, node):
             folding.replace(node, f"{ctx.text(node).rpartition('.')[0]}.device")
         elif site.role is Role.NAME and (call := _device_call(ctx, folding.rest, node)) is not None:
             folding.replace(call, fix.device_object(call, number_text(ctx, fix, node)))

@@ -144,7 +144,7 @@ def _choose_xla(ctx: FileContext, devices: Devices, left: Collection[ast.expr]) 
             folding.replace(node, _name(ctx, node, ":0" if _is_compared_as_object(ctx, node) else ""))
         elif isinstance(node, ast.Call) and site.role is Role.GENERATOR:
             folding.replace(node, f"{ctx.text(node.func)}()")
-        elif is_index_of_tensor(node):
+        elif is_index_of_tensor(ctx.index, node):
             folding.replace(node, f"{ctx.text(node).rpartition('.')[0]}.device")
         else:
             folding.replace(node, fix.device_object(node))

@@ -160,7 +160,7 @@ def _move_to_xla(ctx: FileContext, call: ast.Call) -> FixBuilder | None:
             fix.insert(pieces[0].span.start, f"{text}, ")
         else:
             fix.insert(ctx.index.span(call).end - 1, text)
-    elif is_index_of_tensor(given):
+    elif is_index_of_tensor(ctx.index, given):
         fix.replace(given, f"{ctx.text(given).rpartition('.')[0]}.device")
     elif not ctx.index.xla_devices.is_device(given):
         named = given.attr if isinstance(given, ast.Attribute) else given.id if isinstance(given, ast.Name) else ""

@@ -39,6 +39,16 @@ def count_one(ctx: FileContext, node: ast.expr) -> FixBuilder | None:
     return fix
 
 
+def is_for_several(ctx: FileContext, node: ast.expr) -> bool:
+    """Whether code runs only where there are several devices: ``if n > 1: batch_size // n``."""
+    child: ast.AST = node
+    for ancestor in ctx.index.tree.ancestors(node):
+        if isinstance(ancestor, ast.If) and child in ancestor.body and ctx.index.device_counts.answer(ancestor.test):
+            return True
+        child = ancestor
+    return False
+
+
 def choices(ctx: FileContext) -> Iterator[tuple[ast.Call, ast.expr]]:
     """Calls that ask for the number, where a variable that holds it decides between device and host."""
     index = ctx.index

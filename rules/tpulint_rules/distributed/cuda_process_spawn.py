@@ -7,12 +7,17 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Certainty, Finding
 from tpulint.semantic import FunctionNode
+from tpulint_rules.distributed._own_device import is_for_several
 from tpulint_rules.distributed._xla_launch import xla_launch
 
 _GPU_WORDS = r"nccl|torch\.cuda|\.cuda\(|[\"']cuda|device_ids"
 _NONE_START = (
     "`torch.multiprocessing` starts one process per GPU: none on a TPU machine, so nothing trains and the script ends "
     "without an error; start them with `torch_xla.launch`"
+)
+_LEFT_OUT = (
+    "`torch.multiprocessing` starts one process per GPU: none on a TPU machine, so this branch is left out; start one "
+    "for each chip with `torch_xla.launch`"
 )
 _NOT_SHARED = (
     "processes that `torch.multiprocessing` starts do not share out the chips of a TPU machine; start them with "
@@ -33,7 +38,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         if wanted is not None and index.device_counts.is_count(wanted):
             certain = index.device_counts.is_zero(wanted)
             certainty = Certainty.CERTAIN if certain else Certainty.LIKELY
-            yield ctx.finding(launch.call, _NONE_START, xla_launch(ctx, launch, per_gpu=certain), certainty=certainty)
+            message = _LEFT_OUT if is_for_several(ctx, launch.call) else _NONE_START
+            yield ctx.finding(launch.call, message, xla_launch(ctx, launch, per_gpu=certain), certainty=certainty)
         elif index.mentions(_GPU_WORDS) and not index.mentions(r"\brpc\b|\b(xla|XLA|torch_xla)\b"):
             # with a number of processes of its own, only the rest of the file tells whether they are to use GPUs
             fix = xla_launch(ctx, launch, per_gpu=False)

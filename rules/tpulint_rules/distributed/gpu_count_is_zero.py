@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Finding, Scope, Severity
 from tpulint.semantic.launches import SPAWN
-from tpulint_rules.distributed._own_device import choices, count_one
+from tpulint_rules.distributed._own_device import choices, count_one, is_for_several
 
 _DIVISIONS = (ast.Div, ast.FloorDiv, ast.Mod)
 _STARTERS = ("torch.nn.DataParallel", SPAWN)
@@ -24,6 +24,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         return
     for node in ctx.index.tree.parents:
         if isinstance(node, ast.BinOp) and _divides(node) and counts.is_zero(node.right):
+            if is_for_several(ctx, node):
+                continue
             message = f"`{ctx.text(node.right)}` is 0 on a TPU machine: ZeroDivisionError"
             yield ctx.finding(node.right, message, _count_fix(ctx, node.right), severity=Severity.ERROR)
         elif isinstance(node, ast.keyword) and node.arg == "num_workers" and _is_product(ctx, node.value):
