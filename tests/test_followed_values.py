@@ -1038,3 +1038,42 @@ def test_a_dict_that_a_forward_pass_of_another_file_returns(tmp_path: Path) -> N
                 print(found)  # TPU102
             """,
     )
+
+
+def test_a_parameter_that_is_called_is_no_tensor(tmp_path: Path) -> None:
+    agree(
+        tmp_path,
+        net="""
+            import torch
+
+            class Net(torch.nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.fc = torch.nn.Linear(3, 3)
+
+                def forward(self, x, size, decoder=None):
+                    y = self.fc(x)
+                    if decoder is not None and decoder.applies_to_all:
+                        y = decoder(x, y)
+                    if y.sum() > size:  # TPU103
+                        y = y * 2
+                    return y
+            """,
+        main="""
+            import torch
+            from net import Net
+
+            class Solver:
+                def __init__(self, device="cuda"):
+                    self.device = device
+                    self.model = Net().to(self.device)
+                    self.decoder = Decoder().to(self.device)
+                    self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1)
+
+                def train(self, loader):
+                    for x in loader:
+                        loss = self.model(x.to(self.device), 3, decoder=self.decoder).mean()
+                        loss.backward()
+                        self.optimizer.step()
+            """,
+    )

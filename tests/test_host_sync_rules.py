@@ -3290,3 +3290,44 @@ def test_comparison_with_none_reads_nothing() -> None:
     """`tensor == None` is False at once, whatever the tensor holds."""
     result = lint(SourceFile.from_text(COMPARED_WITH_NONE), Settings(select=("TPU1",), preview=True), CATALOGUE)
     assert not [finding for finding in result.findings if "None" in finding.message]
+
+
+DECODER_HANDED_OVER = """\
+import torch, torch_xla
+device = torch_xla.device()
+class Recognizer(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = torch.nn.Linear(3, 3)
+    def forward(self, x, lengths, decoder=None):
+        y = self.fc(x)
+        if decoder is not None and decoder.applies_to_all:
+            y = decoder(y)
+        return y
+def evaluate(model, loader):
+    model.eval()
+    with torch.no_grad():
+        for x, lengths in loader:
+            y, layers = model(x.to(device), lengths.to(device))
+            places = []
+            for name in layers.keys():
+                if "encoder" in name:
+                    places.append(int(name.split("_")[1]))
+            print(y.cpu(), max(places))
+            torch_xla.sync()
+model = Recognizer().to(device)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x, lengths in loader:
+    loss = model(x.to(device), lengths.to(device)).mean()
+    loss.backward()
+    optimizer.step()
+    torch_xla.sync()
+"""
+
+
+def test_what_is_called_and_the_names_in_a_dict_are_no_tensors() -> None:
+    result = lint(SourceFile.from_text(DECODER_HANDED_OVER), Settings(select=("TPU1",), preview=True), CATALOGUE)
+    messages = " ".join(finding.message for finding in result.findings)
+    assert "`y`" in messages
+    assert "applies_to_all" not in messages
+    assert "name.split" not in messages

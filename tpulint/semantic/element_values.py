@@ -100,6 +100,8 @@ class ElementValues:
                 and self._kinds.value(node.func.value, depth).kind is Kind.MODULE
             ):
                 return self._kinds.parameter_tensor() if path == parts[node.func.attr] else UNKNOWN
+            if isinstance(node.func, ast.Attribute) and node.func.attr == "keys" and not node.args:
+                return HOST  # the names in a dict
             if isinstance(node.func, ast.Attribute) and node.func.attr == "log_every" and node.args:
                 return self.element(node.args[0], path, depth)  # the MetricLogger of torchvision's references
             generator = self._kinds.functions.generator_called(node)

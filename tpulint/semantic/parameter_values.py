@@ -81,6 +81,8 @@ class ParameterValues:
                     return HOST._replace(certain=False)  # `self.forward(x, drop=0.)`
                 if self._is_asked(function, binding.name):
                     return UNKNOWN  # `forward(self, x, states=None)`, `if states:`
+                if self._is_called(function, binding.name):
+                    return UNKNOWN  # `forward(self, x, decoder=None)`, `decoder(x)`
                 annotation = binding.node.annotation
                 if annotation is not None and "Tensor" not in self._tree.text(annotation):
                     return UNKNOWN  # `question: List[str]`, `size: Size`
@@ -127,6 +129,11 @@ class ParameterValues:
             loads = self._names.loads(name, self._names.scope_of(function.body[0]))
             self._asked[key] = any(map(self._is_condition, loads))
         return self._asked[key]
+
+    def _is_called(self, function: FunctionNode, name: str) -> bool:
+        """Whether a function calls a parameter: what can be called is no tensor."""
+        loads = self._names.loads(name, self._names.scope_of(function.body[0]))
+        return any(isinstance(call := self._tree.parents[load], ast.Call) and call.func is load for load in loads)
 
     def _is_condition(self, name: ast.Name) -> bool:
         parent = self._tree.parents[name]
