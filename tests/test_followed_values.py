@@ -920,6 +920,50 @@ def test_numbers_that_are_needed_without_being_asked_for(tmp_path: Path) -> None
     )
 
 
+def test_places_ends_counts_and_truths_that_python_asks_for(tmp_path: Path) -> None:
+    agree(
+        tmp_path,
+        main="import numpy as np\n"
+        + dedent(SETUP)
+        + dedent("""
+    names = ["a", "b"]
+    right = [0] * 4
+    table = {}
+    counts = np.zeros((4, 4))
+    rows = torch.zeros(4, 4)
+    for x, y in loader:
+        x, y = x.to(device), y.to(device)
+        out = model(x)
+        best = out.argmax()
+        name = names[best]  # TPU101
+        label = y[0]
+        right[label] += 1  # TPU101
+        counts[label, best] += 1  # TPU101
+        part = rows[: out.sum().long()]  # TPU101
+        first = y[:best]  # TPU101
+        wide = rows.repeat(best, 1)  # TPU101
+        largest = out.topk(best)  # TPU101
+        empty = out.new_zeros(best, 2)  # TPU101
+        zeros = torch.zeros((best, 2))  # TPU101
+        numbers = list(map(float, out[0]))  # TPU101
+        bad = torch.isnan(out).any() or len(y) > 3  # TPU103
+        fine = not torch.isnan(out).any()  # TPU103
+        known = best in (1, 2)  # TPU103
+        table[best] = 1
+        other = table.get(best)
+        present = best in table
+        some = names[len(y) - 3 :]
+        wide = rows.repeat(len(y), 1)
+        kept = y is None or not names
+        empty = out.new_zeros(y.size())
+        view = out.view(y.size(0), -1)
+        twice = map(torch.exp, out)
+        out.mean().backward()
+        optimizer.step()
+    """),
+    )
+
+
 def test_a_batch_sampler_of_another_file(tmp_path: Path) -> None:
     agree(
         tmp_path,

@@ -173,7 +173,7 @@ class SemanticIndex:
     @cached_property
     def reads(self) -> Reads:
         """Host reads: values fetched from the device."""
-        return Reads(self.tree, self.names, self.kinds, lambda node: self.dimensions.of(node))
+        return Reads(self.tree, self.names, self.flow, self.kinds, lambda node: self.dimensions.of(node))
 
     @cached_property
     def turns(self) -> Turns:

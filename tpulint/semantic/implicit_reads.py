@@ -8,8 +8,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 
+from tpulint.semantic.flow import Flow
 from tpulint.semantic.kinds import Kind, Kinds, Side
-from tpulint.semantic.names import Names
+from tpulint.semantic.names import Binding, Names
 
 _SIZED = frozenset(
     f"torch.{name}" for name in ("zeros", "ones", "empty", "rand", "randn", "arange", "full", "eye", "linspace")
@@ -17,20 +18,29 @@ _SIZED = frozenset(
 """Functions of torch that are given numbers: sizes, ends, what to fill with."""
 _OF_ELEMENTS = frozenset({"torch.tensor", "torch.FloatTensor", "torch.LongTensor", "torch.Tensor"})
 """Functions of torch that make one tensor of a list of numbers."""
+_COUNTED = frozenset(f"torch.{name}" for name in ("topk", "narrow", "multinomial", "chunk", "split", "tril", "triu"))
+"""Functions of torch that are given numbers behind the tensor."""
+_COUNTED_METHODS = frozenset({
+    "repeat", "topk", "narrow", "view", "expand", "split", "chunk", "tril", "triu", "fill_", "new_zeros", "new_ones",
+    "new_empty", "new_full",
+})  # fmt: skip
+"""Methods of tensors that take nothing but numbers."""
+_MAPPED = frozenset({"builtins.float", "builtins.int", "builtins.bool", "builtins.str"})
 _COMPARING = frozenset({"builtins.max", "builtins.min", "builtins.any", "builtins.all", "builtins.sorted"})
 """Functions of Python that ask elements, or what they are given, which is larger, or whether they are true."""
 _DISPLAYS = (ast.List, ast.Tuple, ast.ListComp, ast.GeneratorExp)
 
 
 class ImplicitReads:
-    """Asked by ``Reads`` at calls and products.
+    """Asked by ``Reads`` at calls, products, places and conditions.
 
     What is a tensor of the device by the way it is used alone may be something else: it is left out, unless what makes
     it tells that it is one number.
     """
 
-    def __init__(self, names: Names, kinds: Kinds, dimensions_of: Callable[[ast.expr], int | None]) -> None:
+    def __init__(self, names: Names, flow: Flow, kinds: Kinds, dimensions_of: Callable[[ast.expr], int | None]) -> None:
         self._names = names
+        self._flow = flow
         self._kinds = kinds
         self._dimensions_of = dimensions_of
 
@@ -42,12 +52,81 @@ class ImplicitReads:
             given = [number for row, number in sides if is_product and isinstance(row, ast.List)]
         elif isinstance(node, ast.Call):
             name = self._names.qualified(node.func)
-            given = node.args if name == "builtins.range" or name in _SIZED else []
-            if name in _OF_ELEMENTS and len(node.args) == 1:
-                given = self._elements(node.args[0])
+            given = self._numbers_given(node, name)
+        elif isinstance(node, ast.Subscript):
+            given = self._places(node)
         else:
             return
-        yield from filter(self._is_certain, given)
+        yield from (item for item in given if self._is_certain(item) or self._is_place_moved(node, item))
+
+    def _is_place_moved(self, node: ast.AST, item: ast.expr) -> bool:
+        """Whether the place in a list is an element of a tensor that was moved."""
+        return isinstance(node, ast.Subscript) and self._is_element_moved(item)
+
+    def _numbers_given(self, call: ast.Call, name: str | None) -> list[ast.expr]:
+        """Arguments that have to be Python numbers, or are made some."""
+        if name == "builtins.range" or name in _SIZED:
+            return [part for item in call.args for part in self._elements(item) or [item]]
+        if name in _OF_ELEMENTS and len(call.args) == 1:
+            return self._elements(call.args[0])
+        if name in _COUNTED:
+            return call.args[1:]
+        if name == "builtins.map" and len(call.args) == 2 and self._names.qualified(call.args[0]) in _MAPPED:
+            return call.args[1:]
+        is_method = name is None and isinstance(call.func, ast.Attribute) and call.func.attr in _COUNTED_METHODS
+        return call.args if is_method else []
+
+    def _places(self, node: ast.Subscript) -> list[ast.expr]:
+        """Ends of slices, and the place in a list: ``x[:count]``, ``names[place]``."""
+        at = node.slice
+        ends = [part for item in (at.elts if isinstance(at, ast.Tuple) else (at,)) if isinstance(item, ast.Slice)
+                for part in (item.lower, item.upper, item.step) if part is not None]  # fmt: skip
+        items = at.elts if isinstance(at, ast.Tuple) else (at,)
+        places = [item for item in items if self._is_certain(item) or self._is_element_moved(item)]
+        return [*ends, *places] if places and self._takes_numbers(node.value) else ends
+
+    def _is_element_moved(self, node: ast.expr) -> bool:
+        """Whether a value is an element of what was moved to the device: ``labels[i]``, ``label = labels[i]``."""
+        if isinstance(node, ast.Name):
+            values = [binding.value for binding in self._flow.reaching(node) if not binding.path]
+            node = values[0] if len(values) == 1 and values[0] is not None else node
+        if not isinstance(node, ast.Subscript) or not isinstance(node.value, ast.Name):
+            return False
+        made = [_part(binding) for binding in self._flow.reaching(node.value)]
+        is_moved = bool(made) and all(
+            isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in ("to", "cuda")
+            for value in made
+        )
+        return is_moved and self._kinds.is_on_device(node)
+
+    def _takes_numbers(self, node: ast.expr) -> bool:
+        """Whether something is an array of NumPy, or a variable that is a list wherever it gets its value."""
+        if self._kinds.value(node).kind is Kind.NUMPY:
+            return True
+        bindings = self._flow.reaching(node) if isinstance(node, ast.Name) else ()
+        return bool(bindings) and all(
+            binding.kind == "assign" and not binding.path and self._makes_list(binding.value) for binding in bindings
+        )
+
+    def _makes_list(self, node: ast.expr | None) -> bool:
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+            return isinstance(node.left, ast.List) or isinstance(node.right, ast.List)
+        if isinstance(node, ast.Call):
+            return self._names.qualified(node.func) in ("builtins.list", "builtins.tuple")
+        return isinstance(node, ast.List | ast.Tuple | ast.ListComp)
+
+    def truths_at(self, node: ast.AST) -> Iterator[ast.expr]:
+        """Tensors that are asked whether they are true: all but the last of ``a or b``, and ``x in [1, 2]``."""
+        if isinstance(node, ast.BoolOp):
+            yield from filter(self._is_certain, node.values[:-1])
+        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            yield from filter(self._is_certain, (node.operand,))
+        elif isinstance(node, ast.Compare) and any(isinstance(op, ast.In | ast.NotIn) for op in node.ops):
+            compared = zip((node.left, *node.comparators), node.ops, node.comparators, strict=False)
+            for left, op, right in compared:
+                is_display = isinstance(right, ast.List | ast.Tuple | ast.Set)
+                if isinstance(op, ast.In | ast.NotIn) and is_display and self._is_certain(left):
+                    yield left
 
     def compared_at(self, call: ast.Call) -> ast.expr | None:
         """A tensor that Python compares, or asks whether it is true: ``max(best, loss)``, ``any(mask)``."""
@@ -72,3 +151,11 @@ class ImplicitReads:
         if value.kind is not Kind.TENSOR or value.side is not Side.DEVICE:
             return False
         return value.certain or self._dimensions_of(node) == 0
+
+
+def _part(binding: Binding) -> ast.expr | None:
+    """The value of one of several names that are assigned at once."""
+    value = binding.value
+    for at in binding.path:
+        value = value.elts[at] if isinstance(value, ast.Tuple) and 0 <= at < len(value.elts) else None
+    return value

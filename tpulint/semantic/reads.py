@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from enum import Enum
 
 from tpulint.records import NamedTuple
+from tpulint.semantic.flow import Flow
 from tpulint.semantic.implicit_reads import ImplicitReads
 from tpulint.semantic.kinds import Kind, Kinds
 from tpulint.semantic.names import Names
@@ -62,7 +63,8 @@ class Read(NamedTuple):
 
 
 _READERS: tuple[type[ast.AST], ...] = (
-    ast.Call, ast.FormattedValue, ast.BinOp, ast.If, ast.While, ast.IfExp, ast.Assert, ast.comprehension
+    ast.Call, ast.FormattedValue, ast.BinOp, ast.If, ast.While, ast.IfExp, ast.Assert, ast.comprehension, ast.BoolOp,
+    ast.UnaryOp, ast.Compare, ast.Subscript,
 )  # fmt: skip
 """Nodes at which a value can be read."""
 
@@ -71,12 +73,17 @@ class Reads:
     """Finds the host reads below a node. Nested functions and lambdas run at another time and are left out."""
 
     def __init__(
-        self, tree: SyntaxTree, names: Names, kinds: Kinds, dimensions_of: Callable[[ast.expr], int | None]
+        self,
+        tree: SyntaxTree,
+        names: Names,
+        flow: Flow,
+        kinds: Kinds,
+        dimensions_of: Callable[[ast.expr], int | None],
     ) -> None:
         self._tree = tree
         self._names = names
         self._kinds = kinds
-        self._implicit = ImplicitReads(names, kinds, dimensions_of)
+        self._implicit = ImplicitReads(names, flow, kinds, dimensions_of)
         self._memo: dict[ast.AST, list[Read]] = {}
 
     def inside(self, node: ast.AST) -> list[Read]:
@@ -156,6 +163,10 @@ class Reads:
         elif isinstance(node, ast.comprehension):
             for test in node.ifs:
                 yield from self._truth(test)
+        elif isinstance(node, ast.BoolOp | ast.UnaryOp | ast.Compare):
+            yield from (self._read(item, item, How.TRUTH) for item in self._implicit.truths_at(node))
+        elif isinstance(node, ast.Subscript):
+            yield from (self._read(item, item, How.NUMBER) for item in self._implicit.numbers_at(node))
 
     def is_text(self, node: ast.expr) -> bool:
         """Whether an expression formats a text."""
