@@ -964,6 +964,68 @@ def test_places_ends_counts_and_truths_that_python_asks_for(tmp_path: Path) -> N
     )
 
 
+def test_sums_that_an_object_keeps_of_device_tensors(tmp_path: Path) -> None:
+    meters = """
+        class Meter:
+            def __init__(self):
+                self.reset()
+
+            def reset(self):
+                self.last = self.sum = self.avg = self.count = 0
+
+            def update(self, value, n=1):
+                self.last = value.detach()
+                self.sum += self.last * n
+                self.count += n
+                self.avg = self.sum / self.count
+
+            @property
+            def half(self):
+                return self.avg / 2
+
+        class Numbers(Meter):
+            def update(self, value, n=1):
+                value = value.item()  # TPU101
+                self.last = value
+                self.sum += value * n
+        """
+    agree(
+        tmp_path,
+        meters=meters,
+        main="from meters import Meter, Numbers\n"
+        + dedent(SETUP)
+        + dedent("""
+    losses, sizes, numbers = Meter(), Meter(), Numbers()
+    class Trainer:
+        def __init__(self):
+            self.seen = Meter()
+
+        def fit(self):
+            for x, y in loader:
+                loss = F.mse_loss(model(x.to(device)), y.to(device))
+                loss.backward()
+                optimizer.step()
+                self.seen.update(loss, len(x))
+                print(f"{self.seen.avg:.3f}")  # TPU102
+                print(f"{self.seen.count}")
+
+    for x, y in loader:
+        loss = F.mse_loss(model(x.to(device)), y.to(device))
+        loss.backward()
+        optimizer.step()
+        losses.update(loss, len(x))
+        sizes.update(len(x))
+        numbers.update(loss)
+        print("%.3f" % losses.avg)  # TPU102
+        print("{:.3f}".format(losses.half))  # TPU102
+        if losses.last > 3:  # TPU103
+            break
+        print("%.3f %d" % (sizes.avg, losses.count))
+        print("%.3f" % numbers.sum)
+    """),
+    )
+
+
 def test_a_batch_sampler_of_another_file(tmp_path: Path) -> None:
     agree(
         tmp_path,

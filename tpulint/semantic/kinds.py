@@ -20,6 +20,7 @@ from tpulint.semantic.function_values import FunctionValues
 from tpulint.semantic.hooks import Hooks
 from tpulint.semantic.host_only import HostOnly
 from tpulint.semantic.imported import Imported
+from tpulint.semantic.kept_tensors import KeptTensors
 from tpulint.semantic.names import Names
 from tpulint.semantic.outside import OutsideCall
 from tpulint.semantic.parameter_values import ParameterValues
@@ -66,6 +67,7 @@ class Kinds:
         self.calls = CallValues(self, tree, names, flow, definitions)
         self.functions = FunctionValues(self, tree, names, flow, definitions, imported, self._circles)
         self.elements = ElementValues(self, names, flow, definitions, imported)
+        self.kept = KeptTensors(self, tree, names, definitions, imported)
         self.parameters = ParameterValues(self, tree, names, definitions, outside)
         given = any(side == Side.DEVICE.name for call in outside for _, _, side in call.arguments)
         speaks = not self._host_only and (given or self._speaks_of_device() or self._imports_device())
@@ -170,7 +172,7 @@ class Kinds:
             isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in ("to", "cuda")
         )
         branch = self._tree.parents.get(binding.statement)
-        if not moves or not isinstance(branch, ast.If):
+        if value is None or not moves or not isinstance(branch, ast.If):
             return False
         itself = any(isinstance(part, ast.Name) and part.id == binding.name for part in self._tree.inside(value))
         return itself or _ABOUT_DEVICES.search(self._tree.text(branch.test)) is not None
@@ -215,6 +217,9 @@ class Kinds:
             return base._replace(kind=Kind.TENSOR) if node.attr in facts.DISTRIBUTION_ATTRIBUTES else UNKNOWN
         if base.kind is Kind.DEVICE:
             return HOST
+        kept = self.kept.value(node, depth) if base.kind is Kind.UNKNOWN else UNKNOWN
+        if kept.kind is not Kind.UNKNOWN:
+            return kept
         # `self.model`, which a base class of another file keeps
         made = self._imported.classes_of(node) if base.kind is Kind.UNKNOWN else ()
         return join(

@@ -1,0 +1,178 @@
+"""Tensors that objects keep for who asks later: ``meter.avg`` behind ``meter.update(loss)``."""
+
+from __future__ import annotations
+
+import ast
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from tpulint.semantic import torch_facts as facts
+from tpulint.semantic.definitions import Definitions
+from tpulint.semantic.imported import Imported
+from tpulint.semantic.names import Names
+from tpulint.semantic.other_files import method
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
+from tpulint.semantic.values import LARGEST_DEPTH, UNKNOWN, Kind, Side, Value
+
+if TYPE_CHECKING:
+    from tpulint.semantic.kinds import Kinds
+
+_READING = frozenset({"item", "tolist", "cpu", "numpy"})
+_NUMBERS = frozenset({"float", "int", "bool"})
+_PROPERTIES = frozenset({"property", "cached_property"})
+
+
+class KeptTensors:
+    """Asked by :class:`Kinds` for attributes of objects of which nothing else is known."""
+
+    def __init__(
+        self, kinds: Kinds, tree: SyntaxTree, names: Names, definitions: Definitions, imported: Imported
+    ) -> None:
+        self._kinds = kinds
+        self._tree = tree
+        self._names = names
+        self._definitions = definitions
+        self._imported = imported
+        self._memo: dict[tuple[FunctionNode, frozenset[str]], frozenset[str]] = {}
+
+    def value(self, node: ast.Attribute, depth: int) -> Value:
+        """A tensor of the device, where a method of the object was given one and keeps it in this attribute."""
+        name = _text(node.value)
+        calls = self._calls.get(name, ()) if name is not None and depth < LARGEST_DEPTH - 3 else ()
+        for call in calls:
+            assert isinstance(call.func, ast.Attribute)
+            is_another = call.func.attr != node.attr and self._is_same(call.func.value, node.value)
+            if is_another and node.attr in self._kept_by(call, depth):
+                return Value(Kind.TENSOR, Side.DEVICE, certain=False)
+        return UNKNOWN
+
+    @cached_property
+    def _calls(self) -> dict[str, list[ast.Call]]:
+        """Calls of methods with arguments, by the variable or attribute whose method it is."""
+        found: dict[str, list[ast.Call]] = {}
+        for call in self._tree.calls:
+            if isinstance(call.func, ast.Attribute) and (call.args or call.keywords):
+                name = _text(call.func.value)
+                if name is not None and isinstance(self._tree.parents.get(call), ast.Expr):
+                    found.setdefault(name, []).append(call)
+        return found
+
+    def _is_same(self, one: ast.expr, other: ast.expr) -> bool:
+        if isinstance(one, ast.Name) and isinstance(other, ast.Name):
+            bindings = self._names.bindings(one)
+            return bool(bindings) and bindings == self._names.bindings(other)
+        return self._tree.class_of(one) is self._tree.class_of(other)
+
+    def _kept_by(self, call: ast.Call, depth: int) -> frozenset[str]:
+        """Attributes in which a method keeps the tensors of the device that a call gives it."""
+        given = [
+            item for item in (*call.args, *(keyword.value for keyword in call.keywords))
+            if self._is_on_device(item, depth + 2)
+        ]  # fmt: skip
+        if not given:
+            return frozenset()
+        found: frozenset[str] = frozenset()
+        for tree, function in self._methods(call):
+            names = [item.arg for item in (*function.args.posonlyargs, *function.args.args)][1:]
+            parameters = {name for name, item in zip(names, call.args, strict=False) if item in given}
+            parameters |= {item.arg for item in call.keywords if item.arg is not None and item.value in given}
+            key = function, frozenset(parameters)
+            if key not in self._memo:
+                self._memo[key] = _attributes_keeping(tree, *key)
+            found |= self._memo[key]
+        return found
+
+    def _is_on_device(self, node: ast.expr, depth: int) -> bool:
+        value = self._kinds.value(node, depth)
+        return value.kind is Kind.TENSOR and value.side is Side.DEVICE
+
+    def _methods(self, call: ast.Call) -> list[tuple[SyntaxTree, FunctionNode]]:
+        func = call.func
+        assert isinstance(func, ast.Attribute)
+        if not isinstance(func.value, ast.Name | ast.Attribute):
+            return []
+        here = self._definitions.class_of_variable(func.value)
+        if here is not None:
+            function = self._definitions.method(here, func.attr)
+            return [] if function is None else [(self._tree, function)]
+        found = (method(owner, func.attr) for owner in self._imported.classes_of(func.value))
+        return [(item.file.tree, item.node) for item in found if item is not None and isinstance(item.node, FUNCTIONS)]
+
+
+def _text(node: ast.expr) -> str | None:
+    """``meter`` or ``self.meter``; None for anything else."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        return f"{node.value.id}.{node.attr}"
+    return None
+
+
+def _attributes_keeping(tree: SyntaxTree, function: FunctionNode, parameters: frozenset[str]) -> frozenset[str]:
+    """Attributes that a method computes of these parameters and reads nothing of, and properties that show them."""
+    owner = tree.class_of(function)
+    nodes = list(tree.inside(function, functions=False))
+    if owner is None or not function.args.args or any(isinstance(node, ast.Call) and _reads(node) for node in nodes):
+        return frozenset()
+    held = _Held(function.args.args[0].arg, set(parameters))
+    size = -1
+    while size != len(held.attributes) + len(held.variables):
+        size = len(held.attributes) + len(held.variables)
+        for node in nodes:
+            if isinstance(node, ast.Assign | ast.AugAssign) and held.in_(node.value):
+                for target in node.targets if isinstance(node, ast.Assign) else (node.target,):
+                    held.keep(target)
+    for item in owner.body:
+        if isinstance(item, ast.FunctionDef) and item.args.args and _is_property(item):
+            own = _Held(item.args.args[0].arg, set(), held.attributes)
+            inside = list(tree.inside(item, functions=False))
+            if any(isinstance(node, ast.Call) and _reads(node) for node in inside):
+                continue
+            if any(isinstance(node, ast.Return) and node.value and own.in_(node.value) for node in inside):
+                held.attributes.add(item.name)
+    return frozenset(held.attributes)
+
+
+class _Held:
+    """What holds a tensor in a method, as far as it is known."""
+
+    def __init__(self, own: str, variables: set[str], attributes: set[str] | None = None) -> None:
+        self._own = own
+        self.variables = variables
+        self.attributes: set[str] = set() if attributes is None else attributes
+
+    def keep(self, target: ast.expr) -> None:
+        """What gets such a value holds it, too."""
+        if isinstance(target, ast.Name):
+            self.variables.add(target.id)
+        elif isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == self._own:
+            self.attributes.add(target.attr)
+
+    def in_(self, node: ast.expr) -> bool:
+        """Whether an expression is a tensor: arithmetic with one, or a method of one that gives another."""
+        if isinstance(node, ast.Name):
+            return node.id in self.variables
+        if isinstance(node, ast.Attribute):
+            is_own = isinstance(node.value, ast.Name) and node.value.id == self._own
+            return node.attr in self.attributes if is_own else node.attr == "data" and self.in_(node.value)
+        if isinstance(node, ast.BinOp):
+            return self.in_(node.left) or self.in_(node.right)
+        if isinstance(node, ast.UnaryOp):
+            return not isinstance(node.op, ast.Not) and self.in_(node.operand)
+        if isinstance(node, ast.IfExp):
+            return self.in_(node.body) or self.in_(node.orelse)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            return node.func.attr in facts.TENSOR_METHODS and self.in_(node.func.value)
+        return False
+
+
+def _is_property(function: ast.FunctionDef) -> bool:
+    names = (item.attr if isinstance(item, ast.Attribute) else item for item in function.decorator_list)
+    return any((item.id if isinstance(item, ast.Name) else item) in _PROPERTIES for item in names)
+
+
+def _reads(call: ast.Call) -> bool:
+    """Whether a call makes a number of a tensor, or copies it to the host."""
+    if isinstance(call.func, ast.Attribute):
+        return call.func.attr in _READING
+    return isinstance(call.func, ast.Name) and call.func.id in _NUMBERS
