@@ -7,18 +7,19 @@ and then with its exit status.
 
 from __future__ import annotations
 
-import json
 import os
 import pkgutil
 import runpy
 import sys
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import tpulint_rules
 
 import tpulint
 
+FORKING = Path(__file__).with_name("forking.py")
 LIBRARIES = ("libcst", "libcst.matchers", "libcst.metadata", "rich.console", "rich.table", "yaml")
 FOREIGN = ("tpulint.__main__", "tpulint.server", "tpulint.planning", "tpulint_rules.preludes")
 """Needs more than the linter does, or runs when it is imported."""
@@ -32,20 +33,6 @@ def load() -> None:
                 import_module(module.name)
     for library in LIBRARIES:
         import_module(library)
-
-
-def serve() -> dict[str, Any]:
-    """Fork for every wish. Returns in the forked processes only, with their wish."""
-    for line in sys.stdin:
-        process = os.fork()
-        if not process:
-            wish = json.loads(line)
-            assert isinstance(wish, dict)
-            return wish
-        print(process, flush=True)
-        _, status = os.waitpid(process, 0)
-        print(os.waitstatus_to_exitcode(status), flush=True)
-    os._exit(0)
 
 
 def become(wish: dict[str, Any]) -> None:
@@ -66,5 +53,5 @@ def become(wish: dict[str, Any]) -> None:
 
 if __name__ == "__main__":
     load()
-    become(serve())
+    become(runpy.run_path(str(FORKING))["serve"]())
     runpy.run_module("tpulint", run_name="__main__", alter_sys=True)

@@ -90,13 +90,6 @@ class Definitions:
         found = {self.method(owner, node.attr) for owner in self.classes_of_variable(node.value)}
         return found.pop() if len(found) == 1 else None
 
-    def methods_named(self, node: ast.Attribute) -> list[FunctionNode]:
-        """The methods that ``variable.method`` may be, where the variable is an instance of one of several classes."""
-        if node.attr not in self._function_names or not isinstance(node.value, ast.Name | ast.Attribute):
-            return []
-        found = (self.method(owner, node.attr) for owner in self.classes_of_variable(node.value))
-        return list(dict.fromkeys(function for function in found if function is not None))
-
     def class_called(self, call: ast.Call) -> ast.ClassDef | None:
         """The class of this file that a call makes an instance of."""
         if isinstance(call.func, ast.Name):

@@ -14,7 +14,7 @@ _Node = TypeVar("_Node", bound=ast.AST)
 Remainder = tuple[ast.Call, Sequence[ast.Subscript | ast.Call]]
 """The places that a loop goes through, and what is cut at them."""
 _ROUNDING_UP = ("math.ceil", "numpy.ceil")
-_WRAPPERS = ("builtins.enumerate", "tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.notebook.tqdm")
+_WRAPPERS = ("builtins.enumerate", "tqdm.tqdm")
 
 
 def remainder(ctx: FileContext, loop: ast.AST, *, is_turn: bool) -> Remainder | None:

@@ -11,7 +11,7 @@ from tpulint.semantic import Kind
 
 _FUNCTIONS = ("torch.split", "torch.chunk", "torch.tensor_split", "numpy.array_split")
 _METHODS = ("split", "chunk", "tensor_split")
-_WRAPPERS = ("builtins.enumerate", "builtins.zip", "tqdm.tqdm", "tqdm.auto.tqdm")
+_WRAPPERS = ("builtins.enumerate", "builtins.zip", "tqdm.tqdm")
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:

@@ -8,28 +8,15 @@ which leads a group of its own, and then with its exit status.
 from __future__ import annotations
 
 import importlib
-import json
 import multiprocessing.process
 import os
 import runpy
 import sys
+from pathlib import Path
 from typing import Any
 
+FORKING = Path(__file__).parents[2] / "forking.py"
 HEAVY = ("torch", "torch._functorch.aot_autograd", "torch._inductor.fx_passes.post_grad", "torch._inductor.lowering")
-
-
-def serve() -> dict[str, Any]:
-    """Fork for every wish. Returns in the forked processes only, with their wish."""
-    for line in sys.stdin:
-        process = os.fork()
-        if not process:
-            wish = json.loads(line)
-            assert isinstance(wish, dict)
-            return wish
-        print(process, flush=True)
-        _, status = os.waitpid(process, 0)
-        print(os.waitstatus_to_exitcode(status), flush=True)
-    os._exit(0)
 
 
 def become(wish: dict[str, Any]) -> None:
@@ -51,6 +38,6 @@ def become(wish: dict[str, Any]) -> None:
 if __name__ == "__main__":
     for module in HEAVY:
         importlib.import_module(module)
-    wish = serve()
+    wish = runpy.run_path(str(FORKING))["serve"]()
     become(wish)
     runpy.run_path(wish["script"], run_name="__main__")
