@@ -44,12 +44,11 @@ A row of a card's ``mapping`` has these keys:
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tpulint.model import Certainty, Finding, Severity
-from tpulint.semantic.torch_versions import is_for_older_torch
+from tpulint.right_uses import ACCELERATORS, is_annotation, is_for_older_versions, runs_on_cuda_only
 from tpulint.targets import parse_version
 
 if TYPE_CHECKING:
@@ -57,11 +56,7 @@ if TYPE_CHECKING:
     from tpulint.context import FileContext
     from tpulint.targets import Target
 
-_NEWER = r"(?i)xla\w*(?:greater|ge|newer|at_least)|xla.*version.*>|greater\w*\(.*xla"
 _NEVER_RUNS = "never runs on a TPU machine, behind a question for a GPU"
-_ACCELERATORS = ("torch.cuda.", "torch.accelerator.")
-_SEEDS = ("torch.cuda.manual_seed", "torch.cuda.manual_seed_all")
-_BACKENDS = frozenset({"cpu", "cuda", "mps", "xpu", "npu", "hpu", "xla", "tpu"})
 
 
 class NameTable:
@@ -99,9 +94,9 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     table = ctx.rule.table
     for outermost, _ in ctx.index.references(*table.prefixes):
         node, rows = _look_up(ctx, table, outermost)
-        if node is None or _is_annotation(ctx, node):
+        if node is None or is_annotation(ctx, node):
             continue
-        if not rows[0].assigned and _runs_on_cuda_only(ctx, node):
+        if not rows[0].assigned and runs_on_cuda_only(ctx, node):
             continue
         for row in rows:
             if row.old.endswith(".*"):
@@ -111,9 +106,11 @@ def check(ctx: FileContext) -> Iterator[Finding]:
                 continue
             where: ast.AST = node
             certainty = Certainty.CERTAIN
-            if row.removed_in and _is_for_older_versions(ctx, node):
+            if row.removed_in and is_for_older_versions(ctx, node):
                 continue
             if row.argument:
+                from tpulint.row_arguments import argument_of
+
                 argument = argument_of(ctx, node, row)
                 if argument is None:
                     continue
@@ -194,170 +191,5 @@ def inside_step_loop(row: MappingRow) -> MappingRow:
     )  # fmt: skip
 
 
-def argument_of(ctx: FileContext, node: ast.expr, row: MappingRow) -> tuple[ast.AST, Certainty] | None:
-    """Where the row's argument stands in the call; None if all is well.
-
-    For an argument that should be set and is absent it is the callee.
-    """
-    call = ctx.index.parent(node)
-    if not isinstance(call, ast.Call) or call.func is not node:
-        return None
-    found: ast.keyword | ast.expr | None = next((item for item in call.keywords if item.arg == row.argument), None)
-    if found is None and row.position is not None and row.position < len(call.args):
-        if any(isinstance(item, ast.Starred) for item in call.args[: row.position + 1]):
-            return None
-        found = call.args[row.position]
-    if found is None:
-        passed = ctx.index.call_arguments.of(call)
-        if passed is None or _is_left_alone(passed, row):
-            return None
-        values = passed.get(row.argument)
-        if values:
-            is_given = row.given and all(_is_given(ctx, value, row) for value in values)
-            return (values[0], Certainty.CERTAIN if len(values) == 1 else Certainty.LIKELY) if is_given else None
-        return (node, Certainty.CERTAIN) if row.action == "set-argument" and not row.given else None
-    if row.unless and _is_left_alone(ctx.index.call_arguments.of(call), row):
-        return None
-    value = found.value if isinstance(found, ast.keyword) else found
-    if row.given is not None:
-        return (found, Certainty.CERTAIN) if _is_given(ctx, value, row) else None
-    if not row.allowed:
-        return found, Certainty.CERTAIN
-    from tpulint.semantic.origins import origins
-
-    possible = origins(ctx.index, value)
-    if any(isinstance(item.node, ast.Constant) and not _is_among(item.node, row.allowed) for item in possible):
-        return found, Certainty.CERTAIN
-    is_allowed = all(_is_among(item.node, row.allowed) and not item.by_user for item in possible)
-    return None if is_allowed else (found, Certainty.LIKELY)
-
-
-def _is_left_alone(passed: dict[str, list[ast.expr]] | None, row: MappingRow) -> bool:
-    """Whether another argument has, or may have, a value with which the row does not matter."""
-    if passed is None:
-        return bool(row.unless)
-    return any(
-        not values or not isinstance(value, ast.Constant) or _is_among(value, tuple(values))
-        for name, values in row.unless
-        for value in passed.get(name, ())
-    )
-
-
-def _is_given(ctx: FileContext, value: ast.expr, row: MappingRow) -> bool:
-    """Whether an argument is one of the values a row speaks about, or is asked of the GPU like one of them."""
-    assert row.given is not None
-    if isinstance(value, ast.Name):
-        bindings = ctx.index.flow.reaching(value)
-        if len(bindings) == 1 and bindings[0].kind == "assign" and not bindings[0].path:
-            return bindings[0].value is not None and _asked(ctx, bindings[0].value) in row.given
-    if isinstance(value, ast.IfExp) and row.action in ("drop-argument", "set-argument"):
-        return _asked(ctx, value.test) == "torch.cuda.is_available()" and _is_among(value.body, row.given)
-    return _is_among(value, row.given) or _asked(ctx, value) in row.given
-
-
-def _asked(ctx: FileContext, value: ast.expr) -> str:
-    """A call without arguments (or ``not`` one) under its qualified name; empty for anything else."""
-    if isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.Not):
-        asked = _asked(ctx, value.operand)
-        return f"not {asked}" if asked else ""
-    if not isinstance(value, ast.Call) or value.args or value.keywords:
-        return ""
-    name = ctx.index.qualified_name(value.func)
-    return f"{name}()" if name else ""
-
-
-def _is_among(value: ast.expr, values: tuple[object, ...]) -> bool:
-    """Whether an expression is one of some constants; 1 == True, so types are compared as well."""
-    number = value.operand if isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.USub) else None
-    if isinstance(number, ast.Constant) and isinstance(number.value, int | float):
-        value = ast.Constant(-number.value)
-    return isinstance(value, ast.Constant) and any(
-        type(value.value) is type(item) and value.value == item for item in values
-    )
-
-
-def _is_annotation(ctx: FileContext, node: ast.expr) -> bool:
-    child: ast.AST = node
-    while not isinstance(child, ast.stmt):
-        parent = ctx.index.parent(child)
-        if parent is None or isinstance(parent, ast.arg):
-            return parent is not None
-        if isinstance(parent, ast.AnnAssign):
-            return child is parent.annotation
-        if isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef) and child is parent.returns:
-            return True
-        child = parent
-    return False
-
-
-def _runs_on_cuda_only(ctx: FileContext, node: ast.expr) -> bool:
-    """Whether a name of CUDA's runtime stands where CUDA is known to be, or is an entry of a table of backends."""
-    name = ctx.index.qualified_name(node) or ""
-    if not name.startswith(_ACCELERATORS):
-        return not name.startswith("torch") and (ctx.index.devices.is_guarded(node) or _asks_float16(ctx, node))
-    if is_for_older_torch(ctx.index.tree, node):
-        return True
-    if name in _SEEDS and ctx.index.guards.knows_xla() and ctx.index.mentions(r"set_rng_state|torch_xla\.manual_seed"):
-        return True  # XLA is seeded beside
-    if ctx.index.callers.use_for_gpus(node) or _knows_tpu(ctx, node, name) or _only_raises(ctx, node, name):
-        return True
-    parent = ctx.index.parent(node)
-    if isinstance(parent, ast.Dict) and node in parent.values:
-        return sum(isinstance(key, ast.Constant) and key.value in _BACKENDS for key in parent.keys) > 1
-    if isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Subscript):
-        key = parent.targets[0].slice  # TABLE["tpu"] = torch.accelerator.synchronize
-        if isinstance(key, ast.Constant) and key.value != "xla" and key.value in _BACKENDS:
-            return True
-    return ctx.index.devices.is_guarded(node)
-
-
-def _asks_float16(ctx: FileContext, node: ast.expr) -> bool:
-    """Whether a condition around the node asks if there is float16: ``if is_fp16_available():``."""
-    tests = [item.test for item in ctx.index.tree.ancestors(node) if isinstance(item, ast.If)]
-    return any(re.search(r"(?:fp|float)16_available", ctx.text(test)) for test in tests)
-
-
-def _knows_tpu(ctx: FileContext, node: ast.expr, name: str) -> bool:
-    """Whether a function that asks the accelerator has a way of its own for TPUs: ``device_type == "tpu"``."""
-    function = ctx.index.function_of(node) if name.startswith("torch.accelerator.") else None
-    return function is not None and re.search(r"""[=!]=\s*["'](?:tpu|xla)["']""", ctx.text(function)) is not None
-
-
-def _only_raises(ctx: FileContext, node: ast.expr, name: str) -> bool:
-    """``if torch.cuda.is_initialized(): raise``: no is the right answer."""
-    if name != "torch.cuda.is_initialized":
-        return False
-    condition: ast.AST = node
-    while isinstance(parent := ctx.index.parent(condition), ast.Call | ast.BoolOp):
-        condition = parent
-    if isinstance(parent, ast.IfExp) and parent.test is condition:
-        return "torch.cuda." in ctx.text(parent.body)
-    return isinstance(parent, ast.If) and parent.test is condition and isinstance(parent.body[-1], ast.Raise)
-
-
-def _is_for_older_versions(ctx: FileContext, node: ast.expr) -> bool:
-    """Whether a test for a newer version keeps the node for older ones: ``if _XLA_GREATER_EQUAL_2_1: return ...``."""
-    tree = ctx.index.tree
-    child: ast.AST = node
-    for ancestor in tree.ancestors(node):
-        if isinstance(ancestor, ast.If | ast.IfExp) and _asks_for_newer(ctx, ancestor.test):
-            orelse = ancestor.orelse if isinstance(ancestor.orelse, list) else [ancestor.orelse]
-            if child in orelse:
-                return True
-        if isinstance(child, ast.stmt) and not isinstance(ancestor, ast.Module):
-            for before in tree.suite_of(child):
-                if before is child:
-                    break
-                leaves = isinstance(before, ast.If) and isinstance(before.body[-1], ast.Return | ast.Raise)
-                if leaves and isinstance(before, ast.If) and _asks_for_newer(ctx, before.test):
-                    return True
-        child = ancestor
-    return False
-
-
-def _asks_for_newer(ctx: FileContext, test: ast.expr) -> bool:
-    return re.search(_NEWER, ctx.text(test)) is not None
-
-
 def _is_of_runtime(ctx: FileContext, node: ast.expr) -> bool:
-    return (ctx.index.qualified_name(node) or "").startswith(_ACCELERATORS)
+    return (ctx.index.qualified_name(node) or "").startswith(ACCELERATORS)
