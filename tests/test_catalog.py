@@ -277,7 +277,7 @@ def test_rule_travels_to_another_process(package: Package) -> None:
 
 
 def cache_files(tmp_path: Path) -> list[Path]:
-    return sorted((tmp_path / "cache" / "tpulint").glob("catalogue-*.json"))
+    return sorted((tmp_path / "cache" / "tpulint").glob("catalogue-*.cards"))
 
 
 def test_parsed_cards_come_back_equal(package: Package, tmp_path: Path) -> None:

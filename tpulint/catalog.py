@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import importlib
-import json
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from tpulint import card_cache
 from tpulint.card import CardError, Example, MappingRow, Option
-from tpulint.card_cache import KeptCard, parted
+from tpulint.card_cache import KeptCard, parted, rest_of
 from tpulint.measurements import FILE as MEASUREMENTS
 from tpulint.model import Applicability, Certainty, Finding, Severity
 from tpulint.records import NamedTuple
@@ -101,7 +101,7 @@ class Rule:
 
     def _of_rest(self, key: str) -> Any:
         if self._rest is None:
-            self._rest = json.loads(self._card.rest)
+            self._rest = rest_of(self._card)
         return self._rest[key]
 
     @property
@@ -253,7 +253,7 @@ def load(packages: tuple[str, ...] = ("tpulint_rules",)) -> Catalogue:
     from tpulint import __version__
 
     places: list[Place] = []
-    cards = blake2b(__version__.encode(), digest_size=16)
+    cards = blake2b(f"{__version__} {sys.implementation.cache_tag}".encode(), digest_size=16)
     code = blake2b(digest_size=16)
     # Cards parsed by another edition of the parser are not the same cards.
     for module in ("card.py", "card_cache.py", "card_parser.py", "strict_yaml.py"):
