@@ -964,6 +964,48 @@ def test_places_ends_counts_and_truths_that_python_asks_for(tmp_path: Path) -> N
     )
 
 
+def test_annotated_parameters_lie_where_what_they_are_given_does(tmp_path: Path) -> None:
+    agree(
+        tmp_path,
+        metrics="""
+            import torch
+            from torch import Tensor
+
+            def rank(scores: Tensor, truth: torch.Tensor) -> float:
+                places = (scores.argsort() == truth).nonzero()[:, 1]  # TPU203
+                return (1.0 / (places + 1)).sum().item()  # TPU101
+
+            def count(sizes: Tensor) -> int:
+                return sizes.sum().item()
+            """,
+        main="from metrics import count, rank\n"
+        + dedent(SETUP)
+        + dedent("""
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.body = nn.Linear(4, 4)
+
+        def forward(self, x: torch.Tensor, weights: torch.Tensor | None = None) -> torch.Tensor:
+            assert not torch.isnan(x).any()  # TPU103
+            return self.body(x)
+
+    def accuracy(out: torch.Tensor, y: torch.Tensor) -> float:
+        return (out == y).float().mean().item()  # TPU101
+
+    net = Net().to(device)
+    for x, y in loader:
+        size = count(torch.tensor([len(x), 2]))
+        x, y = x.to(device), y.to(device)
+        out = net(x)
+        right = accuracy(out, y)
+        place = rank(out, y)
+        out.mean().backward()
+        optimizer.step()
+    """),
+    )
+
+
 def test_sums_that_an_object_keeps_of_device_tensors(tmp_path: Path) -> None:
     meters = """
         class Meter:

@@ -666,3 +666,66 @@ def test_an_averaged_model_is_a_model(tmp_path: Path) -> None:
         """
     write(tmp_path, {"main.py": main})
     assert lint(tmp_path) == marked(tmp_path)
+
+
+def test_values_that_a_distribution_of_another_file_checks(tmp_path: Path) -> None:
+    files = {
+        "main.py": """
+            import torch
+            from agent import Agent
+            from policies import Plain, Policy
+
+            policy = Plain() if torch.rand(1) > 2 else Policy()
+            agent = Agent(policy, torch.optim.SGD(policy.parameters(), lr=0.1))
+            agent.train([(torch.ones(2, 4), torch.ones(2, 2))])
+            """,
+        "agent.py": """
+            import torch
+            from torch.distributions import kl_divergence
+
+            class Agent:
+                def __init__(self, policy, optimizer):
+                    self.policy = policy.cuda()
+                    self.optimizer = optimizer
+
+                def train(self, loader):
+                    for x, y in loader:
+                        self.update(x.cuda(), y.cuda())
+
+                def update(self, x, y):
+                    out = self.policy(x)
+                    told, _ = self.policy.both(x)
+                    loss = self.loss(out, y) - told.log_prob(y).mean()  # TPU131
+                    loss = loss - self.policy.free(x).log_prob(y).mean()
+                    self.optimizer.zero_grad()
+                    loss.backward()
+                    self.optimizer.step()
+
+                def loss(self, out, y):
+                    if torch.is_tensor(out):
+                        return (out - y).pow(2).mean()
+                    return -out.log_prob(y).mean()  # TPU131
+            """,
+        "policies.py": """
+            import torch
+            from torch import nn
+            from torch.distributions import Normal
+
+            class Plain(nn.Module):
+                def forward(self, x):
+                    return x
+
+            class Policy(nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.mean = nn.Linear(4, 2)
+
+                def forward(self, x):
+                    return Normal(self.mean(x), 1.0)  # TPU131
+
+                def both(self, x):
+                    return Normal(self.mean(x), 1.0), x  # TPU131
+            """,
+    }
+    write(tmp_path, files)
+    assert lint(tmp_path) == marked(tmp_path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from tpulint.semantic.imported import Definition, methods
 from tpulint.semantic.tree import FUNCTIONS
 
 if TYPE_CHECKING:
@@ -63,6 +64,44 @@ class Distributions:
             value = binding.value if binding.kind == "assign" and not binding.path else None
             found.append(frozenset[str]() if value is None else self.classes_of(value, depth + 1))
         return _all_of(found)
+
+    def made_elsewhere(self, node: ast.expr, depth: int = 0) -> str | None:
+        """The other file that makes a distribution which checks its arguments; None where none is known to do so."""
+        index = self._index
+        if not isinstance(node, ast.Name) or depth > _DEPTH:
+            return None
+        for binding in index.flow.reaching(node):
+            if binding.kind == "parameter" and isinstance(binding.statement, FUNCTIONS):
+                given = index.definitions.arguments_for(binding.statement, binding.name)
+                found = [self.made_elsewhere(item, depth + 1) for item in given]
+            elif binding.kind == "assign" and isinstance(binding.value, ast.Call):
+                found = [_made_by(called, binding.path) for called in self._run_elsewhere(binding.value)]
+            else:
+                continue
+            for path in found:
+                if path is not None:
+                    return path
+        return None
+
+    def _run_elsewhere(self, call: ast.Call) -> list[Definition]:
+        """What a call runs in other files: of a module its forward pass."""
+        imported = self._index.imported
+        return [*imported.all_called(call), *methods(imported.classes_of(call.func), "forward")]
+
+
+def _made_by(called: Definition, path: tuple[int, ...]) -> str | None:
+    """The file of a function that returns such a distribution, or has it in the part of what it returns."""
+    index = called.file
+    if not isinstance(called.node, FUNCTIONS) or index.mentions(r"validate_args"):
+        return None
+    for value in index.definitions.returned_by(called.node):
+        part: ast.expr | None = value
+        for at in path:
+            is_there = isinstance(part, ast.Tuple) and 0 <= at < len(part.elts)
+            part = part.elts[at] if is_there and isinstance(part, ast.Tuple) else None
+        if part is not None and index.distributions.classes_of(part):
+            return index.source.path
+    return None
 
 
 def _all_of(found: list[frozenset[str]]) -> frozenset[str]:

@@ -59,8 +59,14 @@ class ParameterValues:
         """What a parameter holds when its function begins."""
         assert isinstance(binding.node, ast.arg)
         known = self.annotated(binding.node.annotation)
-        if known.kind is not Kind.UNKNOWN:
-            return known
+        if known.kind is Kind.TENSOR and known.side is Side.UNKNOWN:
+            given = self._given(binding, depth)  # an annotation does not say where a tensor is
+            return known._replace(side=given.side, certain=False) if given.kind is Kind.TENSOR else known
+        return self._given(binding, depth) if known.kind is Kind.UNKNOWN else known
+
+    def _given(self, binding: Binding, depth: int) -> Value:
+        """What the framework, the class of the function or its calls give for a parameter."""
+        assert isinstance(binding.node, ast.arg)
         function = binding.statement
         if isinstance(function, FUNCTIONS):
             if binding.name in self._kinds.hooks.batch_parameters(function):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Iterator
 
 from tpulint.context import FileContext
@@ -38,6 +39,19 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             fix,
             related=tuple((index.span(asked), _ASKED) for asked in _asked(index, call)),
         )
+    if not made:  # otherwise they are shown beside what makes them
+        yield from _asked_of_others(ctx)
+
+
+def _asked_of_others(ctx: FileContext) -> Iterator[Finding]:
+    """Values that a step gives to a distribution which another file makes."""
+    for call, receiver in ctx.index.method_calls(*_CHECKING):
+        if ctx.index.pace_of(call) is not Pace.STEP and ctx.index.turn_code.turn_of(call) != STEP:
+            continue
+        path = ctx.index.distributions.made_elsewhere(receiver)
+        if path is not None:
+            shown = f"`{ctx.text(call.func)}` reads what it is given from the device to check it, in every step"
+            yield ctx.finding(call, f"{shown}: the distribution is made in {os.path.basename(path)}")
 
 
 def _made(ctx: FileContext) -> Iterator[tuple[ast.Call, str]]:
