@@ -1006,6 +1006,47 @@ def test_annotated_parameters_lie_where_what_they_are_given_does(tmp_path: Path)
     )
 
 
+def test_loaders_that_an_object_of_another_file_keeps(tmp_path: Path) -> None:
+    agree(
+        tmp_path,
+        select="TPU501,TPU516",
+        samples="""
+            import torch
+            from torch.utils.data import DataLoader
+
+            class Samples:
+                def __init__(self, train, test, size):
+                    self.train = DataLoader(train, batch_size=size, shuffle=True)  # TPU501
+                    self.test = None
+                    self.whole = DataLoader(train, batch_size=size)
+                    self.open(test, size)
+
+                def open(self, test, size):
+                    self.test = DataLoader(test, batch_size=size)  # TPU516
+
+                @property
+                def trial(self):
+                    return DataLoader(self.whole.dataset, batch_size=3)  # TPU516
+            """,
+        main="from samples import Samples\n"
+        + dedent(SETUP)
+        + dedent("""
+    samples = Samples(read("train"), read("test"), 8)
+    test = samples.test
+    for epoch in range(3):
+        for step, (x, y) in enumerate(samples.train):
+            F.mse_loss(model(x.to(device)), y.to(device)).backward()
+            optimizer.step()
+        model.eval()
+        with torch.no_grad():
+            for x, y in test:
+                model(x.to(device))
+            for x, y in samples.trial:
+                model(x.to(device))
+    """),
+    )
+
+
 def test_sums_that_an_object_keeps_of_device_tensors(tmp_path: Path) -> None:
     meters = """
         class Meter:

@@ -107,21 +107,24 @@ class Loaders:
         return list(self._loaders.values())
 
     @cached_property
-    def sources_elsewhere(self) -> list[tuple[ast.Call, tuple[int, ...], str]]:
-        """Calls of functions in other files that give what loops run over, with the part and the turn of the loop."""
+    def sources_elsewhere(self) -> list[tuple[ast.Call, tuple[str, ...], str]]:
+        """Calls of functions in other files that give what loops run over, with the part and the turn of the loop.
+
+        Calls of classes, too, whose objects keep it: the part is the attribute.
+        """
         index = self._index
         items = [(item, STEP) for loop in index.step_loops for item in sources_of(index, loop.node, loop.functions)]
         items += [(item, EVALUATION) for node in index.regions.evaluation_loops for item in sources_of(index, node)]
         items.extend((item, turn) for item, turns in self._handed_over for turn in sorted(turns))
         return [(*source, turn) for item, turn in items for source in self._sources_of(item, 0)]
 
-    def _sources_of(self, node: ast.expr, depth: int) -> Iterator[tuple[ast.Call, tuple[int, ...]]]:
+    def _sources_of(self, node: ast.expr, depth: int) -> Iterator[tuple[ast.Call, tuple[str, ...]]]:
         for creation in self._index.moves.creations.of(node):
             call = creation.node
             if not isinstance(call, ast.Call) or depth > _DEPTH:
                 continue
             if self._index.imported.called(call) is not None:
-                yield call, tuple(int(part) for part in creation.path if part.isdecimal())
+                yield call, creation.path
             elif not creation.path:
                 for item in call.args:
                     yield from self._sources_of(item, depth + 1)
@@ -141,12 +144,22 @@ class Loaders:
                     self._loaders[creation.node].feeds |= STEP in turns
                     self._loaders[creation.node].feeds_evaluation |= EVALUATION in turns
         for outside in index.outside:
-            for function in index.definitions.named(outside.function) if outside.fed or outside.fed_evaluation else ():
-                for value in index.definitions.returned_by(function):
-                    for loader in (found for path in outside.fed for found in self._returned(value, path)):
-                        loader.feeds = True
-                    for loader in (found for path in outside.fed_evaluation for found in self._returned(value, path)):
-                        loader.feeds_evaluation = True
+            for value in self._given_by(outside.function) if outside.fed or outside.fed_evaluation else ():
+                for loader in (found for path in outside.fed for found in self._returned(value, path)):
+                    loader.feeds = True
+                for loader in (found for path in outside.fed_evaluation for found in self._returned(value, path)):
+                    loader.feeds_evaluation = True
+
+    def _given_by(self, name: str) -> list[ast.expr]:
+        """What a function returns, or the objects of a class keep in an attribute: ``make``, ``Data.loader``."""
+        index = self._index
+        functions = index.definitions.named(name)
+        if functions:
+            return [value for function in functions for value in index.definitions.returned_by(function)]
+        owner, _, attribute = name.rpartition(".")
+        classes = (node for node in index.tree.classes if node.name == owner)
+        kept = [binding for node in classes for binding in index.names.attribute_bindings(node, attribute)]
+        return [binding.value for binding in kept if binding.value is not None and not binding.path]
 
     def _returned(self, value: ast.expr, path: tuple[int, ...]) -> Iterator[Loader]:
         """The loaders in a part of what a function returns."""

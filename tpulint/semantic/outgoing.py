@@ -44,19 +44,32 @@ def outgoing_calls(index: SemanticIndex) -> tuple[OutgoingCall, ...]:
             if turn is not None or described.call.arguments or described.call.classes:
                 found[described] = None
     for call, path, turn in index.loaders.sources_elsewhere if index.imported.knows_others else ():
-        source = index.imported.called(call)
-        if source is not None and isinstance(source.node, FUNCTIONS):
-            name = qualified_in_file(source.file.tree, source.node)
-            parts = ((path,), ()) if turn == STEP else ((), (path,))
-            caller = os.path.basename(index.source.path)
-            named = tuple(keyword.arg or "**" for keyword in call.keywords)
-            # A generator goes on as the loop does: it matters where what it cuts lives.
-            is_drawn = source.file.kinds.functions.yields(source.node)
-            given = _described(index, call, source, NOW_AND_THEN).call.arguments if is_drawn else ()
-            fed = OutsideCall(name, NOW_AND_THEN, False, False, given, caller, *parts)._replace(keywords=named)
-            found[OutgoingCall(source.file.source.path, fed)] = None
+        described_source = _described_source(index, call, path, turn)
+        if described_source is not None:
+            found[described_source] = None
     found.update(dict.fromkeys(settings_used(index)))
     return tuple(found)
+
+
+def _described_source(index: SemanticIndex, call: ast.Call, path: tuple[str, ...], turn: str) -> OutgoingCall | None:
+    """A function of another file that gives what a loop runs over, or a class whose objects keep it."""
+    source = index.imported.called(call)
+    if source is None or isinstance(source.node, ast.Module):
+        return None
+    caller = os.path.basename(index.source.path)
+    numbers = tuple(int(part) for part in path if part.isdecimal())
+    parts = ((numbers,), ()) if turn == STEP else ((), (numbers,))
+    if isinstance(source.node, ast.ClassDef):
+        name = f"{source.node.name}.{path[0]}" if len(path) == 1 and not numbers else ""
+        kept = OutsideCall(name, NOW_AND_THEN, False, False, (), caller, *parts)
+        return OutgoingCall(source.file.source.path, kept) if name else None
+    name = qualified_in_file(source.file.tree, source.node)
+    named = tuple(keyword.arg or "**" for keyword in call.keywords)
+    # A generator goes on as the loop does: it matters where what it cuts lives.
+    is_drawn = source.file.kinds.functions.yields(source.node)
+    given = _described(index, call, source, NOW_AND_THEN).call.arguments if is_drawn else ()
+    fed = OutsideCall(name, NOW_AND_THEN, False, False, given, caller, *parts)._replace(keywords=named)
+    return OutgoingCall(source.file.source.path, fed)
 
 
 def _turn_of(index: SemanticIndex, call: ast.Call) -> str | None:
