@@ -417,6 +417,40 @@ def test_totals_that_begin_anew_in_attributes_and_now_and_then(tmp_path: Path) -
     agree(tmp_path, "TPU223", main=program)
 
 
+def test_totals_that_begin_anew_with_every_update(tmp_path: Path) -> None:
+    agree(
+        tmp_path,
+        "TPU223",
+        main="""
+            import torch
+            import torch_xla
+
+            device = torch_xla.device()
+            model = torch.nn.Linear(4, 4).to(device)
+            optimizer = torch.optim.Adam(model.parameters())
+            total = 0
+            for step, x in enumerate(loader):
+                total += model(x.to(device)).mean()
+                if step % 4 == 3:
+                    total.backward()
+                    optimizer.step()
+                    total = 0
+                torch_xla.sync()
+
+            shown = 0
+            for step, x in enumerate(loader):
+                loss = model(x.to(device)).mean()
+                loss.backward()
+                optimizer.step()
+                shown += loss.detach()
+                torch_xla.sync()
+                if step % 100 == 0:
+                    print(shown)
+                    shown = 0  # TPU223
+            """,
+    )
+
+
 def test_what_is_computed_and_read_behind_the_boundary(tmp_path: Path) -> None:
     program = (
         SETUP

@@ -97,7 +97,7 @@ class Restarts:
                 continue  # another value in every step
             for binding in bindings:
                 is_plain = isinstance(binding.statement, ast.Assign) and _is_number(element_of(binding))
-                if is_plain and self._comes_again(binding.statement, loop):
+                if is_plain and self._comes_again(binding.statement, loop) and not self._is_of_update(binding, loop):
                     yield Restart(binding.node, index.text(binding.node), statements, loop)
 
     def _carried(self, statement: ast.Assign | ast.AugAssign) -> ast.Name | ast.Attribute | None:
@@ -122,6 +122,14 @@ class Restarts:
             within = isinstance(function, FUNCTIONS) and index.tree.encloses(function, loop.node)
             return within and function is not None and _EPOCH in {item.arg for item in function.args.args}
         return pace in (Pace.EPOCH, Pace.LOG_INTERVAL)
+
+    def _is_of_update(self, binding: Binding, loop: StepLoop) -> bool:
+        """Whether it begins anew with every update: steps that add up gradients are all compiled by the second one."""
+        tree = self._index.tree
+        if not isinstance(binding.statement, ast.stmt) or not tree.encloses(loop.node, binding.statement):
+            return False
+        suite = tree.suite_of(binding.statement)
+        return any(self._index.statement_of(update) in suite for update in loop.updates)
 
     # ---------------------------------------------------------------- objects
 
