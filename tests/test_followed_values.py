@@ -965,6 +965,10 @@ def test_places_ends_counts_and_truths_that_python_asks_for(tmp_path: Path) -> N
     table = {}
     counts = np.zeros((4, 4))
     rows = torch.zeros(4, 4)
+    class Heads(nn.Module):
+        def split(self, x):
+            return x * 2
+
     for x, y in loader:
         x, y = x.to(device), y.to(device)
         out = model(x)
@@ -976,6 +980,7 @@ def test_places_ends_counts_and_truths_that_python_asks_for(tmp_path: Path) -> N
         part = rows[: out.sum().long()]  # TPU101
         first = y[:best]  # TPU101
         wide = rows.repeat(best, 1)  # TPU101
+        heads = Heads().split(best)
         largest = out.topk(best)  # TPU101
         empty = out.new_zeros(best, 2)  # TPU101
         zeros = torch.zeros((best, 2))  # TPU101
@@ -1077,6 +1082,54 @@ def test_loaders_that_an_object_of_another_file_keeps(tmp_path: Path) -> None:
                 model(x.to(device))
             for x, y in samples.trial:
                 model(x.to(device))
+    """),
+    )
+
+
+def test_loaders_in_dictionaries_that_another_file_returns(tmp_path: Path) -> None:
+    agree(
+        tmp_path,
+        select="TPU501,TPU516",
+        samples="""
+            from torch.utils.data import DataLoader
+
+            def get_loaders(train, test, size):
+                loaders = {
+                    "all": DataLoader(train, batch_size=size),
+                    "test": iter(DataLoader(test, batch_size=size)),  # TPU516
+                }
+                loaders["train"] = DataLoader(train, batch_size=size, shuffle=True)  # TPU501
+                loaders["spare"] = DataLoader(train, batch_size=size)
+                loaders["endless"] = DataLoader(train, batch_size=size, sampler=Endless(len(train)))
+                return loaders
+
+            class Endless:
+                def __init__(self, count):
+                    self.count = count
+
+                def __iter__(self):
+                    while True:
+                        for place in range(self.count):
+                            yield place
+            """,
+        main="from samples import get_loaders\n"
+        + dedent(SETUP)
+        + dedent("""
+    def test(model, loaders):
+        model.eval()
+        with torch.no_grad():
+            for x, y in loaders["test"]:
+                model(x.to(device))
+
+    loaders = get_loaders(read("train"), read("test"), 8)
+    for epoch in range(3):
+        for x, y in loaders["train"]:
+            F.mse_loss(model(x.to(device)), y.to(device)).backward()
+            optimizer.step()
+        for step, (x, y) in zip(range(20), loaders["endless"]):
+            F.mse_loss(model(x.to(device)), y.to(device)).backward()
+            optimizer.step()
+        test(model, loaders)
     """),
     )
 

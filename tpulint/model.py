@@ -157,9 +157,10 @@ class OutsideCall(NamedTuple):
     """Name, kind and side of the values given for parameters, where they are known."""
     caller: str
     """Name of the file of the call, without its folder."""
-    fed: tuple[tuple[int, ...], ...] = ()
-    """Parts of what the function returns that a step loop takes its batches from; ``()`` is the whole."""
-    fed_evaluation: tuple[tuple[int, ...], ...] = ()
+    fed: tuple[tuple[int | str, ...], ...] = ()
+    """Parts of what the function returns that a step loop takes its batches from, places or keys, ``"['train']"``;
+    ``()`` is the whole."""
+    fed_evaluation: tuple[tuple[int | str, ...], ...] = ()
     """The same of an evaluation loop."""
     changing: tuple[str, ...] = ()
     """Parameters that every turn gives another number."""

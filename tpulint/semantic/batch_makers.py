@@ -55,7 +55,9 @@ class BatchMakers:
         for loop in index.step_loops:
             yield from self._for(loop.node, STEP, loop.functions)
         for outside in index.outside:
-            for turn, parts in ((EVALUATION, outside.fed_evaluation), (STEP, outside.fed)):
+            for turn, paths in ((EVALUATION, outside.fed_evaluation), (STEP, outside.fed)):
+                # What lies behind a key of a dictionary is a data loader, or nothing that is known.
+                parts = [path for path in map(_places, paths) if path is not None]
                 for function in index.definitions.named(outside.function) if parts else ():
                     yield from self._in(function, turn, None, parts)
 
@@ -142,6 +144,12 @@ class BatchMakers:
                 loop = tree.loop_of(call) if func.value.id in lists else None
                 if loop is not None and tree.encloses(function, loop):
                     yield BatchMaker(loop, function, turn, False, taker)
+
+
+def _places(path: tuple[int | str, ...]) -> tuple[int, ...] | None:
+    """A path without keys."""
+    places = tuple(at for at in path if isinstance(at, int))
+    return places if len(places) == len(path) else None
 
 
 def _items(value: ast.expr, parts: Iterable[tuple[int, ...]]) -> Iterator[ast.expr]:

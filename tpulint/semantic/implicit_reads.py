@@ -74,8 +74,10 @@ class ImplicitReads:
             return call.args[1:]
         if name == "builtins.map" and len(call.args) == 2 and self._names.qualified(call.args[0]) in _MAPPED:
             return call.args[1:]
-        is_method = name is None and isinstance(call.func, ast.Attribute) and call.func.attr in _COUNTED_METHODS
-        return call.args if is_method else []
+        if name is not None or not isinstance(call.func, ast.Attribute) or call.func.attr not in _COUNTED_METHODS:
+            return []
+        is_tensor = self._kinds.value(call.func.value).kind is Kind.TENSOR  # a class may have a method of that name
+        return call.args if is_tensor else []
 
     def _places(self, node: ast.Subscript) -> list[ast.expr]:
         """Ends of slices, and the place in a list: ``x[:count]``, ``names[place]``."""

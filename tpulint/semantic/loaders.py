@@ -161,15 +161,26 @@ class Loaders:
         kept = [binding for node in classes for binding in index.names.attribute_bindings(node, attribute)]
         return [binding.value for binding in kept if binding.value is not None and not binding.path]
 
-    def _returned(self, value: ast.expr, path: tuple[int, ...]) -> Iterator[Loader]:
-        """The loaders in a part of what a function returns."""
+    def _returned(self, value: ast.expr, path: tuple[int | str, ...]) -> Iterator[Loader]:
+        """The loaders in a part of what a function returns: at a place, or behind a key of a dictionary."""
+        values = [value]
         for at in path:
-            if not isinstance(value, ast.Tuple | ast.List) or not -len(value.elts) <= at < len(value.elts):
-                return
-            value = value.elts[at]
+            values = [part for item in values for part in self._parts(item, at)]
+        for item in values:
+            made = (creation.node for creation in self._index.moves.creations.of(item) if not creation.path)
+            for call in made if item is value else self._behind([item]):
+                if call in self._loaders and isinstance(call, ast.Call):
+                    yield self._loaders[call]
+
+    def _parts(self, value: ast.expr, at: int | str) -> Iterator[ast.expr]:
+        if isinstance(at, int):
+            if isinstance(value, ast.Tuple | ast.List) and -len(value.elts) <= at < len(value.elts):
+                yield value.elts[at]
+            return
         for creation in self._index.moves.creations.of(value):
-            if creation.node in self._loaders and isinstance(creation.node, ast.Call) and not creation.path:
-                yield self._loaders[creation.node]
+            named = creation._replace(path=(*creation.path, at))
+            yield from entries_named(named)
+            yield from self._appended.at(named)
 
     # ---------------------------------------------------------------- what feeds a loop
 

@@ -57,12 +57,13 @@ def _described_source(index: SemanticIndex, call: ast.Call, path: tuple[str, ...
     if source is None or isinstance(source.node, ast.Module):
         return None
     caller = os.path.basename(index.source.path)
-    numbers = tuple(int(part) for part in path if part.isdecimal())
-    parts = ((numbers,), ()) if turn == STEP else ((), (numbers,))
     if isinstance(source.node, ast.ClassDef):
-        name = f"{source.node.name}.{path[0]}" if len(path) == 1 and not numbers else ""
+        parts: tuple[tuple[tuple[int | str, ...], ...], ...] = (((),), ()) if turn == STEP else ((), ((),))
+        name = f"{source.node.name}.{path[0]}" if len(path) == 1 and path[0].isidentifier() else ""
         kept = OutsideCall(name, NOW_AND_THEN, False, False, (), caller, *parts)
         return OutgoingCall(source.file.source.path, kept) if name else None
+    part = tuple(int(at) if at.isdecimal() else at for at in path if at.isdecimal() or at.startswith("["))
+    parts = ((part,), ()) if turn == STEP else ((), (part,))
     name = qualified_in_file(source.file.tree, source.node)
     named = tuple(keyword.arg or "**" for keyword in call.keywords)
     # A generator goes on as the loop does: it matters where what it cuts lives.

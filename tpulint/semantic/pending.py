@@ -20,6 +20,8 @@ _SETTLING = frozenset({"cpu", "tolist", "numpy"})
 _UPLOADS = frozenset({"torch.tensor", "torch.as_tensor", "torch.from_numpy"})
 _WRAPPERS = frozenset({"torch.autograd.Variable", "torch.autograd.variable.Variable"})
 """Calls that give the tensor they are given."""
+_CHOOSING = frozenset({"builtins.max", "builtins.min"})
+"""Calls that give one of the tensors they are given."""
 _COPIES = frozenset({"copy.deepcopy", "copy.copy"})
 GROWING = frozenset({"append", "add", "extend", "insert", "appendleft", "put"})
 """Methods by which a list or its like keeps what it is given."""
@@ -193,6 +195,8 @@ class State:
             return self._of_copy(node.args[0], statement)
         if name in _WRAPPERS and node.args:
             return self.of(node.args[0], statement)
+        if name in _CHOOSING:
+            return self._first(node.args, statement)
         if name in _UPLOADS or not self.is_on_device(node):
             return None
         if isinstance(func, ast.Attribute) and name is None:

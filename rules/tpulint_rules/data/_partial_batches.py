@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from tpulint.semantic import FunctionNode, SemanticIndex
+from tpulint.semantic.imported import Definition, methods
 from tpulint.semantic.loaders import Loader
 
 
@@ -21,7 +22,30 @@ def may_be_partial(index: SemanticIndex, loader: Loader, by_default: bool = Fals
     sizes = arguments["batch_size"]
     if all(isinstance(size, ast.Constant) and size.value in (None, 1) for size in sizes):
         return False
+    if any(_never_ends(index, sampler) for sampler in arguments.get("sampler", ())):
+        return False
     return not index.loaders.divides(loader, by_default)
+
+
+def _never_ends(index: SemanticIndex, sampler: ast.expr) -> bool:
+    """Whether a sampler of the project goes on for ever."""
+    own = tuple(Definition(index, owner) for owner in index.definitions.classes_made(sampler))
+    found = methods(own or index.imported.classes_of(sampler), "__iter__")
+    return bool(found) and all(map(_goes_on, found))
+
+
+def _goes_on(function: Definition) -> bool:
+    """Whether all that a generator yields stands in ``while True:``, and nothing leaves it."""
+    tree = function.file.tree
+    nodes = list(tree.inside(function.node, functions=False))
+    yields = [node for node in nodes if isinstance(node, ast.Yield | ast.YieldFrom)]
+    if not yields or any(isinstance(node, ast.Return | ast.Break) for node in nodes):
+        return False
+    return all(any(map(_is_endless, tree.ancestors(node))) for node in yields)
+
+
+def _is_endless(node: ast.AST) -> bool:
+    return isinstance(node, ast.While) and isinstance(node.test, ast.Constant) and bool(node.test.value)
 
 
 def is_given(values: list[ast.expr] | None) -> bool:
