@@ -21,7 +21,8 @@ def count_one(ctx: FileContext, node: ast.expr) -> FixBuilder | None:
     index = ctx.index
     if index.launches:
         return None
-    if index.process_groups.joins:
+    asks_rank = any(index.calls_to("torch.distributed.get_rank", "torch.distributed.get_world_size"))
+    if index.process_groups.joins or asks_rank:  # another file may have joined the group
         if index.mentions("SLURM|OMPI_|MPI"):
             return None  # the launcher is not torchrun
         reason = "torchrun starts one process for each XLA device of this machine, and says how many."

@@ -23,12 +23,12 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     if not counts.calls:
         return
     for node in ctx.index.tree.parents:
-        if isinstance(node, ast.BinOp) and _divides(node) and counts.is_zero(node.right):
+        if isinstance(node, ast.BinOp) and _divides(node) and (count := _zero_factor(ctx, node.right)) is not None:
             if is_for_several(ctx, node):
                 continue
-            message = f"`{ctx.text(node.right)}` is 0 on a TPU machine: ZeroDivisionError"
-            yield ctx.finding(node.right, message, _count_fix(ctx, node.right), severity=Severity.ERROR)
-        elif isinstance(node, ast.keyword) and node.arg == "num_workers" and _is_product(ctx, node.value):
+            message = f"`{ctx.text(count)}` is 0 on a TPU machine: ZeroDivisionError"
+            yield ctx.finding(count, message, _count_fix(ctx, count), severity=Severity.ERROR)
+        elif isinstance(node, ast.keyword) and node.arg == "num_workers" and _zero_factor(ctx, node.value) is not None:
             message = "there are no GPUs to count on a TPU machine: the loader gets 0 workers and blocks every step"
             yield ctx.finding(node.value, message, count_one(ctx, node.value), severity=Severity.WARNING)
         elif isinstance(node, ast.Compare) and len(node.ops) == 1:
@@ -48,10 +48,11 @@ def _divides(node: ast.BinOp) -> bool:
     return isinstance(node.op, _DIVISIONS) and not text  # "%d GPUs" % n is no division
 
 
-def _is_product(ctx: FileContext, node: ast.expr) -> bool:
+def _zero_factor(ctx: FileContext, node: ast.expr) -> ast.expr | None:
+    """The number of GPUs, alone or in a product: ``batch % (torch.cuda.device_count() * classes)``."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
-        return _is_product(ctx, node.left) or _is_product(ctx, node.right)
-    return ctx.index.device_counts.is_zero(node)
+        return _zero_factor(ctx, node.left) or _zero_factor(ctx, node.right)
+    return node if ctx.index.device_counts.is_zero(node) else None
 
 
 def _comparison(ctx: FileContext, node: ast.Compare) -> Iterator[Finding]:
