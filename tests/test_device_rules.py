@@ -1696,3 +1696,32 @@ def test_method_of_the_own_class_is_no_index_of_a_tensor() -> None:
                 return self.model.generate(tokens["input_ids"].to(self.get_device()))
         """,
     )
+
+
+@pytest.mark.parametrize(
+    ("call", "is_left"),
+    [
+        ("model(images)", True),
+        ("model(x=images)", True),
+        ("model(names)", False),  # texts, as likely as tensors
+        ("measure(model(seen).cpu(), images)", False),  # on the host, with what was fetched
+        ("show(images)", False),  # no module
+    ],
+)
+def test_images_beside_labels_that_are_moved(call: str, is_left: bool) -> None:
+    text = dedent(f"""
+        import torch
+        def train(loader, model, measure):
+            model.train()
+            measure.eval()
+            for seen, images, labels, names in loader:
+                seen = seen.cuda()
+                labels = labels.cuda()
+                out = {call}
+                torch.nn.functional.cross_entropy(model(seen), labels).backward()
+    """)
+    found = lint(SourceFile.from_text(text), Settings(select=("TPU002",)), CATALOGUE).findings
+    assert ("`images` is left on the host" in " ".join(item.message for item in found)) is is_left
+    wrapped = text.replace("    model.train()", "    model = torch.nn.DataParallel(model)\n    model.train()")
+    found = lint(SourceFile.from_text(wrapped), Settings(select=("TPU002",)), CATALOGUE).findings
+    assert "left on the host" not in " ".join(item.message for item in found), "the rule about the wrapper does that"

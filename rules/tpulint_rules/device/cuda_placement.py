@@ -13,6 +13,7 @@ from tpulint.semantic.other_files import methods
 from tpulint.semantic.variables import says_device
 from tpulint_rules.device._choice_doubts import is_plain
 from tpulint_rules.device._gpu_numbers import number_text
+from tpulint_rules.device._left_to_wrapper import inputs_left_on_host
 
 _KNOWN = (Kind.TENSOR, Kind.MODULE)
 _NEVER = (Kind.NUMPY, Kind.DEVICE, Kind.LOADER, Kind.OPTIMIZER, Kind.SCHEDULER)
@@ -20,6 +21,7 @@ _LIGHTNING = (
     "lightning.LightningModule", "lightning.pytorch.LightningModule", "pytorch_lightning.LightningModule",
     "pytorch_lightning.core.LightningModule",
 )  # fmt: skip
+_LEFT = "The model is taken to be on the device: what moved its inputs is not in this file."
 _KEPT = frozenset({"non_blocking", "memory_format", "device"})
 
 
@@ -52,6 +54,24 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             severity=severity,
             certainty=Certainty.CERTAIN if certain else Certainty.LIKELY,
             help=help,
+        )
+    if calls:
+        yield from _left_to_wrapper(ctx)
+
+
+def _left_to_wrapper(ctx: FileContext) -> Iterator[Finding]:
+    """Images that no line moves, beside labels that one does: a wrapper that another file makes did."""
+    if ctx.index.mentions("DataParallel"):
+        return  # the rule about the wrapper moves what it moved
+    for argument, sibling in inputs_left_on_host(ctx):
+        fix = ctx.fix("Move it to the XLA device", Applicability.UNSAFE, _LEFT)
+        fix.append(argument, f".to({fix.device(argument)})")
+        yield ctx.finding(
+            argument,
+            f"`{argument.id}` is left on the host, where `{sibling}` of the same batch is moved: nothing takes it to "
+            "the TPU, as `DataParallel` did to the GPUs",
+            fix,
+            certainty=Certainty.LIKELY,
         )
 
 

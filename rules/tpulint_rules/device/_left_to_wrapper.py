@@ -1,0 +1,73 @@
+"""Parts of a batch that a script leaves on the host for ``DataParallel`` to move, in a file that does not see it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tpulint.context import FileContext
+from tpulint.semantic import Binding, Kind
+
+_TENSOR_ONLY = frozenset({"size", "shape", "dim", "ndim", "numel", "float", "data", "detach"})
+_IMAGES = frozenset({"image", "images", "img", "imgs", "input", "inputs"})
+
+
+def inputs_left_on_host(ctx: FileContext) -> Iterator[tuple[ast.Name, str]]:
+    """What a model is called with as it comes from a loader, and the part of the same batch that is moved.
+
+    Whoever moves the labels and not the images has a wrapper that moves them. Whether the part is a tensor is told by
+    its name or by what it is asked for.
+    """
+    index = ctx.index
+    moved: dict[ast.AST, str] = {}
+    for call, receiver in index.method_calls("cuda", "to"):
+        for part in _parts(ctx, receiver):
+            if call.args or (isinstance(call.func, ast.Attribute) and call.func.attr == "cuda"):
+                moved.setdefault(part.statement, part.name)
+    if not moved:
+        return
+    for call in index.calls:
+        given = [*call.args, *(keyword.value for keyword in call.keywords)]
+        if not given or index.kind(call.func) is not Kind.MODULE:
+            continue
+        others = (item for item in given if not _parts(ctx, _inside_variable(ctx, item)))
+        if any(index.kind(item) is Kind.TENSOR for item in others):
+            continue  # a loss or a measure, on the side where that tensor is
+        for argument in given:
+            parts = _parts(ctx, _inside_variable(ctx, argument))
+            if not isinstance(argument, ast.Name) or not parts or not all(_is_tensor(ctx, part) for part in parts):
+                continue
+            sibling = moved.get(parts[0].statement, "")
+            if sibling and all(part.name != sibling and part.statement is parts[0].statement for part in parts):
+                yield argument, sibling
+
+
+def _parts(ctx: FileContext, node: ast.expr) -> tuple[Binding, ...]:
+    """The places where a loop deals a variable out as a part of its batch; none when it may be something else."""
+    bindings = ctx.index.flow.reaching(node) if isinstance(node, ast.Name) else ()
+    dealt = all(binding.kind == "loop" and isinstance(binding.statement, ast.For) for binding in bindings)
+    return bindings if dealt and all(len(binding.path) > _depth(ctx, binding) for binding in bindings) else ()
+
+
+def _depth(ctx: FileContext, binding: Binding) -> int:
+    """How deep a batch lies in what the loop is given: ``enumerate`` puts a number beside it."""
+    name = ctx.index.qualified_name(binding.value.func) if isinstance(binding.value, ast.Call) else None
+    return 1 if name in ("builtins.enumerate", "builtins.zip") else 0
+
+
+def _inside_variable(ctx: FileContext, node: ast.expr) -> ast.expr:
+    """``x`` of a variable that is ``Variable(x)``."""
+    bindings = ctx.index.flow.reaching(node) if isinstance(node, ast.Name) else ()
+    value = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "assign" and not bindings[0].path else None
+    is_variable = isinstance(value, ast.Call) and ctx.index.qualified_name(value.func) == "torch.autograd.Variable"
+    return value.args[0] if is_variable and isinstance(value, ast.Call) and value.args else node
+
+
+def _is_tensor(ctx: FileContext, part: Binding) -> bool:
+    if part.name.lower() in _IMAGES:
+        return True
+    uses = (use for name in _TENSOR_ONLY for use in ctx.index.tree.attributes_called(name))
+    return any(
+        isinstance(use.value, ast.Name) and use.value.id == part.name and part in ctx.index.flow.reaching(use.value)
+        for use in uses
+    )
