@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Severity
-from tpulint.semantic import Side
+from tpulint.semantic import Kind, Side
 from tpulint.semantic.turn_code import STEP
 
 _FUNCTIONS = frozenset({"torch.logdet", "torch.slogdet", "torch.linalg.slogdet"})
@@ -24,6 +24,8 @@ def failing_gradients(ctx: FileContext) -> Iterator[Finding]:
         if matrix is None or not index.regions.records_gradient(call) or not _is_trained_with(ctx, call):
             continue
         value = index.value(matrix)
+        if value.kind is not Kind.TENSOR and index.qualified_name(call.func) is None:
+            continue  # `flow.logdet()`: a method of a model
         if value.side is Side.HOST and not isinstance(matrix, ast.Attribute):
             continue  # an attribute that got a tensor of the host is a parameter, which moves with its module
         known = value.side is Side.DEVICE and value.certain

@@ -81,8 +81,8 @@ def _count_turns(fix: FixBuilder, index: SemanticIndex, loop: ast.AST) -> str:
         return ""
     name = index.names.fresh("step", loop)
     target, iterable = index.text(loop.target), index.span(loop.iter)
-    if isinstance(loop.target, ast.Tuple) and not target.startswith("("):
-        target = f"({target})"
+    if isinstance(loop.target, ast.Tuple) and index.span(loop.target).start == index.span(loop.target.elts[0]).start:
+        target = f"({target})"  # `(x, z), y` begins with a part that is in brackets
     fix.replace(loop.target, f"{name}, {target}")
     fix.insert(iterable.start, "enumerate(")
     fix.insert(iterable.end, ")")
