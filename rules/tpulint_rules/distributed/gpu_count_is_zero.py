@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
@@ -10,6 +11,7 @@ from tpulint.model import Applicability, Finding, Scope, Severity
 from tpulint.semantic.launches import SPAWN
 from tpulint_rules.distributed._own_device import choices, count_one, is_for_several
 
+_BATCH_SIZE = r"(?i)(.*_)?(batch_?size|bs)|batch"
 _DIVISIONS = (ast.Div, ast.FloorDiv, ast.Mod)
 _STARTERS = ("torch.nn.DataParallel", SPAWN)
 _ENDS = frozenset({"sys.exit", "builtins.exit", "builtins.quit", "os._exit"})
@@ -31,6 +33,9 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         elif isinstance(node, ast.keyword) and node.arg == "num_workers" and _zero_factor(ctx, node.value) is not None:
             message = "there are no GPUs to count on a TPU machine: the loader gets 0 workers and blocks every step"
             yield ctx.finding(node.value, message, count_one(ctx, node.value), severity=Severity.WARNING)
+        elif isinstance(node, ast.BinOp) and _is_batch_size(ctx, node) and _zero_factor(ctx, node) is not None:
+            message = f"`{ctx.text(node)}` is 0 on a TPU machine, which has no GPUs: batches of no samples"
+            yield ctx.finding(node, message, count_one(ctx, node), severity=Severity.ERROR)
         elif isinstance(node, ast.Compare) and len(node.ops) == 1:
             yield from _comparison(ctx, node)
     for call, test in choices(ctx):
@@ -46,6 +51,22 @@ def _divides(node: ast.BinOp) -> bool:
     left = node.left
     text = isinstance(left, ast.JoinedStr) or (isinstance(left, ast.Constant) and isinstance(left.value, str))
     return isinstance(node.op, _DIVISIONS) and not text  # "%d GPUs" % n is no division
+
+
+def _is_batch_size(ctx: FileContext, node: ast.BinOp) -> bool:
+    """Whether a product is the size of a batch, by the name that it is given."""
+    parent = ctx.index.parent(node)
+    if isinstance(parent, ast.keyword):
+        name = parent.arg
+    elif isinstance(parent, ast.Dict):
+        key = parent.keys[parent.values.index(node)] if node in parent.values else None
+        name = key.value if isinstance(key, ast.Constant) and isinstance(key.value, str) else None
+    elif isinstance(parent, ast.Assign) and len(parent.targets) == 1:
+        target = parent.targets[0]
+        name = target.attr if isinstance(target, ast.Attribute) else target.id if isinstance(target, ast.Name) else None
+    else:
+        return False
+    return isinstance(node.op, ast.Mult) and name is not None and re.fullmatch(_BATCH_SIZE, name) is not None
 
 
 def _zero_factor(ctx: FileContext, node: ast.expr) -> ast.expr | None:
