@@ -542,6 +542,55 @@ def test_an_element_of_a_device_tensor_as_a_place(tmp_path: Path) -> None:
     agree(tmp_path, "TPU201", main=program)
 
 
+def test_two_prefetchers_draw_from_loaders_of_their_own(tmp_path: Path) -> None:
+    """The loader of the evaluation does not feed the training for being given to an object of the same class."""
+    program = """
+    import torch
+    from torch.utils.data import DataLoader
+
+    device = torch.device("cuda")
+
+    class Prefetcher:
+        def __init__(self, loader):
+            self.loader = iter(loader)
+            self.preload()
+
+        def preload(self):
+            self.pair = next(self.loader, (None, None))
+
+        def next(self):
+            pair = self.pair
+            self.preload()
+            return pair
+
+    def main():
+        ready = DataLoader(samples, batch_size=8, shuffle=True)  # TPU501
+        others = DataLoader(more_samples, batch_size=8)
+        train(ready)
+        validate(others)
+
+    def train(batches):
+        prefetcher = Prefetcher(batches)
+        x, y = prefetcher.next()
+        while x is not None:
+            optimizer.zero_grad()
+            criterion(model(x.to(device)), y.to(device)).backward()
+            optimizer.step()
+            x, y = prefetcher.next()
+
+    def validate(batches):
+        prefetcher = Prefetcher(batches)
+        x, y = prefetcher.next()
+        while x is not None:
+            with torch.no_grad():
+                show(model(x.to(device)).argmax(1) == y.to(device))
+            x, y = prefetcher.next()
+
+    main()
+    """
+    agree(tmp_path, "TPU501", main=program)
+
+
 def test_a_box_that_a_function_of_another_file_draws(tmp_path: Path) -> None:
     """CutMix in a method that is given a whole batch; what is drawn once, in front of the loop, does not change."""
     boxes = """

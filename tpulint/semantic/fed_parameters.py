@@ -70,8 +70,25 @@ def sources_of(index: SemanticIndex, loop: LoopNode, functions: Iterable[Functio
         # `next(iter(loader))` begins anew each time, and never comes to the last batch.
         is_drawn = call.args and not isinstance(call.args[0], ast.Call)
         if is_drawn and any(index.tree.encloses(place, call) for place in (loop, *functions)):
-            found.append(call.args[0])
+            found += _given_to_object(index, loop, call.args[0]) or [call.args[0]]
     return found
+
+
+def _given_to_object(index: SemanticIndex, loop: LoopNode, drawn: ast.expr) -> list[ast.expr]:
+    """What the object was made with whose method draws for a loop: ``prefetcher.next()`` of one of two prefetchers."""
+    owner = index.tree.class_of(drawn)
+    if owner is None or index.tree.encloses(loop, drawn):
+        return []
+    objects = {
+        call.func.value.id: call.func.value
+        for call in index.tree.nodes_in(loop, ast.Call, functions=False)
+        if isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Attribute)
+        and isinstance(call.func.value, ast.Name)
+        and index.definitions.class_of_variable(call.func.value) is owner
+    }
+    made = [creation.node for item in objects.values() for creation in index.moves.creations.of(item)]
+    return [item for call in made if isinstance(call, ast.Call) for item in call.args if isinstance(item, ast.Name)]
 
 
 def _lists_by_places(index: SemanticIndex, loop: LoopNode) -> list[ast.expr]:
