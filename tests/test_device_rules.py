@@ -1725,3 +1725,26 @@ def test_images_beside_labels_that_are_moved(call: str, is_left: bool) -> None:
     wrapped = text.replace("    model.train()", "    model = torch.nn.DataParallel(model)\n    model.train()")
     found = lint(SourceFile.from_text(wrapped), Settings(select=("TPU002",)), CATALOGUE).findings
     assert "left on the host" not in " ".join(item.message for item in found), "the rule about the wrapper does that"
+
+
+@pytest.mark.parametrize(
+    ("use", "is_kept"),
+    [
+        ("print(net.module.depth)", True),
+        ("if epoch % 2:\n    torch.save(net.module.state_dict(), path)", True),
+        ("if device == 'cuda':\n    print(net.module.depth)", False),
+        ("print(net(x))", False),
+    ],
+)
+def test_wrapper_for_cuda_stays_where_it_is_unwrapped(use: str, is_kept: bool) -> None:
+    """`net.module` needs the wrapper, which does no harm; without it the branch is CUDA's alone."""
+    text = dedent("""
+        import torch
+        device = 'cuda' if torch.cuda.is_available() else 'cpu'
+        net = torch.nn.Linear(4, 4).to(device)
+        if device == 'cuda':
+            net = torch.nn.DataParallel(net)
+            torch.backends.cudnn.benchmark = True
+    """)
+    result = port(text + use + "\n", select=("TPU0", "TPU6"))
+    assert ("DataParallel(net)" in result.text) is is_kept

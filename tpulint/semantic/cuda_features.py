@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 _ROOTS = tuple(sorted({name.partition(".")[0] for name in CUDA_ONLY_NAMES}))
 _REPORTS = CUDA_ONLY_NAMES | CUDA_REPORTS
+_ASKS_FOR_WRAPPER = re.compile(r"(?i)parallel|distributed|module|cuda|gpu|device")
+_WRAPPERS = frozenset({"torch.nn.DataParallel"})
 CUDA_ONLY_ARGUMENTS = frozenset({"fused", "pin_memory", "pin_memory_device"})
 PRINTING = frozenset({"print", "info", "debug", "warning", "warn", "log", "write", "pprint", "error"})
 _READINGS = frozenset({
@@ -193,7 +195,23 @@ class CudaFeatures:
         """Whether a branch tells about GPUs or uses what only CUDA has, and neither places nor does anything else."""
         if not any(self._mentions(statement, _REPORTS) for statement in body):
             return False
+        if self._wraps_what_is_unwrapped(body):
+            return False
         return not any(self.places(statement) or self._mentions(statement, CUDA_ACTIONS) for statement in body)
+
+    def _wraps_what_is_unwrapped(self, body: list[ast.stmt]) -> bool:
+        """Whether a branch wraps a model whose ``model.module`` is read whatever the condition was."""
+        if not any(self._mentions(statement, _WRAPPERS) for statement in body):
+            return False
+        reads = (node for node in self._tree.attributes_called("module") if isinstance(node.ctx, ast.Load))
+        return any(
+            self._index.qualified_name(read) is None
+            and not any(
+                isinstance(ancestor, ast.If | ast.IfExp) and _ASKS_FOR_WRAPPER.search(self._tree.text(ancestor.test))
+                for ancestor in self._tree.ancestors(read)
+            )
+            for read in reads
+        )
 
     def is_report(self, statement: ast.stmt) -> bool:
         """Whether a statement tells something about GPUs."""
