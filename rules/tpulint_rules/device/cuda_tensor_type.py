@@ -7,10 +7,12 @@ import re
 from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
-from tpulint.model import Applicability, Finding, Fix, Scope, Severity, Span
+from tpulint.model import Applicability, Certainty, Finding, Fix, Scope, Severity, Span
+from tpulint.semantic import Side
 from tpulint.semantic.tensor_types import TypeUse, asked_classes
 from tpulint.semantic.torch_facts import CUDA_TENSOR_TYPES
 
+_SAME = "`x.type_as(y)` is `x.type(y.type())`, on any device."
 _RUNTIME = "tpulint_runtime.backend"
 _REASON = "The class of the host is used and its tensors are moved, which gives the same values on the XLA device."
 _DEFAULT = "Only tensors made without `device=` follow the default device; a DataLoader still shuffles on the host."
@@ -19,6 +21,7 @@ _KEPT_DEVICE = "tensor_device"
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
+    yield from _types_of_tensors(ctx)
     uses = [
         use
         for use in ctx.index.tensor_types.uses
@@ -32,6 +35,30 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         message = f"`torch.cuda.{use.name}` makes tensors on a GPU, which a TPU machine lacks"
         severity = Severity.WARNING if ctx.index.callers.decide(use.node) else None
         yield ctx.finding(use.node, message, fix, severity=severity, help=help)
+
+
+def _types_of_tensors(ctx: FileContext) -> Iterator[Finding]:
+    """``x.type(y.type())``: the text that names the class of a tensor on an XLA device names no class of torch."""
+    index = ctx.index
+    knows_device = index.kinds.mentions_device or bool(index.outside) or index.turn_code.exists
+    for call, _ in index.method_calls("type"):
+        owner = index.tree.class_of(call)
+        if not knows_device and (owner is None or not index.definitions.is_module_class(owner)):
+            continue
+        asked = call.args[0] if len(call.args) == 1 and not call.keywords else None
+        if not isinstance(asked, ast.Call) or asked.args or asked.keywords or not isinstance(call.func, ast.Attribute):
+            continue
+        if not isinstance(asked.func, ast.Attribute) or asked.func.attr != "type":
+            continue
+        pattern = index.value(asked.func.value)
+        if pattern.side is Side.HOST and pattern.certain:
+            continue
+        fix = ctx.fix("Make it the type of the other tensor", Applicability.UNSAFE, _SAME)
+        end = index.span(call.func).end
+        fix.replace(Span(end - len("type"), end), "type_as")
+        fix.replace(asked, ctx.text(asked.func.value))
+        message = f"`{ctx.text(asked)}` names a class that torch has not, where the tensor is on an XLA device"
+        yield ctx.finding(call, message, fix, certainty=Certainty.LIKELY)
 
 
 def _is_looked_up(ctx: FileContext, use: TypeUse) -> bool:
