@@ -542,6 +542,25 @@ def test_an_element_of_a_device_tensor_as_a_place(tmp_path: Path) -> None:
     agree(tmp_path, "TPU201", main=program)
 
 
+def test_keys_of_a_dict_of_tensors_are_none(tmp_path: Path) -> None:
+    program = (
+        SETUP
+        + """
+    for x, y in loader:
+        out = model(x.to(device))
+        losses = {name: out.mean() * weight for name, weight in parts.items()}
+        text = ""
+        for name in losses:
+            text += "{}".format(name)
+            text += "{}".format(losses[name])  # TPU102
+        sum(losses.values()).backward()
+        optimizer.step()
+        torch_xla.sync()
+    """
+    )
+    agree(tmp_path, "TPU102", main=program)
+
+
 def test_two_prefetchers_draw_from_loaders_of_their_own(tmp_path: Path) -> None:
     """The loader of the evaluation does not feed the training for being given to an object of the same class."""
     program = """

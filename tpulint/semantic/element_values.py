@@ -81,6 +81,8 @@ class ElementValues:
 
     def element(self, node: ast.expr, path: tuple[int, ...], depth: int) -> Value:
         """Value of (part of) one element of an iterable."""
+        if self._is_dict(node):
+            return UNKNOWN  # a key
         if isinstance(node, ast.Call):
             name = self._names.qualified(node.func)
             if name == "builtins.enumerate" and node.args:
@@ -134,6 +136,16 @@ class ElementValues:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "items":
             return self._kinds.content(node.func.value, None, depth) if path == (1,) else UNKNOWN
         return self._kinds.content(node, None, depth) if not path else UNKNOWN
+
+    def _is_dict(self, node: ast.expr) -> bool:
+        """Whether a loop over this gives keys: a dict that is written out, itself or by a variable."""
+        if isinstance(node, ast.Dict | ast.DictComp):
+            return True
+        bindings = self._flow.reaching(node) if isinstance(node, ast.Name) else ()
+        return bool(bindings) and all(
+            binding.kind == "assign" and not binding.path and isinstance(binding.value, ast.Dict | ast.DictComp)
+            for binding in bindings
+        )
 
     def _given_element(self, node: ast.expr, depth: int) -> Value:
         """Value of an element of the list that a function of another file makes of what it is given."""
