@@ -1748,3 +1748,31 @@ def test_wrapper_for_cuda_stays_where_it_is_unwrapped(use: str, is_kept: bool) -
     """)
     result = port(text + use + "\n", select=("TPU0", "TPU6"))
     assert ("DataParallel(net)" in result.text) is is_kept
+
+
+def test_answer_kept_among_the_options() -> None:
+    """Other files read it: a report in a dict of another name stays."""
+    becomes(
+        """
+        import torch
+
+        def run(config, Net):
+            config["gpu"] = torch.cuda.is_available()
+            net = Net(config)
+            info = {}
+            info["cuda"] = torch.cuda.is_available()
+            print(info)
+            return net
+        """,
+        """
+        import torch
+
+        def run(config, Net):
+            config["gpu"] = True
+            net = Net(config)
+            info = {}
+            info["cuda"] = torch.cuda.is_available()
+            print(info)
+            return net
+        """,
+    )

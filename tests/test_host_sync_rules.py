@@ -3313,6 +3313,8 @@ def evaluate(model, loader):
             for name in layers.keys():
                 if "encoder" in name:
                     places.append(int(name.split("_")[1]))
+            for key in layers:
+                places.append(int(key.split("-")[1]))
             print(y.cpu(), max(places))
             torch_xla.sync()
 model = Recognizer().to(device)
@@ -3331,3 +3333,4 @@ def test_what_is_called_and_the_names_in_a_dict_are_no_tensors() -> None:
     assert "`y`" in messages
     assert "applies_to_all" not in messages
     assert "name.split" not in messages
+    assert "key.split" not in messages

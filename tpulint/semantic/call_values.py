@@ -13,7 +13,7 @@ from tpulint.semantic.flow import Flow
 from tpulint.semantic.names import Names
 from tpulint.semantic.roles import ASKING
 from tpulint.semantic.tree import SyntaxTree
-from tpulint.semantic.values import HOST, NUMPY, UNKNOWN, Kind, Side, Value, combine
+from tpulint.semantic.values import HOST, NUMPY, UNKNOWN, Kind, Side, Value, combine, is_text
 
 if TYPE_CHECKING:
     from tpulint.semantic.kinds import Kinds
@@ -271,6 +271,8 @@ class CallValues:
         """What a method of a tensor gives."""
         if method in ("item", "tolist") or method in facts.TENSOR_HOST_METHODS:
             return HOST
+        if method in facts.TEXT_METHODS or (method == "split" and node.args and is_text(node.args[0])):
+            return HOST  # `name.split(".")`: what was taken for a tensor is a text
         if method == "numpy":
             return NUMPY
         if method == "cpu":

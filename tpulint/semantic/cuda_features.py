@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tpulint.semantic.torch_facts import CUDA_ACTIONS, CUDA_ONLY_NAMES, CUDA_REPORTS
-from tpulint.semantic.variables import says_device
+from tpulint.semantic.variables import is_configuration, last_name, says_device
 
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
@@ -94,6 +94,8 @@ class CudaFeatures:
         elif isinstance(parent, ast.Assign) and len(parent.targets) == 1:
             target = parent.targets[0]
             key = target.slice if isinstance(target, ast.Subscript) else None
+            if isinstance(target, ast.Subscript) and is_configuration(last_name(target.value)):
+                return False  # `config["gpu"] = x` is read by those who are handed the options
         if not isinstance(key, ast.Constant) or not isinstance(key.value, str) or says_device(key.value):
             return False
         text = self._index.source.text  # a key that is written twice is read somewhere

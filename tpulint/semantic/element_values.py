@@ -104,6 +104,8 @@ class ElementValues:
                 return self._kinds.parameter_tensor() if path == parts[node.func.attr] else UNKNOWN
             if isinstance(node.func, ast.Attribute) and node.func.attr == "keys" and not node.args:
                 return HOST  # the names in a dict
+            if isinstance(node.func, ast.Attribute) and node.func.attr.startswith("named_") and path == (0,):
+                return HOST  # `for name, layer in model.named_children()`
             if isinstance(node.func, ast.Attribute) and node.func.attr == "log_every" and node.args:
                 return self.element(node.args[0], path, depth)  # the MetricLogger of torchvision's references
             generator = self._kinds.functions.generator_called(node)

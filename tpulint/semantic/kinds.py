@@ -27,7 +27,7 @@ from tpulint.semantic.parameter_values import ParameterValues
 from tpulint.semantic.roles import Roles
 from tpulint.semantic.sides import Sides
 from tpulint.semantic.tree import SyntaxTree
-from tpulint.semantic.values import HOST, LARGEST_DEPTH, UNKNOWN, combine, is_none, join
+from tpulint.semantic.values import HOST, LARGEST_DEPTH, UNKNOWN, combine, is_none, is_text, join
 from tpulint.semantic.values import Kind as Kind
 from tpulint.semantic.values import Side as Side
 from tpulint.semantic.values import Value as Value
@@ -121,7 +121,7 @@ class Kinds:
         if isinstance(node, ast.Attribute):
             return self.attribute(node, depth)
         if isinstance(node, ast.BinOp):
-            if isinstance(node.op, ast.Mod) and _is_text(node.left):
+            if isinstance(node.op, ast.Mod) and is_text(node.left):
                 return HOST  # `"%.3f" % loss`
             return combine([self.value(node.left, depth), self.value(node.right, depth)])
         if isinstance(node, ast.UnaryOp):
@@ -129,7 +129,7 @@ class Kinds:
         if isinstance(node, ast.Compare):
             if any(isinstance(op, ast.Is | ast.IsNot | ast.In | ast.NotIn) for op in node.ops):
                 return HOST
-            if any(is_none(item) or _is_text(item) for item in (node.left, *node.comparators)):
+            if any(is_none(item) or is_text(item) for item in (node.left, *node.comparators)):
                 return HOST  # `layer.kind == "a"`, `weight == None`: no tensor is compared with a text or with None
             return combine([self.value(item, depth) for item in (node.left, *node.comparators)])
         if isinstance(node, ast.BoolOp):
@@ -358,7 +358,3 @@ class Kinds:
         if depth > LARGEST_DEPTH - 2:
             return UNKNOWN
         return join(self.value(item, depth + 2) for item in self.contents.of(node, key))
-
-
-def _is_text(node: ast.expr) -> bool:
-    return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))

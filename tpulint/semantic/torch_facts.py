@@ -166,6 +166,12 @@ TENSOR_HOST_METHODS = frozenset({
 })  # fmt: skip
 """Tensor methods whose result is no tensor."""
 
+TEXT_METHODS = frozenset({
+    "startswith", "endswith", "strip", "lstrip", "rstrip", "lower", "upper", "rsplit", "partition", "rpartition",
+    "splitlines", "keys",
+})  # fmt: skip
+"""Methods of texts and dicts that no tensor has."""
+
 TENSOR_HOST_ATTRIBUTES = frozenset({
     "shape", "device", "dtype", "ndim", "requires_grad", "is_cuda", "is_leaf", "grad_fn", "layout", "names",
     "itemsize", "nbytes",

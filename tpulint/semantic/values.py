@@ -91,3 +91,8 @@ def join(values: Iterable[Value]) -> Value:
 def is_none(node: ast.expr) -> bool:
     """Whether an expression is the constant None."""
     return isinstance(node, ast.Constant) and node.value is None
+
+
+def is_text(node: ast.expr) -> bool:
+    """Whether an expression is a text that is written down."""
+    return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
