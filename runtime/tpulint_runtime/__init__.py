@@ -29,6 +29,7 @@ from tpulint_runtime.mesh import Mesh, plan_shards
 from tpulint_runtime.norms import divide_norms
 from tpulint_runtime.operations import cdist, grid_sample, weight_norm
 from tpulint_runtime.ownership import Line
+from tpulint_runtime.packed import pack_padded_sequence, pad_packed_sequence
 from tpulint_runtime.packing import PackedDataset, PackedStream, plan_rows
 from tpulint_runtime.processes import call_once, launch, print_once
 from tpulint_runtime.recompile import BudgetExceeded, BudgetWarning, RecompileGuard
@@ -96,6 +97,8 @@ __all__ = [
     "masked_perplexity",
     "measure_buckets",
     "next_token_labels",
+    "pack_padded_sequence",
+    "pad_packed_sequence",
     "plan_buckets",
     "plan_rows",
     "plan_shards",

@@ -82,6 +82,14 @@ def run_masked(
     return found
 
 
+def run_states(
+    layer: nn.RNNBase, input: torch.Tensor, lengths: torch.Tensor, state: States | None
+) -> tuple[torch.Tensor, States]:
+    """:func:`run_masked` of ``(T, N, M)`` without the hooks of the layer, for its own forward pass."""
+    ends = _checked(layer, input, lengths, state, batch_first=False).to(input.device)
+    return _run(layer, input, ends, state, batch_first=False)
+
+
 def _origin(layer: nn.RNNBase) -> str:
     """The module that the forward pass of the layer is defined in; none where it was exchanged."""
     return "" if "forward" in vars(layer) else type(layer).forward.__module__

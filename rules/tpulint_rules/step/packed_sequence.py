@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tpulint.context import FileContext
-from tpulint.model import Certainty, Finding, Severity
+from tpulint.context import FileContext, FixBuilder
+from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
 from tpulint.semantic import Side
 from tpulint_rules.step._padded_runs import argument, padded_run
 
-_PACK = "torch.nn.utils.rnn.pack_padded_sequence"
+_PACK, _PAD = "torch.nn.utils.rnn.pack_padded_sequence", "torch.nn.utils.rnn.pad_packed_sequence"
+_REASON = "Another function of this file's project may take what is packed apart in a way of its own."
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
@@ -29,7 +30,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         yield ctx.finding(
             call,
             message,
-            None if integer else padded_run(ctx, call),
+            None if integer else padded_run(ctx, call) or _stays_padded(ctx),
             severity=Severity.WARNING if integer else Severity.ERROR,
             certainty=Certainty.CERTAIN if value.certain and value.side is Side.DEVICE else Certainty.LIKELY,
         )
@@ -46,6 +47,16 @@ def _is_on_device(ctx: FileContext, call: ast.Call, packed: ast.expr) -> bool:
         return False
     is_trained = is_in_turn and index.kinds.mentions_device if index.is_program else True
     return is_trained and index.value(packed).side is not Side.HOST
+
+
+def _stays_padded(ctx: FileContext) -> FixBuilder:
+    """Packing and unpacking of the file by the functions of the runtime, wherever the sequences go between them."""
+    fix = ctx.fix("Keep the batch padded for the layers", Applicability.UNSAFE, _REASON, Scope.STATEMENT)
+    for call in ctx.index.calls_to(_PACK, _PAD):
+        name = ctx.index.qualified_name(call.func) or ""
+        if name == _PAD or not _only_data(ctx, call):
+            fix.replace(call.func, f"{fix.use('tpulint_runtime', at=call)}.{name.rpartition('.')[2]}")
+    return fix
 
 
 def _only_data(ctx: FileContext, call: ast.Call) -> bool:
