@@ -11,6 +11,7 @@ from tpulint.semantic.torch_versions import is_for_older_torch
 from tpulint_rules.device._sparse_ways import follow, makes_sparse, way_of
 
 _DENSE = "The matrix then takes memory for every element, and products with it take the time of dense ones."
+_DENSE_MOVES = "All its elements are copied to the device."
 _GRADIENT = "The whole table gets a gradient, and the optimizer updates all of it in every step."
 _NEEDS_SPARSE = ("_indices", "_values", "_nnz", "indices", "coalesce", "is_coalesced")
 """Methods that a dense tensor does not have."""
@@ -27,7 +28,22 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     moved = _moved_elsewhere(ctx, makers)
     for call in makers:
         yield from _made(ctx, call, is_needed, moved)
+    yield from _moved_too_early(ctx)
     yield from _gradients(ctx)
+
+
+def _moved_too_early(ctx: FileContext) -> Iterator[Finding]:
+    """``batch.to(device).to_dense()``: only what is sparse is made dense."""
+    for call, move in ctx.index.method_calls("to_dense"):
+        if not isinstance(move, ast.Call) or not isinstance(move.func, ast.Attribute) or move.func.attr != "to":
+            continue
+        if ctx.index.moves.to_device(move) is None or call.args or call.keywords:
+            continue
+        sparse = ctx.text(move.func.value)
+        fix = ctx.fix("Make it dense, then move it", Applicability.UNSAFE, _DENSE_MOVES)
+        fix.replace(call, f"{sparse}.to_dense(){ctx.text(move).removeprefix(sparse)}")
+        message = f"`{_short(sparse)}` is sparse, and cannot be moved to an XLA device: NotImplementedError"
+        yield ctx.finding(move, message, fix)
 
 
 def _made(
