@@ -3334,3 +3334,29 @@ def test_what_is_called_and_the_names_in_a_dict_are_no_tensors() -> None:
     assert "applies_to_all" not in messages
     assert "name.split" not in messages
     assert "key.split" not in messages
+
+
+LAST_LOSS = """\
+import torch, torch_xla
+device = torch_xla.device()
+model = torch.nn.Linear(3, 3).to(device)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for epoch in range(3):
+    last = {first}
+    for x in loader:
+        loss = model(x.to(device)).mean()
+        loss.backward()
+        optimizer.step()
+        torch_xla.sync()
+        last = loss.item()
+    print(f"epoch {{epoch}}: {{last:.4f}}")
+"""
+
+
+@pytest.mark.parametrize(("first", "kept"), [("0.0", True), ("None", False)], ids=["a number", "nothing"])
+def test_the_last_loss_is_read_behind_the_loop(first: str, kept: bool) -> None:
+    """A loop without turns leaves the number of before, which is no tensor: `float` takes both."""
+    settings = Settings(fix=True, unsafe_fixes=True, select=("TPU1",), preview=True)
+    text = lint(SourceFile.from_text(LAST_LOSS.format(first=first)), settings, CATALOGUE).text
+    assert ("last = loss.detach()\n" in text) is kept
+    assert ("{float(last):.4f}" in text) is kept

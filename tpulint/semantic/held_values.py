@@ -20,6 +20,8 @@ class HeldValue(NamedTuple):
     reads: tuple[Read, ...]
     uses: tuple[ast.Name, ...]
     """Where the number is needed; reading it there costs less than reading it early."""
+    mixed: frozenset[ast.Name] = frozenset()
+    """Those behind the loop, where the variable still holds its first number when the loop had no turns."""
 
 
 class HeldValues:
@@ -38,7 +40,8 @@ class HeldValues:
             return None
         reads = index.reads.inside(statement)
         nodes = {item.node for item in reads}
-        uses = self.uses_of(statement, statement.targets[0])
+        mixed = self._may_hold_number(statement) if statement.value in nodes else frozenset()
+        uses = self.uses_of(statement, statement.targets[0], mixed)
         if not uses:
             return None
         early = index.deferrals.is_behind_boundary(statement, loop)
@@ -46,7 +49,24 @@ class HeldValues:
             return None
         if not all(self._may_read(use, loop) for use in uses):
             return None
-        return HeldValue(statement, tuple(reads), tuple(uses))
+        return HeldValue(statement, tuple(reads), tuple(uses), mixed)
+
+    def _may_hold_number(self, statement: ast.Assign) -> frozenset[ast.Name]:
+        """Uses behind the loop of a step that see what it gives a variable last, or the number before the loop."""
+        index, target = self._index, statement.targets[0]
+        loop = index.tree.loop_of(statement)
+        if loop is None or not isinstance(target, ast.Name):
+            return frozenset()
+        found: set[ast.Name] = set()
+        for name in index.names.loads(target.id, index.names.scope_of(target)):
+            others = [b for b in index.flow.reaching(name) if b.node is not target]
+            if (
+                others
+                and not index.tree.encloses(loop, name)
+                and all(isinstance(b.value, ast.Constant) and type(b.value.value) is float for b in others)
+            ):
+                found.add(name)
+        return frozenset(found)
 
     def added_up(self, read: Read) -> HeldValue | None:
         """The variable a read of an evaluation batch is given to, where all its uses add it up or collect it."""
@@ -70,7 +90,9 @@ class HeldValues:
         scalars = index.scalars
         return all(scalars.is_number(item) for item in reads) and scalars.is_arithmetic(statement.value, nodes)
 
-    def uses_of(self, statement: ast.Assign, target: ast.Name) -> list[ast.Name] | None:
+    def uses_of(
+        self, statement: ast.Assign, target: ast.Name, mixed: frozenset[ast.Name] = frozenset()
+    ) -> list[ast.Name] | None:
         """All uses of the value a statement gives a variable; None when not all are seen or some may see another."""
         index = self._index
         scope = index.names.scope_of(target)
@@ -86,7 +108,7 @@ class HeldValues:
                 return None
             reaching = index.flow.reaching(name)
             if binding in reaching:
-                if len(reaching) > 1:
+                if len(reaching) > 1 and name not in mixed:
                     return None
                 uses.append(name)
         return uses

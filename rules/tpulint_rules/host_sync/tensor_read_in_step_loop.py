@@ -143,7 +143,10 @@ def _hold(ctx: FileContext, held: HeldValue) -> FixBuilder:
     for item in held.reads:
         keep_on_device(fix, ctx.index, item)
     for use in held.uses:
-        fix.append(use, ".item()")
+        if use in held.mixed:
+            fix.replace(use, f"float({use.id})")
+        else:
+            fix.append(use, ".item()")
     return fix
 
 
