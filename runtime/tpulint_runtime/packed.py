@@ -14,7 +14,7 @@ from torch.nn.utils import rnn
 from tpulint_runtime.recurrent import States, run_states
 
 
-class PaddedSequence(rnn.PackedSequence):
+class PaddedSequence(rnn.PackedSequence):  # type: ignore[misc, unused-ignore]
     """A packed sequence that keeps its batch padded, ``(T, N, ...)``, in the order it was given in."""
 
     padded: torch.Tensor
@@ -27,7 +27,7 @@ class PaddedSequence(rnn.PackedSequence):
         order = torch.sort(lengths, descending=True, stable=True).indices
         sizes = (lengths.reshape(1, -1) > torch.arange(int(lengths.max())).reshape(-1, 1)).sum(1)
         indices = None if is_sorted else order.to(padded.device)
-        found: PaddedSequence = cls.__new__(cls, padded, sizes, indices)
+        found: PaddedSequence = cls.__new__(cls, padded, sizes, indices)  # type: ignore[call-arg, unused-ignore]
         found.padded, found.lengths = padded, lengths
         return found
 
@@ -88,7 +88,8 @@ def pad_packed_sequence(
 
     Raises ValueError for a ``total_length`` below the longest sequence."""
     if not isinstance(sequence, PaddedSequence) or "padded" not in vars(sequence):
-        return rnn.pad_packed_sequence(sequence, batch_first, padding_value, total_length)
+        batch, ends = rnn.pad_packed_sequence(sequence, batch_first, padding_value, total_length)
+        return batch, ends
     padded, lengths = sequence.padded, sequence.lengths
     longest = int(lengths.max())
     if total_length is not None and total_length < longest:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from tpulint.semantic.imported import Definition, methods
+from tpulint.semantic.other_files import Definition, methods
 from tpulint.semantic.tree import FUNCTIONS
 
 if TYPE_CHECKING:

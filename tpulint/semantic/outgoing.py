@@ -58,19 +58,23 @@ def _described_source(index: SemanticIndex, call: ast.Call, path: tuple[str, ...
         return None
     caller = os.path.basename(index.source.path)
     if isinstance(source.node, ast.ClassDef):
-        parts: tuple[tuple[tuple[int | str, ...], ...], ...] = (((),), ()) if turn == STEP else ((), ((),))
-        name = f"{source.node.name}.{path[0]}" if len(path) == 1 and path[0].isidentifier() else ""
-        kept = OutsideCall(name, NOW_AND_THEN, False, False, (), caller, *parts)
-        return OutgoingCall(source.file.source.path, kept) if name else None
+        if len(path) != 1 or not path[0].isidentifier():
+            return None
+        kept = OutsideCall(f"{source.node.name}.{path[0]}", NOW_AND_THEN, False, False, (), caller)
+        return OutgoingCall(source.file.source.path, _feeding(kept, (), turn))
     part = tuple(int(at) if at.isdecimal() else at for at in path if at.isdecimal() or at.startswith("["))
-    parts = ((part,), ()) if turn == STEP else ((), (part,))
     name = qualified_in_file(source.file.tree, source.node)
     named = tuple(keyword.arg or "**" for keyword in call.keywords)
     # A generator goes on as the loop does: it matters where what it cuts lives.
     is_drawn = source.file.kinds.functions.yields(source.node)
     given = _described(index, call, source, NOW_AND_THEN).call.arguments if is_drawn else ()
-    fed = OutsideCall(name, NOW_AND_THEN, False, False, given, caller, *parts)._replace(keywords=named)
-    return OutgoingCall(source.file.source.path, fed)
+    fed = OutsideCall(name, NOW_AND_THEN, False, False, given, caller, keywords=named)
+    return OutgoingCall(source.file.source.path, _feeding(fed, part, turn))
+
+
+def _feeding(call: OutsideCall, part: tuple[int | str, ...], turn: str) -> OutsideCall:
+    """The call with a part of what it gives as the source of a loop's batches."""
+    return call._replace(fed=(part,)) if turn == STEP else call._replace(fed_evaluation=(part,))
 
 
 def _turn_of(index: SemanticIndex, call: ast.Call) -> str | None:

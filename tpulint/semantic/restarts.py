@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tpulint.model import Pace
 from tpulint.records import NamedTuple
+from tpulint.semantic.bindings import Binding
 from tpulint.semantic.kept_sums import parameters_given, set_to_numbers, sums_grown
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.other_files import Definition

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 
 from tpulint.semantic import FunctionNode, SemanticIndex
-from tpulint.semantic.imported import Definition, methods
 from tpulint.semantic.loaders import Loader
+from tpulint.semantic.other_files import Definition, methods
 
 
 def may_be_partial(index: SemanticIndex, loader: Loader, by_default: bool = False) -> bool:
