@@ -344,7 +344,7 @@ def test_old_catalogues_are_thrown_away(package: Package, tmp_path: Path) -> Non
     assert len(cache_files(tmp_path)) == card_cache.KEPT_FILES
 
 
-def test_nothing_is_parsed_when_cards_are_known(tmp_path: Path) -> None:
+def test_no_text_format_is_imported_when_cards_are_known(tmp_path: Path) -> None:
     code = "import sys; from tpulint.catalog import load; load(); print('yaml' in sys.modules, 'json' in sys.modules)"
     environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
     runs = [

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
     from tpulint.semantic.tree import FunctionNode
 
-_COMMENT_ROW = re.compile(r"\n[ \t]*(?=#)")
-_ROW_END = re.compile(r",?[ \t]*(?:#[^\r\n]*)?")
+_COMMENT_ROW = r"\n[ \t]*(?=#)"
+_ROW_END = r",?[ \t]*(?:#[^\r\n]*)?"
 _BLANK = re.compile(r"(?:[\s\\]|#[^\r\n]*)*")
 
 
@@ -74,14 +74,15 @@ def argument_cuts(
         begins_row = not source.text[source.line_start(start) : start].strip()
         if last + 1 < len(found):
             # up to the next argument, so that a comment behind the comma is seen (and lowers the fix)
-            following = _COMMENT_ROW.search(source.text, end, found[last + 1].span.start) if begins_row else None
-            end = found[last + 1].span.start if following is None else following.end()
+            behind = found[last + 1].span.start
+            following = re.compile(_COMMENT_ROW).search(source.text, end, behind) if begins_row else None
+            end = behind if following is None else following.end()
         elif first:
             above = Span(found[first - 1].span.end, start)
             rows = source.line_end(above.start), source.line_end(end)
             start = above.start
             told = "#" in source.text[above.start : above.end]
-            if begins_row and told and _ROW_END.fullmatch(source.text, end, rows[1]):
+            if begins_row and told and re.compile(_ROW_END).fullmatch(source.text, end, rows[1]):
                 start, end = rows  # what stands behind the comma above tells of the argument there
         elif (comma := found[last].comma) is not None:
             end = comma + 1

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tpulint.imports import ImportTable
     from tpulint.semantic import SemanticIndex
 
-_COMMENT_BEHIND = re.compile(r"(,?)([ \t]*#[^\r\n]*)")
+_COMMENT_BEHIND = r"(,?)([ \t]*#[^\r\n]*)"
 _ATOMS = (
     ast.Name,
     ast.Attribute,
@@ -314,7 +314,8 @@ class FixBuilder:
             self._replaced.discard(written)
         before = source[tail.start : tail.end] if written is None else written.text
         row_end = self._source.line_end(last.end)
-        comment = _COMMENT_BEHIND.fullmatch(source, last.end, row_end) if own_line and written is None else None
+        may_stand_behind = own_line and written is None
+        comment = re.compile(_COMMENT_BEHIND).fullmatch(source, last.end, row_end) if may_stand_behind else None
         if comment is not None:  # it tells of the argument in front of it
             self.replace(Span(last.end, row_end), comment[1])
             self.replace(tail, f"{before},{comment[2]}{gap}{keyword}={text}")

@@ -17,7 +17,7 @@ class PathPatterns:
     A pattern without a slash is compared with the last part of a path, one with a slash with the whole absolute path.
     """
 
-    __slots__ = ("_heads", "_names", "_names_regex", "_paths_regex", "_suffixes", "_tails")
+    __slots__ = ("_heads", "_names", "_others", "_paths", "_suffixes", "_tails")
 
     def __init__(self, patterns: tuple[str, ...]) -> None:
         names = [pattern for pattern in patterns if "/" not in pattern]
@@ -25,8 +25,7 @@ class PathPatterns:
         self._suffixes = tuple(name[1:] for name in names if _ANY_SUFFIX.match(name))
         others = [name for name in names if name not in self._names and not _ANY_SUFFIX.match(name)]
         paths = [pattern for pattern in patterns if "/" in pattern]
-        self._names_regex = _union(others)
-        self._paths_regex = _union(paths)
+        self._others, self._paths = tuple(others), tuple(paths)
         # Nearly every name of a big tree is told from all patterns by its last letters, far quicker than by a search.
         tails = {(pattern, _literal_tail(pattern)) for pattern in (*others, *paths)}
         self._heads = tuple(_literal_head(pattern) for pattern, tail in tails if not tail)
@@ -39,9 +38,9 @@ class PathPatterns:
             return True
         if not name.endswith(self._tails) and not name.startswith(self._heads):
             return False
-        if self._names_regex is not None and self._names_regex.match(name):
+        if self._others and _union(self._others).match(name):
             return True
-        return self._paths_regex is not None and self._paths_regex.match(with_slashes(path)) is not None
+        return bool(self._paths) and _union(self._paths).match(with_slashes(path)) is not None
 
 
 @lru_cache(maxsize=256)
@@ -145,8 +144,8 @@ def _literal_tail(glob: str) -> str:
     return _SPECIAL.split(glob)[-1].rpartition("/")[2]
 
 
-def _union(globs: list[str]) -> re.Pattern[str] | None:
-    if not globs:
-        return None
+@lru_cache(maxsize=256)
+def _union(globs: tuple[str, ...]) -> re.Pattern[str]:
+    """Compiled when a name may fit: most are told apart by their last letters."""
     translated = (translate(glob, crosses_folders=True, braces=True) for glob in globs)
     return re.compile("|".join(f"(?:{text})\\Z" for text in translated), re.DOTALL)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tpulint.context import FileContext, FixBuilder
     from tpulint.declarative import NameTable
 
-_LEADING_NAME = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
+_LEADING_NAME = r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+"
 
 _USUAL_ALIASES = {
     "torch_xla.core.xla_model": "xm",
@@ -149,7 +149,7 @@ def _builds_device_name(ctx: FileContext, node: ast.expr) -> bool:
 
 def _written(ctx: FileContext, fix: FixBuilder, text: str, at: ast.expr) -> str:
     """An expression with the dotted name it begins with written as the file's imports allow."""
-    match = _LEADING_NAME.match(text)
+    match = re.match(_LEADING_NAME, text)
     if match is None:
         return text
     module, _, name = match.group().rpartition(".")

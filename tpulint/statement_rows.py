@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 _SPACE = re.compile(r"[ \t\f]*")
 _GAP = r"(?:[ \t\f]|\\(?:\r\n|\r|\n))*"
-_SEMICOLON = re.compile(f"{_GAP};{_GAP}")
-_SEMICOLON_BEFORE = re.compile(f"{_GAP};{_GAP}$")
+_SEMICOLON = f"{_GAP};{_GAP}"
+_SEMICOLON_BEFORE = f"{_GAP};{_GAP}$"
 """Between two statements of a row, which a backslash may break before and behind it."""
 _LONGEST_GAP = 200
 """Characters above a row in which the semicolon in front of its first statement is looked for."""
@@ -75,15 +75,15 @@ class StatementRows:
         line_start = self._source.line_start(span.start)
         line_end = self._source.line_end(span.end)
         after = text[span.end : line_end]
-        follows = _SEMICOLON.match(text, span.end)
-        ends_row = is_comment_at_most(re.sub(r"^[ \t\f]*;", "", after, count=1))
+        ends_row = is_comment_at_most(re.sub(r"^[ \t\f]*;", "", after, count=1) if ";" in after else after)
         if ends_row and self.begins_row(statement):
             end = self._source.past_newline(line_end)
             own = text[line_start : span.start] if indent is None else indent
             return Edit(Span(line_start, end), "", mark, f"{own}pass{text[line_end:end]}")
+        follows = re.compile(_SEMICOLON).match(text, span.end)
         if follows and not is_comment_at_most(text[follows.end() : self._source.line_end(follows.end())]):
             return Edit(Span(span.start, follows.end()), "", mark, f"pass{follows.group()}")
-        if match := _SEMICOLON_BEFORE.search(text, max(0, line_start - _LONGEST_GAP), span.start):
+        if match := re.compile(_SEMICOLON_BEFORE).search(text, max(0, line_start - _LONGEST_GAP), span.start):
             return Edit(Span(match.start(), span.end), "", mark, f"{match.group()}pass")
         end = span.end + (match.end() if (match := re.match(r"[ \t\f]*;", after)) else 0)
         return Edit(Span(span.start, end), "", mark, "pass")

@@ -6,7 +6,7 @@ import re
 
 from tpulint.records import NamedTuple
 
-_CONDITION = re.compile(r"\s*(>=|<=|==|<|>)\s*(\d+(?:\.\d+)*)\s*$")
+_CONDITION = r"\s*(>=|<=|==|<|>)\s*(\d+(?:\.\d+)*)\s*$"
 
 
 class Target(NamedTuple):
@@ -36,7 +36,7 @@ def parse_version(text: str) -> tuple[int, ...]:
 def satisfies(version: tuple[int, ...], condition: str) -> bool:
     """Whether a version meets a condition such as ``">=2.5"`` or ``">=2.1,<2.7"``. Raises ``ValueError``."""
     for part in condition.split(","):
-        match = _CONDITION.match(part)
+        match = re.match(_CONDITION, part)
         if match is None:
             raise ValueError(f"not a version condition: {condition!r}")
         bound = parse_version(match.group(2))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tpulint.semantic.kinds import Kinds
 
 
-_FOR_A_TASK = re.compile(r"[a-z0-9]For[A-Z][A-Za-z]+\.from_pretrained$")
+_FOR_A_TASK = r"[a-z0-9]For[A-Z][A-Za-z]+\.from_pretrained$"
 """Models of Transformers for a task, ``LlamaForCausalLM``, whose names do not speak of a model."""
 
 
@@ -132,7 +132,7 @@ class CallValues:
             and "Tokenizer" not in name
             and (
                 "Model" in name
-                or _FOR_A_TASK.search(name) is not None
+                or re.search(_FOR_A_TASK, name) is not None
                 or ("Auto" in name and "Config" not in name and "Processor" not in name and "Image" not in name)
             )
         ):

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 _OTHER_BACKENDS = ("xpu", "npu", "hpu", "mlu", "musa", "sdaa", "neuron", "mps")
 _OTHER_BACKEND = re.compile(rf"(?<![A-Za-z])(?:{'|'.join(_OTHER_BACKENDS)})(?![A-Za-z])")
 _NAMED_QUESTION = r"(?i)(?:is_|has_)(?:.*_)?(?:cuda|gpu|nvidia)(?:_.*)?|.*(?:cuda|gpu)_(?:is_)?available"
-_CUDA_CLASS = re.compile(r"_?(?:CUDA|Cuda)[A-Z_]?|.*[a-z](?:CUDA|Cuda)\Z")
+_CUDA_CLASS = r"_?(?:CUDA|Cuda)[A-Z_]?|.*[a-z](?:CUDA|Cuda)\Z"
 _GPU_COUNTS = frozenset({"n_gpus", "n_gpu", "num_gpus", "num_gpu", "ngpus", "gpu_count", "n_gpus_per_node"})
-_PROVIDER = re.compile(r"(?:CUDA|Cuda|Tensor[Rr][Tt])\w*Provider")
+_PROVIDER = r"(?:CUDA|Cuda|Tensor[Rr][Tt])\w*Provider"
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
@@ -109,7 +109,7 @@ class CudaBranches:
     def _named(self) -> Iterator[Span]:
         for owner in self._tree.classes:
             bases = [self._index.qualified_name(base) or "" for base in owner.bases]
-            if _CUDA_CLASS.match(owner.name) and bases and not any(base.startswith("torch.") for base in bases):
+            if re.match(_CUDA_CLASS, owner.name) and bases and not any(base.startswith("torch.") for base in bases):
                 yield self._tree.span(owner)
         for function in self._tree.functions:
             # the method that torch's own `cuda()` is
@@ -159,13 +159,13 @@ class CudaBranches:
             return False
         sides = [part for side in (test.left, *test.comparators) for part in getattr(side, "elts", [side])]
         texts = [side.value for side in sides if isinstance(side, ast.Constant) and isinstance(side.value, str)]
-        return bool(texts) and all(_PROVIDER.match(text) for text in texts)
+        return bool(texts) and all(re.match(_PROVIDER, text) for text in texts)
 
     def _asks_by_class(self, test: ast.expr) -> bool:
         """``CUDAAccelerator.is_available()``"""
         func = test.func if isinstance(test, ast.Call) else None
         if isinstance(func, ast.Attribute) and func.attr == "is_available" and isinstance(func.value, ast.Name):
-            return _CUDA_CLASS.match(func.value.id) is not None
+            return re.match(_CUDA_CLASS, func.value.id) is not None
         return False
 
     def _asks_not(self, test: ast.expr) -> bool:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 COPYING = re.compile(r"\.cpu\(\)|\.numpy\(\)|\.to\(['\"]cpu['\"]\)")
 """What makes an array of a tensor, in the text behind it."""
-_KEPT_BEHIND = re.compile(r"(?:\.detach\(\)|\.data|\.flatten\(\)|\.squeeze\(\))*")
+_KEPT_BEHIND = r"(?:\.detach\(\)|\.data|\.flatten\(\)|\.squeeze\(\))*"
 FUNCTIONS_OF_TORCH = {
     "numpy.concatenate": "cat", "numpy.stack": "stack", "numpy.argmax": "argmax", "numpy.argmin": "argmin",
     "numpy.mean": "mean", "numpy.sum": "sum", "numpy.abs": "abs", "numpy.sqrt": "sqrt", "numpy.square": "square",
@@ -80,7 +80,7 @@ class HostArithmetic:
     def _is_copy(self, read: Read) -> bool:
         """Whether a read makes an array of a tensor, without anything that torch would spell otherwise."""
         tail = self._index.source.text[self._index.span(read.tensor).end : self._index.span(read.node).end]
-        if _KEPT_BEHIND.fullmatch(COPYING.sub("", tail)) is None:
+        if re.fullmatch(_KEPT_BEHIND, COPYING.sub("", tail)) is None:
             return False
         return ".numpy()" in tail or self._is_summed(read)
 

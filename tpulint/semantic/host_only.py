@@ -10,10 +10,10 @@ from tpulint.semantic.flow import Flow
 from tpulint.semantic.names import Names
 from tpulint.semantic.tree import SyntaxTree
 
-_OTHER_DEVICES = (
-    r"(?i)cuda|gpu|xla|accelerat|fabric|lightning|\bmps\b|\bxpu\b|\bhpu\b|\bnpu\b|(?<![a-z])tpu|\brank|_rank|launch"
-    r"|distributed|nccl"
-)
+_OF_OTHER_DEVICES = (
+    "cuda", "gpu", "xla", "accelerat", "fabric", "lightning", "_rank", "launch", "distributed", "nccl",
+)  # fmt: skip
+_OTHER_DEVICES = r"(?i)\bmps\b|\bxpu\b|\bhpu\b|\bnpu\b|(?<![a-z])tpu|\brank"
 _AUTOCAST = r"\b(?:torch\.)?cuda\.amp\b"
 _DTYPE = r"dtype|float|double|half|long|int|bool|short"
 _DEPTH = 4
@@ -48,8 +48,8 @@ class HostOnly:
 
     def _moves_to_cpu(self, text: str) -> bool:
         """Whether there are moves, and all of them go to the one device that the text speaks of."""
-        moves = self._moves
-        if not moves or re.search(_OTHER_DEVICES, text) is not None:
+        moves, lowered = self._moves, text.lower()
+        if not moves or any(word in lowered for word in _OF_OTHER_DEVICES) or re.search(_OTHER_DEVICES, text):
             return False
         to_cpu = [move for move in moves if any(map(self._is_cpu, _given(move)))]
         return bool(to_cpu) and all(map(self._is_plain_move, moves)) and self._names_only_cpu()

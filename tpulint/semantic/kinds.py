@@ -33,7 +33,7 @@ from tpulint.semantic.values import Side as Side
 from tpulint.semantic.values import Value as Value
 
 _DEVICE_WORDS = ("cuda", "device", "torch_xla", "accelerat", "fabric", "lightning", ".to(")
-_COUNT_OR_NAME = re.compile(r"(num|n)_|\w+_(length|count|type|name)\Z")
+_COUNT_OR_NAME = r"(num|n)_|\w+_(length|count|type|name)\Z"
 """Attributes of objects that hold more than a tensor."""
 _ABOUT_DEVICES = re.compile(r"(?i)cuda|gpu|device|xla|tpu|accelerat")
 _XLA = r"\bxla(?:\b|_)"
@@ -200,7 +200,7 @@ class Kinds:
         if base.kind is Kind.TENSOR:
             if node.attr == "device":
                 return Value(Kind.DEVICE)
-            if not base.certain and _COUNT_OR_NAME.match(node.attr):
+            if not base.certain and re.match(_COUNT_OR_NAME, node.attr):
                 return UNKNOWN  # `cache.cache_length`: an object of several things
             return HOST if node.attr in facts.TENSOR_HOST_ATTRIBUTES else base
         if base.kind is Kind.NUMPY:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import textwrap
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -42,6 +41,8 @@ def _parsed(index: SemanticIndex, node: ast.AST, text: str) -> Sequence[ast.AST]
         return [ast.parse(text.strip(), mode="eval").body]
     begin = index.tree.start(node)
     indent = index.source.text[index.source.line_start(begin) : begin]  # which the lines below the first have, too
+    import textwrap
+
     return ast.parse(textwrap.dedent(indent + text)).body
 
 
