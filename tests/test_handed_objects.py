@@ -729,3 +729,29 @@ def test_values_that_a_distribution_of_another_file_checks(tmp_path: Path) -> No
     }
     write(tmp_path, files)
     assert lint(tmp_path) == marked(tmp_path)
+
+
+def test_a_model_among_several_things_that_a_function_returns(tmp_path: Path) -> None:
+    files = {
+        "main.py": """
+            import torch
+            from building import build
+            from trainer import Trainer
+
+            model, optimizer = build(0.1)
+            trainer = Trainer(model, optimizer)
+            trainer.train([torch.ones(2)])
+            """,
+        "building.py": """
+            import torch
+            from models import Net
+
+            def build(rate):
+                model = Net().to("cuda")
+                return model, torch.optim.SGD(model.parameters(), lr=rate)
+            """,
+        "models.py": MODEL,
+        "trainer.py": TRAINER,
+    }
+    write(tmp_path, files)
+    assert lint(tmp_path) == marked(tmp_path)

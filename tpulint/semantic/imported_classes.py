@@ -109,11 +109,25 @@ class ImportedClasses:
             return self._of_parts(self._lists.gone_through(value, binding.path), depth)
         if binding.kind != "assign" or value is None:
             return ()
-        for at in binding.path:
-            if not isinstance(value, ast.Tuple) or not 0 <= at < len(value.elts):
-                return ()
-            value = value.elts[at]
-        return self.of(value, depth + 1)
+        if binding.path and isinstance(value, ast.Call):
+            return self._of_part_returned(value, binding.path, depth)
+        part = _part(value, binding.path)
+        return () if part is None else self.of(part, depth + 1)
+
+    def _of_part_returned(self, call: ast.Call, path: tuple[int, ...], depth: int) -> tuple[Definition, ...]:
+        """Classes of a part of what a function returns: ``model, optimizer = build(options)``."""
+        found = self._imported.definition(call.func)
+        if found is not None:
+            other = found.file
+            parts = [_part(value, path) for value in returned(found)]
+            return _all_of(
+                [() if part is None else other.imported.classes.here(part, other, depth + 1) for part in parts]
+            )
+        bindings = self._names.bindings(call.func) if isinstance(call.func, ast.Name) else []
+        function = bindings[0].node if len(bindings) == 1 else None
+        made = self._returned_by(function) if isinstance(function, FUNCTIONS) else []
+        parts = [_part(value, path) for value in made]
+        return _all_of([() if part is None else self.of(part, depth + 1) for part in parts])
 
     def _made(self, call: ast.Call, depth: int) -> tuple[Definition, ...]:
         if isinstance(call.func, ast.Attribute) and call.func.attr in facts.MODULE_SELF_METHODS:
@@ -200,6 +214,15 @@ class ImportedClasses:
         """The classes that an expression of this file, whose index is ``index``, may be an instance of."""
         owners = index.definitions.classes_made(node)
         return tuple(Definition(index, owner) for owner in owners) or self.of(node, depth)
+
+
+def _part(value: ast.expr, path: tuple[int, ...]) -> ast.expr | None:
+    """A part of a tuple that is written out."""
+    for at in path:
+        if not isinstance(value, ast.Tuple) or not 0 <= at < len(value.elts):
+            return None
+        value = value.elts[at]
+    return value
 
 
 def _all_of(found: list[tuple[Definition, ...]]) -> tuple[Definition, ...]:
