@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
-from tpulint.model import Applicability, Certainty, Finding
+from tpulint.model import Applicability, Certainty, Finding, Scope
 from tpulint.semantic import FUNCTIONS, Kind, Side
 from tpulint.semantic.host_masks import HostMasks
 from tpulint_rules.recompile._element_counts import count_elements
@@ -22,6 +22,7 @@ _PLACES = frozenset({"numpy.where", "numpy.nonzero", "numpy.flatnonzero"})
 """Functions of NumPy that tell where a mask is true."""
 _DEPTH = 3
 _ON_HOST = "The mask is made on the host in every step, and what it chooses is looked up there."
+_FILLED = "The same elements get the same value, in place, if the mask begins with the dimensions of the tensor."
 _SUM_ORDER = "Zeros are added for the elements left out: the sum may differ in its last digits."
 
 
@@ -37,6 +38,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
                 node,
                 f"`{_short(ctx.text(places))}` chooses another number of elements of a device tensor in every {turn}, "
                 "which is compiled again for each number",
+                _fill(ctx, node),
                 certainty=Certainty.LIKELY,
                 help="Keep all elements, and leave those out by a factor of 0 in what is summed.",
             )
@@ -100,9 +102,28 @@ def _places_on_host(ctx: FileContext, node: ast.Subscript) -> ast.expr | None:
     names = [item for item in items if isinstance(item, ast.Name)]
     if (found := next((name for name in names if _is_asked_for_length(ctx, node, name)), None)) is not None:
         return found
-    if not isinstance(node.ctx, ast.Load) or not ctx.index.is_device_tensor(node.value):
+    if isinstance(node.ctx, ast.Del) or not ctx.index.is_device_tensor(node.value):
         return None
     return next((item for item in items if _are_places_of_turn(ctx, item)), None)
+
+
+def _fill(ctx: FileContext, node: ast.Subscript) -> FixBuilder | None:
+    """``x[np.where(mask)] = 0`` writes through the mask itself, which has one shape in all turns."""
+    index, statement, call = ctx.index, ctx.index.parent(node), node.slice
+    if not isinstance(statement, ast.Assign) or statement.targets != [node] or not isinstance(node.value, ast.Name):
+        return None
+    if not isinstance(call, ast.Call) or index.qualified_name(call.func) not in _PLACES - {"numpy.flatnonzero"}:
+        return None
+    if len(call.args) != 1 or call.keywords or not isinstance(call.args[0], ast.Compare):
+        return None
+    if not isinstance(statement.value, ast.Constant) or index.xla_devices.is_taken("mask", statement):
+        return None
+    fix = ctx.fix("Write through the mask", Applicability.UNSAFE, _FILLED, Scope.STATEMENT)
+    text, mask = node.value.id, ctx.text(call.args[0])
+    fix.insert_before(statement, f"mask = {fix.use('torch', at=node)}.as_tensor({mask}).to({text}.device)")
+    view = f"mask.view(mask.shape + (1,) * ({text}.dim() - mask.dim()))"
+    fix.replace(statement, f"{text}.masked_fill_({view}, {ctx.text(statement.value)})")
+    return fix
 
 
 def _are_places_of_turn(ctx: FileContext, item: ast.expr) -> bool:
