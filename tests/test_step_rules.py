@@ -1602,3 +1602,29 @@ def test_backward_pass_of_a_framework_that_is_one_of_two(other: str, told: bool)
     text = ENGINE.replace("OTHER", other)
     assert ([finding.code for finding in check(text).findings] == ["TPU301"]) is told
     assert not check(text.replace("engine", "accelerator")).findings
+
+
+OWN_OPTIMIZER = """\
+import torch
+
+class Session(torch.nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.fc = torch.nn.Linear(size, size){placed}
+        self.optimizer = torch.optim.Adam(self.parameters())
+
+    def forward(self, x):
+        return self.fc(x)
+
+def on_device(x):
+    return x.to("xla")
+"""
+
+
+@pytest.mark.parametrize(("placed", "told"), [("", True), ('.to("xla")', False)], ids=["on the host", "on the device"])
+def test_a_module_with_an_optimizer_of_its_own(placed: str, told: bool) -> None:
+    """Whoever makes it moves it behind its `__init__`: `model = on_device(Session(8))`, perhaps in another file."""
+    text = OWN_OPTIMIZER.format(placed=placed)
+    assert bool(check(text, ("TPU303",)).findings) is told
+    fixed = port(text, select=("TPU303",)).text
+    assert ("set_swap_module_params_on_conversion(True)" in fixed) is told

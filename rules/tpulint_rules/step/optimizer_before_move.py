@@ -41,6 +41,13 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     for move in moves.moves:
         if move not in told and (built := _passed_beside(ctx, move)) is not None:
             yield _finding(ctx, built, move, Certainty.LIKELY)
+    for optimizer, modules in optimizers:
+        if _is_of_itself(ctx, optimizer, modules) and not told:
+            message = (
+                "the module builds an optimizer of its own parameters before whoever makes it can move it: on XLA a "
+                "move makes new parameters, and the optimizer keeps the old ones, so that the model never trains"
+            )
+            yield ctx.finding(optimizer, message, keep_parameters(ctx), certainty=Certainty.LIKELY)
 
 
 def _finding(ctx: FileContext, optimizer: ast.AST, move: Move, certainty: Certainty) -> Finding:
@@ -65,6 +72,25 @@ def _finding(ctx: FileContext, optimizer: ast.AST, move: Move, certainty: Certai
 
 
 # -------------------------------------------------------------------- finding
+
+
+def _is_of_itself(ctx: FileContext, optimizer: ast.Call, modules: list[ast.expr]) -> bool:
+    """Whether a module builds the optimizer of ``self.parameters()`` while it is made, on the host."""
+    index = ctx.index
+    owner, function = index.tree.class_of(optimizer), index.function_of(optimizer)
+    if owner is None or function is None or function.name != "__init__" or not function.args.args:
+        return False
+    own = function.args.args[0].arg
+    if not index.definitions.is_module_class(owner) or not any(
+        isinstance(module, ast.Name) and module.id == own for module in modules
+    ):
+        return False
+    placed = any(
+        index.moves.to_device(call) is not None or any(item.arg == "device" for item in call.keywords)
+        for call in index.calls
+        if index.tree.encloses(owner, call) and not index.tree.encloses(optimizer, call)
+    )
+    return not placed
 
 
 def _is_on_device(ctx: FileContext, optimizer: ast.Call, creations: list[Creation]) -> bool:
