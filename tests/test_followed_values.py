@@ -1202,6 +1202,45 @@ def test_loaders_in_dictionaries_that_another_file_returns(tmp_path: Path) -> No
     )
 
 
+def test_rows_that_a_generator_of_another_file_filters_for_each_turn(tmp_path: Path) -> None:
+    agree(
+        tmp_path,
+        tables="""
+            class Table:
+                def __init__(self, frame):
+                    self.frame = frame
+
+                def by_query(self):
+                    for query in self.frame.query.unique():
+                        found = self.frame[self.frame.query == query]  # TPU203
+                        yield found[["a", "b"]].values, found.label.values
+
+                def by_place(self):
+                    for place in range(4):
+                        chosen = self.frame[self.frame.fold == 3]
+                        yield chosen.shape, self.frame[place]
+
+                def unused(self):
+                    for query in self.frame.query.unique():
+                        yield self.frame[self.frame.query == query]
+
+            def load(path):
+                return Table(path), 3
+            """,
+        main="from tables import load\n"
+        + dedent(SETUP)
+        + dedent("""
+    table, count = load("x")
+    for x, y in table.by_query():
+        F.mse_loss(model(torch.tensor(x, device=device)), torch.tensor(y, device=device)).backward()
+        optimizer.step()
+    for x, y in table.by_place():
+        F.mse_loss(model(torch.tensor(x, device=device)), torch.tensor(y, device=device)).backward()
+        optimizer.step()
+    """),
+    )
+
+
 def test_sums_that_an_object_keeps_of_device_tensors(tmp_path: Path) -> None:
     meters = """
         class Meter:

@@ -11,6 +11,7 @@ from tpulint.semantic import FUNCTIONS, Kind, Side
 from tpulint.semantic.host_masks import HostMasks
 from tpulint_rules.recompile._element_counts import count_elements
 from tpulint_rules.recompile._filtered_losses import loss_of
+from tpulint_rules.recompile._filtered_rows import filtered_rows
 
 _FUNCTIONS = frozenset(
     f"torch.{name}"
@@ -30,6 +31,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     index = ctx.index
     if not index.turn_code.exists:
         return
+    yield from filtered_rows(ctx)
     nodes: list[ast.Subscript | ast.Call] = [*index.turn_code.nodes(ast.Subscript), *index.turn_code.nodes(ast.Call)]
     for node in nodes:
         turn = index.turn_code.turn_of(node)
