@@ -864,3 +864,14 @@ def test_notebook_of_marimo_is_linted_and_not_fixed() -> None:
     assert result.text == text and [finding.code for finding in result.findings] == ["TPU001"]
     other = lint(SourceFile.from_text(text.replace("@app.cell\n", "")), UNSAFE, CATALOGUE)
     assert "torch_xla.device()" in other.text
+
+
+def test_guard_of_a_shell_line_stays() -> None:
+    """Only the guard goes that a fix has emptied; a line for a shell is none that Python sees."""
+    cells = fixed(
+        "import sys\nif 'google.colab' in sys.modules:\n    !pip install gymnasium",
+        "import torch\nmodel = torch.nn.Linear(2, 2).cuda()\nif torch.backends.cudnn.enabled:\n"
+        "    torch.backends.cudnn.benchmark = False",
+    )
+    assert cells[0] == "import sys\nif 'google.colab' in sys.modules:\n    !pip install gymnasium"
+    assert "cudnn" not in cells[1]
