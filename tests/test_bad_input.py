@@ -137,6 +137,28 @@ def test_deep_expression_is_linted_or_refused(expression: bytes) -> None:
         compile_quietly(result.text)
 
 
+def test_limit_of_nested_calls_is_told_as_what_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    def follow_for_ever(*given: object) -> object:
+        return follow_for_ever(*given)
+
+    monkeypatch.setattr("tpulint.linter.found_by", follow_for_ever)
+    result = fix(TORCH)
+    (finding,) = result.findings
+    assert (finding.code, result.error, result.text) == ("invalid-syntax", "", result.original)
+    assert "too deep or too large to be examined: RecursionError" in finding.message
+    assert "(test_bad_input.py:" in finding.message
+    assert "to parse" not in finding.message
+
+
+def test_value_that_many_branches_change_takes_no_time() -> None:
+    """Every branch doubles the ways that an object may have gone."""
+    text = "import torch\nnet = torch.nn.Linear(1, 1)\n" + "if x:\n    net = net.cuda()\n" * 32
+    began = time.process_time()
+    result = lint(SourceFile.from_text(text), Settings(), CATALOGUE)
+    assert time.process_time() - began < 2
+    assert [finding.code for finding in result.findings] == ["TPU002"] * 32
+
+
 def compile_quietly(text: str) -> None:
     """Compile where this Python can: what it refuses for depth alone is no fault of a fix."""
     with contextlib.suppress(RecursionError, MemoryError):

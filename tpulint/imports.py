@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from tpulint.model import Edit, ImportNeed, Span
@@ -111,7 +112,7 @@ def import_edit(index: SemanticIndex, needs: Iterable[ImportNeed], edits: Iterab
     body = index.tree.module.body
     edits = list(edits)
     first_use = min((edit.span.start for edit in edits), default=len(source.text))
-    above = [statement for statement in body if index.tree.end(statement) <= first_use]
+    above = takewhile(lambda statement: index.tree.end(statement) <= first_use, body)
     anchor = _below(_first_cell_of_torch(index, edits)) or _below(above) or _below(body)
     newline = source.newline
     if anchor is None:
@@ -130,7 +131,7 @@ def _order(need: ImportNeed) -> tuple[bool, str, str, str]:
     return need.name is not None, need.module, need.name or "", need.alias or ""
 
 
-def _below(body: Sequence[ast.stmt]) -> ast.stmt | None:
+def _below(body: Iterable[ast.stmt]) -> ast.stmt | None:
     """What stands above new imports, of the imports and the docstring that some statements begin with."""
     anchor: ast.stmt | None = None
     torch_import: ast.stmt | None = None

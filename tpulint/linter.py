@@ -11,7 +11,7 @@ from tpulint.languages import PYTHON, SHELL, language_of
 from tpulint.model import Certainty, FileResult, Finding, Fix, OutsideCall, Severity, Span
 from tpulint.records import NamedTuple
 from tpulint.relevance import applicable, has_functions, may_drive, may_suppress, uses_imports
-from tpulint.rule_findings import crash_message, found_by
+from tpulint.rule_findings import crash_message, found_by, told
 from tpulint.selectors import matches_any
 from tpulint.source import InvalidSyntax, SourceFile
 
@@ -108,12 +108,16 @@ def lint(
         return result
     except InvalidSyntax as invalid:
         return FileResult(source.path, (_not_python(source, invalid.error),), text, text)
-    except (_TooComplex, RecursionError, MemoryError):
-        return FileResult(
-            source.path, (invalid_syntax(Span(0, 0), "file is nested too deeply for Python to parse"),), text, text
-        )
+    except _TooComplex:
+        return _refused(source, "file is nested too deeply for Python to parse")
+    except (RecursionError, MemoryError) as error:
+        return _refused(source, f"file is too deep or too large to be examined: {told(error)}")
     except Exception as error:  # a bug of ours in one file must not stop the others
         return FileResult(source.path, (), text, text, error=crash_message(error))
+
+
+def _refused(source: SourceFile, message: str) -> FileResult:
+    return FileResult(source.path, (invalid_syntax(Span(0, 0), message),), source.text, source.text)
 
 
 def _with_imports(findings: Sequence[Finding], index: Index) -> tuple[Finding, ...]:

@@ -53,7 +53,7 @@ def _guarded(rule: Rule, found: Callable[[], Iterable[Finding]]) -> Iterator[Fin
     except (RecursionError, MemoryError):
         raise
     except (Exception, SystemExit) as error:
-        raise _RuleFailed(f"rule {rule.code} of {rule.place.package} failed: {_told(error)}") from error
+        raise _RuleFailed(f"rule {rule.code} of {rule.place.package} failed: {told(error)}") from error
 
 
 def _found(rule: Rule, index: Index, settings: Settings) -> Iterator[Finding]:
@@ -78,10 +78,11 @@ def crash_message(error: BaseException) -> str:
     """What failed and which line it was, for the bug report."""
     if isinstance(error, _RuleFailed):
         return str(error)
-    return f"internal error: {_told(error)}; this is a bug of tpulint"
+    return f"internal error: {told(error)}; this is a bug of tpulint"
 
 
-def _told(error: BaseException) -> str:
+def told(error: BaseException) -> str:
+    """What was raised, and the line of Python that raised it."""
     where = ""
     trace = error.__traceback__
     while trace is not None:

@@ -55,12 +55,25 @@ class Creations:
         self._names = names
         self._flow = flow
         self._definitions = definitions
+        self._memo: dict[tuple[ast.expr, int], tuple[Creation, ...]] = {}
 
     def of(self, node: ast.expr) -> list[Creation]:
         """Objects that an expression may mean."""
-        return list(dict.fromkeys(self._of(node, 0)))[:_MOST]
+        return list(self._of(node, 0))
 
-    def _of(self, node: ast.expr, depth: int) -> Iterator[Creation]:
+    def _of(self, node: ast.expr, depth: int) -> tuple[Creation, ...]:
+        """The first of them, each once. Ways to an object that branches change in turn are more than can be counted."""
+        known = self._memo.get((node, depth))
+        if known is None:
+            found: dict[Creation, None] = {}
+            for creation in self._find(node, depth):
+                found[creation] = None
+                if len(found) == _MOST:
+                    break
+            known = self._memo[node, depth] = tuple(found)
+        return known
+
+    def _find(self, node: ast.expr, depth: int) -> Iterator[Creation]:
         if depth > _DEPTH:
             yield Creation(node)
         elif isinstance(node, ast.Name):
