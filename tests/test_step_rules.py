@@ -1403,6 +1403,33 @@ def test_lengths_that_others_read_are_copied_and_other_layers_are_left_alone(old
     assert ("run_padded" in ported) is ("lengths.max" in new)
 
 
+@pytest.mark.parametrize(
+    ("taken", "stays_padded"),
+    [
+        ("packed = {}", True),
+        ("packed = {}[0]", False),
+        ("packed = {}.data", False),
+        ("packed, *_ = {}", False),
+        ("packed, sizes, _, _ = {}", False),
+    ],
+)
+def test_packed_elements_are_no_padded_batch(taken: str, stays_padded: bool) -> None:
+    """A loss of the elements alone has no use for padding."""
+    text = f"""\
+import torch
+from torch import nn
+
+model = nn.Linear(8, 8).to("xla")
+for x, lengths, targets in loader:
+    scores = model(x.to("xla"))
+    {taken.format("nn.utils.rnn.pack_padded_sequence(scores, lengths)")}
+    criterion(head(packed), targets).backward()
+    optimizer.step()
+"""
+    assert [finding.code for finding in check(text, select=("TPU320",)).findings] == ["TPU320"]
+    assert ("tpulint_runtime" in port(text, select=("TPU320",)).text) is stays_padded
+
+
 def test_layer_with_projections_runs_padded() -> None:
     layer = CHOSEN_LAYER.replace("getattr(nn, kind)(input_size=8, hidden_size=16)", "nn.LSTM(8, 16, proj_size=4)")
     ported = port(dedent(layer).lstrip(), select=("TPU320",)).text

@@ -60,6 +60,8 @@ def _stays_padded(ctx: FileContext) -> FixBuilder:
 
 
 def _only_data(ctx: FileContext, call: ast.Call) -> bool:
-    """``pack_padded_sequence(targets, lengths)[0]``: the packed elements alone, which no layer takes."""
+    """``pack_padded_sequence(targets, lengths)[0]`` or ``scores, *_ = ...``: packed elements, which no layer takes."""
     parent = ctx.index.parent(call)
+    if isinstance(parent, ast.Assign):
+        return any(isinstance(target, ast.Tuple | ast.List) for target in parent.targets)
     return isinstance(parent, ast.Subscript) or (isinstance(parent, ast.Attribute) and parent.attr == "data")
