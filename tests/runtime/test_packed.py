@@ -61,6 +61,69 @@ def test_padding_is_cut_to_the_longest_sequence() -> None:
     assert lengths.tolist() == [4, 2]
 
 
+@pytest.mark.parametrize("lengths", [SORTED, MIXED], ids=["sorted", "mixed"])
+def test_its_parts_are_those_of_packing(lengths: list[int]) -> None:
+    x = torch.randn(6, 4, 3)
+    packed = rnn.pack_padded_sequence(x, torch.tensor(lengths), False, lengths is SORTED)
+    kept = keep_padded(x, lengths, False, lengths is SORTED)
+    for given in (list(kept), kept[:], [kept[0], kept[1], kept[-2], kept[-1]], copy.deepcopy(kept)):
+        for found, expected in zip(given, packed, strict=True):
+            assert (found is None) is (expected is None)
+            if expected is not None:
+                torch.testing.assert_close(found, expected)
+    doubled = kept._replace(data=kept.data * 2)
+    torch.testing.assert_close(pad_packed_sequence(doubled)[0], rnn.pad_packed_sequence(packed)[0] * 2)
+
+
+def test_equal_lengths_are_in_the_order_of_torch() -> None:
+    lengths = torch.randint(1, 5, (500,), generator=torch.Generator().manual_seed(0))
+    x = torch.arange(2000).reshape(4, 500)
+    packed = rnn.pack_padded_sequence(x, lengths, enforce_sorted=False)
+    kept = keep_padded(x, lengths, False, False)
+    assert torch.equal(kept.data, packed.data)
+    assert torch.equal(kept.unsorted_indices, packed.unsorted_indices)
+
+
+def test_moved_sequences_stay_padded() -> None:
+    kept = keep_padded(torch.randn(6, 4, 3), MIXED, False, False)
+    assert kept.to("cpu") is kept
+    moved = kept.double()
+    assert moved.padded.dtype is torch.float64
+    torch.testing.assert_close(moved.data, kept.data.double())
+
+
+def test_layers_can_still_be_scripted() -> None:
+    keep_padded(torch.randn(6, 4, 3), MIXED, False, False)
+    x = torch.randn(6, 4, 3)
+    for kind in KINDS.values():
+        layers = nn.Sequential(kind(3, 4))  # a layer alone loses its overloaded forward to TorchScript anyway
+        torch.testing.assert_close(torch.jit.script(layers)(x)[0], layers(x)[0])
+
+
+def test_lengths_are_on_the_host_whatever_the_default_device() -> None:
+    x = torch.randn(6, 4, 3)
+    with torch.device("meta"):
+        assert pack_padded_sequence(x, MIXED, enforce_sorted=False).data.shape == (12, 3)
+        assert keep_padded(x, MIXED, False, False).lengths.tolist() == MIXED
+
+
+def test_one_program_for_one_total_length_on_xla() -> None:
+    import torch_xla
+
+    backend = XlaBackend()
+    shapes, compiles = set(), []
+    for lengths in [[5, 2], [3, 1], [4, 4]]:
+        kept = keep_padded(torch.ones(5, 2, 3).to("xla"), lengths, False, True)
+        before = backend.counts()
+        parts = [pad_packed_sequence(kept, total_length=total)[0] for total in (5, 7)]
+        torch_xla.sync()
+        compiles.append(backend.counts().since(before).compiles)
+        shapes.update(part.shape for part in parts)
+        assert [part.sum().item() for part in parts] == [3 * sum(lengths)] * 2
+    assert shapes == {(5, 2, 3), (7, 2, 3)}
+    assert compiles[1:] == [0, 0]
+
+
 def test_lengths_are_looked_at() -> None:
     x = torch.randn(6, 2, 3)
     with pytest.raises(ValueError, match="from 1 to 6"):
