@@ -78,7 +78,8 @@ def pack_padded_sequence(
     host, and are read from a device.
 
     Raises RuntimeError for lengths that are not sorted, unless ``enforce_sorted`` is False, and ValueError for lengths
-    that are not from 1 to T."""
+    that are not from 1 to T.
+    """
     if input.device.type != "xla":
         # On the host, whatever the default device is, as torch does it.
         given = lengths if isinstance(lengths, torch.Tensor) else torch.as_tensor(lengths, device="cpu")
@@ -112,7 +113,8 @@ def pad_packed_sequence(
     Returns the batch, as long as its longest sequence or ``total_length``, and the lengths on the host. On XLA each
     longest length is a shape of its own, and compiled; with one ``total_length`` lengths change no graph.
 
-    Raises ValueError for a ``total_length`` below the longest sequence."""
+    Raises ValueError for a ``total_length`` below the longest sequence.
+    """
     if not isinstance(sequence, PaddedSequence) or "padded" not in vars(sequence):
         batch, ends = rnn.pad_packed_sequence(sequence, batch_first, padding_value, total_length)
         return batch, ends
