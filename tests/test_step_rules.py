@@ -1404,6 +1404,37 @@ def test_lengths_that_others_read_are_copied_and_other_layers_are_left_alone(old
 
 
 @pytest.mark.parametrize(
+    ("weights", "is_told"),
+    [
+        ("{name: value.clone() for name, value in net.state_dict().items()}", True),
+        ("{name: value.detach().cpu() for name, value in net.state_dict().items()}", False),
+        ("torch.load('start.pt', map_location='cpu')", False),
+        ("start", True),  # unknown
+    ],
+)
+def test_weights_that_a_function_is_given_on_the_host(weights: str, is_told: bool) -> None:
+    text = f"""
+    import torch
+    import torch_xla
+
+    def train(net, weights, loader):
+        net.load_state_dict(weights)
+        for x, y in loader:
+            optimizer.zero_grad()
+            criterion(net(x.to("xla")), y.to("xla")).backward()
+            optimizer.step()
+            torch_xla.sync()
+        return net.state_dict()
+
+    net = torch.nn.Linear(3, 3).to("xla")
+    weights = {weights}
+    for client in clients:
+        collect(train(net, weights, client))
+    """
+    assert [finding.code for finding in check(text, select=("TPU322",)).findings] == ["TPU322"] * is_told
+
+
+@pytest.mark.parametrize(
     ("taken", "stays_padded"),
     [
         ("packed = {}", True),

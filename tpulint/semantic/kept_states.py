@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tpulint.records import NamedTuple
 from tpulint.semantic.kinds import Kind
+from tpulint.semantic.origins import origins
 from tpulint.semantic.tree import FUNCTIONS
 
 if TYPE_CHECKING:
@@ -82,6 +83,9 @@ class KeptStates:
             binding.kind != "parameter" or binding.statement is not function for binding in bindings
         ):
             return False
+        given = self._index.definitions.arguments_for(function, state.id)
+        if any(self._is_on_host(origin.node) for item in given for origin in origins(self._index, item)):
+            return False
         end = self._index.span(call).end
         trains = any(
             tree.function_of(step.node) is function
@@ -96,6 +100,14 @@ class KeptStates:
             (module := _stateful(part)) is not None and tree.text(module) == tree.text(receiver)
             for value in self._index.definitions.returned_by(function)
             for part in ast.walk(value)
+        )
+
+    def _is_on_host(self, value: ast.expr) -> bool:
+        """Whether weights come from a file, or are copied to the host one by one."""
+        if isinstance(value, ast.Call):
+            return self._index.qualified_name(value.func) == "torch.load"
+        return isinstance(value, ast.DictComp) and any(
+            isinstance(node, ast.Attribute) and node.attr in ("cpu", "numpy") for node in ast.walk(value.value)
         )
 
     def _copied(self, value: ast.expr) -> ast.expr | None:
