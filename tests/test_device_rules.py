@@ -1728,6 +1728,28 @@ def test_images_beside_labels_that_are_moved(call: str, is_left: bool) -> None:
 
 
 @pytest.mark.parametrize(
+    ("model", "is_left"),
+    [
+        ("", True),  # whoever calls the function has wrapped it
+        ("train(Net().cuda(), loader)", False),  # nobody has: the model itself moves what it is given
+        ("net = Net().cuda()\nnet.train()\ntrain(net, loader)", False),
+    ],
+)
+def test_images_of_a_model_that_is_seen_to_have_no_wrapper(model: str, is_left: bool) -> None:
+    text = dedent("""
+        import torch
+        from models import Net
+        def train(model, loader):
+            model.train()
+            for images, labels in loader:
+                labels = labels.cuda()
+                torch.nn.functional.cross_entropy(model(images), labels).backward()
+    """)
+    found = lint(SourceFile.from_text(text + model), Settings(select=("TPU002",)), CATALOGUE).findings
+    assert ("`images` is left on the host" in " ".join(item.message for item in found)) is is_left
+
+
+@pytest.mark.parametrize(
     ("use", "is_kept"),
     [
         ("print(net.module.depth)", True),

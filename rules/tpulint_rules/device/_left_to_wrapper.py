@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.semantic import Binding, Kind
+from tpulint.semantic.origins import origins
 
 _TENSOR_ONLY = frozenset({"size", "shape", "dim", "ndim", "numel", "float", "data", "detach"})
 _IMAGES = frozenset({"image", "images", "img", "imgs", "input", "inputs"})
@@ -33,6 +34,8 @@ def inputs_left_on_host(ctx: FileContext) -> Iterator[tuple[ast.Name, str]]:
         others = (item for item in given if not _parts(ctx, _inside_variable(ctx, item)))
         if any(index.kind(item) is Kind.TENSOR for item in others):
             continue  # a loss or a measure, on the side where that tensor is
+        if any(isinstance(origin.node, ast.Call) for origin in origins(index, call.func)):
+            continue  # made here without a wrapper: the model itself moves what it is given
         for argument in given:
             parts = _parts(ctx, _inside_variable(ctx, argument))
             if not isinstance(argument, ast.Name) or not parts or not all(_is_tensor(ctx, part) for part in parts):
