@@ -48,6 +48,13 @@ def name_imported(alias: ast.alias, statement: ast.AST) -> str:
     return alias.asname or (alias.name if isinstance(statement, ast.ImportFrom) else alias.name.split(".", 1)[0])
 
 
+def part_of(value: ast.expr | None, path: tuple[int, ...]) -> ast.expr | None:
+    """The part of a tuple that is written out; None for a starred one, and where there is no such tuple."""
+    for at in path:
+        value = value.elts[at] if isinstance(value, ast.Tuple) and 0 <= at < len(value.elts) else None
+    return value
+
+
 def binding_of(node: ast.AST, tree: SyntaxTree, scopes: Scopes) -> Binding:
     """What a node that carries a name binds, as the place where it stands says."""
     if isinstance(node, ast.Name):

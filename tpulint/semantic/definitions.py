@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from tpulint.semantic import torch_facts as facts
-from tpulint.semantic.bindings import Binding
+from tpulint.semantic.bindings import Binding, part_of
 from tpulint.semantic.callees import Callees
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.imported import Imported
@@ -131,9 +131,7 @@ class Definitions:
                 found.update(dict.fromkeys(handed))
                 values.extend(given or ([] if handed else [None]))
                 continue
-            value = binding.value if binding.kind == "assign" else None
-            for at in binding.path:
-                value = value.elts[at] if isinstance(value, ast.Tuple) and 0 <= at < len(value.elts) else None
+            value = part_of(binding.value, binding.path) if binding.kind == "assign" else None
             if value is None or not (isinstance(value, ast.Constant) and value.value is None):
                 values.append(value)
         for value in values:

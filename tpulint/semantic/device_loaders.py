@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from tpulint.semantic import torch_facts as facts
+from tpulint.semantic.bindings import part_of
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.names import Names
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode
@@ -59,10 +60,7 @@ class DeviceLoaders:
         if function.returns is not None and not path and self._names.qualified(function.returns) in _BOUNDARY_LOADERS:
             return True
         for returned in self._definitions.returned_by(function):
-            value: ast.expr | None = returned
-            for at in path:
-                within = isinstance(value, ast.Tuple) and 0 <= at < len(value.elts)
-                value = value.elts[at] if within and isinstance(value, ast.Tuple) else None
+            value = part_of(returned, path)
             if value is not None and self.iterates(value, depth + 1):
                 return True
         return False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from tpulint.semantic.bindings import part_of
 from tpulint.semantic.other_files import Definition, methods
 from tpulint.semantic.tree import FUNCTIONS
 
@@ -95,10 +96,7 @@ def _made_by(called: Definition, path: tuple[int, ...]) -> str | None:
     if not isinstance(called.node, FUNCTIONS) or index.mentions(r"validate_args"):
         return None
     for value in index.definitions.returned_by(called.node):
-        part: ast.expr | None = value
-        for at in path:
-            is_there = isinstance(part, ast.Tuple) and 0 <= at < len(part.elts)
-            part = part.elts[at] if is_there and isinstance(part, ast.Tuple) else None
+        part = part_of(value, path)
         if part is not None and index.distributions.classes_of(part):
             return index.source.path
     return None

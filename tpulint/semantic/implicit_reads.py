@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 
-from tpulint.semantic.bindings import Binding
+from tpulint.semantic.bindings import part_of
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.kinds import Kind, Kinds, Side
 from tpulint.semantic.names import Names
@@ -52,17 +52,13 @@ class ImplicitReads:
             is_product = isinstance(node.op, ast.Mult)
             given = [number for row, number in sides if is_product and isinstance(row, ast.List)]
         elif isinstance(node, ast.Call):
-            name = self._names.qualified(node.func)
-            given = self._numbers_given(node, name)
+            given = self._numbers_given(node, self._names.qualified(node.func))
         elif isinstance(node, ast.Subscript):
-            given = self._places(node)
+            yield from self._places(node)
+            return
         else:
             return
-        yield from (item for item in given if self._is_certain(item) or self._is_place_moved(node, item))
-
-    def _is_place_moved(self, node: ast.AST, item: ast.expr) -> bool:
-        """Whether the place in a list is an element of a tensor that was moved."""
-        return isinstance(node, ast.Subscript) and self._is_element_moved(item)
+        yield from filter(self._is_certain, given)
 
     def _numbers_given(self, call: ast.Call, name: str | None) -> list[ast.expr]:
         """Arguments that have to be Python numbers, or are made some."""
@@ -79,14 +75,17 @@ class ImplicitReads:
         is_tensor = self._kinds.value(call.func.value).kind is Kind.TENSOR  # a class may have a method of that name
         return call.args if is_tensor else []
 
-    def _places(self, node: ast.Subscript) -> list[ast.expr]:
+    def _places(self, node: ast.Subscript) -> Iterator[ast.expr]:
         """Ends of slices, and the place in a list: ``x[:count]``, ``names[place]``."""
-        at = node.slice
-        ends = [part for item in (at.elts if isinstance(at, ast.Tuple) else (at,)) if isinstance(item, ast.Slice)
-                for part in (item.lower, item.upper, item.step) if part is not None]  # fmt: skip
-        items = at.elts if isinstance(at, ast.Tuple) else (at,)
-        places = [item for item in items if self._is_certain(item) or self._is_element_moved(item)]
-        return [*ends, *places] if places and self._takes_numbers(node.value) else ends
+        items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        ends = [(item.lower, item.upper, item.step) for item in items if isinstance(item, ast.Slice)]
+        yield from (end for three in ends for end in three if end is not None and self._is_read(end))
+        places = [item for item in items if self._is_read(item)]
+        if places and self._takes_numbers(node.value):
+            yield from places
+
+    def _is_read(self, node: ast.expr) -> bool:
+        return self._is_certain(node) or self._is_element_moved(node)
 
     def _is_element_moved(self, node: ast.expr) -> bool:
         """Whether a value is an element of what was moved to the device: ``labels[i]``, ``label = labels[i]``."""
@@ -95,7 +94,7 @@ class ImplicitReads:
             node = values[0] if len(values) == 1 and values[0] is not None else node
         if not isinstance(node, ast.Subscript) or not isinstance(node.value, ast.Name):
             return False
-        made = [_part(binding) for binding in self._flow.reaching(node.value)]
+        made = [part_of(binding.value, binding.path) for binding in self._flow.reaching(node.value)]
         is_moved = bool(made) and all(
             isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in ("to", "cuda")
             for value in made
@@ -154,11 +153,3 @@ class ImplicitReads:
         if value.kind is not Kind.TENSOR or value.side is not Side.DEVICE:
             return False
         return value.certain or self._dimensions_of(node) == 0
-
-
-def _part(binding: Binding) -> ast.expr | None:
-    """The value of one of several names that are assigned at once."""
-    value = binding.value
-    for at in binding.path:
-        value = value.elts[at] if isinstance(value, ast.Tuple) and 0 <= at < len(value.elts) else None
-    return value

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from tpulint.semantic import torch_facts as facts
-from tpulint.semantic.bindings import Binding
+from tpulint.semantic.bindings import Binding, part_of
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.handed_objects import HandedObjects
 from tpulint.semantic.module_lists import SEQUENTIAL, ModuleLists
@@ -111,7 +111,7 @@ class ImportedClasses:
             return ()
         if binding.path and isinstance(value, ast.Call):
             return self._of_part_returned(value, binding.path, depth)
-        part = _part(value, binding.path)
+        part = part_of(value, binding.path)
         return () if part is None else self.of(part, depth + 1)
 
     def _of_part_returned(self, call: ast.Call, path: tuple[int, ...], depth: int) -> tuple[Definition, ...]:
@@ -119,14 +119,11 @@ class ImportedClasses:
         found = self._imported.definition(call.func)
         if found is not None:
             other = found.file
-            parts = [_part(value, path) for value in returned(found)]
+            parts = [part_of(value, path) for value in returned(found)]
             return _all_of(
                 [() if part is None else other.imported.classes.here(part, other, depth + 1) for part in parts]
             )
-        bindings = self._names.bindings(call.func) if isinstance(call.func, ast.Name) else []
-        function = bindings[0].node if len(bindings) == 1 else None
-        made = self._returned_by(function) if isinstance(function, FUNCTIONS) else []
-        parts = [_part(value, path) for value in made]
+        parts = [part_of(value, path) for value in self._results_here(call.func)]
         return _all_of([() if part is None else self.of(part, depth + 1) for part in parts])
 
     def _made(self, call: ast.Call, depth: int) -> tuple[Definition, ...]:
@@ -156,10 +153,13 @@ class ImportedClasses:
 
     def _returned_here(self, func: ast.expr, depth: int) -> tuple[Definition, ...]:
         """Classes of other files of what a function of this file returns: ``get_model(config)``."""
+        return _all_of([self.of(value, depth + 1) for value in self._results_here(func)])
+
+    def _results_here(self, func: ast.expr) -> list[ast.expr]:
+        """What a function of this file returns."""
         bindings = self._names.bindings(func) if isinstance(func, ast.Name) else []
         function = bindings[0].node if len(bindings) == 1 else None
-        made = self._returned_by(function) if isinstance(function, FUNCTIONS) else []
-        return _all_of([self.of(value, depth + 1) for value in made])
+        return self._returned_by(function) if isinstance(function, FUNCTIONS) else []
 
     def _chosen(self, func: ast.expr) -> tuple[Definition, ...]:
         """``MODELS[args.model](...)``, ``MODELS[args.model].Model(...)``: any of a dictionary that is written out.
@@ -214,15 +214,6 @@ class ImportedClasses:
         """The classes that an expression of this file, whose index is ``index``, may be an instance of."""
         owners = index.definitions.classes_made(node)
         return tuple(Definition(index, owner) for owner in owners) or self.of(node, depth)
-
-
-def _part(value: ast.expr, path: tuple[int, ...]) -> ast.expr | None:
-    """A part of a tuple that is written out."""
-    for at in path:
-        if not isinstance(value, ast.Tuple) or not 0 <= at < len(value.elts):
-            return None
-        value = value.elts[at]
-    return value
 
 
 def _all_of(found: list[tuple[Definition, ...]]) -> tuple[Definition, ...]:

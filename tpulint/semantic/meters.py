@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from tpulint.records import NamedTuple
-from tpulint.semantic.bindings import Binding
+from tpulint.semantic.bindings import Binding, part_of
 from tpulint.semantic.reads import Read, Use
 from tpulint.semantic.regions import Pace
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode
@@ -137,9 +137,7 @@ class Meters:
         return all(name.partition(".")[2] in _SUMS and (spec or "")[-1:] in _NUMBER_FORMATS for name, spec in shown)
 
     def _makes_known_meter(self, binding: Binding) -> bool:
-        value = binding.value
-        for at in binding.path:
-            value = value.elts[at] if isinstance(value, ast.Tuple) and 0 <= at < len(value.elts) else None
+        value = part_of(binding.value, binding.path)
         if binding.kind != "assign" or not isinstance(value, ast.Call):
             return False
         name = self._index.qualified_name(value.func) or ""
