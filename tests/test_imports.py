@@ -242,3 +242,29 @@ def test_names_in_hints_that_are_texts_are_used() -> None:
     )
     assert "import torch\n" in port(text)
     assert "from deepspeed import DeepSpeedEngine\n" in port(text)
+
+
+def test_name_that_a_function_imports_elsewhere_is_not_the_name_of_the_module() -> None:
+    """In a function an import binds the name for the whole of it: where it is not reached the name means nothing."""
+    ported = port(
+        "import torch\n\n\n"
+        "def save(model, path, on):\n"
+        "    if on:\n"
+        "        import torch_xla.core.xla_model as xm\n\n"
+        "        print(xm.get_memory_info())\n"
+        '    model.to("cuda")\n'
+        "    torch.save(model.state_dict(), path)\n"
+    )
+    assert "import torch_xla.core.xla_model as xm_\n" in ported and "    xm_.save(" in ported
+
+
+def test_name_that_a_function_has_imported_above_is_used() -> None:
+    ported = port(
+        "import torch\n\n\n"
+        "def save(model, path):\n"
+        "    import torch_xla.core.xla_model as xm\n\n"
+        "    print(xm.get_memory_info())\n"
+        '    model.to("cuda")\n'
+        "    torch.save(model.state_dict(), path)\n"
+    )
+    assert "    xm.save(" in ported and ported.count("xla_model as") == 1

@@ -288,3 +288,22 @@ def test_checkpoint_that_is_loaded_to_the_host_where_xla_is() -> None:
             return torch.load(path, map_location=device)
         """
     assert not found(text, "TPU701")
+
+
+def test_branch_beside_one_for_xla_is_left_alone_once_the_file_says_no_more_of_cuda() -> None:
+    """Fixes of other lines take CUDA's name out of the file; what they left stays as it is."""
+    text = (
+        "import torch\nfrom torch import nn\n\n\n"
+        "class Net(nn.Module):\n"
+        "    def save(self, path):\n"
+        '        if getattr(self.config, "xla_device", False):\n'
+        "            import torch_xla.core.xla_model as xm\n\n"
+        "            xm.save(self.state_dict(), path)\n"
+        "        else:\n"
+        "            torch.save(self.state_dict(), path)\n\n\n"
+        "def place(net):\n"
+        "    return net.cuda()\n"
+    )
+    fixed = lint(SourceFile.from_text(text, "net.py"), Settings(fix=True, unsafe_fixes=True), CATALOGUE).text
+    assert "net.to(torch_xla.device())" in fixed and "cuda" not in fixed
+    assert "            torch.save(self.state_dict(), path)\n" in fixed

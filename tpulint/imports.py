@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tpulint.model import Edit, ImportNeed, Span
 from tpulint.semantic.module_body import imports_torch
+from tpulint.semantic.tree import FUNCTIONS
 
 if TYPE_CHECKING:
     from tpulint.semantic import Scope, SemanticIndex
@@ -36,7 +37,7 @@ class ImportTable:
         names = self._index.names
         wanted = f"{module}.{name}" if name else module
         scope = names.module if at is None else names.scope_of(at)
-        existing = self._existing(wanted, scope)
+        existing = self._existing(wanted, scope) or self._imported_above(wanted, at)
         if existing is not None:
             return existing, None
         if alias is None and name is None and "." in module:
@@ -80,14 +81,37 @@ class ImportTable:
                     return wanted
         return None
 
+    def _imported_above(self, wanted: str, at: ast.AST | None) -> str | None:
+        """The local text that means ``wanted`` by an import of the function itself, which runs before a node."""
+        child = at
+        for ancestor in self._index.tree.ancestors(at) if at is not None else ():
+            if isinstance(child, ast.stmt):
+                suite = self._index.tree.suite_of(child)
+                for statement in suite[: suite.index(child)]:
+                    if isinstance(statement, ast.Import | ast.ImportFrom):
+                        for item in statement.names:
+                            module = statement.module if isinstance(statement, ast.ImportFrom) else None
+                            if wanted == (f"{module}.{item.name}" if module else item.name):
+                                return item.asname or item.name
+            if isinstance(ancestor, FUNCTIONS):
+                return None
+            child = ancestor
+        return None
+
     def _taken(self, local: str, wanted: str, scope: Scope) -> bool:
-        """Whether a name already means something else in the module or where it is to be written."""
+        """Whether a name already means something else in the module or where it is to be written.
+
+        In a function an import binds the name for the whole of it: above the import, or where it is not reached,
+        the name means nothing.
+        """
         names = self._index.names
         for place in (names.module, scope):
             found = names.find(local, place)
             if found is None:
                 continue
-            if all(b.kind == "import" and names.qualified_binding(b) == wanted for b in found[1]):
+            if found[0] is names.module and all(
+                b.kind == "import" and names.qualified_binding(b) == wanted for b in found[1]
+            ):
                 continue
             return True
         return False

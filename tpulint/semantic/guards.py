@@ -31,6 +31,7 @@ _ASKS_FOR_CUDA = r"(?i)(is_|has_|use_).*(cuda|gpu|nvidia).*|.*(cuda|gpu)_availab
 _ASKS_FOR_XLA = (
     r"(is_|has_|use_)?.*(xla|tpu)(_.*)?available.*|(is_|has_|use_|on_)(torch_)?(xla|tpu).*|(XLA|TPU)_AVAILABLE.*"
 )
+_XLA_OPTIONS = ("xla", "tpu", "xla_device")
 _GPU_KIND = r"(?:MULTI_)?(?:GPU|CUDA)S?"
 _XLA = ("XLA", "TPU")
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
@@ -65,12 +66,14 @@ class Guards:
             return True
         if any(self._names.qualified(node) in _XLA_DEVICES for node in attributes if node.attr in _XLA_DEVICE_ENDS):
             return True
-        return any(constant.value in ("xla", "XLA", "tpu", "TPU") for constant in self._tree.strings)
+        return any(str(constant.value).lower() in _XLA_OPTIONS for constant in self._tree.strings)
 
     def cuda_only(self) -> list[Span]:
-        """Spans of the branches that run on CUDA only; none in a file that knows no other backend."""
-        text = self._tree.source.text.lower()
-        if not ("cuda" in text or "gpu" in text or "nvidia" in text) or not self.knows_xla():
+        """Spans of the branches that never run on XLA; none in a file that knows no other backend.
+
+        A ported file need not say "cuda" any more: what stands beside XLA's branch is still not for it.
+        """
+        if not self.knows_xla():
             return []
         spans: list[Span] = []
         forks = {fork for node in self._tree.conditions if isinstance(node, ast.If) and (fork := _fork_of(node, _XLA))}
@@ -193,8 +196,11 @@ class Guards:
                 or (_last(side) or "").lower() in ("xla", "tpu")
                 for side in (test.left, *test.comparators)
             )
-        if isinstance(test, ast.Name | ast.Attribute) and (_last(test) or "").lower() in ("xla", "tpu"):
+        if isinstance(test, ast.Name | ast.Attribute) and (_last(test) or "").lower() in _XLA_OPTIONS:
             return True  # `cfg.tpu`, `options.xla`
+        if isinstance(test, ast.Call) and isinstance(test.func, ast.Name) and test.func.id in ("getattr", "hasattr"):
+            named = test.args[1] if len(test.args) > 1 else None
+            return isinstance(named, ast.Constant) and str(named.value).lower() in _XLA_OPTIONS
         last = _last(test.func if isinstance(test, ast.Call) else test)
         return last is not None and re.fullmatch(_ASKS_FOR_XLA, last) is not None
 

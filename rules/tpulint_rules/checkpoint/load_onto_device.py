@@ -12,6 +12,8 @@ from tpulint.semantic import Binding, Kind
 _LOADERS = {"torch.load": 1, "torch.hub.load_state_dict_from_url": 2}
 """Functions that load, with the position of ``map_location``."""
 _ON_CUDA = "torch.cuda.is_available()"
+_NUMBERS = ("torch.cuda.current_device", "torch.distributed.get_rank")
+"""Functions that tell the number of the GPU, and do nothing else."""
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
@@ -139,14 +141,18 @@ def _made_for(ctx: FileContext, place: ast.expr) -> ast.stmt | None:
     if not isinstance(value, ast.Dict | ast.Lambda) and ctx.index.devices.flow.cuda_index(value) is None:
         return None
     calls_something = not isinstance(value, ast.Lambda) and any(
-        isinstance(node, ast.Call | ast.NamedExpr) and not _formats(node) for node in ctx.index.tree.inside(value)
+        isinstance(node, ast.Call | ast.NamedExpr) and not _only_tells(ctx, node)
+        for node in ctx.index.tree.inside(value)
     )
     return None if calls_something else statement
 
 
-def _formats(node: ast.AST) -> bool:
-    """``"cuda:{}".format(rank)``"""
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "format"
+def _only_tells(ctx: FileContext, node: ast.AST) -> bool:
+    """Whether a call has no effect: ``"cuda:{}".format(rank)``, ``torch.cuda.current_device()``."""
+    if not isinstance(node, ast.Call):
+        return False
+    formats = isinstance(node.func, ast.Attribute) and node.func.attr == "format"
+    return formats or ctx.index.qualified_name(node.func) in _NUMBERS
 
 
 def _loads(ctx: FileContext, name: ast.Name) -> list[ast.Name]:
