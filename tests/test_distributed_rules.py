@@ -528,14 +528,18 @@ def test_option_whose_help_knows_the_backend_of_xla() -> None:
     assert result.findings == ()
 
 
-@pytest.mark.parametrize(("beside", "codes"), [("", ["TPU603"]), ('or kind == "hpu"', [])], ids=["xla", "several"])
-def test_library_for_several_backends_knows_what_it_does(beside: str, codes: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("asked", "codes"),
+    [('kind == "mps"', ["TPU603"]), ('kind == "xla"', []), ('kind == "xla" or kind == "hpu"', [])],
+    ids=["other", "xla", "several"],
+)
+def test_library_for_several_backends_knows_what_it_does(asked: str, codes: list[str]) -> None:
     text = (
         "import torch_xla\n"
         "from torch.nn.parallel import DistributedDataParallel\n"
         "class Accelerator:\n"
         "    def prepare(self, model, kind):\n"
-        f'        if kind == "xla" {beside}:\n'
+        f"        if {asked}:\n"
         "            return model.to(torch_xla.device())\n"
         "        return DistributedDataParallel(model, device_ids=[self.rank])\n"
     )

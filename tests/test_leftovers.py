@@ -240,6 +240,39 @@ def test_no_boundary_is_written_behind_the_block_that_holds_the_loop() -> None:
     assert lint(SourceFile.from_text(result.text), settings, CATALOGUE).text == result.text
 
 
+STEPS = """
+import torch_xla
+
+def train(model, inputs, optimizer):
+    for x in inputs:
+        model(x).mean().backward()
+        optimizer.step()
+        torch_xla.sync()
+
+device = torch_xla.device()
+model = torch.nn.Linear(2, 2).to(device)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+inputs = torch.ones(8, 4, 2).to(device)
+graph, model = map(lambda one: one.to(device), (graph, model))
+for epoch in range(3):
+    train(model, {given}, optimizer)
+"""
+
+
+def test_no_boundary_is_written_behind_the_call_that_runs_the_loop() -> None:
+    result = lint(
+        SourceFile.from_text("import torch\n" + STEPS.format(given="inputs * 2")),
+        Settings(select=("TPU221",), preview=True),
+        CATALOGUE,
+    )
+    assert [(finding.code, finding.fix) for finding in result.findings] == [("TPU221", None)]
+
+
+@pytest.mark.parametrize("given", ['graph.ndata["feature"]', "inputs"])
+def test_what_is_handed_to_steps_as_it_was_is_no_work(given: str) -> None:
+    assert leftovers("import torch\n" + STEPS.format(given=given)) == []
+
+
 def test_what_a_with_block_reads_is_a_number_behind_it() -> None:
     text = script(
         """

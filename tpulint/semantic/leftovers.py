@@ -376,6 +376,8 @@ class Leftovers:
         tree, sink = self._index.tree, self._state.chain
         places = [_apart(entry.chain, sink) for entry in entries]
         last = places[-1]
+        if last in sink:
+            return None  # the statement runs the loop itself: what it is given waits within it
         function = tree.function_of(last)
         others = [place for place in places if tree.function_of(place) is function]
         while not all(any(tree.encloses(item, other) for item in tree.suite_of(last)) for other in others):

@@ -176,8 +176,8 @@ class State:
             return None
         if isinstance(node, ast.Attribute) and node.attr not in ("T", "mT", "H"):
             return self._of_attribute(node, statement)
-        if isinstance(node, ast.Subscript) and not self.is_on_device(node.value):
-            return self._first([node.value], statement)  # an element of a list
+        if isinstance(node, ast.Subscript) and (_names_item(node.slice) or not self.is_on_device(node.value)):
+            return self._first([node.value], statement)  # an element of a list or dictionary
         if isinstance(node, ast.BinOp | ast.UnaryOp | ast.Compare | ast.Subscript | ast.Attribute):
             return self.entry(statement, self._index.text(node))
         return None
@@ -284,6 +284,11 @@ def _shows(text: object) -> bool:
 def _parts(targets: list[ast.expr]) -> list[ast.expr]:
     """Targets, the parts of tuples one by one."""
     return [part for item in targets for part in (item.elts if isinstance(item, ast.Tuple) else [item])]
+
+
+def _names_item(index: ast.expr) -> bool:
+    """``graph.ndata["feat"]``: no tensor takes a text."""
+    return isinstance(index, ast.Constant) and isinstance(index.value, str)
 
 
 def _is_first_of_data(node: ast.AST) -> bool:
