@@ -103,10 +103,11 @@ names_oracle: Callable[[], Oracle] = partial(
 
 
 @pytest.fixture(autouse=True, scope="module")
-def empty_guards_stay() -> Iterator[None]:
-    """What is compared is what fixes do; guards they leave empty are taken out behind them."""
+def leftovers_stay() -> Iterator[None]:
+    """What is compared is what fixes do; guards and variables without a use are taken out behind them."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("tpulint.fixer._without_emptied_guards", lambda before, after: None)
+        patch.setattr("tpulint.fixer._without_unused_locals", lambda before, after: None)
         yield
 
 

@@ -273,7 +273,7 @@ def test_fixing_is_its_rounds(mode: Mode, text: str) -> None:
     result = mode.fix(text)
     *_, last = [Round(text, [], text), *rounds(mode, text)]
     if result.text != last.after:
-        # Imports that lost their last use, and guards that lost all they guarded, are dropped at the very end.
+        # Imports and variables that lost their last use, and guards that lost all they guarded, go at the very end.
         assert ast.dump(without_leftovers(result.text)) == ast.dump(without_leftovers(last.after))
     accepted = [finding for one in rounds(mode, text) for finding in one.accepted]
     assert [with_imports_open(finding) for finding in accepted] == [*map(with_imports_open, result.fixed)]
@@ -290,22 +290,38 @@ IMPORTS = (ast.Import, ast.ImportFrom)
 def without_leftovers(text: str) -> ast.Module:
     tree = ast.parse(text)
     tree.body = [statement for statement in tree.body if not isinstance(statement, IMPORTS)]
-    return WithoutEmptyGuards().visit(tree)
+    return WithoutLeftovers().visit(tree)
 
 
-class WithoutEmptyGuards(ast.NodeTransformer):
-    """Takes out ``if x: pass``, and imports of functions."""
+class WithoutLeftovers(ast.NodeTransformer):
+    """Takes out ``if x: pass``, imports of functions, and what functions assign and do not read."""
+
+    read: frozenset[str] | None = None
 
     def visit(self, node: ast.AST) -> Any:
+        around = self.read
+        if isinstance(node, ast.FunctionDef):
+            names = (item for item in ast.walk(node) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Load))
+            self.read = frozenset(name.id for name in names)
         super().generic_visit(node)
+        read, self.read = self.read, around
         for field in ("body", "orelse", "finalbody"):
             suite = getattr(node, field, None)
             if not isinstance(suite, list):
                 continue
-            kept = [item for item in suite if not guards_nothing(item) and not isinstance(item, IMPORTS)]
+            kept = [
+                item
+                for item in suite
+                if not guards_nothing(item) and not isinstance(item, IMPORTS) and not gives_to_nobody(item, read)
+            ]
             if len(kept) < len(suite):
                 setattr(node, field, kept or ([ast.Pass()] if field == "body" else []))
         return node
+
+
+def gives_to_nobody(statement: ast.stmt, read: frozenset[str] | None) -> bool:
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    return read is not None and isinstance(target, ast.Name) and target.id not in read
 
 
 def guards_nothing(statement: ast.stmt) -> bool:

@@ -12,15 +12,17 @@ if TYPE_CHECKING:
 
 _PURE = (
     ast.Name, ast.Attribute, ast.Constant, ast.Compare, ast.BoolOp, ast.UnaryOp, ast.BinOp, ast.List, ast.Tuple,
-    ast.Set,
+    ast.Set, ast.IfExp, ast.JoinedStr, ast.FormattedValue,
 )  # fmt: skip
 _PURE_CALLS = frozenset({
     "builtins.str", "builtins.bool", "builtins.int", "builtins.len", "builtins.isinstance", "builtins.hasattr",
     "builtins.getattr", "torch.cuda.is_available", "torch.cuda.is_initialized", "torch.cuda.device_count",
     "torch.distributed.get_rank", "torch.distributed.get_world_size", "torch.distributed.is_initialized",
-    "torch.distributed.is_available",
+    "torch.distributed.is_available", "torch.cuda.current_device", "os.environ.get", "os.getenv",
+    "torch_xla.device", "torch_xla.runtime.world_size", "torch_xla.runtime.global_ordinal",
+    "torch_xla.runtime.local_ordinal",
 })  # fmt: skip
-_PURE_METHODS = frozenset({"startswith", "endswith", "lower", "upper", "strip", "get"})
+_PURE_METHODS = frozenset({"startswith", "endswith", "lower", "upper", "strip", "get", "format"})
 """Of texts and dictionaries."""
 
 
@@ -35,7 +37,7 @@ def emptied_guards(before: SemanticIndex, after: SemanticIndex) -> list[ast.If]:
         text = _words(guard.test)
         if known[text]:
             known[text] -= 1  # its author wrote it so
-        elif _is_pure(after, guard.test) and not _has_comment(after, guard):
+        elif only_looks(after, guard.test) and not has_comment(after, guard):
             found.append(guard)
     return found
 
@@ -52,21 +54,26 @@ def _words(test: ast.expr) -> str:
     return ast.dump(test).replace("cuda", "xla")  # the name of the device may have changed
 
 
-def _is_pure(index: SemanticIndex, test: ast.expr) -> bool:
-    for node in (test, *index.tree.inside(test)):
+def only_looks(index: SemanticIndex, value: ast.expr) -> bool:
+    """Whether an expression has no effect: whether it is evaluated makes no difference but for its value."""
+    for node in (value, *index.tree.inside(value)):
         if isinstance(node, ast.Call):
             func = node.func
             method = func.attr if isinstance(func, ast.Attribute) and index.qualified_name(func) is None else ""
             if index.qualified_name(func) not in _PURE_CALLS and method not in _PURE_METHODS:
                 return False
+        elif isinstance(node, ast.Subscript):
+            if index.qualified_name(node.value) != "os.environ":
+                return False  # an item may be missing, and may be made by looking
         elif isinstance(node, ast.expr) and not isinstance(node, _PURE):
             return False
     return True
 
 
-def _has_comment(index: SemanticIndex, guard: ast.If) -> bool:
+def has_comment(index: SemanticIndex, statement: ast.stmt) -> bool:
+    """Whether a comment stands on a line of a statement."""
     from tpulint.comments import comment_spans
 
     source = index.source
-    first, last = source.row(index.span(guard).start), source.row(index.span(guard).end)
+    first, last = source.row(index.span(statement).start), source.row(index.span(statement).end)
     return any(first <= source.row(comment.start) <= last for comment in comment_spans(source.code))

@@ -195,10 +195,8 @@ def _tidied(
         assert isinstance(index, SemanticIndex)
         return index, findings
 
-    while (cleaned := _without_emptied_guards(original, index)) is not None:
-        source = cleaned
-        index, findings = look_again()
-    while (cleaned := _without_unused_imports(original, index)) is not None:
+    steps = (_without_emptied_guards, _without_unused_locals, _without_unused_imports)  # each may give work to the next
+    while (cleaned := next((made for step in steps if (made := step(original, index)) is not None), None)) is not None:
         source = cleaned
         index, findings = look_again()
     comments = comments_on_effect(original, index)
@@ -206,6 +204,20 @@ def _tidied(
         source = source.with_edits(comments)
         index, findings = look_again()
     return source, index, findings
+
+
+def _without_unused_locals(before: SemanticIndex, after: SemanticIndex) -> SourceFile | None:
+    """The file without variables of functions that lost their last use; None when there are none."""
+    from tpulint.unused_locals import unused_locals
+
+    gone = unused_locals(before, after)
+    if not gone:
+        return None
+    builder = FixBuilder(after, ImportTable(after), "remove unused variables", Applicability.SAFE, "", Scope.STATEMENT)
+    for statement in gone:
+        builder.delete(statement)
+    fix = builder.build()
+    return _applied(after, [fix]) if fix is not None else None
 
 
 def _without_emptied_guards(before: SemanticIndex, after: SemanticIndex) -> SourceFile | None:
