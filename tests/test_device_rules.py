@@ -653,6 +653,18 @@ def test_number_of_an_option() -> None:
     )
 
 
+def test_option_called_device_is_not_the_device_of_tensors() -> None:
+    options = (
+        "import argparse\nimport torch\n\n"
+        "parser = argparse.ArgumentParser()\n"
+        'parser.add_argument("--device", type=int, default=0)\n'
+        "chosen = parser.parse_args()\n"
+    )
+    options += "print(torch.ones(2).cuda().to(chosen.device))\n\n\ndef move(x, index):\n    return index.to(x.device)\n"
+    ported = port(options).text
+    assert ".to(torch_xla.device()))" in ported and "index.to(x.device)" in ported
+
+
 def test_names_that_say_number() -> None:
     becomes(
         """
@@ -716,7 +728,6 @@ def test_accelerator_with_a_number_behind_it() -> None:
         import torch_xla
 
         def setup(rank):
-            acc = torch_xla.device()
             return torch_xla.device()
         """,
     )

@@ -226,6 +226,14 @@ LEFT_OUT = {
         def test_it():
             assert torch.zeros(3).cuda().is_cuda
         """,
+    "needs so many GPUs": """
+        import torch
+        from tests.conftest import RunIf
+
+        @RunIf(thunder=True, min_cuda_gpus=1)
+        def test_it():
+            assert torch.zeros(3, device="cuda").is_cuda
+        """,
     "failure that is expected": """
         import pytest, torch
 

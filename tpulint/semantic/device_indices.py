@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING
 
 from tpulint.semantic.bindings import Binding
@@ -17,6 +18,8 @@ _DEPTH = 8
 _NUMBER_NAMES = frozenset(
     {"rank", "local_rank", "global_rank", "gpu", "gpu_id", "gpu_idx", "gpu_index", "device_id", "cuda_id"}
 )
+_OPTIONS = r"(?i)arg|opt|cfg|conf|hparam|hps?\Z|param|flag|setting|namespace"
+"""Words in the name of what holds options, or of the function that reads them."""
 _NUMBER_LISTS = frozenset({"gpu_ids", "device_ids", "gpus", "gpu_list"})
 _NUMBERS = frozenset({
     "builtins.int", "builtins.len", "torch.distributed.get_rank", "torch.distributed.get_node_local_rank",
@@ -80,6 +83,8 @@ class DeviceIndices:
         if not isinstance(node.value, ast.Name):
             return False
         calls = self._device_flow.variables.options.get(node.attr, [])
+        if calls and node.attr == "device" and not self._may_hold_options(node.value):
+            return False  # a tensor's own device
         if calls and not all(self._is_number_option(call) for call in calls):
             return False
         values = self._stores(node.value.id, node.attr)
@@ -88,6 +93,10 @@ class DeviceIndices:
             and all(_is_none(value) or self.is_number(value, depth) for value in values)
             and (bool(calls) or not all(_is_none(value) for value in values))
         )
+
+    def _may_hold_options(self, owner: ast.Name) -> bool:
+        made = [b.value.func for b in self._index.names.bindings(owner) if isinstance(b.value, ast.Call)]
+        return any(re.search(_OPTIONS, name) for name in (owner.id, *map(last_name, made)))
 
     def _stores(self, owner: str, attribute: str) -> list[ast.expr]:
         """Values given to ``owner.attribute`` in the file."""

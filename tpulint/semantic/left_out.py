@@ -8,12 +8,12 @@ import re
 from tpulint.model import Span
 from tpulint.semantic.tree import SyntaxTree
 
-_TEST = re.compile(r"pytest|unittest|absltest|TestCase|assertRaises|require_\w")
+_TEST = re.compile(r"pytest|unittest|absltest|TestCase|assertRaises|require_\w|RunIf\(")
 # Only tests ask for these: `re` compiles, and keeps, those that are used.
 _NEEDS_GPU = (
     r"(?i)@?\w*requires?_(?:\w*_)?(?:cuda|gpus?|multi_gpu|bnb|bitsandbytes|triton|nccl|fp8|apex|deepspeed|non_cpu"
     r"|multi_device|megatron_lm|transformer_engine|flash_attn)(?:_\w+)?"
-    r"|(?:\w+\.)*mark\.(?:gpu|cuda|nccl)\w*"
+    r"|(?:\w+\.)*mark\.(?:gpu|cuda|nccl)\w*|@?_?RunIf\((?:.*\W)?(?:min_(?:cuda_)?gpus|bf16_cuda)\s*=\s*[1-9T]"
 )
 """Decorators of tests that are skipped on a machine without what they name."""
 _SKIPS = r"(?i)(?:\w+\.)*skip(?:If|Unless|if)?(?:OnTpu)?(?:\(|\Z)"
