@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import marshal
-from typing import Any
 
 from tpulint import user_cache
 from tpulint.records import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 KEPT_FILES = 8
 """One for each set of plugins in use, and some for those who write rules."""

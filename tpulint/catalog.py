@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
 
 from tpulint import card_cache, user_cache
 from tpulint.card import CardError, Example, MappingRow, Option
@@ -14,7 +13,10 @@ from tpulint.measurements import FILE as MEASUREMENTS
 from tpulint.model import Applicability, Certainty, Finding, Severity
 from tpulint.records import NamedTuple
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from tpulint.config import Settings
     from tpulint.context import FileContext
     from tpulint.declarative import NameTable

@@ -7,9 +7,10 @@ compiles what makes instances of each class; here that waits for the first insta
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
     from typing import NamedTuple as NamedTuple
 else:
     from collections import _tuplegetter as field_at

@@ -9,7 +9,6 @@ import binascii
 import marshal
 import os
 import sys
-from typing import Any
 
 from tpulint import __version__
 
@@ -18,6 +17,10 @@ try:
     from _blake2 import blake2b
 except ImportError:
     from hashlib import blake2b
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _CHECKSUM = 8
 """Length of what stands before a value."""
