@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import sys
 from pathlib import Path
 
 import pytest
@@ -331,3 +333,76 @@ def test_rules_of_a_plugin_are_known(project: Path) -> None:
     assert {rule.code[:3] for rule in catalogue.select(configuration.settings)} == {"ACM"}
     with pytest.raises(ConfigError, match="unknown rule `ACM`"):
         checked(configuration)
+
+
+# -------------------------------------------------------------------- parsed files that are kept
+
+
+def kept_files() -> list[Path]:
+    return sorted(Path(os.environ["XDG_CACHE_HOME"], "tpulint").glob("settings-*"))
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "tpulint"
+
+
+def without_parser(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "tomllib", None)
+
+
+def test_text_is_parsed_once(project: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(project / "pyproject.toml", '[project]\nname = "x"\n[tool.tpulint]\nselect = ["TPU0"]\n')
+    first = load()
+    without_parser(monkeypatch)
+    assert load() == first
+    assert first.settings.select == ("TPU0",)
+    assert len(kept_files()) == 1
+
+
+def test_changed_text_is_parsed_anew(project: Path, cache: Path) -> None:
+    write(project / "tpulint.toml", 'select = ["TPU0"]\n')
+    load()
+    status = (project / "tpulint.toml").stat()
+    write(project / "tpulint.toml", 'select = ["TPU1"]\n')
+    os.utime(project / "tpulint.toml", ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert load().settings.select == ("TPU1",)
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", b"00000000", b"00000000N"])
+def test_damaged_parsed_file_is_parsed_anew(project: Path, cache: Path, damage: bytes) -> None:
+    write(project / "tpulint.toml", 'select = ["TPU0"]\n')
+    before = load()
+    (file,) = kept_files()
+    whole = file.read_bytes()
+    file.write_bytes(damage)
+    assert load() == before
+    assert file.read_bytes() == whole
+
+
+def test_file_with_a_date_is_not_kept(project: Path, cache: Path) -> None:
+    write(project / "pyproject.toml", '[tool.other]\nsince = 2026-01-01\n[tool.tpulint]\nselect = ["TPU0"]\n')
+    assert load().settings.select == load().settings.select == ("TPU0",)
+    assert kept_files() == []
+
+
+def test_mistake_is_told_each_time(project: Path, cache: Path) -> None:
+    write(project / "tpulint.toml", "select = [\n")
+    for _ in range(2):
+        with pytest.raises(ConfigError, match="not valid TOML"):
+            load()
+    assert kept_files() == []
+
+
+def test_parsed_files_are_not_kept_where_nothing_can_be_written(project: Path, cache: Path) -> None:
+    cache.parent.write_text("a file")
+    write(project / "tpulint.toml", 'select = ["TPU0"]\n')
+    assert load().settings.select == ("TPU0",)
+
+
+def test_old_parsed_files_are_thrown_away(project: Path, cache: Path) -> None:
+    for number in range(70):
+        write(project / "tpulint.toml", f'select = ["TPU{number}"]\n')
+        load()
+    assert len(kept_files()) == 64

@@ -87,3 +87,16 @@ def test_classes_of_them_make_instances_of_their_own() -> None:
     assert type(Longer(2)) is Longer and Longer(2).double == 10
     assert type(Longer(2)._replace(end=3)) is Longer
     assert (Ours(1)._asdict(), Ours._make([1, 2])) == ({"start": 1, "end": 7}, (1, 2))
+
+
+class Named(records.NamedTuple):
+    """As many fields as ``Ours`` has, with other names."""
+
+    first: int
+    second: int
+
+
+def test_classes_with_as_many_fields_have_their_own_names() -> None:
+    assert (Ours(1, end=2), Named(second=2, first=1), Ours(1)) == ((1, 2), (1, 2), (1, 7))
+    with pytest.raises(TypeError, match=r"Named.__new__\(\) missing 1 required positional argument: 'second'"):
+        Named(1)  # type: ignore[call-arg]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from tpulint.baseline import DEFAULT_NAME, Baseline, Stale
 from tpulint.config import ConfigError, Configuration
@@ -13,6 +12,7 @@ from tpulint.linter import INVALID_SYNTAX
 from tpulint.old_findings import Mark, Marks, marks_outside, without_marked, without_unchanged
 from tpulint.suppressions import UNUSED
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.catalog import Catalogue
     from tpulint.session import Outcome

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from tpulint.model import Applicability, Certainty, Finding, Fix, Severity, Span
 from tpulint.selectors import matches_any
 from tpulint.source import SourceFile
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.catalog import Rule
     from tpulint.config import Settings

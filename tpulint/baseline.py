@@ -6,7 +6,6 @@ import json
 import os
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from tpulint.config import ConfigError
 from tpulint.disk import write_private
@@ -15,6 +14,7 @@ from tpulint.old_findings import Mark, Marks, marks_of
 from tpulint.patterns import with_slashes
 from tpulint.records import NamedTuple
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.report.entry import FileReport
 

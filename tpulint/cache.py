@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import sys
 import time
-from typing import TYPE_CHECKING, Any
 
 from tpulint import __version__
 from tpulint.digest import digest_of
@@ -20,7 +19,10 @@ from tpulint.model import OutgoingCall, OutsideCall
 from tpulint.records import NamedTuple
 from tpulint.report.entry import FileReport, thaw
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from tpulint.examination import Examined
 
 FOLDER = ".tpulint_cache"

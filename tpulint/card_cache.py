@@ -1,16 +1,15 @@
-"""Parsed cards kept in the user's cache folder, so that YAML is read only when a card changed.
-
-They are kept as Python keeps its own compiled files: that is read in a third of the time that JSON takes.
-"""
+"""Parsed cards kept in the user's cache folder, so that YAML is read only when a card changed."""
 
 from __future__ import annotations
 
-import binascii
 import marshal
-import os
-from typing import Any
 
+from tpulint import user_cache
 from tpulint.records import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 KEPT_FILES = 8
 """One for each set of plugins in use, and some for those who write rules."""
@@ -42,35 +41,17 @@ def rest_of(card: KeptCard) -> dict[str, Any]:
 
 def read(name: str) -> list[KeptCard] | None:
     """The cards kept under this name; None when there are none or the file is damaged."""
-    try:
-        with open(os.path.join(_folder(), f"catalogue-{name}.cards"), "rb") as file:
-            checksum, _, data = file.read().partition(b"\n")
-    except OSError:
-        return None
-    if _checksum(data) != checksum:
-        return None
-    return list(map(KeptCard._make, marshal.loads(data)))
+    cards = user_cache.read(_file(name))
+    return None if cards is None else list(map(KeptCard._make, cards))
 
 
 def keep(name: str, cards: list[KeptCard]) -> None:
-    """Write the cards, whole or not at all. A folder that cannot be written only costs time."""
-    from tpulint.disk import write_private
-
-    folder = _folder()
-    data = marshal.dumps([(_plain(card.head), card.rest) for card in cards])
-    try:
-        write_private(os.path.join(folder, f"catalogue-{name}.cards"), _checksum(data) + b"\n" + data)
-        with os.scandir(folder) as entries:
-            kept = sorted((e for e in entries if e.name.startswith("catalogue-")), key=lambda e: e.stat().st_mtime_ns)
-        for entry in kept[:-KEPT_FILES]:
-            os.unlink(entry.path)
-    except OSError:
-        return
+    """Write the cards."""
+    user_cache.keep(_file(name), [(_plain(card.head), card.rest) for card in cards], KEPT_FILES)
 
 
-def _folder() -> str:
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return os.path.join(base, "tpulint")
+def _file(name: str) -> str:
+    return f"catalogue-{name}.cards"
 
 
 def _plain(part: dict[str, Any]) -> dict[str, Any]:
@@ -79,7 +60,3 @@ def _plain(part: dict[str, Any]) -> dict[str, Any]:
 
     plain: dict[str, Any] = json.loads(json.dumps(part))
     return plain
-
-
-def _checksum(data: bytes) -> bytes:
-    return f"{binascii.crc32(data):08x}".encode()

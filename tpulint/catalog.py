@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import importlib
 import os
-import sys
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
 
-from tpulint import card_cache
+from tpulint import card_cache, user_cache
 from tpulint.card import CardError, Example, MappingRow, Option
 from tpulint.card_cache import KeptCard, parted, rest_of
 from tpulint.measurements import FILE as MEASUREMENTS
 from tpulint.model import Applicability, Certainty, Finding, Severity
 from tpulint.records import NamedTuple
 
-try:
-    # hashlib would load OpenSSL for one digest.
-    from _blake2 import blake2b
-except ImportError:
-    from hashlib import blake2b
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from tpulint.config import Settings
     from tpulint.context import FileContext
     from tpulint.declarative import NameTable
@@ -250,13 +245,10 @@ class Catalogue:
 
 def load(packages: tuple[str, ...] = ("tpulint_rules",)) -> Catalogue:
     """The rules of these packages. Raises ``CardError`` for a bad card, ``ImportError`` for a package that is none."""
-    from tpulint import __version__
-
     places: list[Place] = []
-    cards = blake2b(f"{__version__} {sys.implementation.cache_tag}".encode(), digest_size=16)
-    code = blake2b(digest_size=16)
+    cards, code = user_cache.digest(), user_cache.digest()
     # Cards parsed by another edition of the parser are not the same cards.
-    for module in ("card.py", "card_cache.py", "card_parser.py", "strict_yaml.py"):
+    for module in ("card.py", "card_cache.py", "user_cache.py", "card_parser.py", "strict_yaml.py"):
         cards.update(_stamp(os.path.join(os.path.dirname(__file__), module)).encode())
     for package in packages:
         found, stamps = _scan(package)

@@ -8,11 +8,11 @@ import subprocess
 from bisect import bisect_right
 from collections.abc import Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from tpulint.config import ConfigError
 from tpulint.languages import is_notebook
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.report.entry import Place
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any
 
 from tpulint.check_options import OPTIONS, Option
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def read(words: Sequence[str]) -> tuple[tuple[str, ...], dict[str, Any]] | None:

@@ -7,13 +7,15 @@ import os
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
 
 from tpulint.check_output import problems_of, report, say, tell_problems, write_changes
 from tpulint.config import SERVER_FORMATS, ConfigError, Configuration
 from tpulint.config_file import load
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from tpulint.catalog import Catalogue
     from tpulint.old_findings import Marks
     from tpulint.session import Outcome

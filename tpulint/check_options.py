@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from tpulint.config import ORDERS, OUTPUT_FORMATS, SELECTOR_KEYS, ConfigError
 from tpulint.records import NamedTuple
 from tpulint.targets import KNOWN_TARGETS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _LIST_KEYS = (*SELECTOR_KEYS, "exclude", "extend-exclude")
 _PLAIN_KEYS = (

@@ -6,13 +6,15 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TextIO
 
 from tpulint.config import ConfigError, Configuration
 from tpulint.discovery import Problem
 from tpulint.report.style import Style, name, wants_colour
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import TextIO
+
     from tpulint.catalog import Catalogue
     from tpulint.report.entry import Entry
     from tpulint.session import Outcome

@@ -6,6 +6,8 @@ import gc
 import os
 import sys
 
+from tpulint import module_finder
+
 _INTERRUPTED = 130
 
 
@@ -14,6 +16,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         # A path or a message that the terminal's encoding lacks must not end the run.
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    module_finder.install()
     gc.disable()  # what is loaded from here on stays
     try:
         status = run(sys.argv[1:])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,7 +17,10 @@ from tpulint.targets import KNOWN_TARGETS, VERSIONS
 from tpulint.verify_options import EPILOG as VERIFY_EPILOG
 from tpulint.verify_options import add_options as add_verify_options
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from click.shell_completion import CompletionItem
 
 

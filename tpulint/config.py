@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from tpulint.languages import INCLUDE
 from tpulint.model import Applicability
@@ -11,6 +10,7 @@ from tpulint.records import NamedTuple
 from tpulint.selectors import OWN_CODES, nearest
 from tpulint.targets import Target
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.catalog import Catalogue
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from tpulint.config import ConfigError, Configuration, RunSettings, Settings
 from tpulint.config_keys import IGNORE_KEYS, PATTERN_KEYS, READERS
@@ -12,6 +11,10 @@ from tpulint.patterns import anchor
 from tpulint.records import NamedTuple
 from tpulint.selectors import nearest
 from tpulint.targets import Target
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class Layer(NamedTuple):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from tpulint.emitters import Emitter, PortableEmitter
 from tpulint.fixes import FixBuilder
@@ -13,6 +12,7 @@ from tpulint.model import Applicability, Certainty, Finding, Fix, Scope, Severit
 from tpulint.semantic import SemanticIndex
 from tpulint.targets import Target
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.catalog import Rule
     from tpulint.folding import Folding as Folding

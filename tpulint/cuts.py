@@ -6,10 +6,10 @@ import ast
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
 from tpulint.model import Span
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.fixes import FixBuilder
     from tpulint.semantic import SemanticIndex

@@ -45,12 +45,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from tpulint.model import Certainty, Finding, Severity
 from tpulint.right_uses import ACCELERATORS, is_annotation, is_for_older_versions, runs_on_cuda_only
 from tpulint.targets import parse_version
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.card import MappingRow
     from tpulint.context import FileContext

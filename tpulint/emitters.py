@@ -6,8 +6,8 @@ The one place that knows both. A rule asks its fix (``fix.emit``) for the text o
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.fixes import FixBuilder
 

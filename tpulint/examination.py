@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
 from tpulint.config import Settings
 from tpulint.library import Library
@@ -15,6 +14,7 @@ from tpulint.project import Project
 from tpulint.records import NamedTuple
 from tpulint.report.entry import FileReport
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.cache import Stamp
     from tpulint.catalog import Catalogue

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 from tpulint.records import NamedTuple
 from tpulint.selectors import nearest
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.card import MappingRow
     from tpulint.catalog import Catalogue, Rule

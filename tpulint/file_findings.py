@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 import os
-from typing import TYPE_CHECKING
 
 from tpulint.project import Project
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.catalog import Catalogue
     from tpulint.config import Settings

@@ -6,7 +6,6 @@ import ast
 import re
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from tpulint.comments import comment_spans
 from tpulint.fixes import FixBuilder
@@ -16,6 +15,7 @@ from tpulint.records import NamedTuple
 from tpulint.semantic import SemanticIndex
 from tpulint.source import InvalidSyntax, SourceFile
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.text_files import TextIndex
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING
 
 from tpulint.arguments import Piece, argument_cuts, parameter_cuts, pieces
 from tpulint.edits import one_change
@@ -12,6 +11,7 @@ from tpulint.emitters import Emitter
 from tpulint.model import Applicability, Edit, Fix, ImportNeed, Scope, Span
 from tpulint.statement_rows import StatementRows
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from tpulint.cuts import Cuts
 from tpulint.unwrapping import Unwrapping
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.fixes import FixBuilder
     from tpulint.semantic import SemanticIndex

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 import os
 import warnings
-from typing import TYPE_CHECKING
 
 from tpulint.module_paths import ModulePaths
 from tpulint.source import SourceFile, UnreadableSource
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import gc
 import warnings
-from typing import TYPE_CHECKING
 
 from tpulint.languages import PYTHON, SHELL, language_of
 from tpulint.model import Certainty, FileResult, Finding, Fix, OutsideCall, Severity, Span
@@ -15,6 +14,7 @@ from tpulint.rule_findings import crash_message, found_by, told
 from tpulint.selectors import matches_any
 from tpulint.source import InvalidSyntax, SourceFile
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 import functools
 import importlib
 import os
-from typing import TYPE_CHECKING
 
 from tpulint.records import NamedTuple
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.catalog import Rule
     from tpulint.strict_yaml import Table

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from tpulint.linter import INVALID_SYNTAX
 from tpulint.records import NamedTuple
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.changed_rows import ChangedRows
     from tpulint.model import Finding

@@ -16,9 +16,12 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from queue import SimpleQueue
-from typing import Any, BinaryIO
 
 from tpulint.records import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, BinaryIO
 
 _LENGTH = struct.Struct("!I")
 _MOST_DEATHS = 20

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from types import TracebackType
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
     from rich.progress import TaskID

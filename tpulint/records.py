@@ -6,10 +6,12 @@ compiles what makes instances of each class; here that waits for the first insta
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from types import FunctionType
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
     from typing import NamedTuple as NamedTuple
 else:
     from collections import _tuplegetter as field_at
@@ -48,13 +50,22 @@ else:
         def __getnewargs__(self) -> tuple[Any, ...]:
             return tuple(self)
 
-    def _maker(defined: type) -> Callable[..., Any]:
-        names = ", ".join(defined._fields)
-        source = f"lambda _cls, {names}: _new(_cls, ({names},))"
-        make = eval(source, {"_new": tuple.__new__, "__builtins__": {}, "__name__": defined.__module__})
-        make.__name__, make.__qualname__ = "__new__", f"{defined.__qualname__}.__new__"
-        make.__defaults__ = tuple(defined._field_defaults.values())
-        return make
+    _makers: dict[int, FunctionType] = {}
+
+    def _maker(defined: type) -> FunctionType:
+        """What makes instances: compiled once for each number of fields, whatever they are called."""
+        fields = defined._fields
+        make = _makers.get(len(fields))
+        if make is None:
+            names = ", ".join(f"_{at}" for at in range(len(fields)))
+            source = f"lambda _cls, {names}: _new(_cls, ({names},))"
+            make = _makers[len(fields)] = eval(
+                source, {"_new": tuple.__new__, "__builtins__": {}, "__name__": __name__}
+            )
+        code = make.__code__.replace(
+            co_name="__new__", co_qualname=f"{defined.__qualname__}.__new__", co_varnames=("_cls", *fields)
+        )
+        return FunctionType(code, make.__globals__, None, tuple(defined._field_defaults.values()))
 
     class _Definition(type):
         """Makes a tuple with named fields of what a class body says."""

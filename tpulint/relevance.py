@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from tpulint.anchors import Anchors
 from tpulint.model import WORDS_OF_CALLERS, WORDS_OF_LOOPS, WORDS_OF_READS
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.catalog import Catalogue, Rule
     from tpulint.config import Settings

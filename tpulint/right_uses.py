@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING
 
 from tpulint.semantic.torch_versions import is_for_older_torch
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.context import FileContext
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from tpulint.guarded_imports import use_beside
 from tpulint.model import Applicability, Finding, Scope, Span
 from tpulint.targets import parse_version
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.card import MappingRow
     from tpulint.context import FileContext, FixBuilder

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
 
 import click
 
 from tpulint.command_help import CONTEXT, FORMATS
 from tpulint.config import ConfigError, Settings
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.catalog import Catalogue
 

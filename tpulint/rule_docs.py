@@ -5,12 +5,12 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from tpulint.card import CATEGORIES
 from tpulint.languages import MARKDOWN_NAMES, PYTHON, language_of
 from tpulint.measurements import sentence
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.card import Example, MappingRow
     from tpulint.catalog import Catalogue, Rule

@@ -5,13 +5,13 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from tpulint.config import Settings
 from tpulint.languages import EXAMPLE_NAMES
 from tpulint.linter import lint
 from tpulint.source import SourceFile
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.card import Example
     from tpulint.catalog import Catalogue, Rule

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from tpulint.selectors import EVERYTHING, matches, nearest
 from tpulint.targets import satisfies
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.catalog import Rule
     from tpulint.config import Settings

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from tpulint.config import Configuration
 from tpulint.discovery import Problem, discover, is_excluded
@@ -15,6 +14,7 @@ from tpulint.records import NamedTuple
 from tpulint.report.entry import FileReport, is_fixable
 from tpulint.waves import Waves
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.cache import Cache, Kept
     from tpulint.catalog import Catalogue

@@ -6,7 +6,6 @@ import io
 import re
 import tokenize
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from tpulint.disk import read, replace
 from tpulint.languages import PYTHON, language_of
@@ -16,6 +15,7 @@ from tpulint.records import NamedTuple
 from tpulint.source import SourceFile, UnreadableSource
 from tpulint.suppressions import UNUSED, Suppression, Suppressions
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.report.entry import Entry, FileReport
     from tpulint.text_files import TextIndex

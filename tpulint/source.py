@@ -8,10 +8,10 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
 from tpulint.languages import PYTHON, is_notebook, language_of
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.model import Edit
 

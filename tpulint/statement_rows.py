@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING
 
 from tpulint.comments import comments_of
 from tpulint.model import Edit, Span, Suite
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from tpulint.model import Applicability, Scope
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.card import MappingRow
     from tpulint.context import FileContext, FixBuilder

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from tpulint.emptied import has_comment, only_looks
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import FunctionNode, SemanticIndex
 

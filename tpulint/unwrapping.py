@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from tpulint.model import Span
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.cuts import Cuts
     from tpulint.semantic import SemanticIndex

@@ -6,10 +6,13 @@ import os
 import sys
 import tempfile
 from contextlib import nullcontext
-from typing import Any
 
 from tpulint.config import ConfigError
 from tpulint.config_file import load
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 PASSED, FAILED = 0, 1
 """Exit statuses; 2 is for wrong usage and what keeps tpulint from running anything."""

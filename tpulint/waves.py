@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from tpulint.call_order import in_call_order, may_call
 from tpulint.disk import changed_ns
 from tpulint.examination import Examination, Examined
 from tpulint.report.entry import FileReport
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.cache import Cache, Kept
     from tpulint.config import RunSettings

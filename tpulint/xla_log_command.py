@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
 from tpulint.config import ConfigError
 from tpulint.config_file import load
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.xla_logs.summary import Summary
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from tpulint.languages import SHELL
 from tpulint.model import Span
@@ -12,6 +11,7 @@ from tpulint.notebooks.source import NotebookSource
 from tpulint.source import SourceFile
 from tpulint.text_files import Command, TextIndex, shell
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 

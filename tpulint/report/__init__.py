@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from tpulint.config import Settings
 from tpulint.discovery import Problem
@@ -11,6 +10,7 @@ from tpulint.report.entry import Entry, FileReport
 from tpulint.report.order import COST, by_cost, files_by_cost, order_for
 from tpulint.report.style import Style
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.catalog import Catalogue
 

@@ -6,12 +6,15 @@ Plain values that JSON can hold: made where the file was linted, sent between pr
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from tpulint.model import Applicability, FileResult, Finding, Fix, Span
 from tpulint.records import NamedTuple
 from tpulint.report.hunks import Line, hunks_of
 from tpulint.source import SourceFile
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _CONTEXT = 2
 _LONGEST_EXCERPT = 6

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from tpulint.model import Applicability, Pace, Severity
 from tpulint.report.concise import marker
 from tpulint.report.entry import Entry, FileReport, FixEntry
 from tpulint.report.style import Style, name, printable, width
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.catalog import Catalogue
 

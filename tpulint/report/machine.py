@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from tpulint.model import Applicability, Certainty, Severity
 from tpulint.report.entry import Entry, FileReport, Place
 from tpulint.report.fingerprints import fingerprints
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.catalog import Catalogue
     from tpulint.targets import Target

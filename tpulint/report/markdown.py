@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from tpulint.discovery import Problem
 from tpulint.model import Applicability, Severity
@@ -14,6 +13,7 @@ from tpulint.report.entry import Entry, FileReport
 from tpulint.report.style import name
 from tpulint.report.summary import statistics
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.catalog import Catalogue
 

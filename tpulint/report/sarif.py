@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 from tpulint import __version__
 from tpulint.discovery import Problem
@@ -13,6 +12,7 @@ from tpulint.patterns import with_slashes
 from tpulint.report.entry import Entry, FileReport, Place
 from tpulint.report.fingerprints import fingerprints
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.catalog import Catalogue, Rule
     from tpulint.targets import Target

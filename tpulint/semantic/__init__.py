@@ -6,7 +6,6 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from tpulint.model import Span
 from tpulint.semantic.bindings import Binding
@@ -27,6 +26,7 @@ from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, LoopNode, Synt
 from tpulint.semantic.uses import Uses
 from tpulint.source import SourceFile
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic.batch_makers import BatchMakers
     from tpulint.semantic.batch_measures import BatchMeasures

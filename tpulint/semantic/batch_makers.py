@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 from tpulint.records import NamedTuple
 from tpulint.semantic.fed_parameters import sources_of
@@ -12,6 +11,7 @@ from tpulint.semantic.outside import EVALUATION, STEP
 from tpulint.semantic.torch_facts import ITERABLE_WRAPPERS
 from tpulint.semantic.tree import FunctionNode, LoopNode
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from tpulint.records import NamedTuple
 from tpulint.semantic.fetches import Fetch, Fetches
@@ -11,6 +10,7 @@ from tpulint.semantic.reads import How, Read
 from tpulint.semantic.regions import Pace, Step
 from tpulint.semantic.tree import FunctionNode, LoopNode
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING
 
 from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.batch_parts import BatchParts
@@ -15,6 +14,7 @@ from tpulint.semantic.roles import ASKING
 from tpulint.semantic.tree import SyntaxTree
 from tpulint.semantic.values import HOST, NUMPY, UNKNOWN, Kind, Side, Value, combine, is_text
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic.kinds import Kinds
 

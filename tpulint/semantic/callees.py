@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.names import Names
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic.definitions import Definitions
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.definitions import qualified_in_file
@@ -13,6 +12,7 @@ from tpulint.semantic.sample_trees import SampleTrees
 from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode
 from tpulint.semantic.turn_code import EVALUATION
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 

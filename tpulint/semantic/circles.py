@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _NONE = 1 << 30
 

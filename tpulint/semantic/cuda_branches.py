@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence, Set
-from typing import TYPE_CHECKING
 
 from tpulint.model import Span
 from tpulint.semantic.guards import Guards
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode
 from tpulint.semantic.variables import is_configuration, last_name, says_device
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
     from tpulint.semantic.cuda_features import CudaFeatures

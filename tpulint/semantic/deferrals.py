@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from tpulint.model import Pace
 from tpulint.semantic.drivers import Driver
@@ -13,6 +12,7 @@ from tpulint.semantic.reads import Read
 from tpulint.semantic.regions import CalledStep, Step
 from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, LoopNode
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from tpulint.records import NamedTuple
 from tpulint.semantic import torch_facts as facts
@@ -12,6 +11,7 @@ from tpulint.semantic.imported import Imported
 from tpulint.semantic.other_files import Definition
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic.bindings import Binding
 

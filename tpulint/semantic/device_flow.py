@@ -6,7 +6,6 @@ import ast
 import re
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from tpulint.model import Span
 from tpulint.semantic.bindings import Binding
@@ -14,6 +13,7 @@ from tpulint.semantic.places import Place, Places
 from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.variables import Key, Variables, says_device
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING
 
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.variables import last_name
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
     from tpulint.semantic.device_flow import DeviceFlow

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from tpulint.semantic.cuda_branches import is_named_question, names_other_backend
 from tpulint.semantic.cuda_features import CudaFeatures
@@ -15,6 +14,7 @@ from tpulint.semantic.questions import Questions
 from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.variables import last_name
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.variables import says_device
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
     from tpulint.semantic.device_flow import DeviceFlow

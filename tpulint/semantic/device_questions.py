@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from tpulint.semantic.cuda_branches import names_other_backend
 from tpulint.semantic.cuda_features import last as last_word
@@ -13,6 +12,7 @@ from tpulint.semantic.device_flow import DeviceFlow
 from tpulint.semantic.device_sites import Role, Site, device_argument
 from tpulint.semantic.questions import Questions
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 

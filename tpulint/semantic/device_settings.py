@@ -8,12 +8,12 @@ from __future__ import annotations
 import ast
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from tpulint.semantic.outside import NOW_AND_THEN, OutgoingCall, OutsideCall
 from tpulint.semantic.values import Kind, Side
 from tpulint.semantic.variables import last_name
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 

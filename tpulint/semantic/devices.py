@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING
 
 from tpulint.model import Span
 from tpulint.semantic.cuda_branches import CudaBranches
@@ -19,6 +18,7 @@ from tpulint.semantic.device_sites import Role, Site, device_argument
 from tpulint.semantic.questions import Questions
 from tpulint.semantic.torch_versions import is_for_older_torch
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 

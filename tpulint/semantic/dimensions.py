@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.bindings import Binding
@@ -12,6 +11,7 @@ from tpulint.semantic.kinds import Kind
 from tpulint.semantic.made_dimensions import MadeDimensions, is_number, is_of_elements, of_sizes
 from tpulint.semantic.tree import FUNCTIONS
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 

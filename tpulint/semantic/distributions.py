@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from tpulint.semantic.bindings import part_of
 from tpulint.semantic.other_files import Definition, methods
 from tpulint.semantic.tree import FUNCTIONS
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
     from tpulint.semantic.bindings import Binding

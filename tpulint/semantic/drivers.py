@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from tpulint.model import WORDS_OF_CALLERS
 from tpulint.semantic.imported import Imported
@@ -17,6 +16,7 @@ from tpulint.semantic.regions import may_have_turns
 from tpulint.semantic.steps import CalledStep
 from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, LoopNode
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic.definitions import Definitions
     from tpulint.semantic.regions import Regions

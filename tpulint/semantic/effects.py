@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from tpulint.records import NamedTuple
 from tpulint.semantic.contents import key_of
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.tree import FunctionNode
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.definitions import Definitions
@@ -14,6 +13,7 @@ from tpulint.semantic.other_files import method
 from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.values import BATCH, HOST, LARGEST_DEPTH, UNKNOWN, Kind, Side, Value, join
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic.kinds import Kinds
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from tpulint.semantic.definitions import qualified_in_file
 from tpulint.semantic.other_files import Definition, method, methods
 from tpulint.semantic.outside import EVALUATION, STEP
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, LoopNode
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 

@@ -6,11 +6,11 @@ import ast
 import re
 from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.tree import FunctionNode
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 

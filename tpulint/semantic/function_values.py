@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
 
 from tpulint.semantic.circles import Circles
 from tpulint.semantic.definitions import Definitions
@@ -18,6 +17,7 @@ from tpulint.semantic.passing import Passing
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 from tpulint.semantic.values import LARGEST_DEPTH, UNKNOWN, Kind, Side, Value, join
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic.kinds import Kinds
 

@@ -9,10 +9,10 @@ weights of `lerp`, values of `full`, `masked_fill` and `where`, and most more.
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from tpulint.records import NamedTuple
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 

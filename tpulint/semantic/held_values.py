@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from tpulint.records import NamedTuple
 from tpulint.semantic.reads import Read, Use
 from tpulint.semantic.regions import Pace, Step
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 

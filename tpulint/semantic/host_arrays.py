@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING
 
 from tpulint.records import NamedTuple
 from tpulint.semantic.bindings import Binding
@@ -13,6 +12,7 @@ from tpulint.semantic.reads import CASTS, How, Read
 from tpulint.semantic.regions import Pace
 from tpulint.semantic.tree import LoopNode
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 

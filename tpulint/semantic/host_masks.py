@@ -6,11 +6,11 @@ On the host the places are known when the step is recorded, and they are the sam
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.kinds import Kind, Side
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 

@@ -6,7 +6,6 @@ import ast
 import builtins
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.flow import Flow
@@ -14,6 +13,7 @@ from tpulint.semantic.names import Names
 from tpulint.semantic.other_files import Definition, Library, methods
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
     from tpulint.semantic.imported_classes import ImportedClasses

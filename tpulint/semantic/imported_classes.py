@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
 
 from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.bindings import Binding, part_of
@@ -15,6 +14,7 @@ from tpulint.semantic.names import Names
 from tpulint.semantic.other_files import Definition, returned
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
     from tpulint.semantic.imported import Imported

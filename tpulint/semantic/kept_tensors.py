@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.definitions import Definitions
@@ -14,6 +13,7 @@ from tpulint.semantic.other_files import method
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 from tpulint.semantic.values import LARGEST_DEPTH, UNKNOWN, Kind, Side, Value
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic.kinds import Kinds
 

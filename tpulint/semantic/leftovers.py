@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, TypeAlias
 
 from tpulint.records import NamedTuple
 from tpulint.semantic.events import OPTIMIZER_STEP, SYNCS
@@ -11,7 +10,10 @@ from tpulint.semantic.kinds import Kind
 from tpulint.semantic.pending import GROWING, Entry, Key, State, root_of
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, LoopNode
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import TypeAlias
+
     from tpulint.semantic import SemanticIndex
 
 _DEPTH = 5

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from tpulint.semantic.appended import Appended
 from tpulint.semantic.definitions import qualified_in_file
@@ -14,6 +13,7 @@ from tpulint.semantic.fed_parameters import fed_elsewhere, sources_of
 from tpulint.semantic.origins import origins
 from tpulint.semantic.outside import EVALUATION, STEP
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
     from tpulint.semantic.regions import StepLoop

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from tpulint.records import NamedTuple
 from tpulint.semantic.tree import FUNCTIONS
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
     from tpulint.semantic.bindings import Binding

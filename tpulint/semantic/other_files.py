@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Protocol
 
 from tpulint.records import NamedTuple
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Protocol
+
     from tpulint.semantic import SemanticIndex
     from tpulint.source import SourceFile
+else:
+    Protocol = object
 
 _DEPTH = 10
 

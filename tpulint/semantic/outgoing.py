@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from tpulint.model import WORDS_OF_LOOPS
 from tpulint.semantic.definitions import qualified_in_file
@@ -16,6 +15,7 @@ from tpulint.semantic.outside import NOW_AND_THEN, STEP, OutgoingCall, OutsideCa
 from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.values import Kind, Side, Value
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 

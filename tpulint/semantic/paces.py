@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from tpulint.model import Pace
 from tpulint.semantic.outside import STEP
@@ -11,6 +10,7 @@ from tpulint.semantic.reads import Read
 from tpulint.semantic.regions import may_have_turns
 from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, LoopNode
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING
 
 from tpulint.semantic.cuda_branches import is_named_question, names_other_backend
 from tpulint.semantic.cuda_features import CUDA_ONLY_ARGUMENTS, PRINTING, CudaFeatures, branch_bodies, last
 from tpulint.semantic.half_options import HalfOptions
 from tpulint.semantic.variables import is_configuration, last_name
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
     from tpulint.semantic.tree import SyntaxTree

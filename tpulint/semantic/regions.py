@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from tpulint.model import Pace as Pace
 from tpulint.semantic.counters import Counters
@@ -25,6 +24,7 @@ from tpulint.semantic.steps import StepFunctions
 from tpulint.semantic.steps import StepLoop as StepLoop
 from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, LoopNode, SyntaxTree
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic.drivers import Drivers
     from tpulint.semantic.imported import Imported

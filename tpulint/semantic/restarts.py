@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from tpulint.model import Pace
 from tpulint.records import NamedTuple
@@ -17,6 +16,7 @@ from tpulint.semantic.steps import StepLoop
 from tpulint.semantic.totals import element_of
 from tpulint.semantic.tree import FUNCTIONS
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 

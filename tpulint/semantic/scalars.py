@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.bindings import Binding
@@ -14,6 +13,7 @@ from tpulint.semantic.reads import How, Read
 from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.variables import itself
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 

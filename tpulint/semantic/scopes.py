@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from tpulint.semantic.tree import FUNCTIONS, SCOPES, SyntaxTree
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic.bindings import Binding
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from tpulint.semantic.names import Names
 from tpulint.semantic.tree import SyntaxTree
 from tpulint.semantic.values import Kind, Side
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic.kinds import Kinds
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from tpulint.records import NamedTuple
 from tpulint.semantic.clocks import CLOCKS
@@ -12,6 +11,7 @@ from tpulint.semantic.events import SYNCS
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.tree import LOOPS
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 

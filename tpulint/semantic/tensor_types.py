@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from tpulint.semantic.torch_facts import CUDA_TENSOR_TYPES
 from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.variables import Key
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from enum import Enum
-from typing import TYPE_CHECKING
 
 from tpulint.model import Span
 from tpulint.records import NamedTuple
@@ -14,6 +13,7 @@ from tpulint.semantic.reads import Read, adds_to_itself
 from tpulint.semantic.regions import Pace
 from tpulint.semantic.tree import LoopNode
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from typing import Any, TypeVar
 
 from tpulint.model import Span
 from tpulint.source import SourceFile
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeVar
+
+    _Node = TypeVar("_Node", bound=ast.AST)
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 LoopNode = ast.For | ast.AsyncFor | ast.While
@@ -42,7 +47,6 @@ def _child_fields() -> dict[type, tuple[str, ...]]:
 
 _FIELDS: dict[Any, tuple[str, ...]] = _child_fields()
 _OWN_BODIES = frozenset((*FUNCTIONS, ast.Lambda, ast.ClassDef))
-_Node = TypeVar("_Node", bound=ast.AST)
 
 
 class SyntaxTree:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
 
 from tpulint.semantic.kinds import Kind, Side
 from tpulint.semantic.outside import EVALUATION as EVALUATION
@@ -12,10 +11,14 @@ from tpulint.semantic.outside import STEP as STEP
 from tpulint.semantic.reads import Read
 from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, LoopNode
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import TypeVar
+
     from tpulint.semantic import SemanticIndex
 
-Node = TypeVar("Node", bound=ast.AST)
+    Node = TypeVar("Node", bound=ast.AST)
+
 _METHODS = 3
 """Methods of a module that one is followed back through."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.scopes import Scope
@@ -12,6 +11,7 @@ from tpulint.semantic.torch_facts import DEVICE_FACTORIES
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode
 from tpulint.semantic.variables import says_device
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 

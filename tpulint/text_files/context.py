@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from tpulint.model import Applicability, Certainty, Edit, Finding, Fix, Scope, Severity, Span
 from tpulint.targets import Target
 from tpulint.text_files import TextIndex
 from tpulint.text_files.words import Setting
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.catalog import Rule
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from typing import TypeVar
 
 from tpulint.context import FileContext
 from tpulint.semantic.batch_makers import BatchMaker
 from tpulint.semantic.linear import Linear
 
-_Node = TypeVar("_Node", bound=ast.AST)
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    _Node = TypeVar("_Node", bound=ast.AST)
+
 Remainder = tuple[ast.Call, Sequence[ast.Subscript | ast.Call]]
 """The places that a loop goes through, and what is cut at them."""
 _ROUNDING_UP = ("math.ceil", "numpy.ceil")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 from tpulint.context import FileContext
 from tpulint.semantic.device_sites import Role
 from tpulint.semantic.devices import Devices
 from tpulint.semantic.variables import says_device
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.context import FixBuilder, Folding
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterator
-from typing import TYPE_CHECKING
 
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Certainty, Finding, Fix, Scope, Severity
@@ -18,6 +17,7 @@ from tpulint_rules.device._named_outside import choose_answer, choose_named, fal
 from tpulint_rules.device._option_help import name_in_help
 from tpulint_rules.device._portable_choice import choose_device, heeded
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.context import Folding
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Scope
@@ -12,6 +11,7 @@ from tpulint.semantic import FUNCTIONS, FunctionNode
 from tpulint.semantic.handovers import Handovers
 from tpulint.semantic.launches import SPAWN, Launch
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.context import Folding
 
