@@ -262,6 +262,10 @@ def test_emptied_branch_goes_with_its_condition() -> None:
     assert port(text, "TPU401") == "import torch\nopt.step()\nprint(torch)\n"
     text = text.replace("if clip:", "if clip():")
     assert port(text, "TPU401") == "import torch\nif clip():\n    pass\nopt.step()\nprint(torch)\n"
+    text = (
+        f"{head}if clip:\n    scaler.unscale_(opt)\nelse:\n    scaler.unscale_(opt)\nscaler.step(opt)\nprint(torch)\n"
+    )
+    assert port(text, "TPU401") == "import torch\nopt.step()\nprint(torch)\n"
 
 
 @pytest.mark.parametrize(

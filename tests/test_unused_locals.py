@@ -43,6 +43,12 @@ def test_goes_with_its_last_use(value: str) -> None:
     assert "All checks passed" in told, told
 
 
+def test_goes_from_branches_that_give_nothing_else() -> None:
+    branches = "if args.on:\n    number = rank\nelif args.off:\n    number = 1\nelse:\n    number = 0\n"
+    ported = port(branches + "torch.cuda.set_device(number)\n")
+    assert "number" not in ported and "args.o" not in ported
+
+
 def test_one_goes_with_another() -> None:
     ported = port("gpus = args.gpus\nnumber = rank % gpus\ntorch.cuda.set_device(number)\n")
     assert "gpus" not in ported and "number" not in ported
@@ -59,7 +65,8 @@ def test_one_goes_with_another() -> None:
         "global number\nnumber = rank\ntorch.cuda.set_device(number)\n",
         "number = rank\ntorch.cuda.set_device(number)\ndef show():\n    nonlocal number\n    number = 1\n",
         "number = rank\n\nif args.on:\n    number = find_gpu()\ntorch.cuda.set_device(number)\n",
-        "if args.on:\n    number = rank\nelse:\n    number = 0\ntorch.cuda.set_device(number)\n",  # leaves nothing
+        "try:\n    number = rank\nexcept ValueError:\n    number = 0\ntorch.cuda.set_device(number)\n",
+        "if ask():\n    number = rank\nelse:\n    number = 0\ntorch.cuda.set_device(number)\n",
         "number = rank\n",  # had no use before
     ],
 )

@@ -27,7 +27,7 @@ _PURE_METHODS = frozenset({"startswith", "endswith", "lower", "upper", "strip", 
 
 
 def emptied_guards(before: SemanticIndex, after: SemanticIndex) -> list[ast.If]:
-    """Guards whose body is ``pass`` since the fixes, and whose condition only looks at something."""
+    """Guards whose branches are ``pass`` since the fixes, and whose conditions only look at something."""
     if not after.mentions(r"\bpass\b"):
         return []
     # A line of a notebook that is for a shell is read as `pass`, and does not say so.
@@ -37,17 +37,30 @@ def emptied_guards(before: SemanticIndex, after: SemanticIndex) -> list[ast.If]:
         text = _words(guard.test)
         if known[text]:
             known[text] -= 1  # its author wrote it so
-        elif only_looks(after, guard.test) and not has_comment(after, guard):
+        elif all(only_looks(after, test) for test in _tests(guard)) and not has_comment(after, guard):
             found.append(guard)
     return found
 
 
 def _guards_of_nothing(index: SemanticIndex) -> Iterator[ast.If]:
     for node in index.tree.parents:
-        if not isinstance(node, ast.If) or node.orelse or index.text(node).startswith("elif"):
-            continue
-        if len(node.body) == 1 and isinstance(node.body[0], ast.Pass):
+        if isinstance(node, ast.If) and _does_nothing(node) and not index.text(node).startswith("elif"):
             yield node
+
+
+def _does_nothing(guard: ast.If) -> bool:
+    if not isinstance(guard.body[0], ast.Pass) or len(guard.body) > 1:
+        return False
+    if not guard.orelse or len(guard.orelse) > 1:
+        return not guard.orelse
+    rest = guard.orelse[0]
+    return isinstance(rest, ast.Pass) or (isinstance(rest, ast.If) and _does_nothing(rest))
+
+
+def _tests(guard: ast.If) -> list[ast.expr]:
+    """The conditions of a guard and of its ``elif``."""
+    rest = guard.orelse[0] if guard.orelse else None
+    return [guard.test, *(_tests(rest) if isinstance(rest, ast.If) else [])]
 
 
 def _words(test: ast.expr) -> str:

@@ -64,7 +64,11 @@ def _given(index: SemanticIndex, function: FunctionNode, name: str) -> list[ast.
         if index.function_of(statement) is not function:
             return []  # `nonlocal`
         is_plain = isinstance(statement.targets[0], ast.Name) and only_looks(index, statement.value)
-        if not is_plain or len(index.tree.suite_of(statement)) < 2 or has_comment(index, statement):
+        if not is_plain or has_comment(index, statement):
+            return []
+        around = index.tree.parents[statement]
+        is_guarded = isinstance(around, ast.If) and only_looks(index, around.test)  # which goes when it is empty
+        if len(index.tree.suite_of(statement)) < 2 and not is_guarded:
             return []
         statements.append(statement)
     return statements if len(index.names.mentions(name, scope)) == len(statements) else []
