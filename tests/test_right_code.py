@@ -249,6 +249,30 @@ def test_tests_that_are_left_out_or_expect_to_fail(name: str) -> None:
     assert [f.message for f in found(LEFT_OUT[name], "TPU001", "TPU002", "TPU010")] == []
 
 
+ON_HOST = """
+    import pytest, torch
+
+    @torch.no_grad()
+    def test_logits({fixture}):
+        net = torch.nn.Linear(2, 2){moved}
+        x = torch.ones(4, 2){moved}
+        for _ in range(3):
+            x = net(x)
+            assert x.shape == (4, 2)
+
+    @pytest.mark.parametrize("device", ["cpu", "cuda"])
+    def test_training(device):
+        net = torch.nn.Linear(2, 2).to(device)
+        net(torch.ones(4, 2).to(device)).mean().backward()
+    """
+
+
+@pytest.mark.parametrize(("fixture", "moved", "codes"), [("", "", []), ("device", ".to(device)", ["TPU302"])])
+def test_loops_of_tests_that_speak_of_no_device_run_on_the_host(fixture: str, moved: str, codes: list[str]) -> None:
+    text = ON_HOST.format(fixture=fixture, moved=moved)
+    assert [finding.code for finding in found(text, "TPU301", "TPU302")] == codes
+
+
 def test_a_test_that_would_run_is_found() -> None:
     text = """
         import pytest, torch

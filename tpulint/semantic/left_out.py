@@ -6,7 +6,7 @@ import ast
 import re
 
 from tpulint.model import Span
-from tpulint.semantic.tree import SyntaxTree
+from tpulint.semantic.tree import FUNCTIONS, LoopNode, SyntaxTree
 
 _TEST = re.compile(r"pytest|unittest|absltest|TestCase|assertRaises|require_\w|RunIf\(")
 # Only tests ask for these: `re` compiles, and keeps, those that are used.
@@ -18,6 +18,7 @@ _NEEDS_GPU = (
 """Decorators of tests that are skipped on a machine without what they name."""
 _SKIPS = r"(?i)(?:\w+\.)*skip(?:If|Unless|if)?(?:OnTpu)?(?:\(|\Z)"
 _FOR_LACK = r"(?i)cuda|gpu|\btpu\b|xla"
+_OF_DEVICES = r"(?i)device|cuda|gpu|xla|tpu|\.to\(|fabric|accelerat|trainer|engine|spawn|launch"
 _RAISES = frozenset({"raises", "assertRaises", "assertRaisesRegex", "raises_regex"})
 
 
@@ -33,6 +34,20 @@ def left_out(tree: SyntaxTree) -> list[Span]:
         if name in _RAISES and isinstance(block, ast.With):
             spans.extend(tree.span(statement) for statement in block.body)
     return spans
+
+
+def loops_for_devices(tree: SyntaxTree) -> list[LoopNode]:
+    """The loops of a file, those left out that stand in tests which speak of no device: they run on the host."""
+    tests = {
+        function: re.search(_OF_DEVICES, tree.text(function)) is None
+        for function in tree.functions
+        if function.name.startswith("test_")
+    }
+    return [
+        loop
+        for loop in tree.loops
+        if not any(tests.get(outer) for outer in tree.ancestors(loop) if isinstance(outer, FUNCTIONS))
+    ]
 
 
 def _is_skipped(tree: SyntaxTree, owner: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> bool:

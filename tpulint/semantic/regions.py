@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tpulint.source import SourceFile
 
 _TRAINS = ("backward", "scaler")
+_TESTS = ("pytest", "unittest", "TestCase")
 _EVALUATES = ("no_grad", "inference_mode", "eval(", "train(False", "set_grad_enabled")
 
 
@@ -81,7 +82,7 @@ class Regions:
         """Step loops and evaluation loops."""
         self._gated = self._find_gated()
         """Functions that a step runs only at a log interval."""
-        candidates = tree.loops if tree.source.has_any(_EVALUATES) else []
+        candidates = self._loops if tree.source.has_any(_EVALUATES) else []
         self.evaluation_loops = dict.fromkeys(self.evaluation.loops(candidates, frozenset(self._by_loop)))
         """In order of position; a dictionary, since they are looked up for every line that is asked about."""
         self.turn_loops = frozenset((*self._by_loop, *self.evaluation_loops))
@@ -95,9 +96,17 @@ class Regions:
 
     # ---------------------------------------------------------------- loops
 
+    @cached_property
+    def _loops(self) -> list[LoopNode]:
+        if not self._tree.source.has_any(_TESTS):
+            return self._tree.loops
+        from tpulint.semantic.left_out import loops_for_devices
+
+        return loops_for_devices(self._tree)
+
     def _find_step_loops(self) -> list[StepLoop]:
         """Loops with both events, those of step loops below them, directly or through calls, left out."""
-        summaries = {loop: self.events.of(loop) for loop in self._tree.loops}
+        summaries = {loop: self.events.of(loop) for loop in self._loops}
         both = {loop: events for loop, events in summaries.items() if events.has_step}
         by_function: dict[FunctionNode, list[LoopNode]] = {}
         below: dict[LoopNode, list[LoopNode]] = {}
