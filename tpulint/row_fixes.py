@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from tpulint.guarded_imports import use_beside
 from tpulint.model import Applicability, Finding, Scope, Span
+from tpulint.process_start import join_behind, write_behind
 from tpulint.targets import parse_version
 
 TYPE_CHECKING = False
@@ -70,11 +71,14 @@ def fix_of(ctx: FileContext, node: ast.Attribute | ast.Name, where: ast.AST, row
     if row.with_item and (call is None or not isinstance(ctx.index.parent(call), ast.withitem)):
         return None
     said = row.action == "rename" and call is not None and _is_said_before(ctx, call, row)
-    scope = Scope.STATEMENT if row.action == "delete" or said else Scope.EXPRESSION
+    join = _join_behind(ctx, call, row)
+    scope = Scope.STATEMENT if row.action == "delete" or said or join is not None else Scope.EXPRESSION
     fix = ctx.fix("", _applicability(ctx, row), row.reason or _REASONS[row.action], scope)
     if said:
         fix.title = f"Remove the call: `{row.new}` stands for the one above it as well"
         fix.delete(ctx.index.statement_of(node))
+    elif row.action == "rename" and call is not None and join is not None and _moves(ctx, fix, call, join, row):
+        fix.delete(ctx.index.statement_of(call))
     elif row.action == "rename":
         _rename(ctx, fix, node, call, row)
     elif row.action == "delete":
@@ -91,6 +95,20 @@ def fix_of(ctx: FileContext, node: ast.Attribute | ast.Name, where: ast.AST, row
     if row.acquires_device and next(ctx.index.references(*_STARTS_PROCESSES), None) is not None:
         fix.lower(Applicability.UNSAFE, "It touches the device, which must not happen before processes are started.")
     return fix
+
+
+def _join_behind(ctx: FileContext, call: ast.Call | None, row: MappingRow) -> ast.Call | None:
+    """The ``init_process_group`` that a call must wait for which will start the device runtime, and gives no value."""
+    if call is None or row.action != "rename" or not row.acquires_device or row.arguments is not None:
+        return None
+    return join_behind(ctx, call) if isinstance(ctx.index.parent(call), ast.Expr) else None
+
+
+def _moves(ctx: FileContext, fix: FixBuilder, call: ast.Call, join: ast.Call, row: MappingRow) -> bool:
+    new = _written(ctx, fix, row.new, call.func)
+    fix.title = f"Replace with `{new}` behind `init_process_group`"
+    text = new + ctx.text(call)[len(ctx.text(call.func)) :]
+    return write_behind(ctx, fix, ctx.index.statement_of(call), join, text)
 
 
 def _is_said_before(ctx: FileContext, call: ast.Call, row: MappingRow) -> bool:

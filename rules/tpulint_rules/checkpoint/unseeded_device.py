@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding, Scope, Severity
+from tpulint.process_start import join_behind, write_behind
 from tpulint.semantic.ranks import RANK_CALLS
-from tpulint_rules.checkpoint._seeded_process import join_behind, seed_behind
 
 _SEEDS_DEVICE = (
     "torch_xla.manual_seed",
@@ -73,7 +73,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
                 "Call `torch_xla.manual_seed` behind `init_process_group`: "
                 "it starts the runtime, which must not happen before"
             )
-            seed_behind(ctx, fix, statement, join, seeding)
+            if not write_behind(ctx, fix, statement, join, seeding):
+                fix.give_up()
         yield ctx.finding(call, message, fix, severity=severity, help=advice)
 
 

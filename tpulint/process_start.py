@@ -1,11 +1,14 @@
-"""Seeding in a process that joins others: the device is touched once the process knows which chip is its own."""
+"""What touches the device in a process that joins others: only once the process knows which chip is its own."""
 
 from __future__ import annotations
 
 import ast
 
-from tpulint.context import FileContext, FixBuilder
 from tpulint.semantic import LOOPS, FunctionNode
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tpulint.context import FileContext, FixBuilder
 
 
 def join_behind(ctx: FileContext, call: ast.Call) -> ast.Call | None:
@@ -16,27 +19,30 @@ def join_behind(ctx: FileContext, call: ast.Call) -> ast.Call | None:
     return next((join for join in joins if call in ctx.index.launches.before(join)), None)
 
 
-def seed_behind(ctx: FileContext, fix: FixBuilder, statement: ast.stmt, join: ast.Call, seeding: str) -> None:
-    """Write the seeding of the device behind the statement that joins, under the condition that the seed stands under.
+def write_behind(ctx: FileContext, fix: FixBuilder, statement: ast.stmt, join: ast.Call, text: str) -> bool:
+    """Write what touches the device behind the statement that joins, under the condition that a statement stands under.
 
-    The fix is given up where that would be behind the training, or where it is not clear what comes when.
+    False where that would be behind the training, or where it is not clear what comes when: nothing is written.
     """
     tree = ctx.index.tree
-    function = ctx.index.function_of(statement)
-    body = (function or tree.module).body
-    if statement not in body:
+    joining = _joining(ctx, statement, join)
+    if joining is None:
+        body = (ctx.index.function_of(statement) or tree.module).body
         guard = tree.parent(statement)
         if not isinstance(guard, ast.If) or guard not in body or statement not in guard.body:
-            fix.give_up()
-            return
-        seeding = f"if {ctx.text(guard.test)}:\n    {seeding}"
-        statement = guard
-    following = body[body.index(statement) + 1 :]
-    joining = next((item for item in following if _joins(ctx, item, join)), None)
+            return False
+        text = f"if {ctx.text(guard.test)}:\n    {text}"
+        joining = _joining(ctx, guard, join)
     if joining is None or isinstance(joining, ast.Return | ast.With | ast.Try):
-        fix.give_up()
-        return
-    fix.insert_after(joining, seeding)
+        return False
+    fix.insert_after(joining, text)
+    return True
+
+
+def _joining(ctx: FileContext, statement: ast.stmt, join: ast.Call) -> ast.stmt | None:
+    """The statement behind this one, in its block, that joins."""
+    suite = ctx.index.tree.suite_of(statement)
+    return next((item for item in suite[suite.index(statement) + 1 :] if _joins(ctx, item, join)), None)
 
 
 def _joins(ctx: FileContext, statement: ast.stmt, join: ast.Call) -> bool:
