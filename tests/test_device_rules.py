@@ -665,6 +665,21 @@ def test_option_called_device_is_not_the_device_of_tensors() -> None:
     assert ".to(torch_xla.device()))" in ported and "index.to(x.device)" in ported
 
 
+def test_index_of_the_accelerator_is_taken_out_where_the_port_asks_for_xla() -> None:
+    """What the port compares says nothing of calls that the author wrote for GPUs."""
+    ported = port(
+        "import torch\n\n\n"
+        "def main(args, net):\n"
+        "    if args.gpu is not None:\n"
+        "        torch.accelerator.set_device_index(args.gpu)\n"
+        "    device = torch.accelerator.current_accelerator()\n"
+        "    if device.type == 'cuda':\n"
+        "        net = net.cuda()\n"
+        "    return net\n"
+    ).text
+    assert "device.type == 'xla'" in ported and "set_device_index" not in ported
+
+
 def test_names_that_say_number() -> None:
     becomes(
         """

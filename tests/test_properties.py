@@ -325,8 +325,9 @@ def gives_to_nobody(statement: ast.stmt, read: frozenset[str] | None) -> bool:
 
 
 def guards_nothing(statement: ast.stmt) -> bool:
-    only_passes = isinstance(statement, ast.If) and all(isinstance(item, ast.Pass) for item in statement.body)
-    return isinstance(statement, ast.If) and only_passes and not statement.orelse
+    if not isinstance(statement, ast.If) or not all(isinstance(item, ast.Pass) for item in statement.body):
+        return False
+    return all(isinstance(item, ast.Pass) or guards_nothing(item) for item in statement.orelse)
 
 
 @given(mode=modes, text=programs())

@@ -63,7 +63,7 @@ def _asks_float16(ctx: FileContext, node: ast.expr) -> bool:
 def _knows_tpu(ctx: FileContext, node: ast.expr, name: str) -> bool:
     """Whether a function that asks the accelerator has a way of its own for TPUs: ``device_type == "tpu"``."""
     function = ctx.index.function_of(node) if name.startswith("torch.accelerator.") else None
-    return function is not None and re.search(r"""[=!]=\s*["'](?:tpu|xla)["']""", ctx.text(function)) is not None
+    return function is not None and re.search(r"""[=!]=\s*["']tpu["']""", ctx.text(function)) is not None
 
 
 def _only_raises(ctx: FileContext, node: ast.expr, name: str) -> bool:
