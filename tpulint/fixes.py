@@ -188,6 +188,12 @@ class FixBuilder:
         else:
             self.insert(line_end, lines[1:] + "\n")
 
+    def insert_behind_join(self, statement: ast.stmt, join: ast.Call, text: str) -> bool:
+        """Put what touches the device behind the statement that joins a process group; False where it cannot stand there."""
+        from tpulint.process_start import write_behind
+
+        return write_behind(self, self._index, statement, join, text)
+
     def insert_before(self, statement: ast.stmt, text: str) -> None:
         """Put one or more statements (lines without indentation) in front of a statement, in its block."""
         index = self._index

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 
 from tpulint.guarded_imports import use_beside
 from tpulint.model import Applicability, Finding, Scope, Span
-from tpulint.process_start import join_behind, write_behind
 from tpulint.targets import parse_version
 
 TYPE_CHECKING = False
@@ -101,14 +100,14 @@ def _join_behind(ctx: FileContext, call: ast.Call | None, row: MappingRow) -> as
     """The ``init_process_group`` that a call must wait for which will start the device runtime, and gives no value."""
     if call is None or row.action != "rename" or not row.acquires_device or row.arguments is not None:
         return None
-    return join_behind(ctx, call) if isinstance(ctx.index.parent(call), ast.Expr) else None
+    return ctx.index.process_groups.join_behind(call) if isinstance(ctx.index.parent(call), ast.Expr) else None
 
 
 def _moves(ctx: FileContext, fix: FixBuilder, call: ast.Call, join: ast.Call, row: MappingRow) -> bool:
     new = _written(ctx, fix, row.new, call.func)
     fix.title = f"Replace with `{new}` behind `init_process_group`"
     text = new + ctx.text(call)[len(ctx.text(call.func)) :]
-    return write_behind(ctx, fix, ctx.index.statement_of(call), join, text)
+    return fix.insert_behind_join(ctx.index.statement_of(call), join, text)
 
 
 def _is_said_before(ctx: FileContext, call: ast.Call, row: MappingRow) -> bool:

@@ -70,6 +70,16 @@ class ProcessGroups:
         is_portable = self._index.qualified_name(call.func) == RUNTIME_JOIN
         return Join(call, given, origins(self._index, backend) if backend is not None else [], hides, is_portable)
 
+    def join_behind(self, call: ast.Call) -> ast.Call | None:
+        """The ``init_process_group(...)`` that a call runs before; None when there is none.
+
+        None too where ``launch`` starts the processes: those know their chip from the start.
+        """
+        launches = self._index.launches
+        if launches:
+            return None
+        return next((join.call for join in self.joins if call in launches.before(join.call)), None)
+
     def is_nccl(self, node: ast.expr) -> bool:
         """Whether an expression names NCCL, or asks torch for the backend of GPUs."""
         if isinstance(node, ast.Constant):

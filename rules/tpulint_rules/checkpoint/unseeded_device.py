@@ -8,7 +8,6 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding, Scope, Severity
-from tpulint.process_start import join_behind, write_behind
 from tpulint.semantic.ranks import RANK_CALLS
 
 _SEEDS_DEVICE = (
@@ -66,14 +65,14 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             fix.give_up()  # written twice, the seed may come out different
             advice = "Give the same seed to `torch_xla.manual_seed`, which seeds the device"
         seeding = fix.emit.seed(call, ctx.text(values[0]))
-        if (join := join_behind(ctx, call)) is None:
+        if (join := ctx.index.process_groups.join_behind(call)) is None:
             fix.insert_after(statement, seeding)
         else:
             advice = (
                 "Call `torch_xla.manual_seed` behind `init_process_group`: "
                 "it starts the runtime, which must not happen before"
             )
-            if not write_behind(ctx, fix, statement, join, seeding):
+            if not fix.insert_behind_join(statement, join, seeding):
                 fix.give_up()
         yield ctx.finding(call, message, fix, severity=severity, help=advice)
 
