@@ -189,7 +189,7 @@ class FixBuilder:
             self.insert(line_end, lines[1:] + "\n")
 
     def insert_behind_join(self, statement: ast.stmt, join: ast.Call, text: str) -> bool:
-        """Put what touches the device behind the statement that joins a process group; False where it cannot stand there."""
+        """Put what touches the device behind the statement that joins a process group; False where that cannot be."""
         from tpulint.process_start import write_behind
 
         return write_behind(self, self._index, statement, join, text)
