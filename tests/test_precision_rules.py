@@ -665,15 +665,19 @@ def test_autocast_kept_in_a_variable_or_a_decorator() -> None:
     assert "def three(model, x):\n    return model(x).cpu().numpy()" in ported
 
 
+@pytest.mark.parametrize("default", ["float16", "bfloat16"])
 @pytest.mark.parametrize(
-    ("default", "chosen", "told"),
+    ("chosen", "is_known"),
     [
-        ("float16", "getattr(torch, args.amp_dtype)", True),
-        ("float16", '{"float16": torch.float16, "bfloat16": torch.bfloat16}[args.amp_dtype]', True),
-        ("bfloat16", "getattr(torch, args.amp_dtype)", False),
+        ("getattr(torch, args.amp_dtype)", False),
+        ('{"float16": torch.float16, "bfloat16": torch.bfloat16}[args.amp_dtype]', False),
+        ("torch.float16 if args.half else torch.float32", False),
+        ("torch.bfloat16 if args.half else torch.float32", True),
+        ("torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16", True),
     ],
 )
-def test_dtype_of_an_option_is_told(default: str, chosen: str, told: bool) -> None:
+def test_what_may_be_float16_is_not_computed_unscaled(default: str, chosen: str, is_known: bool) -> None:
+    """The scaler goes, so float16 must go with it, whoever asks for it."""
     text = f"""\
 import argparse
 
@@ -681,6 +685,7 @@ import torch
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--amp-dtype", default="{default}")
+parser.add_argument("--half", action="store_true")
 args = parser.parse_args()
 amp_dtype = {chosen}
 scaler = torch.amp.GradScaler("cuda")
@@ -693,11 +698,31 @@ def step(model, x, optimizer):
     scaler.step(optimizer)
 """
     ported = port(text, "TPU401")
-    assert 'torch.autocast("xla", dtype=amp_dtype)' in ported
-    left = found(ported, "TPU401")
-    assert [("make bfloat16 the default" in finding.message, finding.fix) for finding in left] == [(True, None)] * told
+    other = "amp_dtype" if is_known else "torch.bfloat16 if amp_dtype == torch.float16 else amp_dtype"
+    assert f'torch.autocast("xla", dtype={other})' in ported
+    assert not found(ported, "TPU401")
     assert port(ported, "TPU401") == ported
     assert port(text, "TPU401", unsafe=False) == text
+
+
+@pytest.mark.parametrize(("default", "is_told"), [("float16", True), ("bfloat16", False)])
+def test_default_of_an_option_is_told(default: str, is_told: bool) -> None:
+    text = f"""\
+import argparse
+
+import torch
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--amp-dtype", default="{default}")
+args = parser.parse_args()
+
+
+def step(model, x):
+    with torch.autocast("xla", dtype=getattr(torch, args.amp_dtype)):
+        return model(x)
+"""
+    told = found(text, "TPU401")
+    assert [("make bfloat16 the default" in each.message, each.fix) for each in told] == [(True, None)] * is_told
 
 
 @pytest.mark.parametrize(

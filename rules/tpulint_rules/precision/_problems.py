@@ -7,14 +7,15 @@ import ast
 from tpulint.context import FileContext
 from tpulint.model import Certainty, Severity
 from tpulint.semantic.mixed_precision import Autocast
+from tpulint.semantic.origins import origins
 
 FLOAT16 = ("torch.float16", "torch.half")
 BFLOAT16 = "torch.bfloat16"
 SCALER = "`GradScaler` stays enabled on an XLA device and waits for it in every step; bfloat16 needs no scaling"
 
 CHOSEN = (
-    "autocast of an XLA device knows no float16, which is the default of the option that chooses the dtype, "
-    "and switches itself off; make bfloat16 the default"
+    "the option that chooses the dtype of autocast has float16 as its default, for which a TPU has no units and whose "
+    "gradients need scaling; make bfloat16 the default"
 )
 
 
@@ -43,6 +44,24 @@ def problem_of(ctx: FileContext, autocast: Autocast) -> tuple[str, Severity, Cer
 
 
 def may_be_float16(ctx: FileContext, node: ast.expr | None) -> bool:
+    """Whether nothing tells that a dtype which is looked up or computed is another one than float16."""
+    if node is None:
+        return False
+    found = (origin.node for origin in origins(ctx.index, node))
+    named = [dtype_of(ctx, each) or "" for each in found if not _stands_in_for_bfloat16(ctx, each)]
+    return any(name in FLOAT16 or not name.startswith("torch.") for name in named)
+
+
+def _stands_in_for_bfloat16(ctx: FileContext, node: ast.expr) -> bool:
+    """``torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16``, of which a TPU takes the first."""
+    choice = ctx.index.parent(node)
+    if not isinstance(choice, ast.IfExp) or dtype_of(ctx, choice.body) != BFLOAT16:
+        return False
+    asked = ctx.index.calls_to("torch.cuda.is_bf16_supported")
+    return any(ctx.index.tree.encloses(choice.test, call) for call in asked)
+
+
+def is_float16_by_default(ctx: FileContext, node: ast.expr | None) -> bool:
     """Whether a dtype is chosen by an option of the program whose default is float16."""
     if isinstance(node, ast.Name):
         bindings = ctx.index.flow.reaching(node)

@@ -17,6 +17,7 @@ from tpulint_rules.precision._problems import (
     FLOAT16,
     SCALER,
     dtype_of,
+    is_float16_by_default,
     is_off,
     is_text,
     may_be_float16,
@@ -33,7 +34,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     yield from read_elements(ctx)
     for autocast in ctx.index.mixed_precision.autocasts:
         arguments = autocast.arguments or {}
-        if is_text(arguments.get("device_type"), "xla") and may_be_float16(ctx, arguments.get("dtype")):
+        if is_text(arguments.get("device_type"), "xla") and is_float16_by_default(ctx, arguments.get("dtype")):
             yield ctx.finding(autocast.call, CHOSEN, certainty=Certainty.LIKELY)
     if ctx.portable:
         yield from portable_findings(ctx)
@@ -53,7 +54,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         "The computation stays in bfloat16.",
         Scope.MODULE,
     )
-    fixed = [_retarget(ctx, fix, autocast) for autocast, *_ in found]
+    fixed = [_retarget(ctx, fix, autocast, bool(scalers)) for autocast, *_ in found]
     if scalers:
         fix.title = "Use bfloat16 autocast without gradient scaling" if any(fixed) else "Leave out the gradient scaler"
         fix.lower(
@@ -95,8 +96,11 @@ def _handed_on(ctx: FileContext) -> Iterator[Finding]:
             yield ctx.finding(node, message, portable_autocast(ctx, node) if ctx.portable else None, help=advice)
 
 
-def _retarget(ctx: FileContext, fix: FixBuilder, autocast: Autocast) -> bool:
-    """Write the call for the XLA device; False when its arguments cannot be seen."""
+def _retarget(ctx: FileContext, fix: FixBuilder, autocast: Autocast, is_scaled: bool) -> bool:
+    """Write the call for the XLA device; False when its arguments cannot be seen.
+
+    ``is_scaled`` tells of a scaler that goes: what may be float16 must not be computed in it then, unscaled.
+    """
     arguments = autocast.arguments
     if arguments is None:
         return False
@@ -109,6 +113,9 @@ def _retarget(ctx: FileContext, fix: FixBuilder, autocast: Autocast) -> bool:
     added = "" if dtype is not None or is_off(autocast.call) else f"dtype={torch}.bfloat16"
     if dtype is not None and dtype_of(ctx, dtype) in FLOAT16:
         fix.replace(dtype, f"{torch}.bfloat16")
+    elif is_scaled and dtype is not None and not is_off(autocast.call) and may_be_float16(ctx, dtype):
+        text = fix.text(dtype)
+        fix.replace(dtype, f"{torch}.bfloat16 if {text} == {torch}.float16 else {text}")
     if not autocast.cuda_only:
         device = arguments["device_type"]
         if isinstance(device, ast.Constant) and isinstance(device.value, str):
