@@ -54,7 +54,11 @@ def _fix(ctx: FileContext, calls: list[ast.Call]) -> FixBuilder | None:
         wait = fix.emit.boundary(recorded).removesuffix(")") + "wait=True)"
         if fix.has_neighbours(recorded):
             return None
-        fix.replace(recorded, f"{wait}\n{fix.indent_of(recorded)}{name} = {clock}")
+        if (boundary := _boundary_above(ctx, recorded)) is not None:
+            fix.replace(boundary, wait)
+            fix.replace(recorded, f"{name} = {clock}")
+        else:
+            fix.replace(recorded, f"{wait}\n{fix.indent_of(recorded)}{name} = {clock}")
     for waiting in marks.waited:
         fix.delete(waiting)
     for call, start, end in marks.measured:
@@ -130,6 +134,14 @@ def _measures(ctx: FileContext, call: ast.Call) -> bool:
         and isinstance(call.args[0], ast.Name)
         and not call.keywords
     )
+
+
+def _boundary_above(ctx: FileContext, statement: ast.Expr) -> ast.stmt | None:
+    """The plain step boundary right above a mark, which can wait as well."""
+    suite = ctx.index.tree.suite_of(statement)
+    above = suite[suite.index(statement) - 1] if suite[0] is not statement else None
+    is_boundary = isinstance(above, ast.Expr) and above.value in ctx.index.calls_to("torch_xla.sync")
+    return above if is_boundary and ctx.text(above).endswith("()") else None
 
 
 def _waits_behind(ctx: FileContext, statement: ast.Expr) -> Iterator[ast.Expr]:
