@@ -46,7 +46,8 @@ def _fix(ctx: FileContext, calls: list[ast.Call]) -> FixBuilder | None:
     if not all(_follow(ctx, call, marks) for call in calls) or not marks.measured:
         return None
     reason = "The clock is that of the host, which waits for the device at each mark."
-    fix = ctx.fix("Read the host's clock when the device has finished", Applicability.UNSAFE, reason, Scope.STATEMENT)
+    # Behind the fixes of statements: a step boundary that one of them writes may wait as well.
+    fix = ctx.fix("Read the host's clock when the device has finished", Applicability.UNSAFE, reason, Scope.EXPRESSION)
     for statement in dict.fromkeys(marks.made):
         fix.delete(statement)
     for recorded, name in marks.recorded:
