@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from tpulint.records import NamedTuple
+from tpulint.semantic.bindings import Binding
 from tpulint.semantic.fetches import Fetch, Fetches
 from tpulint.semantic.reads import How, Read
 from tpulint.semantic.regions import Pace, Step
@@ -28,6 +29,8 @@ class ReadGroup(NamedTuple):
     """Values that are fetched behind the boundary already."""
     names: dict[ast.Assign, ast.expr]
     """Statements ``x = tensor.item()`` that can go when the variable is given its number with the others."""
+    blocks: tuple[ast.stmt, ...] = ()
+    """First statements of blocks behind the boundary, not come to in every turn, at whose start they are fetched."""
 
 
 class BatchedReads:
@@ -50,6 +53,59 @@ class BatchedReads:
             self._memo[node] = None if boundary is None else self._group(node, boundary, pace)
         return self._memo[node]
 
+    def now_and_then(self, loop: Step) -> list[ReadGroup]:
+        """The same of reads that not every turn makes: in blocks behind the boundary, or behind one of their own."""
+        deferrals, main = self._index.deferrals, self.of(loop)
+        boundary = deferrals.boundary_statement(loop)
+        if boundary is None:
+            return []
+        groups = self._in_blocks(loop, boundary, () if main is None else main.reads)
+        for inner in map(deferrals.sync_statement, loop.boundaries):
+            group = None if inner is None or inner is boundary else self._group(loop.node, inner, None)
+            groups += [] if group is None else [group]
+        return groups
+
+    def _in_blocks(self, loop: Step, boundary: ast.Expr, served: tuple[Read, ...]) -> list[ReadGroup]:
+        tree, collected = self._index.tree, self._collected_in(loop.node)
+        suite = tree.suite_of(boundary)
+        of_blocks: dict[ast.stmt, list[Read]] = {}
+        for statement in suite[suite.index(boundary) + 1 :]:
+            for read in self._index.reads.inside(statement) if isinstance(statement, ast.If) else ():
+                item = self._item_of_block(read)
+                if item is None or read in served or read.node in collected or not self._is_number(read):
+                    continue
+                if self.is_ready(read.tensor, boundary, item) and self._is_always_bound(read.tensor, boundary):
+                    of_blocks.setdefault(tree.suite_of(item)[0], []).append(read)
+        groups: dict[frozenset[str], ReadGroup] = {}
+        for first, reads in of_blocks.items():
+            tensors = {ast.dump(read.tensor): read.tensor for read in reads}
+            same = groups.get(frozenset(tensors))
+            if same is not None:
+                groups[frozenset(tensors)] = same._replace(reads=(*same.reads, *reads), blocks=(*same.blocks, first))
+            elif len(reads) > 1:
+                group = ReadGroup(boundary, tuple(reads), tuple(tensors.values()), None, {}, (first,))
+                groups[frozenset(tensors)] = group
+        return list(groups.values())
+
+    def _item_of_block(self, read: Read) -> ast.stmt | None:
+        """The statement that holds a read, in the innermost block of an ``if``, where it makes it unconditionally."""
+        tree = self._index.tree
+        child: ast.AST = read.node
+        for ancestor in tree.ancestors(read.node):
+            if isinstance(ancestor, ast.If) and isinstance(child, ast.stmt):
+                return child if self._is_unconditional(read, child) else None
+            child = ancestor
+        return None
+
+    def _is_always_bound(self, tensor: ast.expr, boundary: ast.Expr) -> bool:
+        """Whether every variable of an expression has its value at the boundary in every turn."""
+        flow = self._index.flow
+        return all(
+            any(flow.dominates(binding, boundary) for binding in flow.reaching(node))
+            for node in (tensor, *self._index.tree.inside(tensor))
+            if isinstance(node, ast.Name) and not self._index.qualified_name(node)
+        )
+
     def fetched_in(self, loop: LoopNode) -> list[Read]:
         """The one transfer right behind the boundary of an evaluation loop: ``values = stacked.tolist()``."""
         boundary = self._index.deferrals.evaluation_boundary(loop)
@@ -59,7 +115,7 @@ class BatchedReads:
         whole = len(reads) == 1 and isinstance(behind[0], ast.Assign) and behind[0].value is reads[0].node
         return reads if whole else []
 
-    def _group(self, node: LoopNode | FunctionNode, boundary: ast.Expr, pace: Pace) -> ReadGroup | None:
+    def _group(self, node: LoopNode | FunctionNode, boundary: ast.Expr, pace: Pace | None) -> ReadGroup | None:
         index = self._index
         collected = self._collected_in(node)
         suite = index.tree.suite_of(boundary)
@@ -74,7 +130,9 @@ class BatchedReads:
         always = [
             read
             for read, statement in ready
-            if index.pace_of(read.node) is pace and self._is_unconditional(read, statement) and self._is_number(read)
+            if pace in (None, index.pace_of(read.node))
+            and self._is_unconditional(read, statement)
+            and self._is_number(read)
         ]
         known = {} if fetch is None else fetch.values
         tensors: dict[str, ast.expr] = {}
@@ -127,10 +185,20 @@ class BatchedReads:
                 return False
             if isinstance(node, ast.Name) and not index.qualified_name(node):
                 bindings = index.flow.reaching(node)
-                if not bindings or any(index.span(b.node).start > at for b in bindings):
+                later = [b for b in bindings if index.span(b.node).start > at]
+                if not bindings or (later and not self._is_bound_anew(node, boundary, later)):
                     return False
                 names.add(node.id)
         return not names & index.deferrals.mutated_between(boundary, statement)
+
+    def _is_bound_anew(self, use: ast.Name, boundary: ast.Expr, later: list[Binding]) -> bool:
+        """Whether what is bound behind a use, ``total = 0`` for the next turn, is taken up in front of the boundary."""
+        index = self._index
+        loop = index.tree.loop_of(boundary)
+        if loop is None or any(index.span(b.node).start < index.span(use).end for b in later):
+            return False
+        earlier = [b for b in index.flow.reaching(use) if b not in later and index.tree.encloses(loop, b.statement)]
+        return any(index.flow.dominates(b, boundary) for b in earlier)
 
     def _is_number(self, read: Read) -> bool:
         if read.how is How.FORMAT:

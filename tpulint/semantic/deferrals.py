@@ -206,18 +206,18 @@ class Deferrals:
 
         Where a block that opens now and then holds the whole step, the turns with a step count.
         """
-        found = [self._sync(boundary) for boundary in loop.boundaries]
+        found = [self.sync_statement(boundary) for boundary in loop.boundaries]
         events = (*loop.backwards, *loop.updates, *loop.manual_updates)
         plain = [item for item in found if item is not None and self._is_plain(item, loop.node, events)]
         return plain[0] if len(plain) == 1 and None not in found else None
 
     def evaluation_boundary(self, node: LoopNode) -> ast.Expr | None:
         """The one statement ``torch_xla.sync()`` that every turn of an evaluation loop comes to."""
-        found = [self._sync(boundary) for boundary in self._index.regions.boundaries_in(node)]
+        found = [self.sync_statement(boundary) for boundary in self._index.regions.boundaries_in(node)]
         plain = [item for item in found if item is not None and self._is_plain(item, node)]
         return plain[0] if len(plain) == 1 and None not in found else None
 
-    def _sync(self, boundary: ast.AST) -> ast.Expr | None:
+    def sync_statement(self, boundary: ast.AST) -> ast.Expr | None:
         """The statement of a boundary that is a call for nothing else (but an update)."""
         statement = self._index.statement_of(boundary)
         if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
@@ -291,7 +291,12 @@ class Deferrals:
         return self._split(between, set(), given)
 
     def mutated_between(self, boundary: ast.stmt, statement: ast.stmt) -> set[str]:
-        """Names of objects that may change behind a boundary and in front of a later statement of its block."""
-        suite = self._index.tree.suite_of(boundary)
-        between = suite[suite.index(boundary) + 1 : suite.index(statement)]
+        """Names of objects that may change between a boundary and a later statement, in its block or deeper."""
+        tree, suite = self._index.tree, self._index.tree.suite_of(boundary)
+        between: list[ast.stmt] = []
+        while statement not in suite:
+            inner = tree.suite_of(statement)
+            between += inner[: inner.index(statement)]
+            statement = tree.statement_of(tree.parents[statement])
+        between += suite[suite.index(boundary) + 1 : suite.index(statement)]
         return {path[0] for item in between for path in self._effects.of(item).changes}

@@ -77,15 +77,30 @@ class Evaluation:
         return _LOADER.search(name) is not None or self._kinds.value(loop.iter).kind is Kind.LOADER
 
     def _evaluates(self, loop: LoopNode, step_loops: frozenset[LoopNode]) -> bool:
-        within_step = any(outer in step_loops for outer in self._tree.ancestors(loop))
-        if not self._without_gradient(loop) and (within_step or not self._is_behind_eval(loop)):
-            return False
+        if not self._without_gradient(loop):
+            within_step = any(outer in step_loops for outer in self._tree.ancestors(loop))
+            if within_step or not (self._is_behind_eval(loop) or self._is_behind_training(loop, step_loops)):
+                return False
         if not self.takes_batches(loop) and self._is_amid_gradients(loop):
             return False
         if not self.runs_module(loop) or self._goes_through_modules(loop) or self._is_on_host(loop):
             return False
         events = self._events.of(loop)
         return not events.backwards and not events.updates
+
+    def _is_behind_training(self, loop: LoopNode, step_loops: frozenset[LoopNode]) -> bool:
+        """Whether a loop over batches stands behind a step loop, in its block: a test that says nothing of gradients.
+
+        Nothing behind it goes backwards, through a loss of all batches.
+        """
+        tree = self._tree
+        if not self.takes_batches(loop):
+            return False
+        suite, at = tree.suite_of(loop), tree.position_of(loop)
+        if not any(tree.encloses(item, step) for item in suite[:at] for step in step_loops):
+            return False
+        later = [call.func for item in suite[at + 1 :] for call in tree.nodes_in(item, ast.Call, functions=False)]
+        return not any(isinstance(func, ast.Attribute) and func.attr in ("backward", "grad") for func in later)
 
     def _is_on_host(self, loop: LoopNode) -> bool:
         """Whether a module that a loop runs must be on the host: NumPy takes its result as it is.

@@ -82,7 +82,7 @@ class Regions:
         """Step loops and evaluation loops."""
         self._gated = self._find_gated()
         """Functions that a step runs only at a log interval."""
-        candidates = self._loops if tree.source.has_any(_EVALUATES) else []
+        candidates = self._loops if self.step_loops or tree.source.has_any(_EVALUATES) else []
         self.evaluation_loops = dict.fromkeys(self.evaluation.loops(candidates, frozenset(self._by_loop)))
         """In order of position; a dictionary, since they are looked up for every line that is asked about."""
         self.turn_loops = frozenset((*self._by_loop, *self.evaluation_loops))

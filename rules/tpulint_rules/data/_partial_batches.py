@@ -48,6 +48,20 @@ def _is_endless(node: ast.AST) -> bool:
     return isinstance(node, ast.While) and isinstance(node.test, ast.Constant) and bool(node.test.value)
 
 
+def phases_trained(index: SemanticIndex, loader: Loader) -> str | None:
+    """The condition for training, ``name == "train"``, where one expression builds the loaders of all phases."""
+    holder = index.parent(loader.call)
+    if not isinstance(holder, ast.DictComp) or len(holder.generators) > 1 or holder.value is not loader.call:
+        return None
+    source, key = holder.generators[0], holder.key
+    if not isinstance(source.target, ast.Name) or not isinstance(key, ast.Name) or key.id != source.target.id:
+        return None
+    lists = [made.node for made in index.moves.creations.of(source.iter) if not made.path]
+    names = lists[0].elts if len(lists) == 1 and isinstance(lists[0], ast.List | ast.Tuple) else []
+    trained = [name for name in names if isinstance(name, ast.Constant) and str(name.value).lower().startswith("train")]
+    return f"{key.id} == {index.text(trained[0])}" if len(trained) == 1 < len(names) else None
+
+
 def is_given(values: list[ast.expr] | None) -> bool:
     """Whether an argument may be something else than None."""
     return any(not (isinstance(value, ast.Constant) and value.value is None) for value in values or ())

@@ -9,14 +9,15 @@ from tpulint.context import FileContext
 from tpulint.model import Certainty, Finding
 from tpulint.semantic.turn_code import EVALUATION
 from tpulint_rules.data._cut_batches import Remainder, remainder, remainder_made
-from tpulint_rules.data._partial_batches import may_be_partial
+from tpulint_rules.data._partial_batches import may_be_partial, phases_trained
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
     index = ctx.index
     for loader in index.loaders.all:
         if loader.feeds_evaluation and may_be_partial(index, loader, by_default=True):
-            what = "training and the evaluation are" if loader.feeds else "evaluation is"
+            together = loader.feeds and phases_trained(index, loader) is None  # else TPU501 tells of the training
+            what = "training and the evaluation are" if together else "evaluation is"
             yield ctx.finding(
                 loader.call,
                 f"the last batch may be smaller, and the {what} compiled again for its shape",

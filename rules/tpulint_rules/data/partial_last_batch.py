@@ -10,7 +10,7 @@ from tpulint.model import Applicability, Finding
 from tpulint.semantic import FUNCTIONS
 from tpulint.semantic.loaders import Loader
 from tpulint.semantic.other_files import Definition, method
-from tpulint_rules.data._partial_batches import is_given, may_be_partial, rest_handed_on
+from tpulint_rules.data._partial_batches import is_given, may_be_partial, phases_trained, rest_handed_on
 
 _BATCH_SAMPLERS = ("torch.utils.data.BatchSampler", "torch.utils.data.sampler.BatchSampler")
 _MESSAGE = (
@@ -26,7 +26,8 @@ _LEFT_OUT = "Up to `batch_size - 1` samples take no part in each epoch."
 def check(ctx: FileContext) -> Iterator[Finding]:
     told: set[ast.AST] = set()
     for loader in ctx.index.loaders.all:
-        if not loader.feeds or loader.feeds_evaluation:
+        phases = phases_trained(ctx.index, loader)
+        if not loader.feeds or (loader.feeds_evaluation and phases is None):
             continue
         yield from _of_batch_samplers(ctx, loader, told)
         if not may_be_partial(ctx.index, loader):
@@ -39,7 +40,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             yield ctx.finding(loader.call, _MESSAGE, help=advice)
             continue
         fix = ctx.fix("Leave out the partial batch", Applicability.UNSAFE, _LEFT_OUT)
-        fix.set_argument(loader.call, "drop_last", "True")
+        fix.set_argument(loader.call, "drop_last", phases or "True")
         yield ctx.finding(loader.call, _MESSAGE, fix)
 
 

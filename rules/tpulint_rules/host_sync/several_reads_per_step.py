@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
-from tpulint.model import Applicability, Certainty, Finding, Scope
+from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
 from tpulint.semantic import Read, SemanticIndex, Step
 from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.batched_reads import ReadGroup
@@ -26,6 +26,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         group = index.batched_reads.of(loop)
         if isinstance(loop, Step):
             yield from _reads_of_items(ctx, loop)
+            yield from _reads_now_and_then(ctx, loop)
         if group is None:
             continue
         fix = ctx.fix("Fetch the values together", Applicability.UNSAFE, REASON, Scope.EXPRESSION)
@@ -41,6 +42,22 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             )
             certainty = Certainty.CERTAIN if read.certain else Certainty.LIKELY
             yield ctx.finding(read.node, message, fix, certainty=certainty)
+
+
+def _reads_now_and_then(ctx: FileContext, loop: Step) -> Iterator[Finding]:
+    """Reads that are made together, but not in every step."""
+    for group in ctx.index.batched_reads.now_and_then(loop):
+        fix = ctx.fix("Fetch the values together", Applicability.UNSAFE, REASON, Scope.EXPRESSION)
+        fetch_together(fix, ctx.index, group)
+        count = len(group.reads)
+        for read in group.reads:
+            yield ctx.finding(
+                read.node,
+                f"`{short(ctx.text(read.tensor))}` is one of {count} values fetched one by one in some steps",
+                fix,
+                severity=Severity.INFO,
+                certainty=Certainty.CERTAIN if read.certain else Certainty.LIKELY,
+            )
 
 
 def _reads_of_items(ctx: FileContext, loop: Step) -> Iterator[Finding]:
@@ -104,14 +121,14 @@ def fetch_together(fix: FixBuilder, index: SemanticIndex, group: ReadGroup) -> N
     if group.fetch is not None:
         _extend(fix, index, group.fetch, group.tensors, names)
     elif len(names) == 1:
-        fix.insert_after(group.boundary, f"{names[0]} = {fix.text(group.tensors[0])}.item()")
+        _fetch(fix, group, f"{names[0]} = {fix.text(group.tensors[0])}.item()")
     else:
         stack = index.names.fresh("step_values", group.boundary)
         items = [_item(fix, index, tensor) for tensor in group.tensors]
         torch = torch_text(fix, index, group.boundary)
         width = WIDTH - len(fix.indent_of(group.boundary))
         fix.insert_before(group.boundary, _line(f"{stack} = {torch}.stack(", items, ").detach()", width))
-        fix.insert_after(group.boundary, _line("", names, f" = {stack}.tolist()", width))
+        _fetch(fix, group, _line("", names, f" = {stack}.tolist()", width))
     is_stacked = group.fetch is not None or len(names) > 1
     for read in group.reads:
         statement = index.statement_of(read.node)
@@ -122,6 +139,14 @@ def fetch_together(fix: FixBuilder, index: SemanticIndex, group: ReadGroup) -> N
             fix.replace(number, name)
         else:
             fix.replace(read.node, f"int({name})" if is_stacked and index.scalars.is_integer(read.tensor) else name)
+
+
+def _fetch(fix: FixBuilder, group: ReadGroup, text: str) -> None:
+    """The transfer: right behind the boundary, or at the start of blocks behind it."""
+    for first in group.blocks:
+        fix.insert_before(first, text)
+    if not group.blocks:
+        fix.insert_after(group.boundary, text)
 
 
 def _line(opening: str, items: list[str], closing: str, width: int) -> str:
