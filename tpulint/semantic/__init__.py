@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from tpulint.semantic.dimensions import Dimensions
     from tpulint.semantic.distributions import Distributions
     from tpulint.semantic.early_calls import EarlyCalls
+    from tpulint.semantic.early_displays import EarlyDisplays
     from tpulint.semantic.environment import Environment
     from tpulint.semantic.fed_parameters import FedParameters
     from tpulint.semantic.filled_lists import FilledLists
@@ -207,6 +208,9 @@ class SemanticIndex:
 
     kept_dicts: KeptDicts = part()
     """Dicts of the numbers of one step, looked at now and then."""
+
+    early_displays: EarlyDisplays = part()
+    """What is put together in every turn and looked at now and then."""
 
     distributions: Distributions = part()
     """Classes of probability distributions."""

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Sequence
 
 from tpulint.records import NamedTuple
-from tpulint.semantic.tree import FunctionNode
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 _SAYS_HOW_MANY = ("world_size", "num_replicas")
 """Keywords whose value is the number of all processes."""
+_SHARING = (ast.Div, ast.FloorDiv)
+_ROUNDING = frozenset({"builtins.int", "builtins.max", "builtins.round"})
 
 
 class Handover(NamedTuple):
@@ -100,6 +102,46 @@ class Handovers:
         return self._index.launches.launch_of(node) is not None
 
     # ---------------------------------------------------------------- the parent
+
+    def shares(self, handover: Handover) -> list[ast.Assign]:
+        """What the parent divides by the number for each process: ``args.batch_size = args.batch_size // args.n_gpus``.
+
+        Only where launched functions know the namespace by the same name, and the parent at most shows the result.
+        """
+        item, attribute = handover.item, handover.attribute
+        if not isinstance(item, ast.Name) or any(known.arg != item.id for _, known in handover.parameters):
+            return []
+        loads = _attribute_loads(self._index, attribute) if attribute else []
+        found = [self._index.parent(load) for load in loads if not self._is_launched(load)]
+        divisions = [node for node in found if isinstance(node, ast.BinOp) and isinstance(node.op, _SHARING)]
+        statements = dict.fromkeys(self._index.statement_of(node) for node in divisions if node.right in loads)
+        return [one for one in statements if isinstance(one, ast.Assign) and self._is_share(one, item)]
+
+    def _is_share(self, statement: ast.Assign, namespace: ast.Name) -> bool:
+        index, target = self._index, statement.targets[0]
+        if not isinstance(target, ast.Attribute) or len(statement.targets) != 1:
+            return False
+        if not isinstance(target.value, ast.Name) or target.value.id != namespace.id:
+            return False
+        names = [node for node in ast.walk(statement) if isinstance(node, ast.Name)]
+        if any(node.id != namespace.id and index.qualified_name(node) not in _ROUNDING for node in names):
+            return False
+        if index.function_of(statement) is not index.function_of(self._launch.call):
+            return False
+        branches = [node for node in index.tree.ancestors(statement) if not isinstance(node, (*FUNCTIONS, ast.Module))]
+        if not all(isinstance(node, ast.If) and self._is_met(node.test) for node in branches):
+            return False
+        others = [load for load in _attribute_loads(index, target.attr) if not self._is_launched(load)]
+        return all(index.tree.encloses(statement, load) or self._is_shown(load) for load in others)
+
+    def _is_met(self, test: ast.expr) -> bool:
+        """Whether a condition asks for GPUs, as all that start processes for them is taken to."""
+        asks = isinstance(test, ast.Call) and self._index.qualified_name(test.func) == "torch.cuda.is_available"
+        return asks or bool(self._counts.answer(test))
+
+    def _is_shown(self, load: ast.expr) -> bool:
+        calls = [node for node in self._index.tree.ancestors(load) if isinstance(node, ast.Call)]
+        return any(self._index.reads.is_output(call) for call in calls)
 
     def _conditions(self) -> dict[ast.expr, bool]:
         found: dict[ast.expr, bool] = {}

@@ -132,17 +132,29 @@ class Regions:
                     item for item in events.candidates if not any(item in other.candidates for other in inner)
                 ]
                 loop.is_certain = False
-            loop.boundaries, loop.functions = events.boundaries, events.functions
+            loop.boundaries = [
+                item for item in events.boundaries
+                if not any(item in other.boundaries for other in inner) and self._ends_step(item, node)
+            ]  # fmt: skip
+            loop.functions = events.functions
             if inner:
-                loop.boundaries = [
-                    item for item in events.boundaries if not any(item in other.boundaries for other in inner)
-                ]
                 loop.functions = [
                     item for item in events.functions if not any(item in other.functions for other in inner)
                 ]
             if loop.backwards and (loop.updates or loop.manual_updates):
                 result.append(loop)
         return result
+
+    def _ends_step(self, boundary: ast.AST, step: LoopNode) -> bool:
+        """Whether no loop that neither runs backward nor updates, such as that of a generation, has the boundary."""
+        for ancestor in self._tree.ancestors(boundary):
+            if ancestor is step:
+                break
+            if isinstance(ancestor, LOOPS):
+                done = self.events.of(ancestor)
+                if not (done.backwards or done.updates or done.manual_updates or done.candidates):
+                    return False
+        return True
 
     def _find_gated(self) -> set[FunctionNode]:
         always: set[FunctionNode] = set()

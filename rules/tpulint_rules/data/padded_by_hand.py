@@ -113,6 +113,8 @@ def _is_lengths(ctx: FileContext, node: ast.expr, depth: int = 0) -> bool:
 
 
 def _is_length(ctx: FileContext, node: ast.expr) -> bool:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and isinstance(node.right, ast.Constant):
+        return _is_length(ctx, node.left)  # with a place for the end of the sentence
     if isinstance(node, ast.Call):
         if ctx.index.qualified_name(node.func) == "builtins.len":
             return True

@@ -45,9 +45,12 @@ def xla_launch(ctx: FileContext, launch: Launch, *, per_gpu: bool) -> FixBuilder
     if any(item.attribute for item in handed.items):
         fix.lower(Applicability.UNSAFE, "The number of processes is set anew in a namespace that other code may fill.")
     _hand_over(ctx, fix, launch, handed, gone, folding)
+    shares = [statement for item in handed.items for statement in handed.shares(item)]
+    for statement in shares:
+        folding.delete(statement)
     own: list[ast.expr | ast.keyword] = [*call.args, *call.keywords]
     fix.delete_arguments(call, [item for item in own if item in gone])
-    statements, passages = handed.unread([*gone, *handed.answers], folding.drops)
+    statements, passages = handed.unread([*gone, *handed.answers, *shares], folding.drops)
     for statement in statements:
         folding.delete(statement)
     for passage in passages:
@@ -126,7 +129,8 @@ def _ask_how_many(ctx: FileContext, fix: FixBuilder, handed: Handovers, drops: C
             if handed.is_needed(item, function, parameter):
                 target = parameter.arg + (f".{item.attribute}" if item.attribute else "")
                 asked = fix.emit.world_size(function.body[0], target)
-                lines.setdefault(function, []).append(f"{target} = {asked}")
+                shares = [] if ctx.portable else [ctx.text(statement) for statement in handed.shares(item)]
+                lines.setdefault(function, []).extend([f"{target} = {asked}", *shares])
     for function, assignments in lines.items():
         joins = ctx.index.process_groups.joins
         join = next((join for join in joins if ctx.index.function_of(join.call) is function), None)

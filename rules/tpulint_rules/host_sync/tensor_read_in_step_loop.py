@@ -8,6 +8,7 @@ from collections.abc import Iterator, Set
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
 from tpulint.semantic import CalledStep, How, LoopNode, Pace, Read, SemanticIndex, Step, Use
+from tpulint.semantic.early_displays import EarlyDisplay
 from tpulint.semantic.held_values import HeldValue
 from tpulint.semantic.kept_dicts import KeptDict, SummedDict
 from tpulint.semantic.meters import Metered
@@ -18,6 +19,7 @@ from tpulint_rules.host_sync.progress_bar_reads_every_step import throttle
 HELD = "The arithmetic is done in float32 on the device, where it was done in float64 on the host."
 METERED = "The meter holds tensors, and sums them in the dtype they have."
 _EARLIER = "Compute it in front of the boundary, and read only the result behind it."
+LATE = "What it is made of is read at that time, and not in other steps."
 MOVED = "What is shown is shown after the update of the step, and a clock read beside it reads later."
 
 
@@ -120,6 +122,9 @@ def _kept(ctx: FileContext, read: Read, loop: Step) -> FixBuilder | None:
     kept = ctx.index.kept_dicts.of(read)
     if kept is not None:
         return _keep_in_dict(ctx, kept)
+    early = ctx.index.early_displays.of(read)
+    if early is not None:
+        return _make_late(ctx, early)
     summed = ctx.index.kept_dicts.summed(read)
     if summed is not None:
         return _sum_in_dict(ctx, summed)
@@ -158,6 +163,16 @@ def _keep_in_dict(ctx: FileContext, kept: KeptDict) -> FixBuilder:
     name = kept.name
     for gate in kept.gates:
         fix.insert_before(gate.body[0], f"{name} = {{key: float(value) for key, value in {name}.items()}}")
+    return fix
+
+
+def _make_late(ctx: FileContext, early: EarlyDisplay) -> FixBuilder:
+    """The dict, list or text made in the block that looks at it."""
+    fix = ctx.fix("Put it together where it is looked at", Applicability.UNSAFE, LATE, Scope.LOOP)
+    first, *others = ctx.text(early.statement).split("\n")
+    indent = fix.indent_of(early.statement)
+    fix.insert_before(early.gate.body[0], "\n".join([first, *(line.removeprefix(indent) for line in others)]))
+    fix.delete(early.statement)
     return fix
 
 
