@@ -105,8 +105,8 @@ class Turns:
     def _gated_suite(self, loop: Step, events: list[ast.AST]) -> list[ast.stmt] | None:
         """The block that holds the whole step and opens every n-th turn, where the other turns read their own results.
 
-        The work of those turns is run by their reads; a boundary at their end would run it again. So it would before the
-        first step of a game, where ``if step > learning_starts`` holds the step and each turn reads its action above.
+        The work of those turns is run by their reads; a boundary at their end would run it again. So it would in
+        front of the first step of a game: ``if step > learning_starts`` holds the step, turns read their action above.
         """
         interval = self._regions.gate_of(events[0])
         for gate in self._tree.ancestors(events[0]):
@@ -118,7 +118,7 @@ class Turns:
                     read.node for read in self._reads.inside(loop.node)
                     if not self._tree.encloses(gate, read.node) and self._regions.gate_of(read.node) is None
                 ]  # fmt: skip
-                before = all(node.lineno < gate.lineno for node in outside)
+                before = all(self._tree.statement_of(node).lineno < gate.lineno for node in outside)
                 return branch if outside and (gate is interval or before) else None
         return None
 
