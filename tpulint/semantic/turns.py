@@ -118,7 +118,7 @@ class Turns:
                     read.node for read in self._reads.inside(loop.node)
                     if not self._tree.encloses(gate, read.node) and self._regions.gate_of(read.node) is None
                 ]  # fmt: skip
-                before = all(self._tree.statement_of(node).lineno < gate.lineno for node in outside)
+                before = all(self._tree.span(node).start < self._tree.span(gate).start for node in outside)
                 return branch if outside and (gate is interval or before) else None
         return None
 
