@@ -961,6 +961,12 @@ def test_several_gpus_by_number_are_reported_without_a_fix() -> None:
         "def wait(x):\n    if x.device.type != 'cuda':\n        return\n    torch.cuda.synchronize()\n",
         "def can(x):\n    return x.is_cuda and torch.cuda.get_device_capability() >= (8, 0)\n",
         "def can(x):\n    return not x.is_cuda or torch.cuda.get_device_capability() >= (8, 0)\n",
+        # extensions that are compiled for GPUs
+        "if torch.cuda.is_available():\n    from model.nms.nms_gpu import nms_gpu\n",
+        "if torch.cuda.is_available():\n    import knn_cuda\n",
+        "if torch.cuda.is_available():\n    sources += ['src/nms_cuda.c']\n    with_cuda = True\n",
+        "if torch.cuda.is_available() and CUDA_HOME is not None:\n    macros += [('WITH_CUDA', None)]\nelse:\n"
+        "    raise NotImplementedError\n",
     ],
 )
 def test_right_without_a_gpu(text: str) -> None:
@@ -977,6 +983,8 @@ def test_right_without_a_gpu(text: str) -> None:
         "def has_gpu():\n    return torch.cuda.is_available()\n\ndevice = 'cuda' if has_gpu() else 'cpu'\n",
         "class CudaNet(torch.nn.Module):\n    def forward(self, x):\n        return x.to('cuda')\n",
         "def run(device):\n    if device.type == 'cuda':\n        x = x.cuda()\n",
+        "if torch.cuda.is_available():\n    from model.fast import Net\n",
+        "if torch.cuda.is_available():\n    import knn_cuda\n    model.cuda()\n",
     ],
 )
 def test_wrong_without_a_gpu(text: str) -> None:

@@ -1597,6 +1597,48 @@ for step, (x, y) in enumerate(loader):
     )
 
 
+HANDING_ON = """
+class Meter:
+    def __init__(self):
+        self.sum = self.count = self.avg = 0
+
+    def add(self, value, weight):
+        ADDS
+
+    def update(self, val, n=1):
+        self.count += n
+        UPDATES
+        self.avg = AVERAGE
+
+criterion = torch.nn.CrossEntropyLoss()
+losses = Meter()
+for step, (x, y) in enumerate(loader):
+    loss = criterion(model(x.to(device)), y.to(device))
+    losses.update(loss.item(), len(x))
+    loss.backward()
+    optimizer.step()
+    if step % 10 == 0:
+        print(f"{losses.avg:.3f}")
+"""
+
+
+@pytest.mark.parametrize(
+    ("adds", "updates", "average", "is_kept"),
+    [
+        ("pass", "self.sum += val * n", "self.sum / self.count if self.count != 0 else 0", True),
+        ("pass", "self.sum += val * n", "self.sum / self.count if self.sum > 0 else 0", False),
+        ("self.sum += value * weight", "self.add(val, n)", "self.sum / self.count", True),
+        ("self.sum += value * weight; print(value)", "self.add(val, n)", "self.sum / self.count", False),
+        ("self.sum += value * weight", "self.add(value=val, weight=n)", "self.sum / self.count", False),
+        ("self.sum += value * weight", "self.keep(val, n)", "self.sum / self.count", False),
+    ],
+    ids=["choice", "choice by the sum", "own method", "own method that prints", "by name", "unknown method"],
+)
+def test_meter_that_chooses_or_hands_on(adds: str, updates: str, average: str, is_kept: bool) -> None:
+    before = HANDING_ON.replace("ADDS", adds).replace("UPDATES", updates).replace("AVERAGE", average)
+    assert ("losses.update(loss.detach(), len(x))" in port(SETUP + before).text) == is_kept
+
+
 # -------------------------------------------------------------------- NumPy
 
 

@@ -704,3 +704,42 @@ def test_wrapper_whose_model_another_file_takes_out(tmp_path: Path, before: str,
     )
     tpulint("--fix", "--unsafe-fixes", cwd=tmp_path)
     assert ("DataParallel" not in (tmp_path / "main.py").read_text()) == is_whole
+
+
+RENDERING = """\
+import torch
+
+ALWAYS = torch.Tensor([1.0])
+to_decibel = lambda x: -10.0 * torch.log(x) / torch.log(torch.Tensor([10.0]))
+
+
+def far_end(rays: torch.Tensor):
+    near = torch.Tensor(2, 1).fill_(0.5)
+    return torch.cat([rays, near], -1), torch.Tensor([2.0]).numpy()
+"""
+
+
+@pytest.mark.parametrize(
+    ("setting", "follows"),
+    [
+        ("torch.set_default_tensor_type(torch.cuda.FloatTensor)", True),
+        ("torch.set_default_tensor_type('torch.cuda.FloatTensor')", True),
+        ("torch.set_default_tensor_type(torch.DoubleTensor)", False),
+    ],
+)
+def test_tensors_that_follow_a_default_of_another_file(tmp_path: Path, setting: str, follows: bool) -> None:
+    (tmp_path / "rendering.py").write_text(RENDERING)
+    (tmp_path / "main.py").write_text(
+        f"import torch\nfrom rendering import *\n\ndef train():\n    return torch.Tensor([1.0])\n\n{setting}\ntrain()\n"
+    )
+    for _ in range(2):
+        tpulint("--fix", "--unsafe-fixes", cwd=tmp_path)
+    assert ("torch.Tensor([1.0]).to(" in (tmp_path / "main.py").read_text()) == follows
+    text = (tmp_path / "rendering.py").read_text()
+    if not follows:
+        assert text == RENDERING
+        return
+    assert "ALWAYS = torch.Tensor([1.0])\n" in text
+    assert "torch.log(torch.Tensor([10.0]).to(device))" in text
+    assert "torch.Tensor(2, 1).fill_(0.5).to(device)" in text
+    assert "torch.Tensor([2.0]).numpy()" in text

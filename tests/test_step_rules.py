@@ -945,23 +945,41 @@ def test_step_of_every_tenth_turn_ends_with_it() -> None:
     assert result.text.count("sync()") == 1
 
 
+def test_steps_that_end_with_the_turn() -> None:
+    """Nothing else runs the other turns."""
+    old, new = "state = world.move(values.argmax(dim=1).cpu().numpy())", "memory.add(values)"
+    assert old in GATED
+    assert port(GATED.replace(old, new)).text.endswith("net.state_dict())\n    torch_xla.sync()\n")
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("state = world.move(values.argmax(dim=1).cpu().numpy())", "memory.add(values)"),
-        ("            loss.backward()\n", "        loss.backward()\n"),
+        ("            loss.backward()\n            optimizer.step()\n",
+         "        loss.backward()\n        if turn % 10 == 0:\n            optimizer.step()\n"),
         ("        if turn % 10 == 0:", "        if memory:"),
     ],
-    ids=["nothing else runs the turns", "backward pass in every turn", "no interval"],
-)
-def test_steps_that_end_with_the_turn(old: str, new: str) -> None:
+    ids=["backward pass in every turn", "no interval"],
+)  # fmt: skip
+def test_steps_that_begin_late(old: str, new: str) -> None:
+    """The turns in front of them read what they record."""
     assert old in GATED
-    before = GATED.replace(old, new)
-    if "        loss.backward" in new and "            loss" not in new:
-        before = before.replace(
-            "            optimizer.step()\n", "        if turn % 10 == 0:\n            optimizer.step()\n"
-        )
-    assert port(before).text.endswith("net.state_dict())\n    torch_xla.sync()\n")
+    text = port(GATED.replace(old, new)).text
+    assert "            optimizer.step()\n        torch_xla.sync()\n        if turn % 500" in text
+    assert text.count("sync()") == 1
+
+
+def test_step_behind_a_start_that_only_collects() -> None:
+    """A boundary in front of the first step would let the update of a copied network delete what was copied."""
+    before = GATED.replace("        if turn % 10 == 0:", "        if True:").replace(
+        "        if turn % 500 == 0:\n            target.load_state_dict(net.state_dict())\n",
+        "        for p, q in zip(net.parameters(), target.parameters()):\n"
+        "            q.data.copy_(0.1 * p.data + 0.9 * q.data)\n"
+        "        if turn % 100 == 0:\n            print(loss.item())\n",
+    )
+    text = port(before).text
+    assert "0.9 * q.data)\n        torch_xla.sync()\n        if turn % 100" in text
+    assert text.count("sync()") == 1
 
 
 # -------------------------------------------------------------------- clocks

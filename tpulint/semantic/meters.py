@@ -179,6 +179,10 @@ class Meters:
                 if not held:
                     continue
                 assert isinstance(node, ast.expr)
+                handed_on = self._handed_on(node, owner, own)
+                if handed_on is not None:
+                    attributes |= handed_on
+                    continue
                 target = self._taken_up_by(node)
                 if target is None:
                     return None
@@ -189,6 +193,20 @@ class Meters:
                 elif isinstance(target, ast.Return) and (name := self._property_returning(target)) is not None:
                     attributes.add(name)
         return frozenset(attributes)
+
+    def _handed_on(self, node: ast.expr, owner: ast.ClassDef, own: str) -> frozenset[str] | None:
+        """The attributes that take up a value given to another method of the object: ``self.add(value, n)``."""
+        call = self._index.parent(node)
+        if not isinstance(call, ast.Call) or node not in call.args or not isinstance(call.func, ast.Attribute):
+            return None
+        is_own = isinstance(call.func.value, ast.Name) and call.func.value.id == own
+        method = self._index.definitions.method(owner, call.func.attr) if is_own else None
+        at = call.args.index(node) + 1
+        return (
+            None
+            if method is None or at >= len(method.args.args)
+            else self._attributes_holding(method, method.args.args[at].arg)
+        )
 
     def _property_returning(self, statement: ast.Return) -> str | None:
         """The property that a statement gives the value of: `meter.avg` that is worked out when it is asked for."""
@@ -204,8 +222,11 @@ class Meters:
         tree = self._index.tree
         if self._is_formatted(node):
             return node
+        child: ast.AST = node
         for ancestor in tree.ancestors(node):
-            if isinstance(ancestor, ast.BinOp | ast.UnaryOp):
+            chosen = isinstance(ancestor, ast.IfExp) and child is not ancestor.test
+            child = ancestor
+            if chosen or isinstance(ancestor, ast.BinOp | ast.UnaryOp):
                 continue
             if isinstance(ancestor, ast.AugAssign):
                 return ancestor.target

@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 
 from tpulint.model import WORDS_OF_LOOPS
+from tpulint.semantic.default_device import files_told
 from tpulint.semantic.definitions import qualified_in_file
 from tpulint.semantic.device_settings import settings_used
 from tpulint.semantic.fed_parameters import arguments_given, function_run
@@ -48,6 +49,7 @@ def outgoing_calls(index: SemanticIndex) -> tuple[OutgoingCall, ...]:
         if described_source is not None:
             found[described_source] = None
     found.update(dict.fromkeys(settings_used(index)))
+    found.update(dict.fromkeys(files_told(index)))
     return tuple(found)
 
 

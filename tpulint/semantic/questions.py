@@ -7,6 +7,7 @@ import re
 
 from tpulint.semantic.cuda_branches import is_named_question, names_other_backend
 from tpulint.semantic.cuda_features import CUDA_ONLY_ARGUMENTS, PRINTING, CudaFeatures, branch_bodies, last
+from tpulint.semantic.cuda_kernels import needs_kernels
 from tpulint.semantic.half_options import HalfOptions
 from tpulint.semantic.variables import is_configuration, last_name
 
@@ -67,6 +68,8 @@ class Questions:
             if self._only_tells(parent, question) and names_other_backend(self._tree.text(root)):
                 return False
             if self._feeds_kept_branch(parent) or self._chooses_kernels(taken, other) or self._keeps_of_cuda(taken):
+                return False
+            if any(needs_kernels(self._tree, item) for item in taken) and not any(map(features.places, taken)):
                 return False
             if self._speaks_of_feature(parent, question):
                 return False

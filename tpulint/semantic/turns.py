@@ -105,21 +105,27 @@ class Turns:
     def _gated_suite(self, loop: Step, events: list[ast.AST]) -> list[ast.stmt] | None:
         """The block that holds the whole step and opens every n-th turn, where the other turns read their own results.
 
-        The work of those turns is run by their reads; a boundary at their end would run it again.
+        The work of those turns is run by their reads; a boundary at their end would run it again. So it would in
+        front of the first step of a game: ``if step > learning_starts`` holds the step, turns read their action above.
         """
-        gate = self._regions.gate_of(events[0])
-        if not isinstance(gate, ast.If) or not self._tree.encloses(loop.node, gate):
-            return None
-        if any(not self._tree.encloses(gate, event) for event in (*events, *loop.backwards)):
-            return None
-        for branch in (gate.body, gate.orelse):
-            if all(any(self._tree.encloses(item, event) for item in branch) for event in (*events, *loop.backwards)):
+        interval = self._regions.gate_of(events[0])
+        for gate in self._tree.ancestors(events[0]):
+            if gate is loop.node:
+                break
+            branch = self._whole_branch(gate, (*events, *loop.backwards)) if isinstance(gate, ast.If) else None
+            if branch is not None and (gate is interval or gate in loop.node.body):
                 outside = [
-                    read for read in self._reads.inside(loop.node)
+                    read.node for read in self._reads.inside(loop.node)
                     if not self._tree.encloses(gate, read.node) and self._regions.gate_of(read.node) is None
                 ]  # fmt: skip
-                return branch if outside else None
+                before = all(self._tree.span(node).start < self._tree.span(gate).start for node in outside)
+                return branch if outside and (gate is interval or before) else None
         return None
+
+    def _whole_branch(self, gate: ast.If, step: tuple[ast.AST, ...]) -> list[ast.stmt] | None:
+        """The branch that holds a whole step."""
+        branches = (gate.body, gate.orelse)
+        return next((b for b in branches if all(any(self._tree.encloses(i, event) for i in b) for event in step)), None)
 
     def _leaves_work(
         self, function: FunctionNode, update: ast.stmt, loop: LoopNode | FunctionNode, holders: list[ast.stmt]

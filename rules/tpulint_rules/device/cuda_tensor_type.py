@@ -9,19 +9,21 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Fix, Scope, Severity, Span
 from tpulint.semantic import Side
+from tpulint.semantic.default_device import constructions, setter_of
 from tpulint.semantic.tensor_types import TypeUse, asked_classes
 from tpulint.semantic.torch_facts import CUDA_TENSOR_TYPES
 
 _SAME = "`x.type_as(y)` is `x.type(y.type())`, on any device."
 _RUNTIME = "tpulint_runtime.backend"
 _REASON = "The class of the host is used and its tensors are moved, which gives the same values on the XLA device."
-_DEFAULT = "Only tensors made without `device=` follow the default device; a DataLoader still shuffles on the host."
+_DEFAULT = "Only tensors made without `device=` follow the default device, and none of `torch.Tensor`."
 
 _KEPT_DEVICE = "tensor_device"
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
     yield from _types_of_tensors(ctx)
+    yield from _under_a_default(ctx)
     uses = [
         use
         for use in ctx.index.tensor_types.uses
@@ -59,6 +61,16 @@ def _types_of_tensors(ctx: FileContext) -> Iterator[Finding]:
         fix.replace(asked, ctx.text(asked.func.value))
         message = f"`{ctx.text(asked)}` names a class that torch has not, where the tensor is on an XLA device"
         yield ctx.finding(call, message, fix, certainty=Certainty.LIKELY)
+
+
+def _under_a_default(ctx: FileContext) -> Iterator[Finding]:
+    """``torch.Tensor(...)`` in a file that one imports which sets the default: it made tensors on the GPU too."""
+    if setter := setter_of(ctx.index):
+        for call in constructions(ctx.index):
+            fix = ctx.fix("Move it to the device", Applicability.UNSAFE, _DEFAULT, Scope.LOOP)
+            fix.append(ctx.index.tensor_types.filled(call), f".to({fix.device(call)})")
+            message = f"`torch.Tensor` makes its tensor on the host: it follows no default device, as {setter} sets one"
+            yield ctx.finding(call, message, fix, certainty=Certainty.LIKELY)
 
 
 def _is_looked_up(ctx: FileContext, use: TypeUse) -> bool:
@@ -270,3 +282,5 @@ def _set_default(ctx: FileContext, fix: FixBuilder, use: TypeUse, call: ast.Call
         return
     fix.lower(Applicability.UNSAFE, _DEFAULT)
     fix.replace(call, f"{fix.use('torch', at=call)}.set_default_device({fix.emit.device_name(call)})")
+    for made in constructions(ctx.index, call):
+        fix.append(ctx.index.tensor_types.filled(made), f".to({fix.device(made)})")

@@ -10,6 +10,7 @@ from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
 from tpulint.semantic import Pace, Read, Use
 from tpulint.semantic.turn_code import STEP
 from tpulint_rules.host_sync._device_values import short
+from tpulint_rules.host_sync._late_switches import is_switched_off, late_switches
 from tpulint_rules.host_sync.tensor_read_in_step_loop import caller_of
 
 _NOT_A_NUMBER = "A factor that is not a number left the gradients as they were, and now makes them so."
@@ -18,9 +19,12 @@ _NOT_A_NUMBER = "A factor that is not a number left the gradients as they were, 
 def check(ctx: FileContext) -> Iterator[Finding]:
     """Tests, loops and assertions on device tensors."""
     index = ctx.index
+    yield from late_switches(ctx)
     for loop in (*index.steps, *index.steps_called):
         for read in index.deferrals.reads_of(loop):
-            if read.use is Use.BRANCH and index.pace_of(read.node) is Pace.STEP:
+            if not _decides(ctx, read):
+                continue
+            if index.pace_of(read.node) is Pace.STEP:
                 behind = index.deferrals.has_boundary(loop) and index.deferrals.is_behind_boundary(read.node, loop)
                 yield _finding(ctx, read, f"step{caller_of(loop)}", Severity.WARNING if behind else Severity.ERROR)
     deciding = [read for node in index.regions.evaluation_loops for read in index.reads.inside(node)]
@@ -28,11 +32,15 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         deciding.extend(index.deferrals.reads_of(called))
     for read in deciding:
         gated = index.regions.gate_of(read.node) is not None
-        if read.use is Use.BRANCH and not gated and index.pace_of(read.node) is Pace.EVALUATION:
+        if _decides(ctx, read) and not gated and index.pace_of(read.node) is Pace.EVALUATION:
             yield _finding(ctx, read, "evaluation batch", Severity.WARNING)
     for read, turn in index.turn_code.reads:
-        if read.use is Use.BRANCH:
+        if _decides(ctx, read):
             yield _finding(ctx, read, turn, Severity.ERROR if turn == STEP else Severity.WARNING)
+
+
+def _decides(ctx: FileContext, read: Read) -> bool:
+    return read.use is Use.BRANCH and not is_switched_off(ctx, read.node)
 
 
 def _finding(ctx: FileContext, read: Read, where: str, severity: Severity) -> Finding:

@@ -1,0 +1,81 @@
+"""``torch.set_default_tensor_type(torch.cuda.FloatTensor)``: it also decides where ``torch.Tensor(...)`` makes tensors.
+
+``torch.set_default_device``, which takes its place on XLA, does not: ``torch.Tensor([1.0])`` then lies on the host.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Iterator
+
+from tpulint.semantic.outside import NOW_AND_THEN, OutgoingCall, OutsideCall
+from tpulint.semantic.values import Kind, Side
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tpulint.semantic import SemanticIndex
+
+CONSTRUCTOR = "torch.Tensor"
+_SETTERS = ("torch.set_default_tensor_type", "torch.set_default_device")
+_PLACED = frozenset({"to", "cuda", "cpu", "numpy", "tolist", "item", "type", "type_as", "share_memory_", "pin_memory"})
+"""Methods that say where a tensor lies, or take it to be on the host."""
+_MOST_FILES = 30
+"""Of a project that are told of a default."""
+
+
+def files_told(index: SemanticIndex) -> Iterator[OutgoingCall]:
+    """Files whose ``torch.Tensor(...)`` runs under the default that this one sets, each as a call of it."""
+    if not any(_is_accelerator(call) for setter in _SETTERS for call in index.calls_to(setter)):
+        return
+    told = (("", Kind.DEVICE.name, Side.DEVICE.name),)
+    found, waiting = {os.path.abspath(index.source.path)}, [index]
+    while waiting and len(found) < _MOST_FILES:
+        for file in waiting.pop().imported.files():
+            if (path := os.path.abspath(file.source.path)) not in found:
+                found.add(path)
+                waiting.append(file)
+                if "Tensor(" in file.source.text:
+                    caller = os.path.basename(index.source.path)
+                    call = OutsideCall(CONSTRUCTOR, NOW_AND_THEN, False, False, told, caller)
+                    yield OutgoingCall(file.source.path, call)
+
+
+def setter_of(index: SemanticIndex) -> str:
+    """Name of a file that imports this one and sets the default; empty for none."""
+    return next((call.caller for call in index.outside if call.function == CONSTRUCTOR), "")
+
+
+def constructions(index: SemanticIndex, setting: ast.Call | None = None) -> list[ast.Call]:
+    """Calls of ``torch.Tensor`` that run behind the ``setting``, whose tensor is not placed at once.
+
+    Without one, another file sets the default: what stands in no function has run before.
+    """
+    return [
+        call
+        for call in index.calls_to(CONSTRUCTOR)
+        if index.tree.function_of(call) is not None
+        or any(isinstance(node, ast.Lambda) for node in index.tree.ancestors(call))
+        or (setting is not None and index.tree.function_of(setting) is None and call.lineno > setting.lineno)
+        if not call.keywords and not _is_placed(index, call)
+    ]
+
+
+def _is_placed(index: SemanticIndex, call: ast.Call) -> bool:
+    node: ast.AST = call
+    while True:
+        parent = index.tree.parents[node]
+        if isinstance(parent, ast.Attribute):
+            if parent.attr in _PLACED:
+                return True
+        elif not isinstance(parent, ast.Call) or parent.func is not node:
+            return False
+        node = parent
+
+
+def _is_accelerator(call: ast.Call) -> bool:
+    """Whether the default is a class of CUDA, or the XLA device."""
+    given = call.args[0] if call.args else None
+    if isinstance(given, ast.Constant):
+        return str(given.value).startswith(("torch.cuda.", "xla"))
+    return any(isinstance(node, ast.Attribute) and node.attr == "cuda" for node in ast.walk(given or call))
