@@ -36,6 +36,7 @@ class Definitions:
         self._function_names = {function.name for function in tree.functions}
         self._callers: dict[str, list[ast.Call]] | None = None
         self._classes: dict[ast.expr, tuple[ast.ClassDef, ...]] = {}
+        self._methods: dict[ast.ClassDef, dict[str, FunctionNode]] = {}
 
     def calls_of(self, function: FunctionNode) -> list[ast.Call]:
         """Calls in this file that run the function (for ``__init__``, those that make an instance)."""
@@ -179,9 +180,13 @@ class Definitions:
 
     def method(self, owner: ast.ClassDef, name: str) -> FunctionNode | None:
         """The method of a class of this file, by name; bases of this file are searched too."""
-        for item in owner.body:
-            if isinstance(item, FUNCTIONS) and item.name == name:
-                return item
+        own = self._methods.get(owner)
+        if own is None:
+            # Of two that are called the same the first.
+            own = {item.name: item for item in reversed(owner.body) if isinstance(item, FUNCTIONS)}
+            self._methods[owner] = own
+        if name in own:
+            return own[name]
         for base in owner.bases:
             if isinstance(base, ast.Name):
                 bindings = self._names.bindings(base)

@@ -37,31 +37,33 @@ class KeptTensors:
 
     def value(self, node: ast.Attribute, depth: int) -> Value:
         """A tensor of the device, where a method of the object was given one and keeps it in this attribute."""
-        name = _text(node.value)
-        calls = self._calls.get(name, ()) if name is not None and depth < LARGEST_DEPTH - 3 else ()
+        calls = self._calls.get(self._object(node.value), ()) if depth < LARGEST_DEPTH - 3 else ()
         for call in calls:
             assert isinstance(call.func, ast.Attribute)
-            is_another = call.func.attr != node.attr and self._is_same(call.func.value, node.value)
-            if is_another and node.attr in self._kept_by(call, depth):
+            if call.func.attr != node.attr and node.attr in self._kept_by(call, depth):
                 return Value(Kind.TENSOR, Side.DEVICE, certain=False)
         return UNKNOWN
 
     @cached_property
-    def _calls(self) -> dict[str, list[ast.Call]]:
-        """Calls of methods with arguments, by the variable or attribute whose method it is."""
-        found: dict[str, list[ast.Call]] = {}
+    def _calls(self) -> dict[tuple[str, object] | None, list[ast.Call]]:
+        """Calls of methods with arguments, by the object whose method it is."""
+        found: dict[tuple[str, object] | None, list[ast.Call]] = {}
         for call in self._tree.calls:
-            if isinstance(call.func, ast.Attribute) and (call.args or call.keywords):
-                name = _text(call.func.value)
-                if name is not None and isinstance(self._tree.parents.get(call), ast.Expr):
-                    found.setdefault(name, []).append(call)
+            is_given = isinstance(call.func, ast.Attribute) and (call.args or call.keywords)
+            if is_given and isinstance(self._tree.parents.get(call), ast.Expr):
+                assert isinstance(call.func, ast.Attribute)
+                found.setdefault(self._object(call.func.value), []).append(call)
+        found.pop(None, None)
         return found
 
-    def _is_same(self, one: ast.expr, other: ast.expr) -> bool:
-        if isinstance(one, ast.Name) and isinstance(other, ast.Name):
-            bindings = self._names.bindings(one)
-            return bool(bindings) and bindings == self._names.bindings(other)
-        return self._tree.class_of(one) is self._tree.class_of(other)
+    def _object(self, node: ast.expr) -> tuple[str, object] | None:
+        """What is the same for ``meter`` of one scope and for ``self.meter`` of one class; None for anything else."""
+        if isinstance(node, ast.Name):
+            found = self._names.find_name(node)
+            return None if found is None else (node.id, found[0])
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            return f"{node.value.id}.{node.attr}", self._tree.class_of(node)
+        return None
 
     def _kept_by(self, call: ast.Call, depth: int) -> frozenset[str]:
         """Attributes in which a method keeps the tensors of the device that a call gives it."""
@@ -97,15 +99,6 @@ class KeptTensors:
             return [] if function is None else [(self._tree, function)]
         found = (method(owner, func.attr) for owner in self._imported.classes_of(func.value))
         return [(item.file.tree, item.node) for item in found if item is not None and isinstance(item.node, FUNCTIONS)]
-
-
-def _text(node: ast.expr) -> str | None:
-    """``meter`` or ``self.meter``; None for anything else."""
-    if isinstance(node, ast.Name):
-        return node.id
-    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-        return f"{node.value.id}.{node.attr}"
-    return None
 
 
 def _attributes_keeping(tree: SyntaxTree, function: FunctionNode, parameters: frozenset[str]) -> frozenset[str]:

@@ -37,7 +37,7 @@ _GUARDS_CUDA = (
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
-    if ctx.index.mentions(_BUILDS_KERNELS):
+    if ctx.index.mentions(_BUILDS_KERNELS, "CUDAExtension("):
         return
     devices = ctx.index.devices
     sites = heeded(ctx, devices.sites) if ctx.portable else devices.sites

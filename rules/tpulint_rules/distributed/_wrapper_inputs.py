@@ -3,25 +3,67 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable
+from functools import cached_property
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability
-from tpulint.semantic import FUNCTIONS, Binding, Kind, Side
+from tpulint.semantic import FUNCTIONS, Binding, Kind, SemanticIndex, Side
 
 _DEPTH = 4
 _WHOLE_BATCHES = frozenset({"batch", "batched_inputs", "batch_data", "data", "sample", "samples"})
 
 
-def move_inputs(ctx: FileContext, fix: FixBuilder, wrapper: ast.Call) -> bool:
-    """Move what is passed to the wrapped model from the host, as the wrapper did. Returns whether there is any.
+class Wrapped:
+    """Where a file calls what wrappers gave: found in one pass, for a file of tests wraps a hundred models."""
+
+    def __init__(self, index: SemanticIndex, wrapper: str) -> None:
+        self._index = index
+        self._wrappers: set[ast.expr] = {*index.calls_to(wrapper)}
+        self._memo: dict[tuple[Binding, int], set[ast.expr]] = {}
+
+    def calls_of(self, wrapper: ast.Call) -> list[ast.Call]:
+        """Calls of variables that may hold what one wrapper gave, in order of position."""
+        return self._calls.get(wrapper, [])
+
+    @cached_property
+    def _calls(self) -> dict[ast.expr, list[ast.Call]]:
+        found: dict[ast.expr, list[ast.Call]] = {}
+        for call in self._index.calls:
+            if isinstance(call.func, ast.Name | ast.Attribute):
+                for wrapper in self._held(call.func, 0):
+                    found.setdefault(wrapper, []).append(call)
+        return found
+
+    def _held(self, node: ast.expr, depth: int) -> set[ast.expr]:
+        """Wrappers of which an expression may be what they gave."""
+        found = {node} & self._wrappers
+        if depth > _DEPTH:
+            return found
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            return found | self._held(node.func.value, depth)  # DDP(model).to(device)
+        for binding in self._index.flow.bindings_of(node):
+            if (binding, depth) not in self._memo:
+                values = [self._held(value, depth + 1) for value in self._values(binding)]
+                self._memo[binding, depth] = set().union(*values)
+            found |= self._memo[binding, depth]
+        return found
+
+    def _values(self, binding: Binding) -> Iterable[ast.expr]:
+        if binding.kind == "assign" and not binding.path and binding.value is not None:
+            return (binding.value,)
+        if binding.kind == "parameter" and isinstance(binding.statement, FUNCTIONS):
+            return self._index.definitions.arguments_for(binding.statement, binding.name)
+        return ()
+
+
+def move_inputs(ctx: FileContext, fix: FixBuilder, calls: Iterable[ast.Call]) -> bool:
+    """Move what is passed to a wrapped model from the host, as the wrapper did. Returns whether there is any.
 
     Whoever moves one part of a batch moves all of its tensors: the parts beside it are texts, names and numbers.
     """
     moved = False
-    for call in ctx.index.calls:
-        if not isinstance(call.func, ast.Name | ast.Attribute) or not _means(ctx, call.func, wrapper, 0):
-            continue
+    for call in calls:
         arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
         values = [(argument, ctx.index.value(argument)) for argument in arguments]
         if any(value.kind is Kind.TENSOR and value.side is not Side.HOST for _, value in values):
@@ -52,26 +94,3 @@ def _is_list(ctx: FileContext, node: ast.expr) -> bool:
         for name in ("size", "shape")
         for use in ctx.index.tree.attributes_called(name)
     )
-
-
-def _means(ctx: FileContext, node: ast.expr, wrapper: ast.Call, depth: int) -> bool:
-    """Whether a variable may hold what the wrapper's call gave."""
-    if node is wrapper:
-        return True
-    if depth > _DEPTH:
-        return False
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        return _means(ctx, node.func.value, wrapper, depth)  # DDP(model).to(device)
-    bindings: tuple[Binding, ...] = ()
-    if isinstance(node, ast.Name):
-        bindings = ctx.index.flow.reaching(node)
-    elif isinstance(node, ast.Attribute):
-        bindings = ctx.index.flow.reaching_attribute(node)
-    return any(_means(ctx, value, wrapper, depth + 1) for binding in bindings for value in _values(ctx, binding))
-
-
-def _values(ctx: FileContext, binding: Binding) -> Iterator[ast.expr]:
-    if binding.kind == "assign" and not binding.path and binding.value is not None:
-        yield binding.value
-    elif binding.kind == "parameter" and isinstance(binding.statement, FUNCTIONS):
-        yield from ctx.index.definitions.arguments_for(binding.statement, binding.name)

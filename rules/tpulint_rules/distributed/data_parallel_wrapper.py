@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Finding, Scope, Span
 from tpulint.semantic import SemanticIndex
-from tpulint_rules.distributed._wrapper_inputs import move_inputs
+from tpulint_rules.distributed._wrapper_inputs import Wrapped, move_inputs
 
+_WRAPPER = "torch.nn.DataParallel"
 _MESSAGE = "`DataParallel` uses one chip of a TPU machine and says nothing; `torch_xla.launch` uses all"
 _QUESTIONS = frozenset({
     "builtins.len", "builtins.isinstance", "torch.cuda.is_available", "torch.cuda.device_count",
@@ -20,13 +21,14 @@ _MOST_FILES = 60
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
-    for call in ctx.index.calls_to("torch.nn.DataParallel"):
+    wrappers = Wrapped(ctx.index, _WRAPPER)
+    for call in ctx.index.calls_to(_WRAPPER):
         if ctx.portable and _guard(ctx, call) is not None:
             continue  # it shares a batch out where there are GPUs, and is left out elsewhere
-        yield ctx.finding(call.func, _MESSAGE, _fix(ctx, call))
+        yield ctx.finding(call.func, _MESSAGE, _fix(ctx, call, wrappers))
 
 
-def _fix(ctx: FileContext, call: ast.Call) -> FixBuilder | None:
+def _fix(ctx: FileContext, call: ast.Call, wrappers: Wrapped) -> FixBuilder | None:
     wrapped = next((keyword.value for keyword in call.keywords if keyword.arg == "module"), None)
     wrapped = call.args[0] if call.args else wrapped
     if wrapped is None or isinstance(wrapped, ast.Starred):
@@ -37,7 +39,7 @@ def _fix(ctx: FileContext, call: ast.Call) -> FixBuilder | None:
         # Together with the choice of the device: a file that names XLA may keep branches for CUDA.
         fix = ctx.fix("Remove what never runs", Applicability.SAFE, reason, Scope.MODULE)
         fix.fold({guard: False}).write()
-        if move_inputs(ctx, fix, call):
+        if move_inputs(ctx, fix, wrappers.calls_of(call)):
             fix.lower(Applicability.UNSAFE, "Inputs on the host, which it moved to the GPUs, are moved.")
         return fix
     reason = "Keys of the state_dict lose the prefix `module.`: checkpoints written before do not load."
@@ -48,7 +50,7 @@ def _fix(ctx: FileContext, call: ast.Call) -> FixBuilder | None:
         return None
     if _would_load_nothing(ctx, target):
         return None
-    move_inputs(ctx, fix, call)
+    move_inputs(ctx, fix, wrappers.calls_of(call))
     if isinstance(statement, ast.Assign) and statement.value is call and target is not None and _same(target, wrapped):
         fix.delete(_emptied(ctx, statement))
         return fix

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Finding
 from tpulint.semantic.origins import origins
-from tpulint_rules.distributed._wrapper_inputs import move_inputs
+from tpulint_rules.distributed._wrapper_inputs import Wrapped, move_inputs
 
 _WRAPPER = "torch.nn.parallel.DistributedDataParallel"
 _BUCKET_VIEW = "gradient_as_bucket_view"
@@ -19,6 +19,7 @@ _OTHER_BACKENDS = r"\b(?:npu|xpu|hpu|mlu|musa)\b"
 def check(ctx: FileContext) -> Iterator[Finding]:
     if ctx.index.guards.knows_xla() and not ctx.index.is_program and ctx.index.mentions(_OTHER_BACKENDS):
         return  # a library that serves them all does not come here with an XLA device
+    wrappers = Wrapped(ctx.index, _WRAPPER)
     for call in ctx.index.calls_to(_WRAPPER):
         if any(isinstance(item, ast.Starred) for item in call.args):
             continue
@@ -32,7 +33,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         name = named[0].arg if isinstance(named[0], ast.keyword) else _GPUS[0]
         message = f"`{name}` of `DistributedDataParallel` chooses a GPU; the process has one XLA device and no choice"
         if ctx.portable:
-            yield ctx.finding(named[0], message, _left_to_cuda(ctx, call, named))
+            yield ctx.finding(named[0], message, _left_to_cuda(ctx, call, named, wrappers))
             continue
         fix = ctx.fix(
             f"Replace with `{_BUCKET_VIEW}=True`", Applicability.SAFE,
@@ -44,18 +45,20 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         if len(call.args) > 3:
             fix.give_up()  # what follows by position would move up
         fix.delete_arguments(call, gone)
-        move_inputs(ctx, fix, call)
+        move_inputs(ctx, fix, wrappers.calls_of(call))
         yield ctx.finding(named[0], message, fix)
 
 
-def _left_to_cuda(ctx: FileContext, call: ast.Call, named: list[ast.expr | ast.keyword]) -> FixBuilder:
+def _left_to_cuda(
+    ctx: FileContext, call: ast.Call, named: list[ast.expr | ast.keyword], wrappers: Wrapped
+) -> FixBuilder:
     """Choose among GPUs where there are some."""
     reason = "On CUDA nothing changes; elsewhere the wrapper is told of no device."
     fix = ctx.fix("Choose a GPU on CUDA only", Applicability.SAFE, reason)
     for item in named:
         value = item.value if isinstance(item, ast.keyword) else item
         fix.append(value, f" if {fix.emit.cuda_question(call)} else None")
-    move_inputs(ctx, fix, call)
+    move_inputs(ctx, fix, wrappers.calls_of(call))
     return fix
 
 

@@ -34,7 +34,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
                 yield ctx.finding(join.call, message, _fix(ctx, join), certainty=Certainty.LIKELY)
         elif any(groups.is_nccl(origin.node) for origin in join.backends):
             certain = all(groups.is_nccl(origin.node) and not origin.by_user for origin in join.backends)
-            if not certain and index.mentions(_KNOWS_XLA):
+            if not certain and index.mentions(_KNOWS_XLA, "xla"):
                 continue  # one of several backends, and that of XLA is known
             certainty = Certainty.CERTAIN if certain else Certainty.LIKELY
             message = "the NCCL backend needs GPUs: `init_process_group` raises on a TPU machine; use the backend `xla`"
@@ -46,9 +46,9 @@ def check(ctx: FileContext) -> Iterator[Finding]:
                 fix = ctx.fix("Leave the backend to the process group", Applicability.UNSAFE, reason)
                 fix.delete_argument(call, keyword)
                 yield ctx.finding(keyword, "the NCCL backend needs GPUs: `new_group` raises on a TPU machine", fix)
-    if not index.mentions(_COMPARES_XLA):
+    if not index.mentions(_COMPARES_XLA, "xla", "tpu"):
         yield from _comparisons(ctx)
-    if not index.mentions(_KNOWS_XLA):
+    if not index.mentions(_KNOWS_XLA, "xla"):
         yield from _options_of_others(ctx)
 
 

@@ -30,7 +30,7 @@ class _Problem(NamedTuple):
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
-    if not ctx.index.mentions(_LIBRARIES):
+    if not ctx.index.mentions(_LIBRARIES, "transformers", "peft", "trl", "optimum"):
         return
     for call in ctx.index.calls:
         name = ctx.index.qualified_name(call.func) or ""
