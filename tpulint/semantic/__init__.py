@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from tpulint.semantic.totals import Totals
     from tpulint.semantic.turn_code import TurnCode
     from tpulint.semantic.turns import Turns
+    from tpulint.semantic.words import Words
     from tpulint.semantic.xla_devices import XlaDevices
 
 __all__ = [
@@ -225,6 +226,9 @@ class SemanticIndex:
 
     batch_measures: BatchMeasures = part()
     """Numbers taken from a batch."""
+
+    words: Words = part()
+    """Lists with one item for each word of a text."""
 
     graph_numbers: GraphNumbers = part()
     """Python numbers that are constants of the graph."""

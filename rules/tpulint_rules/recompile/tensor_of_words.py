@@ -1,0 +1,64 @@
+"""A tensor that is made in every step of a text, as long as the text."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tpulint.context import FileContext
+from tpulint.model import Certainty, Finding
+
+_OF_A_LIST = frozenset({"torch.tensor", "torch.as_tensor", "torch.LongTensor"})
+_OF_SIZES = frozenset(f"torch.{name}" for name in ("zeros", "ones", "empty", "rand", "randn", "arange"))
+_CALLERS = 3
+_REPEATING = (ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp, ast.Lambda)
+
+
+def check(ctx: FileContext) -> Iterator[Finding]:
+    index = ctx.index
+    if not index.turn_code.exists:
+        return
+    for call in index.turn_code.nodes(ast.Call):
+        text = _text(ctx, call)
+        turn = index.turn_code.turn_of(call) if text is not None else None
+        if text is None or turn is None or not _is_made_once(ctx, call, 0):
+            continue
+        yield ctx.finding(
+            call,
+            f"`{ctx.text(call)}` is as long as the text of each {turn}: each length that occurs is another graph to "
+            "compile",
+            certainty=Certainty.LIKELY,
+            related=((index.span(text), "the text is split here"),),
+        )
+
+
+def _text(ctx: FileContext, call: ast.Call) -> ast.Call | None:
+    """Where the text is split that a tensor has an element for each word of."""
+    name = ctx.index.qualified_name(call.func)
+    if name in _OF_A_LIST and call.args:
+        made = call.args[0]
+        if isinstance(made, ast.List) and len(made.elts) == 1:  # a batch of one
+            made = made.elts[0]
+        return ctx.index.words.numbered(made)
+    sizes = ctx.index.graph_numbers.sizes(call) if name in _OF_SIZES else ()
+    for size in sizes:
+        if isinstance(size, ast.Call) and ctx.index.qualified_name(size.func) == "builtins.len" and size.args:
+            return ctx.index.words.of(size.args[0])
+    return None
+
+
+def _is_made_once(ctx: FileContext, node: ast.Call, depth: int) -> bool:
+    """Whether a turn makes one of them, not one for each sample of a batch that is filled up afterwards."""
+    index = ctx.index
+    if index.turn_code.loop_within(node) is not None:
+        return False
+    for ancestor in index.tree.ancestors(node):
+        if isinstance(ancestor, _REPEATING):
+            return False
+        if isinstance(ancestor, ast.stmt):
+            break
+    function = index.function_of(node)
+    if function is None or index.tree.loop_of(node) is not None:
+        return True
+    calls = [call for call in index.definitions.calls_of(function) if index.turn_code.turn_of(call) is not None]
+    return bool(calls) and depth < _CALLERS and all(_is_made_once(ctx, call, depth + 1) for call in calls)
