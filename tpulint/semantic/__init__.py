@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from tpulint.semantic.distributions import Distributions
     from tpulint.semantic.early_calls import EarlyCalls
     from tpulint.semantic.environment import Environment
+    from tpulint.semantic.episodes import Episodes
     from tpulint.semantic.fed_parameters import FedParameters
     from tpulint.semantic.filled_lists import FilledLists
     from tpulint.semantic.frozen_norms import FrozenNorms
@@ -226,6 +227,9 @@ class SemanticIndex:
 
     batch_measures: BatchMeasures = part()
     """Numbers taken from a batch."""
+
+    episodes: Episodes = part()
+    """Lists with one item for each move of a game."""
 
     words: Words = part()
     """Lists with one item for each word of a text."""

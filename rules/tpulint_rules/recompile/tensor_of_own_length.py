@@ -1,4 +1,4 @@
-"""A tensor that is made in every step of a text, as long as the text."""
+"""A tensor that is made in every step of one text or one game, as long as that."""
 
 from __future__ import annotations
 
@@ -7,29 +7,45 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Certainty, Finding
+from tpulint.semantic.turn_code import STEP
 
 _OF_A_LIST = frozenset({"torch.tensor", "torch.as_tensor", "torch.LongTensor"})
 _OF_SIZES = frozenset(f"torch.{name}" for name in ("zeros", "ones", "empty", "rand", "randn", "arange"))
+_OF_MOVES = _OF_A_LIST | {f"torch.{name}" for name in ("FloatTensor", "Tensor", "from_numpy", "stack", "cat")}
 _CALLERS = 3
 _REPEATING = (ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp, ast.Lambda)
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
     index = ctx.index
-    if not index.turn_code.exists:
+    if not index.turn_code.exists or not index.kinds.mentions_device:
         return
+    told: set[tuple[ast.AST, ast.AST]] = set()
     for call in index.turn_code.nodes(ast.Call):
         text = _text(ctx, call)
         turn = index.turn_code.turn_of(call) if text is not None else None
-        if text is None or turn is None or not _is_made_once(ctx, call, 0):
+        if text is not None and turn is not None and _is_made_once(ctx, call, 0):
+            yield ctx.finding(
+                call,
+                f"`{ctx.text(call)}` is as long as the text of each {turn}: each length that occurs is another graph "
+                "to compile",
+                certainty=Certainty.LIKELY,
+                related=((index.span(text), "the text is split here"),),
+            )
             continue
-        yield ctx.finding(
-            call,
-            f"`{ctx.text(call)}` is as long as the text of each {turn}: each length that occurs is another graph to "
-            "compile",
-            certainty=Certainty.LIKELY,
-            related=((index.span(text), "the text is split here"),),
-        )
+        game = _game(ctx, call)
+        if game is None:
+            continue
+        holder = index.function_of(call) or game
+        if (holder, game) not in told:
+            told.add((holder, game))  # what else it makes of the moves is as long
+            yield ctx.finding(
+                call,
+                f"`{ctx.text(call)}` has an item for each move of a game, and each game has another number of them: "
+                "each is another graph to compile",
+                certainty=Certainty.LIKELY,
+                related=((index.span(game), "the game is played here"),),
+            )
 
 
 def _text(ctx: FileContext, call: ast.Call) -> ast.Call | None:
@@ -45,6 +61,18 @@ def _text(ctx: FileContext, call: ast.Call) -> ast.Call | None:
         if isinstance(size, ast.Call) and ctx.index.qualified_name(size.func) == "builtins.len" and size.args:
             return ctx.index.words.of(size.args[0])
     return None
+
+
+def _game(ctx: FileContext, call: ast.Call) -> ast.AST | None:
+    """The loop that plays the game whose moves a training step makes a tensor of when it is over."""
+    index = ctx.index
+    if not call.args or index.qualified_name(call.func) not in _OF_MOVES or not index.episodes.loops:
+        return None
+    game = index.episodes.of(call.args[0])
+    if game is None or index.turn_code.turn_of(call) != STEP or index.turn_code.turn_made_in(game) == STEP:
+        return None
+    is_over = index.turn_code.turn_of(game) == STEP and not index.episodes.runs_in(call, game)
+    return game if is_over and _is_made_once(ctx, call, 0) else None
 
 
 def _is_made_once(ctx: FileContext, node: ast.Call, depth: int) -> bool:
