@@ -12,6 +12,8 @@ from tpulint.semantic.turn_code import STEP
 _OF_A_LIST = frozenset({"torch.tensor", "torch.as_tensor", "torch.LongTensor"})
 _OF_SIZES = frozenset(f"torch.{name}" for name in ("zeros", "ones", "empty", "rand", "randn", "arange"))
 _OF_MOVES = _OF_A_LIST | {f"torch.{name}" for name in ("FloatTensor", "Tensor", "from_numpy", "stack", "cat")}
+_SAME_LENGTH = frozenset({"to", "cuda", "view", "unsqueeze", "long", "float"})
+_GOING_THROUGH = frozenset({"builtins.enumerate", "tqdm.tqdm"})
 _CALLERS = 3
 _REPEATING = (ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp, ast.Lambda)
 
@@ -21,10 +23,10 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     if not index.turn_code.exists or not index.kinds.mentions_device:
         return
     told: set[tuple[ast.AST, ast.AST]] = set()
-    for call in index.turn_code.nodes(ast.Call):
+    for call in index.calls_to(*_OF_A_LIST, *_OF_SIZES):
         text = _text(ctx, call)
-        turn = index.turn_code.turn_of(call) if text is not None else None
-        if text is not None and turn is not None and _is_made_once(ctx, call, 0):
+        turn = _turn_that_takes(ctx, call) if text is not None else None
+        if text is not None and turn is not None:
             yield ctx.finding(
                 call,
                 f"`{ctx.text(call)}` is as long as the text of each {turn}: each length that occurs is another graph "
@@ -32,7 +34,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
                 certainty=Certainty.LIKELY,
                 related=((index.span(text), "the text is split here"),),
             )
-            continue
+    for call in index.turn_code.nodes(ast.Call):
         game = _game(ctx, call)
         if game is None:
             continue
@@ -60,6 +62,51 @@ def _text(ctx: FileContext, call: ast.Call) -> ast.Call | None:
     for size in sizes:
         if isinstance(size, ast.Call) and ctx.index.qualified_name(size.func) == "builtins.len" and size.args:
             return ctx.index.words.of(size.args[0])
+    return None
+
+
+def _turn_that_takes(ctx: FileContext, call: ast.Call) -> str | None:
+    """The turn that makes a tensor, or takes it out of a list that was made before."""
+    turn = ctx.index.turn_code.turn_of(call)
+    if turn is not None:
+        return turn if _is_made_once(ctx, call, 0) else None
+    return next((found for name in _lists_of(ctx, call, 0) if (found := _turn_that_draws(ctx, name))), None)
+
+
+def _lists_of(ctx: FileContext, node: ast.AST, depth: int) -> Iterator[ast.Name]:
+    """Variables with lists that a value becomes an item of, or a part of one: ``pairs = [(f(x), f(y)) for ...]``."""
+    index, child = ctx.index, node
+    for ancestor in index.tree.ancestors(node):
+        if isinstance(ancestor, ast.ListComp):
+            statement = index.parent(ancestor)
+            if child is ancestor.elt and isinstance(statement, ast.Assign) and statement.value is ancestor:
+                yield from (target for target in statement.targets if isinstance(target, ast.Name))
+            return
+        if isinstance(ancestor, ast.Return) and depth < _CALLERS:
+            function = index.function_of(ancestor)
+            for call in [] if function is None else index.definitions.calls_of(function):
+                yield from _lists_of(ctx, call, depth + 1)
+            return
+        is_moved = isinstance(ancestor, ast.Call) and child is ancestor.func
+        is_method = isinstance(ancestor, ast.Attribute) and ancestor.attr in _SAME_LENGTH
+        if not (is_moved or is_method or isinstance(ancestor, ast.Tuple)):
+            return
+        child = ancestor
+
+
+def _turn_that_draws(ctx: FileContext, name: ast.Name) -> str | None:
+    """The turn that takes one item of a list: by a place, or as the loop goes through it."""
+    index = ctx.index
+    for use in index.names.loads(name.id, index.names.scope_of(name)):
+        parent: ast.AST | None = index.parent(use)
+        if isinstance(parent, ast.Subscript) and not isinstance(parent.slice, ast.Slice):
+            turn = index.turn_code.turn_of(parent)
+            if turn is not None and index.turn_code.loop_within(parent) is None:
+                return turn
+        while isinstance(parent, ast.Call) and index.qualified_name(parent.func) in _GOING_THROUGH:
+            parent = index.parent(parent)
+        if isinstance(parent, ast.For) and parent in index.turn_code.loops:
+            return index.turn_code.loops[parent]
     return None
 
 
