@@ -1460,3 +1460,60 @@ def test_a_parameter_that_is_called_is_no_tensor(tmp_path: Path) -> None:
                         self.optimizer.step()
             """,
     )
+
+
+FILLING = """
+import torch
+from torch.nn.utils.rnn import pad_sequence
+
+def fill(samples):
+    lengths = [len(x) for x, y in samples]
+    rows = torch.zeros(len(samples), max(lengths)).long()  # TPU513
+    for row, (x, y) in enumerate(samples):
+        rows[row, : lengths[row]] = torch.tensor(x)
+    return rows, torch.tensor([y for x, y in samples])
+
+class Stack:
+    def __call__(self, samples):
+        return pad_sequence([x for x, y in samples]), torch.stack([y for x, y in samples])  # TPU510
+
+class Texts(torch.utils.data.Dataset):
+    def collate(self, samples):
+        return self.fill(samples)
+
+    def fill(self, samples):
+        return pad_sequence([x for x, y in samples]), torch.stack([y for x, y in samples])  # TPU510
+
+def unused(samples):
+    return pad_sequence([x for x, y in samples]), torch.stack([y for x, y in samples])
+
+def to_one_length(samples):
+    return torch.stack([torch.cat([x, x.new_zeros(64 - len(x))]) for x, y in samples]), 0
+"""
+
+
+def test_functions_of_other_files_that_fill_up_batches(tmp_path: Path) -> None:
+    loop = """
+    for x, y in DataLoader({data}, batch_size=8, drop_last=True, collate_fn={function}):
+        loss = F.cross_entropy(model(x.to(device)), y.to(device))
+        loss.backward()
+        optimizer.step()
+        torch_xla.sync()
+"""
+    functions = ("fill", "Stack()", "texts.collate", "to_one_length")
+    program = (
+        SETUP
+        + """
+    from torch.utils.data import DataLoader
+    from filling import Stack, Texts, fill, to_one_length, unused
+
+    texts = Texts()
+    left = DataLoader([], batch_size=8, collate_fn=unused)
+"""
+        + "".join(loop.format(data="texts", function=function) for function in functions)
+        + """
+    if __name__ == "__main__":
+        print("trained")
+"""
+    )
+    agree(tmp_path, "TPU510,TPU513", filling=FILLING, main=program)

@@ -46,7 +46,11 @@ class Surroundings(NamedTuple):
     def serve_loops(self) -> bool:
         """Whether loops of other files use what the file defines."""
         return any(
-            call.turn or call.fed or call.fed_evaluation or any(kind == "LOADER" for _, kind, _ in call.arguments)
+            call.turn
+            or call.fed
+            or call.fed_evaluation
+            or call.collates
+            or any(kind == "LOADER" for _, kind, _ in call.arguments)
             for call in self.calls
         )
 

@@ -169,6 +169,8 @@ class OutsideCall(NamedTuple):
     for one parameter where it may be of several classes."""
     keywords: tuple[str, ...] = ()
     """Names of the arguments of a call that gives a data loader; ``**`` for those of a dictionary."""
+    collates: str = ""
+    """What the turns are called that take batches which a data loader makes with the function; empty for a call."""
 
 
 class OutgoingCall(NamedTuple):

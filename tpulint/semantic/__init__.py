@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from tpulint.semantic.early_calls import EarlyCalls
     from tpulint.semantic.early_displays import EarlyDisplays
     from tpulint.semantic.environment import Environment
+    from tpulint.semantic.episodes import Episodes
     from tpulint.semantic.fed_parameters import FedParameters
     from tpulint.semantic.filled_lists import FilledLists
     from tpulint.semantic.frozen_norms import FrozenNorms
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
     from tpulint.semantic.totals import Totals
     from tpulint.semantic.turn_code import TurnCode
     from tpulint.semantic.turns import Turns
+    from tpulint.semantic.words import Words
     from tpulint.semantic.xla_devices import XlaDevices
 
 __all__ = [
@@ -229,6 +231,12 @@ class SemanticIndex:
 
     batch_measures: BatchMeasures = part()
     """Numbers taken from a batch."""
+
+    episodes: Episodes = part()
+    """Lists with one item for each move of a game."""
+
+    words: Words = part()
+    """Lists with one item for each word of a text."""
 
     graph_numbers: GraphNumbers = part()
     """Python numbers that are constants of the graph."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tpulint.model import WORDS_OF_LOOPS
 from tpulint.semantic.default_device import files_told
@@ -12,7 +12,7 @@ from tpulint.semantic.definitions import qualified_in_file
 from tpulint.semantic.device_settings import settings_used
 from tpulint.semantic.fed_parameters import arguments_given, function_run
 from tpulint.semantic.other_files import Definition, methods
-from tpulint.semantic.outside import NOW_AND_THEN, STEP, OutgoingCall, OutsideCall
+from tpulint.semantic.outside import EVALUATION, NOW_AND_THEN, STEP, OutgoingCall, OutsideCall
 from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.values import Kind, Side, Value
 
@@ -48,6 +48,7 @@ def outgoing_calls(index: SemanticIndex) -> tuple[OutgoingCall, ...]:
         described_source = _described_source(index, call, path, turn)
         if described_source is not None:
             found[described_source] = None
+    found.update(dict.fromkeys(_collating(index) if index.imported.knows_others else ()))
     found.update(dict.fromkeys(settings_used(index)))
     found.update(dict.fromkeys(files_told(index)))
     return tuple(found)
@@ -72,6 +73,33 @@ def _described_source(index: SemanticIndex, call: ast.Call, path: tuple[str, ...
     given = _described(index, call, source, NOW_AND_THEN).call.arguments if is_drawn else ()
     fed = OutsideCall(name, NOW_AND_THEN, False, False, given, caller, keywords=named)
     return OutgoingCall(source.file.source.path, _feeding(fed, part, turn))
+
+
+def _collating(index: SemanticIndex) -> Iterator[OutgoingCall]:
+    """Functions of other files with which data loaders of this file make the batches of loops."""
+    for loader in index.loaders.all:
+        if not (loader.feeds or loader.feeds_evaluation):
+            continue
+        for value in (loader.arguments or {}).get("collate_fn", ()):
+            made = index.imported.called(value) if isinstance(value, ast.Call) else index.imported.definition(value)
+            for run in _collating_by(index, value) if made is None else [made]:
+                if isinstance(run.node, ast.ClassDef):
+                    name = f"{run.node.name}.__call__"
+                elif isinstance(run.node, FUNCTIONS):
+                    name = qualified_in_file(run.file.tree, run.node)
+                else:
+                    continue
+                turn = STEP if loader.feeds else EVALUATION
+                caller = os.path.basename(index.source.path)
+                told = OutsideCall(name, NOW_AND_THEN, False, False, (), caller, collates=turn)
+                yield OutgoingCall(run.file.source.path, told)
+
+
+def _collating_by(index: SemanticIndex, value: ast.expr) -> Sequence[Definition]:
+    """``dataset.collate`` of an object of a class of another file."""
+    if not isinstance(value, ast.Attribute):
+        return ()
+    return methods(index.imported.classes_of(value.value), value.attr)
 
 
 def _feeding(call: OutsideCall, part: tuple[int | str, ...], turn: str) -> OutsideCall:

@@ -25,6 +25,7 @@ ELSEWHERE = {
         "split-partial-batch",
         "data-dependent-shape",
         "growing-tensor",
+        "tensor-of-own-length",
     ),
     "inputs": ("zero-grad-to-zeros", "special-number"),
     "added": ("zero-grad-to-zeros", "special-number"),

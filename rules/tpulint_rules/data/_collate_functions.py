@@ -19,6 +19,13 @@ def collate_functions(index: SemanticIndex, loader: Loader) -> Iterator[Function
             yield from with_called(index, function, seen)
 
 
+def collating_for_others(index: SemanticIndex) -> Iterator[tuple[FunctionNode, str]]:
+    """Functions of the file with which loaders of other files make batches, with what the turns are called."""
+    for call in index.outside:
+        for function in index.definitions.named(call.function) if call.collates else ():
+            yield function, call.collates
+
+
 def _meant(index: SemanticIndex, node: ast.expr, depth: int) -> Iterator[FunctionNode | ast.Lambda]:
     if depth > _DEPTH:
         return

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Span
 from tpulint.semantic.turn_code import EVALUATION, STEP
-from tpulint_rules.data._collate_functions import collate_functions, with_called
+from tpulint_rules.data._collate_functions import collate_functions, collating_for_others, with_called
 
 _MULTIPLE = 64
 _MORE = (
@@ -47,6 +47,9 @@ def _paddings(ctx: FileContext) -> Iterator[tuple[ast.Call, ast.AST, str, tuple[
         source = ((index.span(loader.call), "collates its batches with it"),)
         for function in collate_functions(index, loader) if loader.feeds or loader.feeds_evaluation else ():
             yield from _filled_in(ctx, index.tree.nodes_in(function, ast.Call), turn, source)
+    for function, turn in collating_for_others(index):
+        for part in with_called(index, function, set()):
+            yield from _filled_in(ctx, index.tree.nodes_in(part, ast.Call), turn, ())
     for maker in index.batch_makers.all:
         seen: set[ast.AST] = set()
         taker = () if maker.taker is None else ((index.span(maker.taker), "the loop that takes the batches"),)

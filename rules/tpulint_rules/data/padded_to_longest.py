@@ -10,6 +10,7 @@ from tpulint.model import Applicability, Certainty, Finding
 from tpulint.semantic import FUNCTIONS, FunctionNode
 from tpulint.semantic.loaders import Loader
 from tpulint.semantic.turn_code import STEP
+from tpulint_rules.data._collate_functions import collating_for_others
 
 _PAD_SEQUENCE = "torch.nn.utils.rnn.pad_sequence"
 _COLLATORS = frozenset(
@@ -38,6 +39,11 @@ def check(ctx: FileContext) -> Iterator[Finding]:
                 if call not in told:
                     told.add(call)
                     yield _finding(ctx, call, "training batch" if loader.feeds else "evaluation batch", loader)
+    for function, taken_by in collating_for_others(ctx.index):
+        for call in _padding_calls(ctx, function, 0):
+            if call not in told:
+                told.add(call)
+                yield _finding(ctx, call, "training batch" if taken_by == STEP else taken_by, None)
     if not ctx.index.mentions(r"padding\s*=\s*(True|[\"']longest)") or not ctx.index.turn_code.exists:
         return
     for call in ctx.index.turn_code.nodes(ast.Call):
