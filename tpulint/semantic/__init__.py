@@ -484,7 +484,7 @@ class SemanticIndex:
     def mentions(self, pattern: str, *words: str) -> bool:
         """Whether a regular expression occurs anywhere in the text: a cheap first question.
 
-        One of the ``words`` stands in all that it matches: they are looked for first, which takes a fiftieth of the time.
+        One of the ``words`` stands in all that it matches: they are looked for first, in a fiftieth of the time.
         """
         found = self._mentions.get(pattern)
         if found is None:

@@ -141,8 +141,9 @@ def _boundary_above(ctx: FileContext, statement: ast.Expr) -> ast.stmt | None:
     """The plain step boundary right above a mark, which can wait as well."""
     suite = ctx.index.tree.suite_of(statement)
     above = suite[suite.index(statement) - 1] if suite[0] is not statement else None
-    is_boundary = isinstance(above, ast.Expr) and above.value in ctx.index.calls_to("torch_xla.sync")
-    return above if is_boundary and ctx.text(above).endswith("()") else None
+    value = above.value if isinstance(above, ast.Expr) else None
+    is_boundary = isinstance(value, ast.Call) and ctx.index.qualified_name(value.func) == "torch_xla.sync"
+    return above if above is not None and is_boundary and ctx.text(above).endswith("()") else None
 
 
 def _waits_behind(ctx: FileContext, statement: ast.Expr) -> Iterator[ast.Expr]:
