@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from tpulint.records import NamedTuple
 from tpulint.semantic.bindings import Binding
@@ -66,16 +67,10 @@ class BatchedReads:
         return groups
 
     def _in_blocks(self, loop: Step, boundary: ast.Expr, served: tuple[Read, ...]) -> list[ReadGroup]:
-        tree, collected = self._index.tree, self._collected_in(loop.node)
-        suite = tree.suite_of(boundary)
         of_blocks: dict[ast.stmt, list[Read]] = {}
-        for statement in suite[suite.index(boundary) + 1 :]:
-            for read in self._index.reads.inside(statement) if isinstance(statement, ast.If) else ():
-                item = self._item_of_block(read)
-                if item is None or read in served or read.node in collected or not self._is_number(read):
-                    continue
-                if self.is_ready(read.tensor, boundary, item) and self._is_always_bound(read.tensor, boundary):
-                    of_blocks.setdefault(tree.suite_of(item)[0], []).append(read)
+        for read, item in self._made_in_blocks(loop.node, boundary):
+            if read not in served:
+                of_blocks.setdefault(self._index.tree.suite_of(item)[0], []).append(read)
         groups: dict[frozenset[str], ReadGroup] = {}
         for first, reads in of_blocks.items():
             tensors = {ast.dump(read.tensor): read.tensor for read in reads}
@@ -86,6 +81,18 @@ class BatchedReads:
                 group = ReadGroup(boundary, tuple(reads), tuple(tensors.values()), None, {}, (first,))
                 groups[frozenset(tensors)] = group
         return list(groups.values())
+
+    def _made_in_blocks(self, node: LoopNode | FunctionNode, boundary: ast.Expr) -> Iterator[tuple[Read, ast.stmt]]:
+        """Reads in blocks behind a boundary that can be fetched in front of it, with the statements that make them."""
+        tree, collected = self._index.tree, self._collected_in(node)
+        suite = tree.suite_of(boundary)
+        for statement in suite[suite.index(boundary) + 1 :]:
+            for read in self._index.reads.inside(statement) if isinstance(statement, ast.If) else ():
+                item = self._item_of_block(read)
+                if item is None or read.node in collected or not self._is_number(read):
+                    continue
+                if self.is_ready(read.tensor, boundary, item) and self._is_always_bound(read.tensor, boundary):
+                    yield read, item
 
     def _item_of_block(self, read: Read) -> ast.stmt | None:
         """The statement that holds a read, in the innermost block of an ``if``, where it makes it unconditionally."""
@@ -125,7 +132,7 @@ class BatchedReads:
             (read, statement)
             for statement in rest
             for read in index.reads.inside(statement)
-            if read.node not in collected and self.is_ready(read.tensor, boundary, statement)
+            if read.node not in collected and self.is_ready(read.tensor, boundary, index.statement_of(read.node))
         ]
         always = [
             read
@@ -139,6 +146,11 @@ class BatchedReads:
         for read in always:
             if ast.dump(read.tensor) not in known:
                 tensors.setdefault(ast.dump(read.tensor), read.tensor)
+        if pace is Pace.STEP and (known or len(always) > 1):
+            # Where several are fetched in every turn, one more costs nothing.
+            for read, _ in self._made_in_blocks(node, boundary):
+                if ast.dump(read.tensor) not in known:
+                    tensors.setdefault(ast.dump(read.tensor), read.tensor)
         served = {*known, *tensors}
         # What is fetched anyway serves every other read of the same tensor, however rarely it happens.
         reads = [read for read, _ in ready if ast.dump(read.tensor) in served and self._may_be_number(read)]
