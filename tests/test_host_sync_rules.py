@@ -1778,6 +1778,30 @@ for step, x in enumerate(loader):
     )
 
 
+OWN_LOGGER = """
+class Losses:
+    def log(self, losses):
+        for name, loss in losses.items():
+            print(name, LOSS)
+
+history = Losses()
+for x, y in loader:
+    output = model(x.to(device))
+    loss = F.cross_entropy(output, y.to(device))
+    loss.backward()
+    optimizer.step()
+    torch_xla.sync()
+    history.log({"loss": loss, "mean": output.mean()})
+"""
+
+
+@pytest.mark.parametrize(("used", "together"), [("loss", True), ("loss.item()", False), ("loss.data", False)])
+def test_what_a_method_of_the_project_is_given_may_have_to_be_a_tensor(used: str, together: bool) -> None:
+    ported = port(SETUP + OWN_LOGGER.replace("LOSS", used)).text
+    assert ("step_values.tolist()" in ported) == together
+    assert ('{"loss": loss, "mean": output.mean()}' in ported) != together
+
+
 def test_long_lists_of_values_are_broken_into_lines() -> None:
     names = [f"penalty_of_the_generator_number_{at}" for at in range(4)]
     made = "".join(f"    {name} = output.pow({at}).mean()\n" for at, name in enumerate(names))

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tpulint.records import NamedTuple
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.fetches import Fetch, Fetches
+from tpulint.semantic.other_files import Definition, method
 from tpulint.semantic.reads import How, Read
 from tpulint.semantic.regions import Pace, Step
 from tpulint.semantic.tree import FunctionNode, LoopNode
@@ -16,6 +17,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 
+_OF_TENSORS = frozenset({"cpu", "data", "detach", "item", "mean", "numpy", "shape", "size", "sum", "tolist"})
+"""What tensors have and numbers have not."""
 _CONDITIONS = (ast.If, ast.IfExp, ast.BoolOp, ast.For, ast.While, ast.Try, ast.comprehension)
 
 
@@ -214,14 +217,30 @@ class BatchedReads:
 
     def _is_number(self, read: Read) -> bool:
         if read.how is How.FORMAT:
-            return self._index.scalars.is_scalar(read.tensor)
+            return self._index.scalars.is_scalar(read.tensor) and not self._is_taken_as_tensor(read)
         if read.how is How.CAST and isinstance(read.node, ast.Call):
             return self._index.qualified_name(read.node.func) in ("builtins.float", "builtins.int")
         return read.scalar
 
     def _may_be_number(self, read: Read) -> bool:
         """Whether the number can stand where the tensor was read, given that the tensor holds one."""
-        return read.how is How.FORMAT or self._is_number(read)
+        return self._is_number(read) or (read.how is How.FORMAT and not self._is_taken_as_tensor(read))
+
+    def _is_taken_as_tensor(self, read: Read) -> bool:
+        """Whether it is given to a method of the project that may ask it for what a number has not: ``loss.item()``."""
+        index, tree = self._index, self._index.tree
+        call = next((item for item in tree.ancestors(read.node) if isinstance(item, ast.Call | ast.stmt)), None)
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+            return False
+        receiver = call.func.value
+        own = tuple(Definition(index, owner) for owner in index.definitions.classes_made(receiver))
+        owners = own or index.imported.classes_of(receiver)
+        found = [method(owner, call.func.attr) for owner in owners]
+        return any(item is None or self._asks(item) for item in found)
+
+    def _asks(self, function: Definition) -> bool:
+        nodes = function.file.tree.nodes_in(function.node, ast.Attribute)
+        return any(isinstance(node, ast.Attribute) and node.attr in _OF_TENSORS for node in nodes)
 
     def _given_names(self, reads: list[Read], boundary: ast.Expr) -> dict[ast.Assign, ast.expr]:
         """Variables that are given one of the numbers and nothing else, where that may happen earlier."""

@@ -204,11 +204,18 @@ def give_tensor(ctx: FileContext, metered: Metered) -> FixBuilder:
 
 
 def _move_together(ctx: FileContext, loop: Step, reads: list[Read]) -> dict[ast.expr, FixBuilder]:
-    """One fix for all statements with these reads that can move behind the boundary: they keep their order."""
+    """One fix for each boundary, for all statements with these reads that can move behind it: they keep their order."""
     deferrals = ctx.index.deferrals
     boundary = deferrals.boundary_statement(loop)
     if boundary is None or not reads:
         return {}
+    others = [item for item in map(deferrals.sync_statement, loop.boundaries) if item not in (None, boundary)]
+    fixes = [_moved_behind(ctx, loop, reads, item) for item in (boundary, *others) if item is not None]
+    return {node: fix for found in fixes for node, fix in found.items()}
+
+
+def _moved_behind(ctx: FileContext, loop: Step, reads: list[Read], boundary: ast.Expr) -> dict[ast.expr, FixBuilder]:
+    deferrals = ctx.index.deferrals
     deciding = [read for read in deferrals.reads_of(loop) if read.use is Use.BRANCH]
     found = {read.node: _statement_beside(ctx.index, read, boundary) for read in (*reads, *deciding)}
     statements = {statement for statement in found.values() if statement is not None}
