@@ -1778,6 +1778,16 @@ for step, x in enumerate(loader):
     )
 
 
+@pytest.mark.parametrize(
+    ("made", "together"), [("measure(output, y)", False), ("output.std()", True), ("torch.zeros(1).to(device)", True)]
+)
+def test_what_an_unknown_function_gives_is_not_stacked_for_a_log_interval(made: str, together: bool) -> None:
+    """It may lie on the host, where nothing is stacked with tensors of the device."""
+    turn = "if step % 10 == 0: print(loss.item(), measured.item())"
+    ported = port(SETUP + "from elsewhere import measure\n" + step(f"measured = {made}", turn)).text
+    assert ("step_values.tolist()" in ported) == together
+
+
 OWN_LOGGER = """
 class Losses:
     def log(self, losses):

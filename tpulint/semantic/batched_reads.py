@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tpulint.records import NamedTuple
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.fetches import Fetch, Fetches
+from tpulint.semantic.kinds import Kind
 from tpulint.semantic.other_files import Definition, method
 from tpulint.semantic.reads import How, Read
 from tpulint.semantic.regions import Pace, Step
@@ -94,7 +95,9 @@ class BatchedReads:
                 item = self._item_of_block(read)
                 if item is None or read.node in collected or not self._is_number(read):
                     continue
-                if self.is_ready(read.tensor, boundary, item) and self._is_always_bound(read.tensor, boundary):
+                if not self.is_ready(read.tensor, boundary, item) or self._may_be_on_host(read.tensor, node):
+                    continue
+                if self._is_always_bound(read.tensor, boundary):
                     yield read, item
 
     def _item_of_block(self, read: Read) -> ast.stmt | None:
@@ -106,6 +109,35 @@ class BatchedReads:
                 return child if self._is_unconditional(read, child) else None
             child = ancestor
         return None
+
+    def _may_be_on_host(self, tensor: ast.expr, turn: LoopNode | FunctionNode) -> bool:
+        """Whether an unknown function gives a tensor, through which no gradient of the step goes."""
+        index, tree = self._index, self._index.tree
+        trained = {
+            name.id
+            for call in tree.nodes_in(turn, ast.Call)
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "backward"
+            for name in (call.func.value, *tree.inside(call.func.value))
+            if isinstance(name, ast.Name)
+        }
+        names = [node for node in (tensor, *tree.inside(tensor)) if isinstance(node, ast.Name)]
+        return any(
+            isinstance(binding.value, ast.Call) and not self._is_known(binding.value)
+            for node in names
+            if node.id not in trained
+            for binding in index.flow.reaching(node)
+        )
+
+    def _is_known(self, call: ast.Call) -> bool:
+        """Whether it is known what a call runs: torch, a method of a tensor, a module, a function of the project."""
+        index = self._index
+        if (index.qualified_name(call.func) or "").startswith("torch."):
+            return True
+        if isinstance(call.func, ast.Attribute) and index.kind(call.func.value) is Kind.TENSOR:
+            return True
+        if index.kind(call.func) is Kind.MODULE or index.definitions.function_run(call) is not None:
+            return True
+        return index.imported.called(call) is not None
 
     def _is_always_bound(self, tensor: ast.expr, boundary: ast.Expr) -> bool:
         """Whether every variable of an expression has its value at the boundary in every turn."""
@@ -143,6 +175,7 @@ class BatchedReads:
             if pace in (None, index.pace_of(read.node))
             and self._is_unconditional(read, statement)
             and self._is_number(read)
+            and (pace is not None or not self._may_be_on_host(read.tensor, node))
         ]
         known = {} if fetch is None else fetch.values
         tensors: dict[str, ast.expr] = {}
