@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from tpulint.records import NamedTuple
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.fetches import Fetch, Fetches
-from tpulint.semantic.kinds import Kind
-from tpulint.semantic.other_files import Definition, method
+from tpulint.semantic.read_doubts import is_taken_as_tensor, may_be_on_host
 from tpulint.semantic.reads import How, Read
 from tpulint.semantic.regions import Pace, Step
 from tpulint.semantic.tree import FunctionNode, LoopNode
@@ -18,8 +17,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 
-_OF_TENSORS = frozenset({"cpu", "data", "detach", "item", "mean", "numpy", "shape", "size", "sum", "tolist"})
-"""What tensors have and numbers have not."""
 _CONDITIONS = (ast.If, ast.IfExp, ast.BoolOp, ast.For, ast.While, ast.Try, ast.comprehension)
 
 
@@ -95,7 +92,7 @@ class BatchedReads:
                 item = self._item_of_block(read)
                 if item is None or read.node in collected or not self._is_number(read):
                     continue
-                if not self.is_ready(read.tensor, boundary, item) or self._may_be_on_host(read.tensor, node):
+                if not self.is_ready(read.tensor, boundary, item) or may_be_on_host(self._index, read.tensor, node):
                     continue
                 if self._is_always_bound(read.tensor, boundary):
                     yield read, item
@@ -109,35 +106,6 @@ class BatchedReads:
                 return child if self._is_unconditional(read, child) else None
             child = ancestor
         return None
-
-    def _may_be_on_host(self, tensor: ast.expr, turn: LoopNode | FunctionNode) -> bool:
-        """Whether an unknown function gives a tensor, through which no gradient of the step goes."""
-        index, tree = self._index, self._index.tree
-        trained = {
-            name.id
-            for call in tree.nodes_in(turn, ast.Call)
-            if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "backward"
-            for name in (call.func.value, *tree.inside(call.func.value))
-            if isinstance(name, ast.Name)
-        }
-        names = [node for node in (tensor, *tree.inside(tensor)) if isinstance(node, ast.Name)]
-        return any(
-            isinstance(binding.value, ast.Call) and not self._is_known(binding.value)
-            for node in names
-            if node.id not in trained
-            for binding in index.flow.reaching(node)
-        )
-
-    def _is_known(self, call: ast.Call) -> bool:
-        """Whether it is known what a call runs: torch, a method of a tensor, a module, a function of the project."""
-        index = self._index
-        if (index.qualified_name(call.func) or "").startswith("torch."):
-            return True
-        if isinstance(call.func, ast.Attribute) and index.kind(call.func.value) is Kind.TENSOR:
-            return True
-        if index.kind(call.func) is Kind.MODULE or index.definitions.function_run(call) is not None:
-            return True
-        return index.imported.called(call) is not None
 
     def _is_always_bound(self, tensor: ast.expr, boundary: ast.Expr) -> bool:
         """Whether every variable of an expression has its value at the boundary in every turn."""
@@ -175,7 +143,7 @@ class BatchedReads:
             if pace in (None, index.pace_of(read.node))
             and self._is_unconditional(read, statement)
             and self._is_number(read)
-            and (pace is not None or not self._may_be_on_host(read.tensor, node))
+            and (pace is not None or not may_be_on_host(self._index, read.tensor, node))
         ]
         known = {} if fetch is None else fetch.values
         tensors: dict[str, ast.expr] = {}
@@ -250,30 +218,14 @@ class BatchedReads:
 
     def _is_number(self, read: Read) -> bool:
         if read.how is How.FORMAT:
-            return self._index.scalars.is_scalar(read.tensor) and not self._is_taken_as_tensor(read)
+            return self._index.scalars.is_scalar(read.tensor) and not is_taken_as_tensor(self._index, read)
         if read.how is How.CAST and isinstance(read.node, ast.Call):
             return self._index.qualified_name(read.node.func) in ("builtins.float", "builtins.int")
         return read.scalar
 
     def _may_be_number(self, read: Read) -> bool:
         """Whether the number can stand where the tensor was read, given that the tensor holds one."""
-        return self._is_number(read) or (read.how is How.FORMAT and not self._is_taken_as_tensor(read))
-
-    def _is_taken_as_tensor(self, read: Read) -> bool:
-        """Whether it is given to a method of the project that may ask it for what a number has not: ``loss.item()``."""
-        index, tree = self._index, self._index.tree
-        call = next((item for item in tree.ancestors(read.node) if isinstance(item, ast.Call | ast.stmt)), None)
-        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
-            return False
-        receiver = call.func.value
-        own = tuple(Definition(index, owner) for owner in index.definitions.classes_made(receiver))
-        owners = own or index.imported.classes_of(receiver)
-        found = [method(owner, call.func.attr) for owner in owners]
-        return any(item is None or self._asks(item) for item in found)
-
-    def _asks(self, function: Definition) -> bool:
-        nodes = function.file.tree.nodes_in(function.node, ast.Attribute)
-        return any(isinstance(node, ast.Attribute) and node.attr in _OF_TENSORS for node in nodes)
+        return self._is_number(read) or (read.how is How.FORMAT and not is_taken_as_tensor(self._index, read))
 
     def _given_names(self, reads: list[Read], boundary: ast.Expr) -> dict[ast.Assign, ast.expr]:
         """Variables that are given one of the numbers and nothing else, where that may happen earlier."""
