@@ -24,7 +24,9 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         return
     built = [call for call in index.calls if builds_optimizer(ctx, call)]
     departures = [(call, receiver) for call, receiver in index.method_calls("cpu", "to") if _goes_to_host(ctx, call)]
-    optimizers = [(call, [one for module in modules_of(ctx, call) for one in _with_parts(ctx, module)]) for call in built]
+    optimizers = [
+        (call, [one for module in modules_of(ctx, call) for one in _with_parts(ctx, module)]) for call in built
+    ]
     if departures and index.moves.has_device:
         yield from _here(ctx, departures, optimizers)
         if not built:
