@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tpulint.records import NamedTuple
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.fetches import Fetch, Fetches
+from tpulint.semantic.kinds import Kind
 from tpulint.semantic.read_doubts import is_taken_as_tensor, may_be_on_host
 from tpulint.semantic.reads import How, Read
 from tpulint.semantic.regions import Pace, Step
@@ -208,11 +209,16 @@ class BatchedReads:
         return not names & index.deferrals.mutated_between(boundary, statement)
 
     def _is_bound_anew(self, use: ast.Name, boundary: ast.Expr, later: list[Binding]) -> bool:
-        """Whether what is bound behind a use, ``total = 0`` for the next turn, is taken up in front of the boundary."""
+        """Whether what is bound behind a use, ``total = 0`` for the next turn, is taken up in front of the boundary.
+
+        Or a tensor, too: a loss of the validation below.
+        """
         index = self._index
         loop = index.tree.loop_of(boundary)
         if loop is None or any(index.span(b.node).start < index.span(use).end for b in later):
             return False
+        if all(isinstance(b.value, ast.Call) and index.kinds.binding_value(b).kind is Kind.TENSOR for b in later):
+            return index.tree.loop_of(use) is loop
         earlier = [b for b in index.flow.reaching(use) if b not in later and index.tree.encloses(loop, b.statement)]
         return any(index.flow.dominates(b, boundary) for b in earlier)
 

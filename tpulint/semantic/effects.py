@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 _DEPTH = 3
 _DISPLAYS = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp)
 _STEP_METHODS = ("backward", "step", "zero_grad", "unscale_", "requires_grad_")
+_SET_ONCE = frozenset({"is_main_process", "is_local_main_process"})
+"""What Accelerate says of a process, whatever else it is told to do."""
 _TRAINED = (Kind.MODULE, Kind.OPTIMIZER, Kind.SCALER)
 
 Path = tuple[str, ...]
@@ -53,7 +55,8 @@ class Effects:
         if found is None:
             nodes = [statement, *self._index.tree.inside(statement, functions=True)]
             names = [node for node in nodes if isinstance(node, ast.Name)]
-            reads = {self._path_around(name) for name in names if isinstance(name.ctx, ast.Load)}
+            paths = [self._path_around(name) for name in names if isinstance(name.ctx, ast.Load)]
+            reads = {path for path in paths if path[-1] not in _SET_ONCE}
             if isinstance(statement, ast.AugAssign):
                 reads.add(self._path(statement.target))
             trained = [node for node in nodes if isinstance(node, ast.Name | ast.Attribute) and self._is_module(node)]

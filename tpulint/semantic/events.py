@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cached_property
 
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.delegated_events import DelegatedEvents
@@ -240,7 +241,7 @@ class EventMap:
             # A method of this file is followed instead.
             if self._definitions.function_called(call) is None:
                 self._events(call).backwards.append(call)
-                if self._is_of_framework(call, func):
+                if self._is_of_framework(call, func) and not self._prepares_generators:
                     self._events(call).boundaries.append(call)
         elif isinstance(func, ast.Attribute) and func.attr == "step":
             if self._updates.is_update(call):
@@ -288,6 +289,12 @@ class EventMap:
             and self._kinds.value(func.value).kind not in (Kind.TENSOR, Kind.OPTIMIZER)
             and not self._is_one_of_two(call)
         )
+
+    @cached_property
+    def _prepares_generators(self) -> bool:
+        from tpulint.semantic.prepared_batches import are_generators
+
+        return are_generators(self._tree, self._names, self._definitions)
 
     def _is_one_of_two(self, call: ast.Call) -> bool:
         """Whether the loss has its own backward pass where the framework is not used: ``else: loss.backward()``.

@@ -96,17 +96,20 @@ class Leftovers:
         waiting = tuple(entry for entry in dict.fromkeys(self._state.waiting.values()) if self._changes(loop, entry))
         self._state.waiting.clear()
         if waiting and self._are_plain(loop):  # what cures this leaves nothing to the next loop
-            self._found[waiting[-1].source] = Leftover(waiting, loop, loop, None)
+            place = self._place(waiting) if all(self._is_rare(loop, entry) for entry in waiting) else None
+            self._found[waiting[-1].source] = Leftover(waiting, loop, loop, place)
 
     def _changes(self, loop: LoopNode, entry: Entry) -> bool:
         """Whether what a turn leaves makes another graph: that of a second step is another one anyway.
 
         By then the optimizer has its state. What only some steps leave is met by later ones.
         """
-        regions = self._index.regions
-        return loop in regions.evaluation_loops or any(
-            regions.gate_in(item, loop) is not None for item in (*entry.chain, entry.source)
-        )
+        return loop in self._index.regions.evaluation_loops or self._is_rare(loop, entry)
+
+    def _is_rare(self, loop: LoopNode, entry: Entry) -> bool:
+        """Whether only some turns leave it."""
+        gate_in = self._index.regions.gate_in
+        return any(gate_in(item, loop) is not None for item in (*entry.chain, entry.source))
 
     # ---------------------------------------------------------------- statements
 

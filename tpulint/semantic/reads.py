@@ -20,6 +20,7 @@ _TEXTS = ("builtins.str", "builtins.repr", "builtins.format", "builtins.print")
 _LOG_METHODS = frozenset({"debug", "info", "warning", "warn", "error", "critical", "exception", "log"})
 _BAR_METHODS = frozenset({"set_postfix", "set_postfix_str", "set_description", "set_description_str"})
 _WRITER_METHODS = frozenset({"add_scalar", "add_scalars", "add_histogram", "log_metric", "log_metrics", "log_dict"})
+_KEPT = frozenset({"log", "log_dict"})
 _LOG_FUNCTIONS = frozenset({"wandb.log", "mlflow.log_metric", "mlflow.log_metrics", "tqdm.tqdm.write"})
 _COMPARISONS = frozenset({"torch.equal", "torch.allclose", "torch.is_nonzero"})
 
@@ -126,6 +127,8 @@ class Reads:
         if not isinstance(call.func, ast.Attribute):
             return False
         method = call.func.attr
+        if method in _KEPT and isinstance(call.func.value, ast.Name) and call.func.value.id == "self":
+            return False  # Lightning keeps the tensors, and reads them at its own interval
         if method in _BAR_METHODS or method in _WRITER_METHODS:
             return True
         name = self._names.qualified(call.func) or ""

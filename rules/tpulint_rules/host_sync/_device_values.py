@@ -49,7 +49,10 @@ def device_text(fix: FixBuilder, index: SemanticIndex, loop: LoopNode) -> str:
             fix.give_up()
             return "None"
         return f"next({model}.parameters()).device"
-    return _device_in(index, loop) or fix.device(loop)
+    found = _device_in(index, loop)
+    if found is None and index.mentions(r"\bFabric\b"):
+        fix.give_up()  # where that runs is up to Fabric, which starts the processes as well
+    return found or fix.device(loop)
 
 
 def _moves_on_condition(index: SemanticIndex, loop: LoopNode) -> bool:

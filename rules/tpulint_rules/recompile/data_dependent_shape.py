@@ -10,6 +10,7 @@ from tpulint.model import Applicability, Certainty, Finding, Scope
 from tpulint.semantic import FUNCTIONS, Kind, Side
 from tpulint.semantic.host_masks import HostMasks
 from tpulint_rules.recompile._element_counts import count_elements
+from tpulint_rules.recompile._filled_places import filled_places
 from tpulint_rules.recompile._filtered_losses import loss_of
 from tpulint_rules.recompile._filtered_rows import filtered_rows
 
@@ -53,7 +54,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             node,
             f"the size of `{_short(ctx.text(node))}` depends on the data: "
             f"the host reads it in every {turn}, and compiles again for each size",
-            _fix(ctx, node),
+            filled_places(ctx, node) or _fix(ctx, node),
             certainty=Certainty.CERTAIN if certain else Certainty.LIKELY,
         )
 

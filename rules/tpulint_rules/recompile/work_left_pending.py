@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope
+from tpulint.semantic import FUNCTIONS, LOOPS
 from tpulint.semantic.leftovers import Leftover
 from tpulint.semantic.pending import root_of
 
@@ -39,7 +40,13 @@ def _fix(ctx: FileContext, found: Leftover) -> FixBuilder | None:
     if found.place is None or _copies_before(ctx, found):
         return None
     fix = ctx.fix("Run it on its own", Applicability.UNSAFE, _REASON, Scope.STATEMENT)
-    fix.insert_after(found.place, fix.emit.boundary(found.place))
+    place = found.place
+    for ancestor in ctx.index.tree.ancestors(found.place):
+        if ancestor is found.around or isinstance(ancestor, FUNCTIONS):
+            break
+        if isinstance(ancestor, LOOPS) and not ctx.index.tree.encloses(ancestor, found.sink):
+            place = ancestor  # once for all of its turns
+    fix.insert_after(place, fix.emit.boundary(place))
     return fix
 
 

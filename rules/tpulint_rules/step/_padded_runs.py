@@ -50,7 +50,11 @@ def padded_run(ctx: FileContext, pack: ast.Call) -> FixBuilder | None:
     fix = ctx.fix("Run the layer on the padded batch", Applicability.UNSAFE, _REASON, Scope.MODULE)
     copied = _copied_for(ctx, lengths)
     if copied is not None:
-        fix.replace(copied, ctx.text(_without_copies(copied)))
+        statement, kept = ctx.index.statement_of(copied), ctx.text(_without_copies(copied))
+        if [ctx.text(target) for target in getattr(statement, "targets", ())] == [kept]:
+            fix.delete(statement)  # `lengths = lengths.cpu()`
+        else:
+            fix.replace(copied, kept)
     parts = [ctx.text(run.func), ctx.text(given), ctx.text(_without_copies(lengths))]
     parts += [ctx.text(state)] if state is not None else []
     parts += ["batch_first=True"] if batch_first else []

@@ -10,6 +10,7 @@ from tpulint.semantic.moves import Move
 
 _XM = "torch_xla.core.xla_model"
 _DISTRIBUTED = ("torch.distributed", "torch.multiprocessing", "torch_xla.launch", "torch_xla.distributed")
+_COPIED = "The file holds the same module; its copy takes memory on the device until it is saved."
 _FILE_HOLDS = "The file holds the same values, and the model stays where it is, as it did on a GPU."
 
 
@@ -25,6 +26,8 @@ def saved_in_place(ctx: FileContext, call: ast.Call, back: Move) -> FixBuilder |
     if not _is_move(ctx, home, back.call, returned):
         return None
     between = suite[suite.index(away) : suite.index(home)]
+    if _is_saved_whole(ctx, away, call):
+        return None if any(_mentions(ctx, one, module) for one in between[1:]) else _save_copy(ctx, call, back)
     fix = ctx.fix("Save the state without moving the model", Applicability.SAFE, _FILE_HOLDS, Scope.STATEMENT)
     if _is_move(ctx, away, call, module):
         between = between[1:]
@@ -42,6 +45,30 @@ def saved_in_place(ctx: FileContext, call: ast.Call, back: Move) -> FixBuilder |
     for state in states:
         _take_state(ctx, fix, state, module)
     _stay(ctx, fix, home, back.call)
+    return fix
+
+
+def _is_saved_whole(ctx: FileContext, statement: ast.stmt, call: ast.Call) -> bool:
+    """``torch.save(model.cpu(), path)``"""
+    save = statement.value if isinstance(statement, ast.Expr) else None
+    assert isinstance(call.func, ast.Attribute)
+    plain = isinstance(call.func.value, ast.Name | ast.Attribute) and not call.args and not call.keywords
+    is_save = isinstance(save, ast.Call) and ctx.index.qualified_name(save.func) == "torch.save"
+    return plain and is_save and isinstance(save, ast.Call) and save.args[:1] == [call]
+
+
+def _mentions(ctx: FileContext, statement: ast.stmt, module: str) -> bool:
+    nodes = (node for node in ctx.index.tree.inside(statement) if isinstance(node, ast.Name | ast.Attribute))
+    return any(ctx.text(node) == module for node in nodes)
+
+
+def _save_copy(ctx: FileContext, call: ast.Call, back: Move) -> FixBuilder:
+    """The save of a copy, which alone goes to the host."""
+    assert isinstance(call.func, ast.Attribute)
+    fix = ctx.fix("Save a copy on the host", Applicability.UNSAFE, _COPIED, Scope.STATEMENT)
+    copy = fix.use("copy", at=call)
+    fix.replace(call.func.value, f"{copy}.deepcopy({ctx.text(call.func.value)})")
+    _stay(ctx, fix, ctx.index.tree.statement_of(back.call), back.call)
     return fix
 
 

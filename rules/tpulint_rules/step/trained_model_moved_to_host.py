@@ -25,7 +25,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     built = [call for call in index.calls if builds_optimizer(ctx, call)]
     departures = [(call, receiver) for call, receiver in index.method_calls("cpu", "to") if _goes_to_host(ctx, call)]
     optimizers = [
-        (call, [one for module in modules_of(ctx, call) for one in index.moves.creations.of(module)]) for call in built
+        (call, [one for module in modules_of(ctx, call) for one in _with_parts(ctx, module)]) for call in built
     ]
     if departures and index.moves.has_device:
         yield from _here(ctx, departures, optimizers)
@@ -63,6 +63,16 @@ def _elsewhere(ctx: FileContext, optimizers: list[tuple[ast.Call, list[Creation]
                 )
 
 
+def _with_parts(ctx: FileContext, module: ast.expr) -> Iterator[Creation]:
+    """What a module was created as, and what was handed to it then: ``Classifier(encoder)``."""
+    creations = ctx.index.moves.creations
+    for one in creations.of(module):
+        yield one
+        for given in one.node.args if isinstance(one.node, ast.Call) else ():
+            if ctx.index.kind(given) in (Kind.MODULE, Kind.UNKNOWN) and not isinstance(given, ast.Starred):
+                yield from creations.of(given)
+
+
 def _here(
     ctx: FileContext, departures: list[tuple[ast.Call, ast.expr]], optimizers: list[tuple[ast.Call, list[Creation]]]
 ) -> Iterator[Finding]:
@@ -71,12 +81,16 @@ def _here(
         if index.kind(receiver) not in (Kind.MODULE, Kind.UNKNOWN):
             continue
         gone = index.moves.creations.of(receiver)
-        optimizer = next((o for o, owned in optimizers if _share(gone, owned) and _is_before(ctx, o, call)), None)
+        sharing = [o for o, owned in optimizers if _share(gone, owned)]
+        optimizer = next((o for o in sharing if _is_before(ctx, o, call) or _is_called_elsewhere(ctx, o, call)), None)
         ways = (move for move in index.moves.moves if _share(gone, move.creations))
         back = next((move for move in ways if _is_way_back(ctx, call, move)), None)
-        if optimizer is None or back is None or not _trains_on(ctx, optimizer, call, back):
+        if optimizer is None or back is None:
             continue
-        known = back.certain and not any(isinstance(one.node, ast.arg) for one in gone)
+        from_elsewhere = _is_called_elsewhere(ctx, optimizer, call)
+        if not from_elsewhere and not _trains_on(ctx, optimizer, call, back):
+            continue
+        known = back.certain and not from_elsewhere and not any(isinstance(one.node, ast.arg) for one in gone)
         module = ctx.text(module_moved(call))
         yield ctx.finding(
             call,
@@ -126,6 +140,19 @@ def _share(left: list[Creation], right: list[Creation]) -> bool:
 
 def _is_before(ctx: FileContext, optimizer: ast.Call, call: ast.Call) -> bool:
     return ctx.index.moves.precedes(optimizer, call) is True
+
+
+def _is_called_elsewhere(ctx: FileContext, optimizer: ast.Call, call: ast.Call) -> bool:
+    """Whether a trainer has a method for other files that moves its model, beside those that build and train it."""
+    index = ctx.index
+    function = index.function_of(call)
+    owner = None if function is None else index.tree.class_of(function)
+    if function is None or owner is None or function.name == "__init__" or index.definitions.calls_of(function):
+        return False
+    updates = [update for step in index.step_loops for update in step.updates]
+    return index.tree.encloses(owner, optimizer) and any(
+        index.tree.encloses(owner, update) and not index.tree.encloses(function, update) for update in updates
+    )
 
 
 def _is_way_back(ctx: FileContext, call: ast.Call, move: Move) -> bool:
