@@ -224,14 +224,12 @@ class CudaFeatures:
         told = set[ast.stmt]()
         for statement in body:
             call = statement.value if isinstance(statement, ast.Expr) else None
-            if isinstance(call, ast.Call) and last(call) in PRINTING and self.mentions_cuda_only(statement):
+            prints = isinstance(call, ast.Call) and last(call) in PRINTING and self.mentions_cuda_only(statement)
+            if prints or statement in told or self.is_report_loop(statement):
                 yield statement
-            elif self.is_report_loop(statement) or statement in told:
+            elif (uses := self._told_of(statement)) and all(use in body for use in uses):
+                told.update(uses)
                 yield statement
-            elif uses := self._told_of(statement):
-                if all(use in body for use in uses):
-                    told.update(uses)
-                    yield statement
 
     def _told_of(self, statement: ast.stmt) -> list[ast.stmt]:
         """The messages that tell what a variable has read of a GPU; none where it is used otherwise."""
