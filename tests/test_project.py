@@ -716,6 +716,10 @@ to_decibel = lambda x: -10.0 * torch.log(x) / torch.log(torch.Tensor([10.0]))
 def far_end(rays: torch.Tensor):
     near = torch.Tensor(2, 1).fill_(0.5)
     return torch.cat([rays, near], -1), torch.Tensor([2.0]).numpy()
+
+
+def build(net):
+    return torch.optim.Adam(net.parameters())
 """
 
 
@@ -743,6 +747,7 @@ def test_tensors_that_follow_a_default_of_another_file(tmp_path: Path, setting: 
     assert "torch.log(torch.Tensor([10.0]).to(device))" in text
     assert "torch.Tensor(2, 1).fill_(0.5).to(device)" in text
     assert "torch.Tensor([2.0]).numpy()" in text
+    assert "torch.optim.Adam(net.parameters(), capturable=True)" in text
 
 
 REDUCING = """\
