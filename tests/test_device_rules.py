@@ -1832,3 +1832,62 @@ def test_answer_kept_among_the_options() -> None:
             return net
         """,
     )
+
+
+# -------------------------------------------------------------------- messages about each GPU
+
+SELECT_DEVICE = """
+import torch
+
+def select_device(device="", count=1):
+    s = f"torch {torch.__version__} "
+    cpu = device == "cpu"
+    if CONDITION:
+        for i, name in enumerate(device.split(",") if device else range(count)):
+            p = torch.cuda.get_device_properties(i)
+            s += f"GPU {name} ({p.name})"
+        arg = "cuda:0"
+    else:
+        arg = "cpu"
+    print(s)
+    return torch.device(arg)
+
+x = torch.zeros(2).to(select_device())
+"""
+
+
+@pytest.mark.parametrize(
+    ("condition", "old", "new", "is_left_out"),
+    [
+        ("not cpu and torch.cuda.is_available()", "", "", True),
+        ("cuda", "    if CONDITION", "    cuda = not cpu and torch.cuda.is_available()\n    if CONDITION", True),
+        ("torch.cuda.is_available()", '            s += f"GPU {name} ({p.name})"', "            print(p.name)", True),
+        ("torch.cuda.is_available()", '            s += f"GPU {name} ({p.name})"', "            count += 1", False),
+        ("torch.cuda.is_available()", "    print(s)", "    print(s, p)", False),
+    ],
+    ids=["beside another condition", "by a flag", "printed", "counts", "used behind the loop"],
+)
+def test_message_about_each_gpu_is_left_out(condition: str, old: str, new: str, is_left_out: bool) -> None:
+    text = port(SELECT_DEVICE.replace(old, new).replace("CONDITION", condition), select=("TPU00", "TPU010")).text
+    assert ("get_device_properties" not in text) == is_left_out
+    assert ("for i, name" not in text) == is_left_out
+
+
+@pytest.mark.parametrize(
+    ("use", "is_left_out"),
+    [('print(f"Using {p.name}")', True), ("size = p.total_memory", False)],
+)
+def test_message_about_what_a_variable_read_of_a_gpu(use: str, is_left_out: bool) -> None:
+    before = f"""
+        import torch
+
+        if torch.cuda.is_available():
+            device = torch.device("cuda")
+            p = torch.cuda.get_device_properties(device)
+            {use}
+        else:
+            device = torch.device("cpu")
+        x = torch.zeros(2).to(device)
+        """
+    text = port(dedent(before), select=("TPU00", "TPU010")).text
+    assert ("get_device_properties" not in text) == is_left_out

@@ -1597,6 +1597,44 @@ for step, (x, y) in enumerate(loader):
     )
 
 
+OF_AN_OPTION = """
+class Trainer:
+    def __init__(self, args, loader):
+        self.args, self.loader = args, loader
+        self.criterion = torch.nn.CrossEntropyLoss()
+        self.model = torch.nn.Linear(4, 2)
+        if args.cuda:
+            self.model = self.model.to("xla")
+        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1)
+
+    def train(self):
+        total = 0.0
+        for x, y in self.loader:
+            if self.args.cuda:
+                x, y = x.to("xla"), y.to("xla")
+            loss = self.criterion(self.model(x), y)
+            loss.backward()
+            self.optimizer.step()
+            total += loss.item()
+        print(total)
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_kept"),
+    [
+        ("", "", True),
+        ("self.model", "self.loss_net", False),
+        ("            if self.args", "            self.model = self.model.train()\n            if self.args", False),
+    ],
+    ids=["model of the object", "a loss may have no parameters", "set in the loop"],
+)
+def test_total_beside_a_model_that_an_object_keeps(old: str, new: str, is_kept: bool) -> None:
+    """The batches are moved under a condition: the total lies where the model does."""
+    text = port(SETUP + OF_AN_OPTION.replace(old, new)).text
+    assert ("total = torch.zeros(1).to(next(self.model.parameters()).device)" in text) == is_kept
+
+
 HANDING_ON = """
 class Meter:
     def __init__(self):

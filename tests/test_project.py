@@ -716,6 +716,10 @@ to_decibel = lambda x: -10.0 * torch.log(x) / torch.log(torch.Tensor([10.0]))
 def far_end(rays: torch.Tensor):
     near = torch.Tensor(2, 1).fill_(0.5)
     return torch.cat([rays, near], -1), torch.Tensor([2.0]).numpy()
+
+
+def build(net):
+    return torch.optim.Adam(net.parameters())
 """
 
 
@@ -743,3 +747,52 @@ def test_tensors_that_follow_a_default_of_another_file(tmp_path: Path, setting: 
     assert "torch.log(torch.Tensor([10.0]).to(device))" in text
     assert "torch.Tensor(2, 1).fill_(0.5).to(device)" in text
     assert "torch.Tensor([2.0]).numpy()" in text
+    assert "torch.optim.Adam(net.parameters(), capturable=True)" in text
+
+
+REDUCING = """\
+import torch
+import torch.distributed as dist
+
+
+def reduce_dict(values):
+    if dist.get_world_size() < 2:
+        return values
+    summed = torch.stack(list(values.values()))
+    dist.all_reduce(summed)
+    reduced = {name: value for name, value in zip(values, summed)}
+    return reduced
+"""
+DETECTION = """\
+import torch
+import torch_xla
+import sums
+
+model = Detector().to("xla")
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x, y in loader:
+    losses = model(x.to("xla"), y.to("xla"))
+    loss = sum(losses.values())
+    value = sum(sums.reduce_dict(losses).values()).item()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    torch_xla.sync()
+    print(value)
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_read"),
+    [
+        ("", "", True),
+        ("        return values\n", "        return {name: float(value) for name, value in values.items()}\n", False),
+        ("    return reduced\n", "    return summed.numpy()\n", False),
+    ],
+    ids=["handed back or added up", "always made anew", "something else"],
+)
+def test_values_that_another_file_adds_up_over_processes(tmp_path: Path, old: str, new: str, is_read: bool) -> None:
+    (tmp_path / "sums.py").write_text(REDUCING.replace(old, new))
+    (tmp_path / "main.py").write_text(DETECTION)
+    rows = found(tpulint("--output-format=json", "--select", "TPU101", cwd=tmp_path))
+    assert ("main.py:10 TPU101" in rows) == is_read

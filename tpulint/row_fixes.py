@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tpulint.context import FileContext, FixBuilder
     from tpulint.declarative import NameTable
 
+_LEFT_OUT = "The message about the GPU is left out."
 _LEADING_NAME = r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+"
 
 _USUAL_ALIASES = {
@@ -135,6 +136,12 @@ def _given(call: ast.Call) -> list[str]:
 def _leave_out_report(ctx: FileContext, node: ast.expr, row: MappingRow) -> FixBuilder | None:
     """A statement that prints nothing but what fails here goes; what reads as nothing may stay."""
     statement = ctx.index.statement_of(node)
+    features = ctx.index.devices.features
+    loop = next((item for item in ctx.index.tree.ancestors(statement) if features.is_report_loop(item)), None)
+    if isinstance(loop, ast.For):
+        fix = ctx.fix("Remove the message about the GPUs", Applicability.UNSAFE, _LEFT_OUT, Scope.STATEMENT)
+        fix.delete(loop)
+        return fix
     if row.severity or next(ctx.index.devices.features.cuda_reports([statement]), None) is None:
         return None
     assert isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)
@@ -145,8 +152,7 @@ def _leave_out_report(ctx: FileContext, node: ast.expr, row: MappingRow) -> FixB
     told = {part for call in (asked, statement.value.func) for part in (call, *inside(call))}
     if any(isinstance(part, ast.Name) and part not in told for part in inside(statement)):
         return None  # it tells something else as well
-    reason = "The message about the GPU is left out."
-    fix = ctx.fix("Remove the message about the GPU", Applicability.UNSAFE, reason, Scope.STATEMENT)
+    fix = ctx.fix("Remove the message about the GPU", Applicability.UNSAFE, _LEFT_OUT, Scope.STATEMENT)
     fix.delete(statement)
     return fix
 

@@ -221,10 +221,45 @@ class CudaFeatures:
 
     def cuda_reports(self, body: list[ast.stmt]) -> Iterator[ast.stmt]:
         """Statements that only print or log what CUDA alone can tell."""
+        told = set[ast.stmt]()
         for statement in body:
             call = statement.value if isinstance(statement, ast.Expr) else None
-            if isinstance(call, ast.Call) and last(call) in PRINTING and self.mentions_cuda_only(statement):
+            prints = isinstance(call, ast.Call) and last(call) in PRINTING and self.mentions_cuda_only(statement)
+            if prints or statement in told or self.is_report_loop(statement):
                 yield statement
+            elif (uses := self._told_of(statement)) and all(use in body for use in uses):
+                told.update(uses)
+                yield statement
+
+    def _told_of(self, statement: ast.stmt) -> list[ast.stmt]:
+        """The messages that tell what a variable has read of a GPU; none where it is used otherwise."""
+        target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
+        if not isinstance(target, ast.Name) or not self.reads_cuda(statement):
+            return []
+        uses = [self._tree.statement_of(name) for name in self.loads(target)]
+        return uses if all(_tells(use) for use in uses) else []
+
+    def is_report_loop(self, statement: ast.AST) -> bool:
+        """Whether a loop tells about each GPU and does nothing else: ``for i in range(n): s += properties(i).name``."""
+        if not isinstance(statement, ast.For) or statement.orelse or not self.reads_cuda(statement):
+            return False
+        own = {node.id for node in self._tree.nodes_in(statement.target, ast.Name) if isinstance(node, ast.Name)}
+        own |= {statement.target.id} if isinstance(statement.target, ast.Name) else set()
+        for item in statement.body:
+            if isinstance(item, ast.Assign) and all(isinstance(target, ast.Name) for target in item.targets):
+                own |= {target.id for target in item.targets if isinstance(target, ast.Name)}
+                if not self.reads_cuda(item):
+                    return False
+            elif not _tells(item):
+                return False
+        function = self._tree.function_of(statement)
+        return not any(
+            isinstance(name.ctx, ast.Load)
+            and self._tree.function_of(name) is function
+            and not self._tree.encloses(statement, name)
+            for word in own
+            for name in self._tree.names_called(word)
+        )
 
     def guards_cuda_only(self, comparison: ast.AST | None) -> bool:
         """Whether a comparison with CUDA's name opens only what CUDA alone has: then it is rightly false."""
@@ -309,6 +344,23 @@ def _only_orders_memory(statement: ast.stmt) -> bool:
 
 def _asks_equal(comparison: ast.expr) -> bool:
     return isinstance(comparison, ast.Compare) and isinstance(comparison.ops[0], ast.Eq | ast.In)
+
+
+def _tells(statement: ast.stmt) -> bool:
+    """``print(...)``, or text that is added to other text."""
+    if isinstance(statement, ast.AugAssign):
+        return isinstance(statement.op, ast.Add) and _is_text(statement.value)
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    return isinstance(call, ast.Call) and last(call) in PRINTING
+
+
+def _is_text(node: ast.expr) -> bool:
+    """An f-string, or a text that is filled in."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "format":
+        node = node.func.value
+    if isinstance(node, ast.BinOp):
+        return _is_text(node.left)
+    return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
 
 
 def _is_bool(node: ast.expr) -> bool:

@@ -35,10 +35,24 @@ def files_told(index: SemanticIndex) -> Iterator[OutgoingCall]:
             if (path := os.path.abspath(file.source.path)) not in found:
                 found.add(path)
                 waiting.append(file)
-                if "Tensor(" in file.source.text:
+                if "Tensor(" in file.source.text or "optim" in file.source.text:
                     caller = os.path.basename(index.source.path)
                     call = OutsideCall(CONSTRUCTOR, NOW_AND_THEN, False, False, told, caller)
                     yield OutgoingCall(file.source.path, call)
+
+
+def is_default(index: SemanticIndex) -> bool:
+    """Whether tensors that are made without a device lie on the accelerator in this file, by it or another."""
+    setters = [call for setter in _SETTERS for call in index.calls_to(setter)]
+    return bool(setter_of(index)) or any(_is_accelerator(call) or _names_one(index, call) for call in setters)
+
+
+def _names_one(index: SemanticIndex, setter: ast.Call) -> bool:
+    """``torch.set_default_device(device)`` of a variable that holds nothing but an accelerator."""
+    given = setter.args[0] if setter.args else None
+    values = [binding.value for binding in index.names.bindings(given)] if isinstance(given, ast.Name) else [given]
+    names = [index.qualified_name(value.func) if isinstance(value, ast.Call) else None for value in values]
+    return bool(names) and all(name in ("torch_xla.device", "torch_xla.core.xla_model.xla_device") for name in names)
 
 
 def setter_of(index: SemanticIndex) -> str:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _ROUNDS = 3
 _ACCELERATOR = "torch.accelerator.current_accelerator"
+_GEOMETRIC = "torch_geometric.device"
+"""PyG's own choice among CUDA, MPS, XPU and the host, ``device("auto")``."""
 
 
 class Devices:
@@ -130,6 +132,9 @@ class Devices:
     # ---------------------------------------------------------------- objects
 
     def _acquisitions(self) -> Iterator[Site]:
+        for call in self._index.calls_to(_GEOMETRIC):
+            if [item.value for item in call.args if isinstance(item, ast.Constant)] == ["auto"]:
+                yield Site(call, Role.ACQUISITION)
         for call, name in self._torch_calls:
             if name == _ACCELERATOR:
                 parent = self._tree.parents[call]

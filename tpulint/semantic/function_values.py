@@ -68,6 +68,8 @@ class FunctionValues:
         value = other.functions.returned(called.node, path, depth + 2)._replace(certain=False)
         if value.kind is Kind.HOST and any(isinstance(item, ast.Dict) for item in returned(called)):
             return UNKNOWN  # `{"loss": loss}`: what is in it is another matter
+        if value.kind is Kind.HOST and not path and _reduced(called):
+            value = UNKNOWN
         if value.kind in (Kind.UNKNOWN, Kind.TENSOR) and not path:
             passed = self._passed(called, called.node, node, depth)
             # What `move(x)` gives in its own file, where it is given tensors, says nothing of a model.
@@ -93,7 +95,7 @@ class FunctionValues:
 
     def _passed(self, called: Definition, function: FunctionNode, node: ast.Call, depth: int) -> Value | None:
         """What a call gives to a function of another file that hands it back."""
-        parameter = called.file.kinds.functions.passing.parameter(function)
+        parameter = called.file.kinds.functions.passing.parameter(function) or _reduced(called)
         is_method = called.file.tree.class_of(function) is not None
         for name, item in arguments_given(node, function, is_method) if parameter is not None else ():
             if name == parameter:
@@ -210,3 +212,15 @@ class FunctionValues:
             elif isinstance(node, ast.YieldFrom):
                 values.append(self._kinds.elements.element(node.value, path, depth + 2))
         return join(values)._replace(certain=False)
+
+
+def _reduced(called: Definition) -> str | None:
+    """The dictionary of values that a function of another file adds up over all processes, or gives back for one."""
+    given: list[str] = []
+    for value in returned(called):
+        bindings = called.file.names.bindings(value) if isinstance(value, ast.Name) else []
+        if bindings and isinstance(value, ast.Name) and all(binding.kind == "parameter" for binding in bindings):
+            given.append(value.id)
+        elif not all(isinstance(item, ast.Dict | ast.DictComp) for item in [b.value for b in bindings] or [value]):
+            return None
+    return given[0] if len(given) == 1 else None

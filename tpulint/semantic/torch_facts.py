@@ -227,7 +227,8 @@ SCHEDULER_PREFIXES = ("torch.optim.lr_scheduler.", "transformers.get_", "transfo
 
 NO_GRAD_CONTEXTS = frozenset({"torch.no_grad", "torch.inference_mode"})
 
-DEVICE_OBJECTS = frozenset({"torch.device", "torch.accelerator.current_accelerator", "torch_xla.device",
+DEVICE_OBJECTS = frozenset({"torch.device", "torch.accelerator.current_accelerator", "torch_geometric.device",
+                            "torch_xla.device",
                             "torch_xla.core.xla_model.xla_device", "torch.xla.device",
                             f"{RUNTIME}.device"})  # fmt: skip
 

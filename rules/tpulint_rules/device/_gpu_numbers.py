@@ -45,7 +45,7 @@ def _number_node(ctx: FileContext, node: ast.expr) -> ast.expr | str | None:
         name = ctx.index.qualified_name(node.func)
         if isinstance(node.func, ast.Attribute) and node.func.attr == "format" and name is None:
             return node.args[0] if node.args else None
-        if name == "torch.accelerator.current_accelerator":
+        if name in ("torch.accelerator.current_accelerator", "torch_geometric.device"):
             return None
         if name == "torch.device":
             return _number_of_device(ctx, node)

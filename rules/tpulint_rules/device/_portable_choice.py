@@ -97,7 +97,7 @@ def choose_device(ctx: FileContext, sites: list[Site]) -> Fix | None:
 
 def _lower(ctx: FileContext, fix: FixBuilder, sites: list[Site]) -> None:
     roles = {site.role for site in sites}
-    if any(_qualified(ctx, site.node).startswith("torch.accelerator.") for site in sites):
+    if any(_qualified(ctx, site.node).startswith(("torch.accelerator.", "torch_geometric.")) for site in sites):
         fix.lower(Applicability.UNSAFE, "Accelerators other than CUDA and XLA are no longer chosen.")
     elif Role.COMPARISON in roles:
         fix.lower(Applicability.UNSAFE, "What comparisons with the name of the device guard now runs on XLA as well.")

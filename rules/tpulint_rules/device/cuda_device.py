@@ -92,7 +92,7 @@ def _message(ctx: FileContext, site: Site, consequence: str) -> str:
     text = f"`{text}`" if len(text) <= 60 else f"`{text[:57]}...`"
     if site.role is Role.QUESTION:
         return f"{text} answers for GPUs only, {consequence}"
-    if "current_accelerator(" in text:
+    if "current_accelerator(" in text or (site.role is Role.ACQUISITION and "auto" in text):
         return f"{text} never answers with the XLA device, {_SILENT}"
     if site.role is Role.COMPARISON:
         return f"the device is compared with {text}, which it is not on a TPU machine"

@@ -100,7 +100,11 @@ def _module_called(index: SemanticIndex, loop: LoopNode) -> str | None:
     scope = index.names.scope_of(loop)
     calls = [node for node in index.tree.inside(loop, functions=False) if isinstance(node, ast.Call)]
     for call in sorted(calls, key=index.span):
-        if not isinstance(call.func, ast.Name) or index.kind(call.func) is not Kind.MODULE:
+        if index.kind(call.func) is not Kind.MODULE:
+            continue
+        if _is_kept(index, call.func, loop):
+            return index.text(call.func)
+        if not isinstance(call.func, ast.Name):
             continue
         found = index.names.find(call.func.id, scope)
         inside = found is None or any(index.tree.encloses(loop, binding.node) for binding in found[1])
@@ -109,13 +113,30 @@ def _module_called(index: SemanticIndex, loop: LoopNode) -> str | None:
     return None
 
 
+def _is_kept(index: SemanticIndex, node: ast.expr, loop: LoopNode) -> bool:
+    """``self.model`` of the object whose method holds the loop, which does not set it."""
+    owner, function = index.tree.class_of(node), index.tree.function_of(loop)
+    if owner is None or function is None or not isinstance(node, ast.Attribute) or not function.args.args:
+        return False
+    if not isinstance(node.value, ast.Name) or node.value.id != function.args.args[0].arg:
+        return False
+    bindings = index.names.attribute_bindings(owner, node.attr)
+    inside = any(index.tree.encloses(loop, binding.node) for binding in bindings)
+    made = (index.text(binding.value.func) for binding in bindings if isinstance(binding.value, ast.Call))
+    return bool(bindings) and not inside and not any(map(_says_loss, (node.attr, *made)))
+
+
 def _is_loss(index: SemanticIndex, name: ast.Name) -> bool:
     """Whether a module may have no parameters, as those of losses have none."""
-    if "crit" in name.id.lower() or "loss" in name.id.lower():
+    if _says_loss(name.id):
         return True
     values = [binding.value for binding in index.names.bindings(name)]
     made = [index.qualified_name(value.func) or "" for value in values if isinstance(value, ast.Call)]
     return any(callee.rpartition(".")[2].endswith("Loss") for callee in made)
+
+
+def _says_loss(name: str) -> bool:
+    return "crit" in name.lower() or "loss" in name.lower()
 
 
 def _device_in(index: SemanticIndex, loop: LoopNode) -> str | None:

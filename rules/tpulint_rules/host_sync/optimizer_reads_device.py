@@ -6,13 +6,18 @@ import ast
 from collections.abc import Iterator
 
 from tpulint.context import FileContext
-from tpulint.model import Finding
+from tpulint.model import Applicability, Finding, Scope
+from tpulint.semantic.default_device import is_default
 
 _READING = ("torch.optim.Adafactor", "torch.optim.ASGD", "torch.optim.LBFGS", "torch.optim.Rprop")
 _COMPILING = ("torch.optim.LBFGS", "torch.optim.Rprop")
 
 _SCALING = ("transformers.Adafactor", "transformers.optimization.Adafactor")
 """Reads to scale each update by the size of its parameter, unless that is turned off."""
+
+_COUNTING = tuple(f"torch.optim.{name}" for name in ("Adam", "AdamW", "NAdam", "RAdam", "Adamax"))
+"""They count their steps in a tensor without a device, and read it."""
+_REASON = "The steps are counted, and the update corrected by them, on the device, in float32."
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
@@ -23,6 +28,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         name = ctx.index.qualified_name(call.func) or ""
         anew = ", and compiles new graphs" if name in _COMPILING else ""
         yield ctx.finding(call, f"`{ctx.text(call.func)}` reads from the device in every step{anew}")
+    yield from _counting(ctx)
     for call in ctx.index.calls_to(*_SCALING):
         if _scales(call):
             yield ctx.finding(
@@ -37,3 +43,19 @@ def _scales(call: ast.Call) -> bool:
     given = {keyword.arg: keyword.value for keyword in call.keywords}
     value = given.get("scale_parameter")
     return None not in given and (value is None or (isinstance(value, ast.Constant) and value.value is True))
+
+
+def _counting(ctx: FileContext) -> Iterator[Finding]:
+    """Optimizers whose counts of steps lie on the device, as it is the default one."""
+    calls = [call for call in ctx.index.calls_to(*_COUNTING) if not _may_be_told(call)]
+    for call in calls if calls and is_default(ctx.index) else ():
+        fix = ctx.fix("Count the steps on the device", Applicability.UNSAFE, _REASON, Scope.EXPRESSION)
+        fix.set_argument(call, "capturable", "True")
+        name = ctx.text(call.func)
+        message = f"`{name}` reads a count in every step for each parameter, which is made on the default device"
+        yield ctx.finding(call, message, fix)
+
+
+def _may_be_told(call: ast.Call) -> bool:
+    """Whether the call says who counts, or may say so."""
+    return any(keyword.arg in (None, "capturable", "fused") for keyword in call.keywords)
