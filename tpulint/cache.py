@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 
 from tpulint import __version__
 from tpulint.digest import digest_of
@@ -23,6 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from tpulint.digest import Stamp
     from tpulint.examination import Examined
 
 FOLDER = ".tpulint_cache"
@@ -32,22 +32,10 @@ _PARTS = 9
 """Of what is kept about a file."""
 _KEPT_FILES = 8
 """Combinations kept on disk: switching between a few sets of flags stays cheap."""
-_SETTLED_NS = 50_000_000
-"""A file written this shortly before it was read may change again without a new time stamp."""
-
 _NOTES = {
     ".gitignore": b"# Created by tpulint.\n*\n",
     "CACHEDIR.TAG": b"Signature: 8a477f597d28d172789f06886806bc55\n# Created by tpulint.\n",
 }
-
-
-class Stamp(NamedTuple):
-    """What tells one content of a file from another."""
-
-    changed_ns: int
-    """0 when the time cannot be trusted."""
-    size: int
-    digest: str
 
 
 class Kept(NamedTuple):
@@ -211,12 +199,6 @@ def is_cache(folder: str) -> bool:
             return stream.read() == _NOTES["CACHEDIR.TAG"]
     except OSError:
         return False
-
-
-def stamp_of(data: bytes, changed_ns: int) -> Stamp:
-    """The stamp of a file just read."""
-    settled = time.time_ns() - changed_ns > _SETTLED_NS
-    return Stamp(changed_ns if settled else 0, len(data), digest_of(data))
 
 
 def engine_key() -> str:

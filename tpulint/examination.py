@@ -16,8 +16,8 @@ from tpulint.report.entry import FileReport
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tpulint.cache import Stamp
     from tpulint.catalog import Catalogue
+    from tpulint.digest import Stamp
     from tpulint.model import Finding
     from tpulint.old_findings import Marks
     from tpulint.source import SourceFile
@@ -134,7 +134,7 @@ class Examination:
                 return Examined(FileReport(path, error=f"cannot be written: {error.strerror or error}"))
         stamp = None
         if not changed and not report.error:
-            from tpulint.cache import stamp_of
+            from tpulint.digest import stamp_of
 
             stamp = stamp_of(data, changed_ns)
         self._project.note(path, result.calls, surroundings.calls)
