@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 FOLDER = ".tpulint_cache"
 
-_FORMAT = 7
+_FORMAT = 8
 _PARTS = 9
 """Of what is kept about a file."""
 _KEPT_FILES = 8
@@ -75,15 +75,20 @@ class Cache:
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             self._files = {}
 
-    def find(self, path: str, changed_ns: int, size: int) -> Kept | None:
-        """What is known of a file that was not written since, nor those that it imports."""
+    def find(self, path: str, changed_ns: int, size: int, *, only_calls: bool = False) -> Kept | None:
+        """What is known of a file that was not written since, nor those that it imports.
+
+        Of some files nothing is known but their calls: for who asks for ``only_calls`` that is enough.
+        """
         kept = self._files.get(self._name(path))
         try:
             if kept is None or kept[0] != changed_ns or kept[1] != size or not self._is_current(kept[8]):
                 return None
+            if kept[3] is None and not only_calls:
+                return None
             calls = tuple(OutgoingCall(self._full(name), self._outside_call(*call)) for name, call in kept[5])
             outside = tuple(self._outside_call(*call) for call in kept[6])
-            return Kept(thaw(path, kept[3], kept[4]), size, calls, outside, bool(kept[7]))
+            return Kept(thaw(path, kept[3] or (), kept[4]), size, calls, outside, bool(kept[7]))
         except (IndexError, KeyError, TypeError, ValueError, AttributeError):
             return None
 
@@ -120,8 +125,9 @@ class Cache:
         calls = [(self._name(outgoing.path), self._movable(outgoing.call)) for outgoing in examined.calls]
         outside = [self._movable(call) for call in examined.outside]
         dependencies = {self._name(path): stamp for path, stamp in examined.dependencies.items()}
+        entries = None if examined.only_calls else report.entries
         self._files[self._name(report.path)] = [
-            *examined.stamp, report.entries, report.fixes, calls, outside, examined.serves, dependencies
+            *examined.stamp, entries, report.fixes, calls, outside, examined.serves, dependencies
         ]  # fmt: skip
         self._changed = True
 
