@@ -6,11 +6,12 @@ With ``--files`` only as many folders in the paths are linted as hold that many 
 of a project know of each other. A round takes about four times as long as linting the files in one process.
 
 Lints the paths in one process without a cache, in CPU seconds, in two ways. First by parts, each without the parts
-within it: files read for the sake of others (unless that saved reading them for their own sake), names followed
-through imports, calls collected for other files, the order of the files, and files examined once more. Then the whole
-run beside one in which every file stands alone, one after the other in every round: that difference also holds what
-rules do where they know more, and what they find there. Shares of one run can be compared on a busy machine, seconds
-cannot.
+within it. Three of them are the graph of imports: files read for the sake of others (unless that saved reading them for
+their own sake), imports resolved to files, and the order of the files with what each calls noted. The others are what
+is looked for along it: what names stand for in other files, calls collected for other files, files examined once more.
+Then the whole run beside one in which every file stands alone, one after the other in every round: that difference
+also holds what rules do where they know more, and what they find there. Shares of one run can be compared on a busy
+machine, seconds cannot.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ from statistics import median
 from types import SimpleNamespace
 from typing import Any
 
-PARTS = ("files read for others", "names through imports", "calls out of files", "order of files", "examined again")
+GRAPH = ("files read for others", "imports to files", "order of files")
+PARTS = (*GRAPH, "names through imports", "calls out of files", "examined again")
 
 _TRIALS = 100_000
 
@@ -93,20 +95,20 @@ def parts_of_run(paths: list[str]) -> list[float]:
     _count_reading(clock, library.Library, names.Names)
     for function in ("dependencies", "module", "has"):
         clock.timed(library.Library, function, PARTS[1])
-    for function in ("all_called", "classes_of", "definition"):
-        clock.timed(imported.Imported, function, PARTS[1])
-    clock.timed(outgoing, "outgoing_calls", PARTS[2])
-    clock.timed(waves, "in_call_order", PARTS[3])
-    clock.timed(waves.Waves, "_ask_neighbours", PARTS[3])
+    clock.timed(waves, "in_call_order", PARTS[2])
+    clock.timed(waves.Waves, "_ask_neighbours", PARTS[2])
     for function in ("note", "calls_into", "outdated"):
-        clock.timed(project.Project, function, PARTS[3])
+        clock.timed(project.Project, function, PARTS[2])
+    for function in ("all_called", "classes_of", "definition"):
+        clock.timed(imported.Imported, function, PARTS[3])
+    clock.timed(outgoing, "outgoing_calls", PARTS[4])
     begun: list[int] = []
 
     def is_again(*given: Any) -> bool:
         begun.append(1)
         return len(begun) > 1
 
-    clock.timed(waves.Waves, "_wave", PARTS[4], is_again)
+    clock.timed(waves.Waves, "_wave", PARTS[5], is_again)
     whole, parts = clock.corrected(_seconds(paths))
     return [whole, *parts]
 
@@ -188,10 +190,12 @@ def main() -> None:
         measured = {way: _measured(way, paths) for way in WAYS}
         whole, *parts = measured["parts"]
         (with_others,), (alone,) = measured["whole"], measured["single"]
-        shares.append([*(part / whole for part in (*parts, sum(parts))), 1 - alone / with_others])
+        sums = sum(parts[: len(GRAPH)]), sum(parts)
+        shares.append([*(part / whole for part in (*parts, *sums)), 1 - alone / with_others])
     print("| part | share of the run | in single runs |")
     print("|---|---:|---|")
-    for name, found in zip((*PARTS, "all of it", "beside single files"), zip(*shares, strict=True), strict=True):
+    names = (*PARTS, "the graph: the first three", "all of it", "beside single files")
+    for name, found in zip(names, zip(*shares, strict=True), strict=True):
         print(f"| {name} | {median(found):.1%} | {', '.join(f'{share:.1%}' for share in found)} |")
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from tpulint import rule_docs
 from tpulint.card import CardError
-from tpulint.catalog import Rule, load
-from tpulint.measurements import FILE, MEASURED_CATEGORIES, Counts, parse, sentence
+from tpulint.catalog import MEASUREMENTS, Rule, load
+from tpulint.measurements import MEASURED_CATEGORIES, Counts, parse, sentence
 
 RULES = Path(__file__).parent.parent / "rules" / "tpulint_rules"
 CATALOGUE = load()
@@ -58,7 +58,7 @@ def test_what_is_not_as_it_should_be_is_refused(old: str, new: str, message: str
 
 
 def test_our_measurements_name_rules_that_there_are() -> None:
-    measured = parse((RULES / FILE).read_text(encoding="utf-8"), FILE)
+    measured = parse((RULES / MEASUREMENTS).read_text(encoding="utf-8"), MEASUREMENTS)
     categories = {rule.code: rule.category for rule in CATALOGUE.rules}
     for one in measured.sets:
         assert {categories[code] for code in one.rules} <= set(MEASURED_CATEGORIES)
@@ -69,7 +69,7 @@ def test_our_measurements_name_rules_that_there_are() -> None:
 def test_every_rule_says_what_was_measured(rule: Rule) -> None:
     text = sentence(rule)
     assert f"- Measured: {text}\n" in rule_docs.explain(rule)
-    measured = parse((RULES / FILE).read_text(encoding="utf-8"), FILE)
+    measured = parse((RULES / MEASUREMENTS).read_text(encoding="utf-8"), MEASUREMENTS)
     counts = measured.of(rule.code)
     if counts.judged:
         assert f"right in {counts.right} of {counts.judged} findings" in text

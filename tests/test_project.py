@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -250,6 +251,15 @@ def test_an_evaluation_in_another_file(project: Path) -> None:
 def test_one_file_alone_is_told_the_same(project: Path) -> None:
     """A hook is given only what changed."""
     assert lint(project, "lib/metrics.py", "--no-cache") == {"metrics.py:3 TPU101"}
+
+
+def test_of_a_file_beside_a_run_only_calls_are_known(project: Path) -> None:
+    """Its own findings are looked for when it is its turn, and one file alone is still told the same."""
+    write(project, before="accuracy(out, y), print(loss.item())", after="pass")
+    own = lint(project, "train.py", "--no-cache")
+    time.sleep(0.06)  # a file just written is not remembered
+    assert own and lint(project, "lib/metrics.py") == lint(project, "lib/metrics.py") == {"metrics.py:3 TPU101"}
+    assert lint(project, "train.py") == lint(project, "train.py") == own
 
 
 def test_the_cache_knows_what_a_report_depends_on(project: Path) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 
 from tpulint import __version__
 from tpulint.digest import digest_of
@@ -23,31 +22,20 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from tpulint.digest import Stamp
     from tpulint.examination import Examined
 
 FOLDER = ".tpulint_cache"
 
-_FORMAT = 7
+_FORMAT = 8
 _PARTS = 9
 """Of what is kept about a file."""
 _KEPT_FILES = 8
 """Combinations kept on disk: switching between a few sets of flags stays cheap."""
-_SETTLED_NS = 50_000_000
-"""A file written this shortly before it was read may change again without a new time stamp."""
-
 _NOTES = {
     ".gitignore": b"# Created by tpulint.\n*\n",
     "CACHEDIR.TAG": b"Signature: 8a477f597d28d172789f06886806bc55\n# Created by tpulint.\n",
 }
-
-
-class Stamp(NamedTuple):
-    """What tells one content of a file from another."""
-
-    changed_ns: int
-    """0 when the time cannot be trusted."""
-    size: int
-    digest: str
 
 
 class Kept(NamedTuple):
@@ -87,15 +75,20 @@ class Cache:
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             self._files = {}
 
-    def find(self, path: str, changed_ns: int, size: int) -> Kept | None:
-        """What is known of a file that was not written since, nor those that it imports."""
+    def find(self, path: str, changed_ns: int, size: int, *, only_calls: bool = False) -> Kept | None:
+        """What is known of a file that was not written since, nor those that it imports.
+
+        Of some files nothing is known but their calls: for who asks for ``only_calls`` that is enough.
+        """
         kept = self._files.get(self._name(path))
         try:
             if kept is None or kept[0] != changed_ns or kept[1] != size or not self._is_current(kept[8]):
                 return None
+            if kept[3] is None and not only_calls:
+                return None
             calls = tuple(OutgoingCall(self._full(name), self._outside_call(*call)) for name, call in kept[5])
             outside = tuple(self._outside_call(*call) for call in kept[6])
-            return Kept(thaw(path, kept[3], kept[4]), size, calls, outside, bool(kept[7]))
+            return Kept(thaw(path, kept[3] or (), kept[4]), size, calls, outside, bool(kept[7]))
         except (IndexError, KeyError, TypeError, ValueError, AttributeError):
             return None
 
@@ -132,8 +125,9 @@ class Cache:
         calls = [(self._name(outgoing.path), self._movable(outgoing.call)) for outgoing in examined.calls]
         outside = [self._movable(call) for call in examined.outside]
         dependencies = {self._name(path): stamp for path, stamp in examined.dependencies.items()}
+        entries = None if examined.only_calls else report.entries
         self._files[self._name(report.path)] = [
-            *examined.stamp, report.entries, report.fixes, calls, outside, examined.serves, dependencies
+            *examined.stamp, entries, report.fixes, calls, outside, examined.serves, dependencies
         ]  # fmt: skip
         self._changed = True
 
@@ -211,12 +205,6 @@ def is_cache(folder: str) -> bool:
             return stream.read() == _NOTES["CACHEDIR.TAG"]
     except OSError:
         return False
-
-
-def stamp_of(data: bytes, changed_ns: int) -> Stamp:
-    """The stamp of a file just read."""
-    settled = time.time_ns() - changed_ns > _SETTLED_NS
-    return Stamp(changed_ns if settled else 0, len(data), digest_of(data))
 
 
 def engine_key() -> str:

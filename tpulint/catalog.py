@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator
 from tpulint import card_cache, user_cache
 from tpulint.card import CardError, Example, MappingRow, Option
 from tpulint.card_cache import KeptCard, parted, rest_of
-from tpulint.measurements import FILE as MEASUREMENTS
 from tpulint.model import Applicability, Certainty, Finding, Severity
 from tpulint.records import NamedTuple
 
@@ -26,6 +25,9 @@ if TYPE_CHECKING:
     TextCheck = Callable[[TextContext], Iterator[Finding]]
 
 __all__ = ["CardError", "Catalogue", "Rule", "load"]
+
+MEASUREMENTS = "measurements.yaml"
+"""Name of the one file beside the folders of cards that is no card."""
 
 
 class Place(NamedTuple):

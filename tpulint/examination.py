@@ -16,8 +16,8 @@ from tpulint.report.entry import FileReport
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tpulint.cache import Stamp
     from tpulint.catalog import Catalogue
+    from tpulint.digest import Stamp
     from tpulint.model import Finding
     from tpulint.old_findings import Marks
     from tpulint.source import SourceFile
@@ -41,6 +41,8 @@ class Examined(NamedTuple):
     """Whether calls in other files decide how often the lines of the file run."""
     dependencies: Mapping[str, FileStamp] = {}
     """Other files that the report depends on, with what they were."""
+    only_calls: bool = False
+    """Whether nothing was looked for but calls: the report tells of no findings."""
 
 
 class Examination:
@@ -53,6 +55,8 @@ class Examination:
         diff: bool,
         old: Marks | None = None,
         project: Project | None = None,
+        library: Library | None = None,
+        only_calls: bool = False,
     ) -> None:
         self._settings = settings
         self._catalogue = catalogue
@@ -61,7 +65,8 @@ class Examination:
         """Findings that no fix may touch."""
         self._project = Project() if project is None else project
         """Grows with every file: those examined later know how the earlier ones call them."""
-        self._library = Library()
+        self._library = Library() if library is None else library
+        self._only_calls = only_calls
         self._count = 0
 
     @property
@@ -69,9 +74,11 @@ class Examination:
         """Whether fixes are shown and nothing is written."""
         return self._diff
 
-    def only_looking(self) -> Examination:
-        """The same without fixing anything, and without knowing of any calls."""
-        return Examination(self._settings._replace(fix=False), self._catalogue, diff=False)
+    def of_calls(self) -> Examination:
+        """What finds out what files call in others, and no more, without knowing of any calls."""
+        self._library.open(changed=True)
+        settings = self._settings._replace(fix=False)
+        return Examination(settings, self._catalogue, diff=False, library=self._library, only_calls=True)
 
     def __call__(self, path: str) -> Examined:
         """Lint a file and, when the settings say so, fix it on disk (or tell what fixing would change)."""
@@ -106,7 +113,8 @@ class Examination:
         self._library.open(changed=self._settings.fix and not self._diff)
         surroundings = Surroundings(self._library, self._project.calls_into(path))
         try:
-            result = lint(source, self._settings, self._catalogue, surroundings, self._untouchable(path))
+            untouchable = self._untouchable(path)
+            result = lint(source, self._settings, self._catalogue, surroundings, untouchable, self._only_calls)
             report = describe(result, source)
             changed = not result.error and result.text != source.text
             fixed = source.with_text(result.text, result.cell_starts) if changed else source
@@ -134,12 +142,13 @@ class Examination:
                 return Examined(FileReport(path, error=f"cannot be written: {error.strerror or error}"))
         stamp = None
         if not changed and not report.error:
-            from tpulint.cache import stamp_of
+            from tpulint.digest import stamp_of
 
             stamp = stamp_of(data, changed_ns)
         self._project.note(path, result.calls, surroundings.calls)
         dependencies = self._library.dependencies(path)
-        return Examined(report, stamp, result.calls, surroundings.calls, result.serves, dependencies)
+        calls = result.calls, surroundings.calls
+        return Examined(report, stamp, *calls, result.serves, dependencies, self._only_calls)
 
     def _untouchable(self, path: str) -> Callable[[SourceFile, list[Finding]], list[Finding]] | None:
         old = self._old.get(os.path.abspath(path)) if self._old else None

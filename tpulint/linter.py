@@ -64,9 +64,11 @@ def lint(
     catalogue: Catalogue,
     surroundings: Surroundings = ALONE,
     untouchable: Callable[[SourceFile, list[Finding]], list[Finding]] | None = None,
+    only_calls: bool = False,
 ) -> FileResult:
     """Lint one file, and fix it when the settings say so. ``untouchable`` takes the fixes off some of the findings.
 
+    With ``only_calls`` nothing is looked for but what the file calls in others.
     Bad user input gives findings; a failure of tpulint itself gives ``FileResult.error``. Never raises for either.
     """
     text = source.text
@@ -91,7 +93,7 @@ def lint(
                 return FileResult(source.path, tuple(with_broken_cells((), source)), text, text)
             return FileResult(source.path, (), text, text, serves=has_functions(text))
         if not settings.fix:
-            index, findings = _look(source, settings, catalogue, surroundings)
+            index, findings = _look(source, settings, catalogue, surroundings, only_calls)
             result = FileResult(source.path, _with_imports(findings, index), text, text)
             result = _with_calls(result, index, surroundings)
             index.release()
@@ -151,7 +153,7 @@ def _with_calls(result: FileResult, index: Index, surroundings: Surroundings) ->
 
 
 def _look(
-    source: SourceFile, settings: Settings, catalogue: Catalogue, surroundings: Surroundings
+    source: SourceFile, settings: Settings, catalogue: Catalogue, surroundings: Surroundings, only_calls: bool = False
 ) -> tuple[Index, list[Finding]]:
     """Parse and check one text. Raises ``InvalidSyntax``, ``_TooComplex``."""
     if language_of(source.path, source.text) != PYTHON:
@@ -172,7 +174,8 @@ def _look(
             index = SemanticIndex(source, _parse(source), library, surroundings.calls)
         else:
             index = index.called_so(library, surroundings.calls)
-        return index, _check(index, source, settings, catalogue, surroundings.serve_loops)
+        findings = [] if only_calls else _check(index, source, settings, catalogue, surroundings.serve_loops)
+        return index, findings
     finally:
         if was_enabled:
             gc.enable()

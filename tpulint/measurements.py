@@ -9,6 +9,7 @@ import functools
 import importlib
 import os
 
+from tpulint.catalog import MEASUREMENTS
 from tpulint.records import NamedTuple
 
 TYPE_CHECKING = False
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from tpulint.catalog import Rule
     from tpulint.strict_yaml import Table
 
-FILE = "measurements.yaml"
 MEASURED_CATEGORIES = ("host_sync", "recompile", "data")
 """What the others speak of is no read and no graph that changes, so that runs tell nothing about them."""
 
@@ -101,7 +101,7 @@ def sentence(rule: Rule) -> str:
 @functools.cache
 def _of_package(package: str) -> Measurements | None:
     for root in getattr(importlib.import_module(package), "__path__", ()):
-        path = os.path.join(root, FILE)
+        path = os.path.join(root, MEASUREMENTS)
         if os.path.exists(path):
             with open(path, encoding="utf-8") as file:
                 return parse(file.read(), path)

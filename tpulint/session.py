@@ -114,7 +114,7 @@ def _known_report(cache: Cache, path: str, status: os.stat_result) -> Kept | Non
     if known is not None or not cache.is_worth_reading(path, status.st_size):
         return known
     # The same size at another time: a fresh checkout, perhaps. Reading is far cheaper than linting.
-    from tpulint.cache import stamp_of
+    from tpulint.digest import stamp_of
     from tpulint.disk import read
 
     try:

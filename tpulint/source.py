@@ -15,9 +15,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.model import Edit
 
-_NEWLINE = re.compile(r"\r\n|\r|\n")
-_COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
-_BLANK_OR_COMMENT = re.compile(rb"^[ \t\f]*(?:#.*)?$")
+_NEWLINE = r"\r\n|\r|\n"
+_COOKIE = rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)"
+_BLANK_OR_COMMENT = rb"^[ \t\f]*(?:#.*)?$"
 
 
 class UnreadableSource(Exception):
@@ -190,7 +190,7 @@ class SourceFile:
         if starts is None:
             starts = [0]
             if "\r" in self.text:
-                starts.extend(match.end() for match in _NEWLINE.finditer(self.text))
+                starts.extend(match.end() for match in re.finditer(_NEWLINE, self.text))
             else:
                 lengths = [len(line) + 1 for line in self.text.split("\n")]
                 starts.extend(accumulate(lengths[:-1]))
@@ -254,7 +254,7 @@ def _declared_encoding(data: bytes, bom: bool) -> str:
     if b"coding" not in first_lines:
         return "utf-8"
     for row, raw in enumerate(first_lines.splitlines()[:2], 1):
-        match = _COOKIE.match(raw)
+        match = re.match(_COOKIE, raw)
         if match:
             name = match.group(1).decode("ascii", "replace")
             try:
@@ -265,7 +265,7 @@ def _declared_encoding(data: bytes, bom: bool) -> str:
             if bom and codec.name != "utf-8":
                 raise UnreadableSource(f"byte order mark says utf-8, the coding comment says {name}", row)
             return "utf-8" if codec.name in ("utf-8", "utf-8-sig") else codec.name
-        if not _BLANK_OR_COMMENT.match(raw):
+        if not re.match(_BLANK_OR_COMMENT, raw):
             break
     return "utf-8"
 

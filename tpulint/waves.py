@@ -111,12 +111,12 @@ class Waves:
         from tpulint.neighbours import neighbours
 
         linted = {os.path.abspath(path) for path in self.reports}
-        only_looking = self._examination.only_looking()
+        of_calls = self._examination.of_calls()
         exclude = (*self._wishes.exclude, *self._wishes.extend_exclude)
         for path in neighbours(self._serving, exclude, may_call, linted, searched):
             known = self._known(path)
             if known is None:
-                self._learn(only_looking(path))
+                self._learn(of_calls(path))
             else:
                 self._project.note(path, known.calls, known.outside)
 
@@ -125,7 +125,9 @@ class Waves:
             status = os.stat(path)
         except OSError:
             return None
-        return None if self._cache is None else self._cache.find(path, changed_ns(status), status.st_size)
+        if self._cache is None:
+            return None
+        return self._cache.find(path, changed_ns(status), status.st_size, only_calls=True)
 
     def _examine_all(self, groups: Sequence[Sequence[str]]) -> Iterator[Examined]:
         """Examine groups of files that know of each other."""

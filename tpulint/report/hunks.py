@@ -101,6 +101,17 @@ def _changes_of_lines(source: SourceFile, edits: Sequence[Edit]) -> Iterator[Cha
     if not set(old) & set(new):
         yield Change(first, tuple(old), tuple(new))
         return
+    if len({*old}) == len(old) and len({*new}) == len(new):
+        # No line stands twice: those at either end that stay can be told without looking for the longest that do.
+        while old and new and old[0] == new[0]:
+            del old[0], new[0]
+            first += 1
+        while old and new and old[-1] == new[-1]:
+            del old[-1], new[-1]
+        if not set(old) & set(new):
+            if old or new:
+                yield Change(first, tuple(old), tuple(new))
+            return
     from difflib import SequenceMatcher
 
     for tag, old_from, old_to, new_from, new_to in SequenceMatcher(None, old, new).get_opcodes():

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence, Set
 
 from tpulint.model import Span
+from tpulint.semantic.cuda_features import OTHER_BACKEND
 from tpulint.semantic.guards import Guards
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode
 from tpulint.semantic.variables import is_configuration, last_name, says_device
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
     from tpulint.semantic.cuda_features import CudaFeatures
 
-_OTHER_BACKENDS = ("xpu", "npu", "hpu", "mlu", "musa", "sdaa", "neuron", "mps")
-_OTHER_BACKEND = re.compile(rf"(?<![A-Za-z])(?:{'|'.join(_OTHER_BACKENDS)})(?![A-Za-z])")
 _NAMED_QUESTION = r"(?i)(?:is_|has_)(?:.*_)?(?:cuda|gpu|nvidia)(?:_.*)?|.*(?:cuda|gpu)_(?:is_)?available"
 _CUDA_CLASS = r"_?(?:CUDA|Cuda)[A-Z_]?|.*[a-z](?:CUDA|Cuda)\Z"
 _GPU_COUNTS = frozenset({"n_gpus", "n_gpu", "num_gpus", "num_gpu", "ngpus", "gpu_count", "n_gpus_per_node"})
@@ -35,10 +34,6 @@ class CudaBranches:
         self._rewritten = rewritten
         """Device sites: a condition that has one of them changes."""
         self._guards = Guards(index.tree, index.names, self._is_open)
-        text = index.source.text
-        may_serve = sum(backend in text for backend in _OTHER_BACKENDS) > 1
-        self.serves_several = may_serve and len(set(_OTHER_BACKEND.findall(text))) > 1
-        """Whether the file chooses among backends: CUDA is one row of its table."""
         self.named = list(self._named())
         """Functions and classes that are CUDA's by their name."""
         self._branches: tuple[list[Span], list[Span]] | None = None
@@ -136,7 +131,7 @@ class CudaBranches:
             func = test.func
             starts = isinstance(func, ast.Attribute) and func.attr == "startswith"
             known = self._index.definitions.function_called(test) is not None
-            if not starts and (known or not (self.serves_several or self._is_named_elsewhere(func))):
+            if not starts and (known or not (self._features.serves_several or self._is_named_elsewhere(func))):
                 return True
         return any(node in self._rewritten for node in (test, *self._tree.inside(test)))
 
@@ -187,7 +182,7 @@ class CudaBranches:
 
         Its other values choose devices, too. What it is called in the program stays; the device is another.
         """
-        if self.serves_several or not isinstance(node, ast.If) or not node.orelse:
+        if self._features.serves_several or not isinstance(node, ast.If) or not node.orelse:
             return False
         given = [item.value for item in node.body if isinstance(item, ast.Assign | ast.Return)]
         calls = [value for value in given if isinstance(value, ast.Call)]
@@ -234,7 +229,7 @@ class CudaBranches:
             "torch."
         )
         answered = (asks_torch and not self._index.is_program) or self._features.asks_cuda_only(test)
-        if self.serves_several or answered or self._asks_by_class(test) or _asks_device_object(test):
+        if self._features.serves_several or answered or self._asks_by_class(test) or _asks_device_object(test):
             self.kept.extend(spans)
 
 
@@ -266,4 +261,4 @@ def is_named_question(name: str) -> bool:
 
 def names_other_backend(text: str) -> bool:
     """Whether a condition asks for a backend other than CUDA, the CPU and XLA."""
-    return _OTHER_BACKEND.search(text) is not None
+    return OTHER_BACKEND.search(text) is not None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cached_property
 
 from tpulint.semantic.torch_facts import CUDA_ACTIONS, CUDA_ONLY_NAMES, CUDA_REPORTS
 from tpulint.semantic.variables import is_configuration, last_name, says_device
@@ -27,6 +28,8 @@ _READINGS = frozenset({
 """What tells about a GPU and has no answer without one."""
 _MOVES = frozenset({"cuda", "to"})
 _CUDA_PRODUCTS = r"(?i)rocm|nvidia|tensorrt|CUDAExecution|(?<![A-Za-z])hip(?![A-Za-z])|cuda_?graph|['\"]Stream['\"]"
+_OTHER_BACKENDS = ("xpu", "npu", "hpu", "mlu", "musa", "sdaa", "neuron", "mps")
+OTHER_BACKEND = re.compile(rf"(?<![A-Za-z])(?:{'|'.join(_OTHER_BACKENDS)})(?![A-Za-z])")
 _PLACING = (
     "torch.device",
     ".set_default_device",
@@ -45,6 +48,13 @@ class CudaFeatures:
         self._index = index
         self._tree = index.tree
         self._found: dict[frozenset[str], frozenset[ast.AST]] = {}
+
+    @cached_property
+    def serves_several(self) -> bool:
+        """Whether the file chooses among backends: CUDA is one row of its table."""
+        text = self._index.source.text
+        may_serve = sum(backend in text for backend in _OTHER_BACKENDS) > 1
+        return may_serve and len(set(OTHER_BACKEND.findall(text))) > 1
 
     def _references(self, names: frozenset[str]) -> frozenset[ast.AST]:
         """References to these names and what lies below them."""

@@ -7,13 +7,15 @@ import re
 from functools import cached_property
 
 from tpulint.semantic.definitions import Definitions
-from tpulint.semantic.delegated_events import DelegatedEvents
-from tpulint.semantic.device_loaders import DeviceLoaders
 from tpulint.semantic.kinds import Kind, Kinds
 from tpulint.semantic.names import Names
 from tpulint.semantic.torch_facts import RUNTIME
 from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, LoopNode, SyntaxTree
 from tpulint.semantic.updates import Updates
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tpulint.semantic.delegated_events import DelegatedEvents
 
 SYNCS = frozenset({"torch_xla.sync", "torch_xla.core.xla_model.mark_step", f"{RUNTIME}.sync"})
 """Calls that end a step and do nothing else."""
@@ -204,7 +206,11 @@ class EventMap:
         self._collect_loops()
 
     def _collect_loops(self) -> None:
-        loaders = DeviceLoaders(self._names, self._definitions) if "xla" in self._tree.source.text else None
+        loaders = None
+        if "xla" in self._tree.source.text:
+            from tpulint.semantic.device_loaders import DeviceLoaders
+
+            loaders = DeviceLoaders(self._names, self._definitions)
         for loop in self._tree.loops:
             self._loops_in.setdefault(self.holder_of(loop), []).append(loop)
             if loaders is not None and isinstance(loop, ast.For) and loaders.iterates(loop.iter):

@@ -13,13 +13,13 @@ from tpulint.semantic.flow import Flow
 from tpulint.semantic.imported import Imported
 from tpulint.semantic.names import Names
 from tpulint.semantic.other_files import Definition, returned
-from tpulint.semantic.passing import Passing
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 from tpulint.semantic.values import LARGEST_DEPTH, UNKNOWN, Kind, Side, Value, join
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic.kinds import Kinds
+    from tpulint.semantic.passing import Passing
 
 _YIELDS = (ast.Yield, ast.YieldFrom)
 _Question = tuple[str, FunctionNode, tuple[int, ...]]
@@ -141,6 +141,8 @@ class FunctionValues:
     @cached_property
     def passing(self) -> Passing:
         """Functions of the file that give back what they are given."""
+        from tpulint.semantic.passing import Passing
+
         return Passing(self._tree, self._names, self._flow, self._definitions)
 
     def returned(self, function: FunctionNode, path: tuple[int, ...], depth: int) -> Value:

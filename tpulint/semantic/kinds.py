@@ -35,7 +35,7 @@ from tpulint.semantic.values import Value as Value
 _DEVICE_WORDS = ("cuda", "device", "torch_xla", "accelerat", "fabric", "lightning", ".to(")
 _COUNT_OR_NAME = r"(num|n)_|\w+_(length|count|type|name)\Z"
 """Attributes of objects that hold more than a tensor."""
-_ABOUT_DEVICES = re.compile(r"(?i)cuda|gpu|device|xla|tpu|accelerat")
+_ABOUT_DEVICES = r"(?i)cuda|gpu|device|xla|tpu|accelerat"
 _XLA = r"\bxla(?:\b|_)"
 _MOVES = r"\.cuda\(|cuda\.is_available|torch\.device\(|xla_device|torch_xla\.device"
 
@@ -175,7 +175,7 @@ class Kinds:
         if value is None or not moves or not isinstance(branch, ast.If):
             return False
         itself = any(isinstance(part, ast.Name) and part.id == binding.name for part in self._tree.inside(value))
-        return itself or _ABOUT_DEVICES.search(self._tree.text(branch.test)) is not None
+        return itself or re.search(_ABOUT_DEVICES, self._tree.text(branch.test)) is not None
 
     # ---------------------------------------------------------------- calls
 

@@ -9,7 +9,6 @@ from functools import cached_property
 from tpulint.model import Pace as Pace
 from tpulint.semantic.counters import Counters
 from tpulint.semantic.definitions import Definitions
-from tpulint.semantic.delegated_events import DelegatedEvents
 from tpulint.semantic.evaluation import Evaluation
 from tpulint.semantic.events import EventMap
 from tpulint.semantic.flow import Flow
@@ -62,7 +61,11 @@ class Regions:
         self._gates = Gates(tree, names, Counters(tree, names, flow))
         # Without any of these words there is no loop to find: most files of a library.
         trains = tree.source.has_any(_TRAINS)
-        delegated = DelegatedEvents(imported) if imported.knows_others else None
+        delegated = None
+        if imported.knows_others:
+            from tpulint.semantic.delegated_events import DelegatedEvents
+
+            delegated = DelegatedEvents(imported)
         self.events = EventMap(tree, names, kinds, definitions, delegated, only_boundaries=not trains)
         self.evaluation = Evaluation(tree, names, kinds, definitions, self.events)
         # Many files of a library speak of gradients, few of them run a backward pass.

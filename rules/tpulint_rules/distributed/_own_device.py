@@ -76,15 +76,15 @@ def _asks_for_one(ctx: FileContext, node: ast.expr) -> bool:
             and node.left not in counts.calls  # asks it straight away; another rule answers
             and counts.is_count(node.left)
         )
-    if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load) and counts.is_count(node):
-        parent = ctx.index.parent(node)
-        is_test = isinstance(parent, ast.If | ast.IfExp) and parent.test is node
-        return (
-            is_test
-            or isinstance(parent, ast.BoolOp)
-            or (isinstance(parent, ast.UnaryOp) and type(parent.op) is ast.Not)
-        )
-    return False
+    if not isinstance(node, ast.Name | ast.Attribute) or not isinstance(node.ctx, ast.Load):
+        return False
+    parent = ctx.index.parent(node)
+    is_condition = (
+        (isinstance(parent, ast.If | ast.IfExp) and parent.test is node)
+        or isinstance(parent, ast.BoolOp)
+        or (isinstance(parent, ast.UnaryOp) and type(parent.op) is ast.Not)
+    )
+    return is_condition and counts.is_count(node)
 
 
 def _is_shown(ctx: FileContext, call: ast.Call) -> bool:
