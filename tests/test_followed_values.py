@@ -1517,3 +1517,67 @@ def test_functions_of_other_files_that_fill_up_batches(tmp_path: Path) -> None:
 """
     )
     agree(tmp_path, "TPU510,TPU513", filling=FILLING, main=program)
+
+
+AGENT = """
+import torch
+from torch import nn
+
+class Agent:
+    def __init__(self):
+        self.device = torch.device("cuda")
+        self.net = nn.Linear(4, 4).to(self.device)
+        self.optimizer = torch.optim.Adam(self.net.parameters())
+
+    def update(self, batch):
+        self.net.train()
+        loss = self.net(batch.to(self.device)).mean()
+        self.optimizer.zero_grad()
+        loss.backward()
+        self.optimizer.step()
+
+    def predict(self, batch):
+        self.net.eval()
+        with torch.no_grad():
+            return self.net(batch.to(self.device))
+"""
+
+
+def test_batches_of_loops_whose_steps_stand_in_another_file(tmp_path: Path) -> None:
+    program = """
+    import torch
+    from torch.utils.data import DataLoader
+    from agent import Agent
+
+    def fill(samples):
+        longest = max(len(x) for x in samples)  # TPU513
+        return torch.tensor([x + [0] * (longest - len(x)) for x in samples])
+
+    class Batches:
+        def __init__(self, samples, size):
+            self.batches = [samples[at : at + size] for at in range(0, len(samples), size)]
+
+        def __iter__(self):
+            for batch in self.batches:
+                rows = torch.zeros(len(batch), max(len(x) for x in batch)).long()  # TPU513
+                for row, x in enumerate(batch):
+                    rows[row, : len(x)] = torch.tensor(x)
+                yield rows
+
+    def main(samples, others):
+        agent = Agent()
+        training = DataLoader(samples, batch_size=8, shuffle=True, collate_fn=fill)  # TPU501
+        testing = DataLoader(others, batch_size=8)  # TPU516
+        unused = DataLoader(others, batch_size=8)
+        for epoch in range(10):
+            for batch in training:
+                agent.update(batch)
+            for batch in Batches(samples, 8):
+                agent.update(batch)
+            for batch in testing:
+                agent.predict(batch)
+
+    if __name__ == "__main__":
+        main([], [])
+    """
+    agree(tmp_path, "TPU501,TPU513,TPU516", agent=AGENT, main=program)
