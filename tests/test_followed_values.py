@@ -1581,3 +1581,43 @@ def test_batches_of_loops_whose_steps_stand_in_another_file(tmp_path: Path) -> N
         main([], [])
     """
     agree(tmp_path, "TPU501,TPU513,TPU516", agent=AGENT, main=program)
+
+
+@pytest.mark.parametrize(
+    ("call", "mark"), [("for _ in range(9):\n            train(model, [])", "  # TPU221"), ("train(model, [])", "")]
+)
+def test_what_the_epochs_of_another_file_begin_anew(tmp_path: Path, call: str, mark: str) -> None:
+    engine = f"""
+    import torch
+    import torch_xla
+    import torch.nn.functional as F
+
+    def train(model, loader):
+        optimizer = torch.optim.Adam(model.parameters())
+        device = torch_xla.device()
+        total, correct = 0.0, 0
+        for x, y in loader:
+            x, y = x.to(device), y.to(device)
+            outputs = model(x)
+            loss = F.cross_entropy(outputs, y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            torch_xla.sync()
+            predicted = outputs.argmax(1){mark}
+            correct += predicted.eq(y).sum().item()
+        return correct
+    """
+    program = f"""
+    import torch_xla
+    from torch import nn
+    from engine import train
+
+    def main():
+        model = nn.Linear(4, 4).to(torch_xla.device())
+        {call}
+
+    if __name__ == "__main__":
+        main()
+    """
+    agree(tmp_path, "TPU221", engine=engine, main=program)

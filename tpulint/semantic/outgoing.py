@@ -161,6 +161,7 @@ def _described(index: SemanticIndex, call: ast.Call, definition: Definition, tur
         os.path.basename(index.source.path),
         changing=tuple(changing),
         classes=tuple((name, *made) for name, item in given for made in _classes_of(index, item)),
+        is_repeated=index.tree.loop_of(call) is not None,
     )
     return OutgoingCall(definition.file.source.path, outside)
 
