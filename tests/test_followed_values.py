@@ -1621,3 +1621,38 @@ def test_what_the_epochs_of_another_file_begin_anew(tmp_path: Path, call: str, m
         main()
     """
     agree(tmp_path, "TPU221", engine=engine, main=program)
+
+
+def test_loaders_of_a_class_of_their_own_that_fill_up_batches_by_another_file(tmp_path: Path) -> None:
+    filling = """
+    def fill(samples, value):
+        longest = max(x.size(0) for x in samples)  # TPU513
+        rows = samples[0].new(len(samples), longest, *samples[0].size()[1:]).fill_(value)
+        for row, x in enumerate(samples):
+            rows[row, : x.size(0)] = x
+        return rows
+
+    def unused(samples, value):
+        longest = max(x.size(0) for x in samples)
+        return samples[0].new(len(samples), longest).fill_(value)
+    """
+    loaders = """
+    import torch.utils.data as data
+    from filling import fill
+
+    class Sounds(data.DataLoader):
+        def __init__(self, *args, rate=1, **kwargs):
+            super().__init__(*args, **kwargs)
+            self.collate_fn = Collate(rate)
+
+    class Collate:
+        def __init__(self, rate):
+            self.rate = rate
+
+        def __call__(self, samples):
+            return joined(samples[0])
+
+    def joined(samples):
+        return fill([x for x, y in samples], 0)
+    """
+    agree(tmp_path, "TPU501,TPU513", filling=filling, loaders=loaders)
