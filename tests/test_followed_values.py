@@ -1656,3 +1656,44 @@ def test_loaders_of_a_class_of_their_own_that_fill_up_batches_by_another_file(tm
         return fill([x for x, y in samples], 0)
     """
     agree(tmp_path, "TPU501,TPU513", filling=filling, loaders=loaders)
+
+
+def test_models_that_are_loaded_whole_where_a_training_goes_on(tmp_path: Path) -> None:
+    parts = """
+    import torch
+    from torch import nn
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = nn.Linear(4, 4)
+
+        def forward(self, x):
+            x = self.linear(x)
+            if x.sum() > 0:  # TPU103
+                return x
+            return -x
+    """
+    program = """
+    import torch
+    from torch import nn
+    import torch.nn.functional as F
+    from parts import Net
+
+    def main(path, loader):
+        device = torch.device("cuda")
+        if path:
+            model = torch.load(path)
+        else:
+            model = Net()
+        model = model.to(device)
+        optimizer = torch.optim.Adam(model.parameters())
+        for x, y in loader:
+            loss = F.cross_entropy(model(x.to(device)), y.to(device))
+            loss.backward()
+            optimizer.step()
+
+    if __name__ == "__main__":
+        main("", [])
+    """
+    agree(tmp_path, parts=parts, main=program)
