@@ -50,9 +50,9 @@ def _is_endless(node: ast.AST) -> bool:
 
 def is_left_out_by_loops(index: SemanticIndex, loader: Loader) -> bool:
     """Whether all loops over a loader go on at once when a batch is smaller: ``if len(x) != batch_size: continue``."""
-    return bool(loader.loops) and all(
-        any(isinstance(node, ast.If) and _leaves_out_smaller(index, node) for node in loop.body)
-        for loop in loader.loops
+    loops = loader.loops
+    return bool(loops) and all(
+        any(isinstance(node, ast.If) and _leaves_out_smaller(index, node) for node in loop.body) for loop in loops
     )
 
 
