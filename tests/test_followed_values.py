@@ -1517,3 +1517,183 @@ def test_functions_of_other_files_that_fill_up_batches(tmp_path: Path) -> None:
 """
     )
     agree(tmp_path, "TPU510,TPU513", filling=FILLING, main=program)
+
+
+AGENT = """
+import torch
+from torch import nn
+
+class Agent:
+    def __init__(self):
+        self.device = torch.device("cuda")
+        self.net = nn.Linear(4, 4).to(self.device)
+        self.optimizer = torch.optim.Adam(self.net.parameters())
+
+    def update(self, batch):
+        self.net.train()
+        loss = self.net(batch.to(self.device)).mean()
+        self.optimizer.zero_grad()
+        loss.backward()
+        self.optimizer.step()
+
+    def predict(self, batch):
+        self.net.eval()
+        with torch.no_grad():
+            return self.net(batch.to(self.device))
+"""
+
+
+def test_batches_of_loops_whose_steps_stand_in_another_file(tmp_path: Path) -> None:
+    program = """
+    import torch
+    from torch.utils.data import DataLoader
+    from agent import Agent
+
+    def fill(samples):
+        longest = max(len(x) for x in samples)  # TPU513
+        return torch.tensor([x + [0] * (longest - len(x)) for x in samples])
+
+    class Batches:
+        def __init__(self, samples, size):
+            self.batches = [samples[at : at + size] for at in range(0, len(samples), size)]
+
+        def __iter__(self):
+            for batch in self.batches:
+                rows = torch.zeros(len(batch), max(len(x) for x in batch)).long()  # TPU513
+                for row, x in enumerate(batch):
+                    rows[row, : len(x)] = torch.tensor(x)
+                yield rows
+
+    def main(samples, others):
+        agent = Agent()
+        training = DataLoader(samples, batch_size=8, shuffle=True, collate_fn=fill)  # TPU501
+        testing = DataLoader(others, batch_size=8)  # TPU516
+        unused = DataLoader(others, batch_size=8)
+        for epoch in range(10):
+            for batch in training:
+                agent.update(batch)
+            for batch in Batches(samples, 8):
+                agent.update(batch)
+            for batch in testing:
+                agent.predict(batch)
+
+    if __name__ == "__main__":
+        main([], [])
+    """
+    agree(tmp_path, "TPU501,TPU513,TPU516", agent=AGENT, main=program)
+
+
+@pytest.mark.parametrize(
+    ("call", "mark"), [("for _ in range(9):\n            train(model, [])", "  # TPU221"), ("train(model, [])", "")]
+)
+def test_what_the_epochs_of_another_file_begin_anew(tmp_path: Path, call: str, mark: str) -> None:
+    engine = f"""
+    import torch
+    import torch_xla
+    import torch.nn.functional as F
+
+    def train(model, loader):
+        optimizer = torch.optim.Adam(model.parameters())
+        device = torch_xla.device()
+        total, correct = 0.0, 0
+        for x, y in loader:
+            x, y = x.to(device), y.to(device)
+            outputs = model(x)
+            loss = F.cross_entropy(outputs, y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            torch_xla.sync()
+            predicted = outputs.argmax(1){mark}
+            correct += predicted.eq(y).sum().item()
+        return correct
+    """
+    program = f"""
+    import torch_xla
+    from torch import nn
+    from engine import train
+
+    def main():
+        model = nn.Linear(4, 4).to(torch_xla.device())
+        {call}
+
+    if __name__ == "__main__":
+        main()
+    """
+    agree(tmp_path, "TPU221", engine=engine, main=program)
+
+
+def test_loaders_of_a_class_of_their_own_that_fill_up_batches_by_another_file(tmp_path: Path) -> None:
+    filling = """
+    def fill(samples, value):
+        longest = max(x.size(0) for x in samples)  # TPU513
+        rows = samples[0].new(len(samples), longest, *samples[0].size()[1:]).fill_(value)
+        for row, x in enumerate(samples):
+            rows[row, : x.size(0)] = x
+        return rows
+
+    def unused(samples, value):
+        longest = max(x.size(0) for x in samples)
+        return samples[0].new(len(samples), longest).fill_(value)
+    """
+    loaders = """
+    import torch.utils.data as data
+    from filling import fill
+
+    class Sounds(data.DataLoader):
+        def __init__(self, *args, rate=1, **kwargs):
+            super().__init__(*args, **kwargs)
+            self.collate_fn = Collate(rate)
+
+    class Collate:
+        def __init__(self, rate):
+            self.rate = rate
+
+        def __call__(self, samples):
+            return joined(samples[0])
+
+    def joined(samples):
+        return fill([x for x, y in samples], 0)
+    """
+    agree(tmp_path, "TPU501,TPU513", filling=filling, loaders=loaders)
+
+
+def test_models_that_are_loaded_whole_where_a_training_goes_on(tmp_path: Path) -> None:
+    parts = """
+    import torch
+    from torch import nn
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = nn.Linear(4, 4)
+
+        def forward(self, x):
+            x = self.linear(x)
+            if x.sum() > 0:  # TPU103
+                return x
+            return -x
+    """
+    program = """
+    import torch
+    from torch import nn
+    import torch.nn.functional as F
+    from parts import Net
+
+    def main(path, loader):
+        device = torch.device("cuda")
+        if path:
+            model = torch.load(path)
+        else:
+            model = Net()
+        model = model.to(device)
+        optimizer = torch.optim.Adam(model.parameters())
+        for x, y in loader:
+            loss = F.cross_entropy(model(x.to(device)), y.to(device))
+            loss.backward()
+            optimizer.step()
+
+    if __name__ == "__main__":
+        main("", [])
+    """
+    agree(tmp_path, parts=parts, main=program)

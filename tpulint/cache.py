@@ -174,13 +174,14 @@ class Cache:
         classes: list[list[str]],
         keywords: list[str],
         collates: str,
+        is_repeated: bool,
     ) -> OutsideCall:
         given = tuple((name, kind, side) for name, kind, side in arguments)
         paths = tuple(map(tuple, fed)), tuple(map(tuple, fed_evaluation))
         made = tuple((parameter, self._full(path), name) for parameter, path, name in classes)
         return OutsideCall(
             function, turn, is_behind, has_boundary, given, caller, *paths, tuple(changing), made, tuple(keywords),
-            collates,
+            collates, is_repeated,
         )  # fmt: skip
 
     def _mark_folder(self) -> None:

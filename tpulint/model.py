@@ -171,6 +171,8 @@ class OutsideCall(NamedTuple):
     """Names of the arguments of a call that gives a data loader; ``**`` for those of a dictionary."""
     collates: str = ""
     """What the turns are called that take batches which a data loader makes with the function; empty for a call."""
+    is_repeated: bool = False
+    """Whether a loop makes the call again and again: in every epoch, or in every turn."""
 
 
 class OutgoingCall(NamedTuple):

@@ -38,7 +38,7 @@ def uses_imports(source: SourceFile) -> bool:
     """Whether what a file imports may matter, that no other file calls: it does where code runs in turns."""
     text = source.text
     return (
-        source.has_any(WORDS_OF_CALLERS)
+        source.has_any((*WORDS_OF_CALLERS, "collate_fn"))
         or _hands_on_loaders(text)
         or ".cuda()" in text  # of a class of another file, that may have a method of that name
         or "DataParallel(" in text  # around a model that another file may take out again

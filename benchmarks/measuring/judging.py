@@ -47,7 +47,7 @@ _CUT = "batch that is cut"
 """In what is said of an evaluation whose batches no data loader makes."""
 _CHANGED_BATCH = frozenset({"input", "shape"})
 """Causes of a compilation by a batch of another size: the batch itself, or what is made in its size on the device."""
-_WHEREVER = {"optimizer-reads-device": ".step("}
+_WHEREVER = {"optimizer-reads-device": ".step(", "leaf-on-host": ".backward("}
 """Rules that speak of another statement than the one that reads, and what that one has in it."""
 
 _LEFT_BEHIND = "work-left-pending"
@@ -179,7 +179,8 @@ class _Judge:
             run = run and (said.name != _STARTS_ANEW or self._came_again(said))
             yield Judgement(said, RECOMPILE, "right" if costs or changes else "wrong" if run else "not seen")
             return
-        reads = [cost for cost in costs if cost.kind in _READS]
+        paid = [cost for cost in self._truth.costs if self._pays_for(said, cost)]
+        reads = [cost for cost in (*costs, *paid) if cost.kind in _READS]
         kinds = {self._truth.loops[cost.loop].kind for cost in reads if cost.loop >= 0}
         ran = {kind for row in said.rows for kind in self._ran.get((said.path, row), ())}
         question = EVALUATION if (kinds or ran) == {"evaluation"} else STEP
@@ -333,14 +334,16 @@ class _Judge:
         return cost.times > _OFTEN * loop.turns  # it acts more often than it trains
 
     def _is_said(self, question: str, cost: Cost) -> bool:
-        text = self._layouts.of(cost.path).line(cost.row)
         said = self._said
         if question in (RECOMPILE, COMES_BACK):  # who is told of a read is not told of a graph
             said = [one for one in said if one.category not in ("host_sync", "host-sync")]
         return any(
-            self._speaks_of(one, cost) or self._is_about(one, cost) or _WHEREVER.get(one.name, "\n") in text
-            for one in said
-        )
+            self._speaks_of(one, cost) or self._is_about(one, cost) or self._pays_for(one, cost) for one in said
+        )  # fmt: skip
+
+    def _pays_for(self, said: Said, cost: Cost) -> bool:
+        """Whether a finding speaks of what another statement, known by its text, waits for."""
+        return _WHEREVER.get(said.name, "\n") in self._layouts.of(cost.path).line(cost.row)
 
     def _statement(self, path: str, row: int) -> Place:
         return path, self._layouts.of(path).statement(row)

@@ -54,6 +54,8 @@ class BatchMakers:
             yield from self._for(node, EVALUATION, ())
         for loop in index.step_loops:
             yield from self._for(loop.node, STEP, loop.functions)
+        for driver in index.regions.drivers.loops.values():
+            yield from self._for(driver.node, driver.call.turn, driver.functions)
         for outside in index.outside:
             for turn, paths in ((EVALUATION, outside.fed_evaluation), (STEP, outside.fed)):
                 # What lies behind a key of a dictionary is a data loader, or nothing that is known.

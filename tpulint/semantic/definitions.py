@@ -133,7 +133,9 @@ class Definitions:
                 values.extend(given or ([] if handed else [None]))
                 continue
             value = part_of(binding.value, binding.path) if binding.kind == "assign" else None
-            if value is None or not (isinstance(value, ast.Constant) and value.value is None):
+            if value is None or not (
+                self._is_loaded(value) or (isinstance(value, ast.Constant) and value.value is None)
+            ):
                 values.append(value)
         for value in values:
             made = () if value is None else self.classes_made(value, depth + 1)
@@ -141,6 +143,10 @@ class Definitions:
                 return ()
             found.update(dict.fromkeys(made))
         return tuple(found)
+
+    def _is_loaded(self, value: ast.expr) -> bool:
+        """Whether an object was saved before: an instance of the class that is made otherwise."""
+        return isinstance(value, ast.Call) and self._names.qualified(value.func) == "torch.load"
 
     def _bindings_of_part(self, node: ast.Attribute, depth: int) -> tuple[Binding, ...]:
         """What the classes of an object give an attribute of it: ``agent.network``."""

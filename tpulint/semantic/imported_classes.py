@@ -90,8 +90,13 @@ class ImportedClasses:
         return _all_of([() if value is None else others.classes.of(value, depth + 2) for others, value in kept])
 
     def is_elsewhere(self, value: ast.expr | None) -> bool:
-        """Whether a value is nothing that a file of the project runs: None, or an instance of a class of torch."""
+        """Whether a value is nothing that a file of the project runs: None, or an instance of a class of torch.
+
+        What is loaded from a file was an instance of the class that is made otherwise.
+        """
         made = self._names.qualified(value.func) if isinstance(value, ast.Call) else None
+        if made == "torch.load":
+            return True
         if made == SEQUENTIAL and value is not None and self.of(value):
             return False
         return _is_none(value) or ((made or "").startswith("torch.nn.") and made not in facts.MODULE_WRAPPERS)

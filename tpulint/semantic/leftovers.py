@@ -93,7 +93,13 @@ class Leftovers:
                 continue
             if not any(encloses(item, node) for item in rest):
                 self._state.drop(node)  # gets its next value in front of the boundary
-        waiting = tuple(entry for entry in dict.fromkeys(self._state.waiting.values()) if self._changes(loop, entry))
+        begins_alike = not self._makes_state(loop)
+        left = [
+            entry
+            for key, entry in self._state.waiting.items()
+            if self._changes(loop, entry) or not (begins_alike or self._stays(key, loop))
+        ]
+        waiting = tuple(dict.fromkeys(left))
         self._state.waiting.clear()
         if waiting and self._are_plain(loop):  # what cures this leaves nothing to the next loop
             place = self._place(waiting) if all(self._is_rare(loop, entry) for entry in waiting) else None
@@ -110,6 +116,36 @@ class Leftovers:
         """Whether only some turns leave it."""
         gate_in = self._index.regions.gate_in
         return any(gate_in(item, loop) is not None for item in (*entry.chain, entry.source))
+
+    def _makes_state(self, loop: LoopNode) -> bool:
+        """Whether the very first step of a loop is a graph of its own, since its optimizer makes its state there."""
+        index = self._index
+        steps = [step for step in index.step_loops if step.node is loop]
+        return bool(steps) and loop not in index.regions.evaluation_loops and index.restarts.has_state(steps[0])
+
+    def _runs(self, outer: LoopNode, loop: LoopNode) -> bool:
+        tree = self._index.tree
+        return tree.encloses(outer, loop) or tree.function_of(loop) in self._index.regions.functions_in(outer)
+
+    def _stays(self, key: Key, loop: LoopNode) -> bool:
+        """Whether what every turn leaves to the next may still wait when the loop begins again, if it ever does.
+
+        Else the first step of the second epoch is one graph more: with the state of the optimizer, and nothing left.
+        """
+        index = self._index
+        function = index.tree.function_of(loop)
+        is_local = function is not None and key.scope is function
+        if is_local and function is not None and index.restarts.is_called_again(function):
+            return False
+        for around in index.tree.loops:
+            if not self._is_round(around) or not self._runs(around, loop):
+                continue
+            if is_local and not index.tree.encloses(around, loop):
+                return False  # a variable of the function that each round calls
+            others = (other for other in index.regions.turn_loops if other is not loop and self._runs(around, other))
+            if any(map(index.regions.boundaries_in, others)):
+                return False
+        return True
 
     # ---------------------------------------------------------------- statements
 

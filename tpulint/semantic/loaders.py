@@ -83,6 +83,11 @@ class Loaders:
             for call in self.makers_of(node):
                 if call in self._loaders:
                     self._loaders[call].feeds_evaluation = True
+        for driver in index.regions.drivers.loops.values():
+            for call in self.makers_of(driver.node, driver.functions):
+                if call in self._loaders:
+                    self._loaders[call].feeds |= driver.call.turn == STEP
+                    self._loaders[call].feeds_evaluation |= driver.call.turn == EVALUATION
 
     def _arguments(self, call: ast.Call) -> dict[str, list[ast.expr]] | None:
         """What a loader is given; of what its function hands on, ``**kwargs``, what the calls of that say."""

@@ -48,7 +48,8 @@ def outgoing_calls(index: SemanticIndex) -> tuple[OutgoingCall, ...]:
         described_source = _described_source(index, call, path, turn)
         if described_source is not None:
             found[described_source] = None
-    found.update(dict.fromkeys(_collating(index) if index.imported.knows_others else ()))
+    if (index.imported.knows_others and "collate" in index.source.text) or any(call.collates for call in index.outside):
+        found.update(dict.fromkeys((*_collating(index), *_called_collating(index))))
     found.update(dict.fromkeys(settings_used(index)))
     found.update(dict.fromkeys(files_told(index)))
     return tuple(found)
@@ -93,6 +94,19 @@ def _collating(index: SemanticIndex) -> Iterator[OutgoingCall]:
                 caller = os.path.basename(index.source.path)
                 told = OutsideCall(name, NOW_AND_THEN, False, False, (), caller, collates=turn)
                 yield OutgoingCall(run.file.source.path, told)
+
+
+def _called_collating(index: SemanticIndex) -> Iterator[OutgoingCall]:
+    """Functions of other files that those call which make batches: ``pad_list(samples, 0)``."""
+    from tpulint.semantic.collating import handed_on
+
+    caller = os.path.basename(index.source.path)
+    for call, turn in handed_on(index):
+        run = index.imported.called(call)
+        if run is not None and isinstance(run.node, FUNCTIONS):
+            name = qualified_in_file(run.file.tree, run.node)
+            told = OutsideCall(name, NOW_AND_THEN, False, False, (), caller, collates=turn)
+            yield OutgoingCall(run.file.source.path, told)
 
 
 def _collating_by(index: SemanticIndex, value: ast.expr) -> Sequence[Definition]:
@@ -161,6 +175,7 @@ def _described(index: SemanticIndex, call: ast.Call, definition: Definition, tur
         os.path.basename(index.source.path),
         changing=tuple(changing),
         classes=tuple((name, *made) for name, item in given for made in _classes_of(index, item)),
+        is_repeated=index.tree.loop_of(call) is not None,
     )
     return OutgoingCall(definition.file.source.path, outside)
 

@@ -8,13 +8,14 @@ from collections.abc import Iterator
 from tpulint.model import Pace
 from tpulint.records import NamedTuple
 from tpulint.semantic.bindings import Binding
+from tpulint.semantic.definitions import qualified_in_file
 from tpulint.semantic.kept_sums import parameters_given, set_to_numbers, sums_grown
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.other_files import Definition
 from tpulint.semantic.pending import State
 from tpulint.semantic.steps import StepLoop
 from tpulint.semantic.totals import element_of
-from tpulint.semantic.tree import FUNCTIONS
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,14 +51,19 @@ class Restarts:
         loops = index.step_loops if index.kinds.mentions_device else []
         found: dict[ast.AST, Restart] = {}
         for loop in loops:
-            if loop.boundaries and self._has_state(loop):
+            if loop.boundaries and self.has_state(loop):
                 for restart in (*self._of_variables(loop), *self._of_objects(loop)):
                     found.setdefault(restart.start, restart)
         self.all = sorted(found.values(), key=lambda restart: index.span(restart.start))
 
-    def _has_state(self, loop: StepLoop) -> bool:
+    def has_state(self, loop: StepLoop) -> bool:
         """Whether an optimizer of a loop makes state in its first step, or may do so."""
         return any(self._makes_state(call) for call in loop.updates)
+
+    def is_called_again(self, function: FunctionNode) -> bool:
+        """Whether a loop of another file calls a function of this one again and again."""
+        name = qualified_in_file(self._index.tree, function)
+        return any(call.is_repeated and call.function == name for call in self._index.outside)
 
     def _makes_state(self, update: ast.Call) -> bool:
         given = [*update.args, *([update.func.value] if isinstance(update.func, ast.Attribute) else [])]
@@ -121,7 +127,9 @@ class Restarts:
         if pace is None:
             function = index.function_of(statement)
             within = isinstance(function, FUNCTIONS) and index.tree.encloses(function, loop.node)
-            return within and function is not None and _EPOCH in {item.arg for item in function.args.args}
+            if not within or function is None:
+                return False
+            return _EPOCH in {item.arg for item in function.args.args} or self.is_called_again(function)
         return pace in (Pace.EPOCH, Pace.LOG_INTERVAL)
 
     def _is_of_update(self, binding: Binding, loop: StepLoop) -> bool:

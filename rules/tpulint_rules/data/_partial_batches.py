@@ -48,6 +48,21 @@ def _is_endless(node: ast.AST) -> bool:
     return isinstance(node, ast.While) and isinstance(node.test, ast.Constant) and bool(node.test.value)
 
 
+def is_left_out_by_loops(index: SemanticIndex, loader: Loader) -> bool:
+    """Whether all loops over a loader go on at once when a batch is smaller: ``if len(x) != batch_size: continue``."""
+    loops = loader.loops
+    return bool(loops) and all(
+        any(isinstance(node, ast.If) and _leaves_out_smaller(index, node) for node in loop.body) for loop in loops
+    )
+
+
+def _leaves_out_smaller(index: SemanticIndex, node: ast.If) -> bool:
+    test = node.test
+    compares = isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.NotEq | ast.Lt)
+    asks = compares and any(part in index.text(test) for part in ("len(", ".shape", ".size("))
+    return asks and isinstance(node.body[-1], ast.Continue | ast.Break)
+
+
 def phases_trained(index: SemanticIndex, loader: Loader) -> str | None:
     """The condition for training, ``name == "train"``, where one expression builds the loaders of all phases."""
     holder = index.parent(loader.call)

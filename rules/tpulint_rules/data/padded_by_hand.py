@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Span
+from tpulint.semantic.collating import collate_functions, collating_for_others, with_called
 from tpulint.semantic.turn_code import EVALUATION, STEP
-from tpulint_rules.data._collate_functions import collate_functions, collating_for_others, with_called
 
 _MULTIPLE = 64
 _MORE = (

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding
 from tpulint.semantic import FUNCTIONS, FunctionNode
+from tpulint.semantic.collating import collating_for_others
 from tpulint.semantic.loaders import Loader
 from tpulint.semantic.turn_code import STEP
-from tpulint_rules.data._collate_functions import collating_for_others
 
 _PAD_SEQUENCE = "torch.nn.utils.rnn.pad_sequence"
 _COLLATORS = frozenset(

@@ -10,7 +10,13 @@ from tpulint.model import Applicability, Finding
 from tpulint.semantic import FUNCTIONS
 from tpulint.semantic.loaders import Loader
 from tpulint.semantic.other_files import Definition, method
-from tpulint_rules.data._partial_batches import is_given, may_be_partial, phases_trained, rest_handed_on
+from tpulint_rules.data._partial_batches import (
+    is_given,
+    is_left_out_by_loops,
+    may_be_partial,
+    phases_trained,
+    rest_handed_on,
+)
 
 _BATCH_SAMPLERS = ("torch.utils.data.BatchSampler", "torch.utils.data.sampler.BatchSampler")
 _MESSAGE = (
@@ -30,7 +36,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         if not loader.feeds or (loader.feeds_evaluation and phases is None):
             continue
         yield from _of_batch_samplers(ctx, loader, told)
-        if not may_be_partial(ctx.index, loader):
+        if not may_be_partial(ctx.index, loader) or is_left_out_by_loops(ctx.index, loader):
             continue
         if not _is_shuffled(loader):
             advice = (

@@ -5,25 +5,62 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tpulint.semantic import FUNCTIONS, FunctionNode, SemanticIndex
-from tpulint.semantic.loaders import Loader
+from tpulint.semantic.outside import EVALUATION, STEP
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tpulint.semantic import SemanticIndex
+    from tpulint.semantic.loaders import Loader
 
 _DEPTH = 4
+_LOADER = "torch.utils.data.DataLoader"
+_COLLATE = "collate_fn"
 
 
 def collate_functions(index: SemanticIndex, loader: Loader) -> Iterator[FunctionNode | ast.Lambda]:
     """What ``collate_fn`` may be, and the functions that it calls."""
     seen: set[ast.AST] = set()
-    for node in (loader.arguments or {}).get("collate_fn", ()):
+    for node in (loader.arguments or {}).get(_COLLATE, ()):
         for function in _meant(index, node, 0):
             yield from with_called(index, function, seen)
 
 
-def collating_for_others(index: SemanticIndex) -> Iterator[tuple[FunctionNode, str]]:
-    """Functions of the file with which loaders of other files make batches, with what the turns are called."""
+def collating_for_others(index: SemanticIndex) -> Iterator[tuple[FunctionNode | ast.Lambda, str]]:
+    """Functions of the file with which loaders of other files make batches, with what the turns are called.
+
+    Those that a class of loaders brings along are among them.
+    """
     for call in index.outside:
         for function in index.definitions.named(call.function) if call.collates else ():
             yield function, call.collates
+    for owner in index.tree.classes if _COLLATE in index.source.text else ():
+        if any(index.qualified_name(base) == _LOADER for base in owner.bases):
+            for value in _brought_along(index, owner):
+                yield from ((function, STEP) for function in _meant(index, value, 0))
+
+
+def _brought_along(index: SemanticIndex, owner: ast.ClassDef) -> Iterator[ast.expr]:
+    """What the loaders of a class collate with: ``self.collate_fn = fill``, ``super().__init__(collate_fn=fill)``."""
+    for node in index.tree.inside(owner):
+        if isinstance(node, ast.keyword) and node.arg == _COLLATE:
+            yield node.value
+        target = node.targets[0] if isinstance(node, ast.Assign) else None
+        if isinstance(node, ast.Assign) and isinstance(target, ast.Attribute) and target.attr == _COLLATE:
+            yield node.value
+
+
+def handed_on(index: SemanticIndex) -> Iterator[tuple[ast.Call, str]]:
+    """Calls in functions of the file that make batches, with what the turns are called that take these."""
+    seen: set[ast.AST] = set()
+    collating = list(collating_for_others(index))
+    for loader in index.loaders.all:
+        if loader.feeds or loader.feeds_evaluation:
+            turn = STEP if loader.feeds else EVALUATION
+            collating += [(function, turn) for function in collate_functions(index, loader)]
+    for function, turn in collating:
+        for part in with_called(index, function, seen):
+            yield from ((call, turn) for call in index.tree.nodes_in(part, ast.Call) if isinstance(call, ast.Call))
 
 
 def _meant(index: SemanticIndex, node: ast.expr, depth: int) -> Iterator[FunctionNode | ast.Lambda]:

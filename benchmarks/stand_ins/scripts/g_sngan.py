@@ -1,0 +1,5 @@
+"""A module that draws nothing."""
+
+import modules
+
+modules.put("matplotlib.gridspec")
