@@ -730,6 +730,11 @@ def far_end(rays: torch.Tensor):
 
 def build(net):
     return torch.optim.Adam(net.parameters())
+
+
+class Rays(torch.utils.data.Dataset):
+    def __getitem__(self, at):
+        return torch.Tensor([3.0])
 """
 
 
@@ -757,6 +762,7 @@ def test_tensors_that_follow_a_default_of_another_file(tmp_path: Path, setting: 
     assert "torch.log(torch.Tensor([10.0]).to(device))" in text
     assert "torch.Tensor(2, 1).fill_(0.5).to(device)" in text
     assert "torch.Tensor([2.0]).numpy()" in text
+    assert "return torch.Tensor([3.0])\n" in text
     assert "torch.optim.Adam(net.parameters(), capturable=True)" in text
 
 

@@ -71,8 +71,15 @@ def constructions(index: SemanticIndex, setting: ast.Call | None = None) -> list
         if index.tree.function_of(call) is not None
         or any(isinstance(node, ast.Lambda) for node in index.tree.ancestors(call))
         or (setting is not None and index.tree.function_of(setting) is None and call.lineno > setting.lineno)
-        if not call.keywords and not _is_placed(index, call)
+        if not call.keywords and not _is_placed(index, call) and not _makes_samples(index, call)
     ]
+
+
+def _makes_samples(index: SemanticIndex, call: ast.Call) -> bool:
+    """Whether a data loader runs the call: samples are made on the host, and moved as a batch."""
+    function = index.tree.function_of(call)
+    name = getattr(function, "name", "")
+    return name in ("__getitem__", "__iter__") or "collate" in name
 
 
 def _is_placed(index: SemanticIndex, call: ast.Call) -> bool:
