@@ -186,8 +186,9 @@ class _AutocastValues:
         if function is not None and self._returns(function, depth):
             return True
         qualified = self._index.qualified_name(call.func)
-        if name == "to" and any((self._index.qualified_name(item) or "").startswith("torch.") for item in call.args):
-            return False
+        named = ((self._index.qualified_name(item) or "").startswith("torch.") for item in call.args)
+        if name in ("to", "view", "type") and any(named):
+            return False  # another dtype, or the same bits read as one: `x.view(torch.int16)`
         if name in _KEEPING:
             given = call.args if qualified is not None else call.args[:1] if name in ("where", "matmul") else []
             receiver = [call.func.value] if isinstance(call.func, ast.Attribute) and qualified is None else []
