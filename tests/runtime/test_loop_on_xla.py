@@ -454,7 +454,10 @@ def assert_learns_as_on_the_cpu(
     steps: int,
     prepare: Callable[[torch.nn.Module, int], None] = lambda model, step: None,
 ) -> None:
-    """A program of other groups moves parameters by a thousandth and more."""
+    """A program of other groups moves parameters by a thousandth and more.
+
+    Where a gradient is next to nothing, Adam makes 1e-5 of what processors round differently.
+    """
     x, y = torch.randn(8, 71, generator=torch.Generator().manual_seed(71)), torch.ones(8, 71)
     model, plain = layers_of_one_shape().to(XLA.device()), layers_of_one_shape()
     optimizer, reference = optimizer_of(model), optimizer_of(plain)
@@ -467,7 +470,7 @@ def assert_learns_as_on_the_cpu(
         reference.step()
         reference.zero_grad()
     for ours, expected in zip(model.parameters(), plain.parameters(), strict=True):
-        torch.testing.assert_close(ours.cpu(), expected, rtol=0.0, atol=2e-6)
+        torch.testing.assert_close(ours.cpu(), expected, rtol=0.0, atol=1e-4)
 
 
 @pytest.mark.parametrize("decays", [[0.5, 0.1, 0.5, 0.1], [0.5, 0.1, 0.1, 0.1], [0.5, 0.1, 0.1, 0.5]], ids=str)
