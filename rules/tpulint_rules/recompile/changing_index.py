@@ -9,6 +9,7 @@ from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding
 from tpulint.semantic.linear import Linear
 from tpulint_rules.recompile._boxes import masked
+from tpulint_rules.recompile._places import choose_by_tensor, is_plain, is_stored
 
 _LEFT_ALONE = "The chosen rows are copied: what is written into them later no longer changes the tensor."
 _LEVELS = (
@@ -153,9 +154,9 @@ def _fix(ctx: FileContext, node: ast.Subscript, items: list[ast.expr], item: ast
     """The place as a tensor: the same elements, and one graph for all places."""
     at = items.index(item)
     others = [other for other in items if other is not item]
-    if not all(isinstance(other, ast.Slice) for other in others) or not _is_plain(node.value):
+    if not all(isinstance(other, ast.Slice) for other in others) or not is_plain(node.value):
         return None
-    stored = not isinstance(node.ctx, ast.Load) or isinstance(ctx.index.parent(node), ast.AugAssign)
+    stored = is_stored(ctx, node)
     is_safe = stored and ctx.index.value(node.value).certain
     fix = ctx.fix(
         "Choose the place by a tensor",
@@ -168,15 +169,5 @@ def _fix(ctx: FileContext, node: ast.Subscript, items: list[ast.expr], item: ast
         size = f"len({base})" if at == 0 else f"{base}.size({at})"
         fix.replace(item, f"{torch}.arange({size})[{ctx.text(item)}]")
         return fix
-    fix.replace(item, f"[{ctx.text(item)}]")
-    if not stored:
-        colons = ":, " * at
-        fix.insert(ctx.index.span(node).end, f"[{colons}0]")
+    choose_by_tensor(ctx, fix, node, item, at)
     return fix
-
-
-def _is_plain(node: ast.expr) -> bool:
-    """Whether an expression may be written twice."""
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return isinstance(node, ast.Name)

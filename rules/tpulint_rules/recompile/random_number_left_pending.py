@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope
-from tpulint.semantic import FunctionNode, LoopNode, Read
+from tpulint.semantic import FunctionNode, Kind, LoopNode, Read
+from tpulint_rules.recompile._places import choose_by_tensor, is_plain
 
 _DRAWS = frozenset(
     f"torch.{name}" for name in ("multinomial", "normal", "bernoulli", "rand_like", "randn_like", "randint_like")
@@ -100,20 +101,33 @@ def _values_of(ctx: FileContext, tensor: ast.expr) -> Iterator[ast.expr]:
 
 
 def _fix(ctx: FileContext, loop: LoopNode, read: Read) -> FixBuilder | None:
-    """A boundary behind what reads; none where tensors are written at the number of the turn, another graph each."""
+    """A boundary behind what reads. As the place in a tensor, the number of the turn would be another graph each time."""
     index = ctx.index
-    counted = ast.walk(loop.target) if isinstance(loop, ast.For | ast.AsyncFor) else ()
-    counter = {node.id for node in counted if isinstance(node, ast.Name)}
-    for place in index.tree.nodes_in(loop, ast.Subscript, functions=False):
-        if any(isinstance(node, ast.Name) and node.id in counter for node in ast.walk(place)):
-            return None
+    places = _places(ctx, loop)
     holder = next((item for item in loop.body if index.tree.encloses(item, read.node)), None)
     if holder is None:
         asked = index.function_of(read.node)
         calls = index.definitions.calls_of(asked) if asked is not None else []
         holder = next((item for item in loop.body for call in calls if index.tree.encloses(item, call)), None)
-    if holder is None or isinstance(holder, ast.Return):
+    if places is None or holder is None or isinstance(holder, ast.Return):
         return None
     fix = ctx.fix("Run each turn on its own", Applicability.UNSAFE, _REASON, Scope.STATEMENT)
     fix.insert_after(holder, fix.emit.boundary(holder))
+    for place in places:
+        choose_by_tensor(ctx, fix, place, place.slice)
     return fix
+
+
+def _places(ctx: FileContext, loop: LoopNode) -> list[ast.Subscript] | None:
+    """Where tensors are written or taken at the number of the turn; None where that cannot be written by a tensor."""
+    index, found = ctx.index, []
+    counted = ast.walk(loop.target) if isinstance(loop, ast.For | ast.AsyncFor) else ()
+    counter = {node.id for node in counted if isinstance(node, ast.Name)}
+    for place in index.tree.nodes_in(loop, ast.Subscript, functions=False):
+        named = [node for node in ast.walk(place.slice) if isinstance(node, ast.Name) and node.id in counter]
+        if not isinstance(place, ast.Subscript) or not named or index.kind(place.value) is Kind.HOST:
+            continue
+        if place.slice is not named[0] or not is_plain(place.value) or not index.is_device_tensor(place.value):
+            return None
+        found.append(place)
+    return found
