@@ -101,7 +101,7 @@ def _values_of(ctx: FileContext, tensor: ast.expr) -> Iterator[ast.expr]:
 
 
 def _fix(ctx: FileContext, loop: LoopNode, read: Read) -> FixBuilder | None:
-    """A boundary behind what reads. As the place in a tensor, the number of the turn would be another graph each time."""
+    """A boundary behind what reads. As a place in a tensor, the number of the turn would be another graph each time."""
     index = ctx.index
     places = _places(ctx, loop)
     holder = next((item for item in loop.body if index.tree.encloses(item, read.node)), None)
