@@ -238,6 +238,31 @@ with torch.no_grad():
 """
 
 
+@pytest.mark.parametrize(
+    ("written", "becomes"),
+    [
+        ("kept[step] = x.to(device).double().mean()", "kept[[step]] = x.to(device).double().mean().to(kept.dtype)"),
+        ("kept[step] = 3.5", "kept[[step]] = 3.5"),
+        (
+            "kept[step] = found(step)",
+            "kept[[step]] = torch.as_tensor(found(step), dtype=kept.dtype, device=kept.device)",
+        ),
+        ("kept[step] = last = x.to(device).mean()", "kept[[step]] = last = x.to(device).mean().to(kept.dtype)"),
+        ("kept[step] += x.to(device).mean()", "kept[[step]] += x.to(device).mean()"),
+        ("kept[step] = last = found(step)", "kept[step] = last = found(step)"),
+        ("kept[step], last = x.to(device).mean(), 0", "kept[step], last = x.to(device).mean(), 0"),
+    ],
+)
+def test_what_is_written_at_a_place_gets_the_dtype_of_the_tensor(written: str, becomes: str) -> None:
+    """``x[i] = y`` casts, ``x[[i]] = y`` raises where y has another dtype."""
+    start = "kept = torch.zeros(100).to(device)\n"
+    settings = Settings(select=("TPU201",), fix=True, unsafe_fixes=True)
+    text = start + in_loop(f"step = random.randint(0, 99)\n{written}").removeprefix(SETUP)
+    result = lint(SourceFile.from_text(SETUP + text), settings, CATALOGUE)
+    assert result.error == ""
+    assert f"    {becomes}\n" in result.text
+
+
 def test_evaluation_in_one_graph_is_left_alone() -> None:
     """Without reads and boundaries its turns are one graph, in which each number stands once."""
     assert codes(SETUP + GENERALISED_ADVANTAGE.format(read="pass")) == []
