@@ -567,3 +567,24 @@ def test_branch_for_several_gpus_divides_by_no_zero() -> None:
     assert found(SEVERAL_GPUS_OR_ONE, "TPU605") == []
     result = lint(SourceFile.from_text(SEVERAL_GPUS_OR_ONE), Settings(select=("TPU601",)), CATALOGUE)
     assert ["this branch is left out" in finding.message for finding in result.findings] == [True]
+
+
+@pytest.mark.parametrize("change", ["args.lr = args.lr * 0.5", "args.lr = args.lr * args.world_size"])
+def test_option_that_is_changed_by_itself_is_followed_to_an_end(change: str) -> None:
+    text = f"""\
+import torch
+import torch.multiprocessing as mp
+
+
+def worker(rank, args):
+    model = torch.nn.Linear(10, 3).cuda()
+
+
+def main(args):
+    args.world_size = torch.cuda.device_count()
+    {change}
+    mp.spawn(worker, args=(args,), nprocs=args.world_size)
+"""
+    found = {finding.code for finding in lint(SourceFile.from_text(text), Settings(), CATALOGUE).findings}
+    assert "TPU601" in found
+    assert "invalid-syntax" not in found

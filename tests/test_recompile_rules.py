@@ -241,13 +241,37 @@ with torch.no_grad():
 @pytest.mark.parametrize(
     ("written", "becomes"),
     [
-        ("kept[step] = x.to(device).double().mean()", "kept[[step]] = x.to(device).double().mean().to(kept.dtype)"),
+        ("kept[step] = model(x.to(device)).sum()", "kept[[step]] = model(x.to(device)).sum().to(kept.dtype)"),
+        (
+            "kept[step] = max(model(x.to(device)).sum(), 0.5)",
+            "kept[[step]] = torch.as_tensor(max(model(x.to(device)).sum(), 0.5), dtype=kept.dtype, device=kept.device)",
+        ),
+        (
+            "kept[step] = model(x.to(device)).sum() if number else 0",
+            "kept[[step]] = torch.as_tensor(model(x.to(device)).sum() if number else 0, "
+            "dtype=kept.dtype, device=kept.device)",
+        ),
         ("kept[step] = 3.5", "kept[[step]] = 3.5"),
         (
             "kept[step] = found(step)",
             "kept[[step]] = torch.as_tensor(found(step), dtype=kept.dtype, device=kept.device)",
         ),
-        ("kept[step] = last = x.to(device).mean()", "kept[[step]] = last = x.to(device).mean().to(kept.dtype)"),
+        (
+            "kept[step] = last = model(x.to(device)).sum()",
+            "kept[[step]] = last = model(x.to(device)).sum().to(kept.dtype)",
+        ),
+        (
+            "kept[step : step + 2] = model(x.to(device)).sum()",
+            "kept[torch.arange(len(kept))[step : step + 2]] = model(x.to(device)).sum().to(kept.dtype)",
+        ),
+        ("kept[step].fill_(2.0)", "kept[step].fill_(2.0)"),
+        ("kept[step].mul_(2).add_(1)", "kept[step].mul_(2).add_(1)"),
+        ("row = kept[step]\nrow[0] = 5.0", "row = kept[step]\n    row[0] = 5.0"),
+        ("row = kept[step]\nrow += 1", "row = kept[step]\n    row += 1"),
+        ("kept[step][0] = 1.0", "kept[step][0] = 1.0"),
+        ("torch.nn.init.normal_(kept[step])", "torch.nn.init.normal_(kept[step])"),
+        ("torch.add(x.to(device), 1, out=kept[step])", "torch.add(x.to(device), 1, out=kept[step])"),
+        ("row = kept[step]\nprint(row.sum())", "row = kept[[step]][0]\n    print(row.sum())"),
         ("kept[step] += x.to(device).mean()", "kept[[step]] += x.to(device).mean()"),
         ("kept[step] = last = found(step)", "kept[step] = last = found(step)"),
         ("kept[step], last = x.to(device).mean(), 0", "kept[step], last = x.to(device).mean(), 0"),

@@ -46,12 +46,14 @@ class DeviceCounts:
             found = self._memo[node] = self._is_seed(node) or self._is_count(node, depth + 1)
         return found
 
-    def is_multiple(self, node: ast.expr) -> bool:
+    def is_multiple(self, node: ast.expr, depth: int = 0) -> bool:
         """Whether the expression is the number times something else, such as the number of machines."""
+        if depth > _DEPTH:
+            return False  # `args.lr = args.lr * 0.5` depends on itself
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
-            return any(self.is_count(side) or self.is_multiple(side) for side in (node.left, node.right))
+            return any(self.is_count(side) or self.is_multiple(side, depth + 1) for side in (node.left, node.right))
         if isinstance(node, ast.Attribute):
-            return any(self.is_multiple(store.value) for store in self.attribute_stores(node))
+            return any(self.is_multiple(store.value, depth + 1) for store in self.attribute_stores(node))
         return False
 
     def _is_seed(self, node: ast.expr) -> bool:

@@ -9,15 +9,25 @@ from tpulint.model import Applicability
 from tpulint.semantic import Kind
 
 _GIVEN_ON = "The other variable is given the value in the dtype of the tensor."
+_CHOOSING = (ast.IfExp, ast.BoolOp)
+_DEPTH = 3
 
 
 def choose_by_tensor(ctx: FileContext, fix: FixBuilder, node: ast.Subscript, item: ast.expr, at: int = 0) -> None:
     """Write ``x[[i]] = y`` for ``x[i] = y``, and ``x[[i]][0]`` where the part is taken; ``at`` is the dimension."""
     fix.replace(item, f"[{ctx.text(item)}]")
-    statement = ctx.index.statement_of(node)
     if not is_stored(ctx, node):
         colons = ":, " * at
         fix.insert(ctx.index.span(node).end, f"[{colons}0]")
+    keep_meaning(ctx, fix, node)
+
+
+def keep_meaning(ctx: FileContext, fix: FixBuilder, node: ast.Subscript) -> None:
+    """What a place that is a tensor does not do by itself: it is no view, and what is written needs the dtype."""
+    statement = ctx.index.statement_of(node)
+    if not is_stored(ctx, node):
+        if _is_written_through(ctx, node):
+            fix.give_up()
     elif isinstance(statement, ast.Assign):
         _cast(ctx, fix, node, statement)
     elif not isinstance(statement, ast.AugAssign):
@@ -26,23 +36,66 @@ def choose_by_tensor(ctx: FileContext, fix: FixBuilder, node: ast.Subscript, ite
 
 def _cast(ctx: FileContext, fix: FixBuilder, node: ast.Subscript, statement: ast.Assign) -> None:
     """Give the value the dtype of the tensor: ``x[i] = y`` does so by itself, ``x[[i]] = y`` raises for another."""
-    value, kind, base = statement.value, ctx.index.kind(statement.value), ctx.text(node.value)
+    value, found, base = statement.value, ctx.index.value(statement.value), ctx.text(node.value)
     if node not in statement.targets:
         fix.give_up()  # one of several values
-    elif kind is Kind.TENSOR:
+        return
+    if found.kind is Kind.HOST:
+        return
+    if len(statement.targets) > 1:
+        fix.lower(Applicability.UNSAFE, _GIVEN_ON)
+        if found.kind is not Kind.TENSOR:
+            fix.give_up()
+    if found.kind is Kind.TENSOR and found.certain and not any(_may_choose(ctx, part) for part in ast.walk(value)):
         fix.append(value, f".to({base}.dtype)")
-        if len(statement.targets) > 1:
-            fix.lower(Applicability.UNSAFE, _GIVEN_ON)
-    elif kind is not Kind.HOST and len(statement.targets) > 1:
-        fix.give_up()
-    elif kind is not Kind.HOST:  # a tensor or a number
+    else:  # now and then it may be a number
         made = f"{fix.use('torch', at=node)}.as_tensor"
         fix.replace(value, f"{made}({ctx.text(value)}, dtype={base}.dtype, device={base}.device)")
+
+
+def _may_choose(ctx: FileContext, node: ast.AST) -> bool:
+    """Whether an expression gives one of several values: ``x if x else 0``, ``max(x, 0)``."""
+    called = ctx.index.qualified_name(node.func) if isinstance(node, ast.Call) else None
+    return isinstance(node, _CHOOSING) or (called or "").startswith("builtins.")
 
 
 def is_stored(ctx: FileContext, node: ast.Subscript) -> bool:
     """Whether the part is written, not taken."""
     return not isinstance(node.ctx, ast.Load) or isinstance(ctx.index.parent(node), ast.AugAssign)
+
+
+def _is_written_through(ctx: FileContext, node: ast.expr, depth: int = 0) -> bool:
+    """Whether something is written into a part that was taken: ``x[i].fill_(0)``, ``row = x[i]; row[0] = 1``."""
+    child: ast.AST = node
+    while (parent := ctx.index.parent(child)) is not None:
+        if isinstance(parent, ast.Attribute):
+            if parent.attr.endswith("_"):
+                return True
+        elif isinstance(parent, ast.Subscript) and parent.value is child:
+            if not isinstance(parent.ctx, ast.Load):
+                return True
+        elif not (isinstance(parent, ast.Call) and parent.func is child):
+            break
+        child = parent
+    if isinstance(parent, ast.keyword):
+        return parent.arg == "out"
+    if isinstance(parent, ast.Call):
+        func = parent.func
+        return (func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")).endswith("_")
+    if isinstance(parent, ast.AugAssign):
+        return parent.target is child
+    if isinstance(parent, ast.Assign | ast.NamedExpr):
+        targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
+        return any(_is_changed(ctx, target, depth) for target in targets)
+    return isinstance(parent, ast.Tuple) and isinstance(ctx.index.parent(parent), ast.Assign)
+
+
+def _is_changed(ctx: FileContext, target: ast.expr, depth: int) -> bool:
+    """Whether the variable that keeps a part is changed in place."""
+    if not isinstance(target, ast.Name) or depth > _DEPTH:
+        return not isinstance(target, ast.Subscript)  # kept in an object, nobody knows; copied into another tensor
+    uses = ctx.index.names.mentions(target.id, ctx.index.names.scope_of(target))
+    return any(use is not target and _is_written_through(ctx, use, depth + 1) for use in uses)
 
 
 def is_plain(node: ast.expr) -> bool:

@@ -9,7 +9,7 @@ from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding
 from tpulint.semantic.linear import Linear
 from tpulint_rules.recompile._boxes import masked
-from tpulint_rules.recompile._places import choose_by_tensor, is_plain, is_stored
+from tpulint_rules.recompile._places import choose_by_tensor, is_plain, is_stored, keep_meaning
 
 _LEFT_ALONE = "The chosen rows are copied: what is written into them later no longer changes the tensor."
 _LEVELS = (
@@ -168,6 +168,7 @@ def _fix(ctx: FileContext, node: ast.Subscript, items: list[ast.expr], item: ast
         base = fix.text(node.value)
         size = f"len({base})" if at == 0 else f"{base}.size({at})"
         fix.replace(item, f"{torch}.arange({size})[{ctx.text(item)}]")
+        keep_meaning(ctx, fix, node)
         return fix
     choose_by_tensor(ctx, fix, node, item, at)
     return fix

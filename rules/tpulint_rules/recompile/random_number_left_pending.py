@@ -100,6 +100,12 @@ def _values_of(ctx: FileContext, tensor: ast.expr) -> Iterator[ast.expr]:
                 yield binding.value
 
 
+def _skips(ctx: FileContext, loop: LoopNode, statement: ast.stmt) -> bool:
+    """Whether a statement may go on with the next turn."""
+    found = ctx.index.tree.nodes_in(statement, ast.Continue, functions=False)
+    return isinstance(statement, ast.Continue) or any(ctx.index.tree.loop_of(node) is loop for node in found)
+
+
 def _fix(ctx: FileContext, loop: LoopNode, read: Read) -> FixBuilder | None:
     """A boundary behind what reads. As a place in a tensor, the number of the turn would be another graph each time."""
     index = ctx.index
@@ -111,6 +117,8 @@ def _fix(ctx: FileContext, loop: LoopNode, read: Read) -> FixBuilder | None:
         holder = next((item for item in loop.body for call in calls if index.tree.encloses(item, call)), None)
     if places is None or holder is None or isinstance(holder, ast.Return):
         return None
+    if any(_skips(ctx, loop, item) for item in loop.body[: loop.body.index(holder) + 1]):
+        return None  # turns that go on early would not come to it
     fix = ctx.fix("Run each turn on its own", Applicability.UNSAFE, _REASON, Scope.STATEMENT)
     fix.insert_after(holder, fix.emit.boundary(holder))
     for place in places:
