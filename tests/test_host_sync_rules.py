@@ -3483,3 +3483,132 @@ def test_the_last_loss_is_read_behind_the_loop(first: str, kept: bool) -> None:
     text = lint(SourceFile.from_text(LAST_LOSS.format(first=first)), settings, CATALOGUE).text
     assert ("last = loss.detach()\n" in text) is kept
     assert ("{float(last):.4f}" in text) is kept
+
+
+LATE_VALUE = """
+class Trainer:
+    def __init__(self):
+        self.aux = None
+
+    def fit(self):
+        aux = FIRST
+        for step, (x, y) in enumerate(loader):
+            optimizer.zero_grad()
+            output = model(x.to(device))
+            loss = F.mse_loss(output, y.to(device))
+            if step >= 5:
+                AUX = output.pow(2).mean()
+                loss = loss + AUX
+            loss.backward()
+            optimizer.step()
+            torch_xla.sync()
+            SHOWN
+"""
+
+
+@pytest.mark.parametrize("first", ["None", "0", "-1.0", "None if debug else 0.0"])
+@pytest.mark.parametrize(
+    ("aux", "shown"),
+    [
+        ("aux", "if step % 10 == 9: print(loss.item(), aux.item())"),
+        ("aux", "if step % 10 == 9 and aux is not None: print(loss.item(), aux.item())"),
+        ("aux", "print(loss.item(), output.mean().item())\n            if step % 10 == 9: print(aux.item())"),
+        ("aux", "print(float(loss), float(aux))"),
+        ("aux", "if step < 5: continue\n            print(loss.item(), aux.item())"),
+        ("self.aux", "if step % 10 == 9: print(loss.item(), self.aux.item())"),
+        ("self.aux", "if self.aux is not None: print(loss.item(), self.aux.item())"),
+    ],
+)
+def test_what_is_none_or_a_number_at_first_is_not_stacked(first: str, aux: str, shown: str) -> None:
+    text = LATE_VALUE.replace("FIRST", first).replace("AUX", aux).replace("SHOWN", shown)
+    ported = port(SETUP + text, select=("TPU106",)).text
+    stacked = [line for line in ported.splitlines() if "torch.stack" in line]
+    assert not any("aux" in line for line in stacked), stacked
+
+
+@pytest.mark.parametrize(
+    ("held", "guard", "together"),
+    [
+        ("aux", "step % 10 == 9", True),
+        ("aux", "aux is not None", False),
+        ("aux", "step % 10 == 9 and aux is not None", False),
+        ("self.aux", "step % 10 == 9", True),
+        ("self.aux", "self.aux is not None", False),
+    ],
+)
+def test_what_every_turn_sets_is_stacked_unless_it_is_asked_for(held: str, guard: str, together: bool) -> None:
+    text = (
+        LATE_VALUE.replace("FIRST", "None")
+        .replace("step >= 5", "step < 0")
+        .replace(
+            "SHOWN",
+            f"""\
+if {guard}:
+                print(loss.item(), {held}.item())""",
+        )
+    )
+    text = text.replace(
+        "            loss.backward()", f"            {held} = output.std()\n            loss.backward()"
+    )
+    ported = port(SETUP + text.replace("AUX", "extra"), select=("TPU106",)).text
+    assert ("step_values.tolist()" in ported) == together
+
+
+WHOLE = """
+names = ["a", "b", "c"]
+for step, (x, y) in enumerate(loader):
+    y = y.to(device)
+    output = model(x.to(device))
+    loss = F.cross_entropy(output, y)
+    norm = output.norm()
+    found = search(output) if step < 0 else torch.relu(output)[0, 0]
+    best = output.argmax(-1)[0]
+    loss.backward()
+    optimizer.step()
+    torch_xla.sync()
+    TURN
+"""
+
+
+@pytest.mark.parametrize("turn", ["if step % 10 == 0: ", ""])
+@pytest.mark.parametrize(
+    "used",
+    [
+        "idx = y.max().item(); name = names[idx]",
+        "idx = found.item(); name = names[idx - 1]",
+        "longest = found.item(); print(list(range(longest + 1)))",
+        "first = y[0].item(); print(names[:first])",
+        "k = found.item(); print(f'{k:d}')",
+        "k = found.item(); print('{:4d}'.format(k))",
+        "print(isinstance(found.item(), int))",
+        "print(bool(found.item()))",
+        "print(y.max().item())",
+        "print(y[0].item(), torch.max(y).item())",
+        "print((y == 1).any().item())",
+        "print((y == 1).all().item())",
+        "print(torch.isfinite(output).all().item())",
+        "print(output.max(1)[0].isnan().any().item())",
+    ],
+)
+def test_integers_and_booleans_are_not_fetched_as_floats(turn: str, used: str) -> None:
+    lines = WHOLE.replace("TURN", f"{turn}{used}; print(loss.item(), norm.item())")
+    ported = port(SETUP + lines, select=("TPU106",)).text
+    assert "step_values = torch.stack((loss, norm)).detach()" in ported
+    assert used.replace("; ", "\n    ").splitlines()[0] in ported
+
+
+@pytest.mark.parametrize("turn", ["if step % 10 == 0: ", ""])
+@pytest.mark.parametrize(
+    ("used", "becomes_one"),
+    [
+        ("idx = best.item(); name = names[idx]", "int(best_value)"),
+        ("print((y == 1).sum().item())", "int(y_value)"),
+        ("print(int(y.max()))", "int(y_value)"),
+        ("print(y.float().mean().item())", "print(y_value)"),
+        ("print(output.max().item())", "print(output_value)"),
+    ],
+)
+def test_numbers_of_known_sort_are_fetched_together(turn: str, used: str, becomes_one: str) -> None:
+    lines = WHOLE.replace("TURN", f"{turn}{used}; print(loss.item(), norm.item())")
+    ported = port(SETUP + lines, select=("TPU106",)).text
+    assert becomes_one in ported

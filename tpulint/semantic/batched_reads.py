@@ -12,7 +12,9 @@ from tpulint.semantic.kinds import Kind
 from tpulint.semantic.read_doubts import is_taken_as_tensor, may_be_on_host
 from tpulint.semantic.reads import How, Read
 from tpulint.semantic.regions import Pace, Step
+from tpulint.semantic.steady_values import is_steady, may_be_placeholder
 from tpulint.semantic.tree import FunctionNode, LoopNode
+from tpulint.semantic.whole_numbers import may_lose_its_type
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -95,7 +97,7 @@ class BatchedReads:
                     continue
                 if not self.is_ready(read.tensor, boundary, item) or may_be_on_host(self._index, read.tensor, node):
                     continue
-                if self._is_always_bound(read.tensor, boundary):
+                if is_steady(self._index, read, boundary) and not may_lose_its_type(self._index, read):
                     yield read, item
 
     def _item_of_block(self, read: Read) -> ast.stmt | None:
@@ -107,15 +109,6 @@ class BatchedReads:
                 return child if self._is_unconditional(read, child) else None
             child = ancestor
         return None
-
-    def _is_always_bound(self, tensor: ast.expr, boundary: ast.Expr) -> bool:
-        """Whether every variable of an expression has its value at the boundary in every turn."""
-        flow = self._index.flow
-        return all(
-            any(flow.dominates(binding, boundary) for binding in flow.reaching(node))
-            for node in (tensor, *self._index.tree.inside(tensor))
-            if isinstance(node, ast.Name) and not self._index.qualified_name(node)
-        )
 
     def fetched_in(self, loop: LoopNode) -> list[Read]:
         """The one transfer right behind the boundary of an evaluation loop: ``values = stacked.tolist()``."""
@@ -137,6 +130,7 @@ class BatchedReads:
             for statement in rest
             for read in index.reads.inside(statement)
             if read.node not in collected and self.is_ready(read.tensor, boundary, index.statement_of(read.node))
+            if not may_lose_its_type(index, read)
         ]
         always = [
             read
@@ -144,6 +138,7 @@ class BatchedReads:
             if pace in (None, index.pace_of(read.node))
             and self._is_unconditional(read, statement)
             and self._is_number(read)
+            and not may_be_placeholder(index, read.tensor, boundary)
             and (pace is not None or not may_be_on_host(self._index, read.tensor, node))
         ]
         known = {} if fetch is None else fetch.values

@@ -218,7 +218,7 @@ class Scalars:
         if depth > _DEPTH:
             return False
         if isinstance(node, ast.Name):
-            if self._is_loss(node):
+            if self.is_loss(node):
                 return True
             return self._are_scalar(index.flow.reaching(node), depth)
         if isinstance(node, ast.Subscript):
@@ -323,7 +323,7 @@ class Scalars:
         known = [item for item in made if item is not None and depth < _DEPTH]
         return bool(known) and len(known) == len(made) and all(self._is_loss_module(item, depth + 1) for item in known)
 
-    def _is_loss(self, node: ast.Name) -> bool:
+    def is_loss(self, node: ast.Name) -> bool:
         """Whether ``name.backward()`` is called in the same function, which only a tensor of one number allows.
 
         The terms of such a sum hold one number each, too.

@@ -1,0 +1,141 @@
+"""Whether a variable holds a tensor in every turn: not None at first, and not only in some turns."""
+
+from __future__ import annotations
+
+import ast
+
+from tpulint.semantic.bindings import Binding, part_of
+from tpulint.semantic.kinds import Kind
+from tpulint.semantic.reads import How, Read
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tpulint.semantic import SemanticIndex
+
+_DEPTH = 4
+
+
+def may_be_placeholder(index: SemanticIndex, tensor: ast.expr, boundary: ast.Expr) -> bool:
+    """Whether a part of an expression may still be None or a number at the boundary: ``aux = None`` above the loop."""
+    for node in (tensor, *index.tree.inside(tensor)):
+        if isinstance(node, ast.Name) and not index.qualified_name(node):
+            if any(_keeps_place(index, b.value, b.path) for b in _at_boundary(index, node, boundary)):
+                return True
+        elif isinstance(node, ast.Attribute) and _is_emptied(index, node, boundary):
+            return True
+    return False
+
+
+def is_steady(index: SemanticIndex, read: Read, boundary: ast.Expr) -> bool:
+    """Whether what is read now and then behind a boundary is a tensor in every turn."""
+    tensor, flow = read.tensor, index.flow
+    names = [
+        node
+        for node in (tensor, *index.tree.inside(tensor))
+        if isinstance(node, ast.Name) and not index.qualified_name(node)
+    ]
+    if not all(any(flow.dominates(binding, boundary) for binding in flow.reaching(node)) for node in names):
+        return False
+    if isinstance(tensor, ast.Name):
+        bindings = _at_boundary(index, tensor, boundary)
+        if any(index.kinds.binding_value(binding).kind is not Kind.TENSOR for binding in bindings):
+            return False
+    return not may_be_placeholder(index, tensor, boundary) and not _is_asked_for(index, read, boundary)
+
+
+def _at_boundary(index: SemanticIndex, name: ast.Name, boundary: ast.Expr) -> list[Binding]:
+    """The bindings whose value a variable may have there: none in front of one that each turn makes."""
+    bindings = index.flow.reaching(name)
+    begin = _bound_in_turn(index, bindings, boundary)
+    if begin is None:
+        return list(bindings)
+    end = index.span(boundary).start
+    return [binding for binding in bindings if begin <= index.span(binding.node).start < end]
+
+
+def _bound_in_turn(index: SemanticIndex, bindings: tuple[Binding, ...], boundary: ast.Expr) -> int | None:
+    """Where the last of the bindings stands that each turn makes in front of its boundary."""
+    loop, function, end = index.tree.loop_of(boundary), index.function_of(boundary), index.span(boundary).start
+    return max(
+        (
+            index.span(binding.node).start
+            for binding in bindings
+            if index.span(binding.node).start < end
+            and (loop is None or index.tree.encloses(loop, binding.node))
+            and (binding.kind == "parameter" or index.function_of(binding.node) is function)
+            and (index.flow.dominates(binding, boundary) or _is_added_up(index, binding, boundary))
+        ),
+        default=None,
+    )
+
+
+def _is_added_up(index: SemanticIndex, binding: Binding, boundary: ast.Expr) -> bool:
+    """Whether a loop in front of the boundary, over the parts of a batch, adds to a total in each of its turns."""
+    top, holder = binding.statement, index.parent(binding.statement)
+    while isinstance(holder, ast.For) and not index.tree.encloses(holder, boundary):
+        top, holder = holder, index.parent(holder)
+    child = None if holder is None or binding.kind != "augment" else index.tree.child_towards(holder, boundary)
+    if not isinstance(child, ast.stmt) or not isinstance(top, ast.stmt):
+        return False
+    return index.tree.suite_of(child) is index.tree.suite_of(top)
+
+
+def _keeps_place(index: SemanticIndex, value: ast.expr | None, path: tuple[int, ...] = (), depth: int = 0) -> bool:
+    """Whether a value may be None or a number: ``None``, ``-1.0``, ``None if first else loss``."""
+    value = part_of(value, path) if path else value
+    if isinstance(value, ast.IfExp):
+        return any(_keeps_place(index, item, (), depth) for item in (value.body, value.orelse))
+    if isinstance(value, ast.UnaryOp):
+        return _keeps_place(index, value.operand, (), depth)
+    if isinstance(value, ast.Name) and depth < _DEPTH:
+        return any(
+            binding.kind == "assign" and _keeps_place(index, binding.value, binding.path, depth + 1)
+            for binding in index.flow.reaching(value)
+        )
+    return isinstance(value, ast.Constant)
+
+
+def _is_emptied(index: SemanticIndex, use: ast.Attribute, boundary: ast.Expr) -> bool:
+    """Whether the file sets such an attribute to None or a number, and the turn does not set it anew."""
+    emptied = any(
+        isinstance(statement := index.statement_of(node), ast.Assign | ast.AnnAssign)
+        and _keeps_place(index, statement.value)
+        for node in index.tree.attributes_called(use.attr)
+        if isinstance(node.ctx, ast.Store)
+    )
+    return emptied and _bound_in_turn(index, index.flow.reaching_attribute(use), boundary) is None
+
+
+def _is_asked_for(index: SemanticIndex, read: Read, boundary: ast.Expr) -> bool:
+    """Whether a condition around a read asks for what is read: ``if aux is not None``."""
+    parts = {
+        ast.dump(node)
+        for node in (read.tensor, *index.tree.inside(read.tensor))
+        if isinstance(node, ast.Name | ast.Attribute | ast.Subscript)
+        and not (isinstance(node, ast.Name) and (node.id == "self" or index.qualified_name(node)))
+    }
+    suite, child = index.tree.suite_of(boundary), read.node
+    for ancestor in index.tree.ancestors(read.node):
+        tests: list[ast.expr] = []
+        if isinstance(ancestor, ast.If | ast.IfExp | ast.While) and child is not ancestor.test:
+            tests = [ancestor.test]
+        elif isinstance(ancestor, ast.BoolOp):
+            tests = [value for value in ancestor.values if value is not child]
+        if any(_mentions(index, test, parts) for test in tests):
+            return True
+        if ancestor in suite:
+            break
+        if isinstance(ancestor, ast.expr):
+            child = ancestor
+    return False
+
+
+def _mentions(index: SemanticIndex, test: ast.expr, parts: set[str]) -> bool:
+    """Whether a condition has to do with one of these other than by the number it holds."""
+    numbers = {
+        node
+        for read in index.reads.inside(test)
+        if read.how is not How.TRUTH or ast.dump(read.tensor) not in parts
+        for node in (read.node, *index.tree.inside(read.node))
+    }
+    return any(ast.dump(node) in parts for node in (test, *index.tree.inside(test)) if node not in numbers)
