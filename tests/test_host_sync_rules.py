@@ -3581,14 +3581,14 @@ def test_what_does_more_than_look_is_put_together_in_every_step(value: str) -> N
         '{"lr": optimizer.param_groups[0]["lr"], "loss": round(float(loss), 3)}',
         "[len(loader), loss.detach().cpu().numpy(), scheduler.get_last_lr()]",
         'f"{math.exp(loss.item()):.3f}"',
-        '"{} {:.3f}".format(step, loss.mean().item())',
+        '"{} {:.3f}".format(step, loss.item())',
     ],
 )
 def test_what_only_looks_is_put_together_where_it_is_shown(value: str) -> None:
     result = port(SETUP + EARLY.format(early=f"line = {value}", late="print(line)"), select=("TPU101",))
-    assert result.text.removeprefix(SETUP) == EARLY.format(early="", late=f"line = {value}\n        print(line)").replace(
-        "    \n", ""
-    )
+    assert result.text.removeprefix(SETUP) == EARLY.format(
+        early="", late=f"line = {value}\n        print(line)"
+    ).replace("    \n", "")
 
 
 def test_a_rate_is_looked_at_before_the_scheduler_changes_it() -> None:
