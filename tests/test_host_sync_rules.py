@@ -3612,3 +3612,122 @@ def test_numbers_of_known_sort_are_fetched_together(turn: str, used: str, become
     lines = WHOLE.replace("TURN", f"{turn}{used}; print(loss.item(), norm.item())")
     ported = port(SETUP + lines, select=("TPU106",)).text
     assert becomes_one in ported
+
+
+# -------------------------------------------------------------------- an `else` of the loop
+
+LEFT_BY_ELSE = """
+losses = []
+total = 0.0
+for epoch in range(3):
+    for x, _ in loader:
+        loss = model(x.to(device)).mean()
+        loss.backward()
+        optimizer.step()
+        torch_xla.sync()
+        {kept}
+        if stop():
+            break
+    else:
+        continue
+    break
+print(losses, total)
+"""
+
+
+@pytest.mark.parametrize(
+    ("kept", "code"), [("losses.append(loss.item())", "TPU105"), ("total += loss.item()", "TPU104")]
+)
+def test_what_an_else_of_the_loop_would_skip_is_not_put_behind_it(kept: str, code: str) -> None:
+    text = LEFT_BY_ELSE.format(kept=kept)
+    result = port(SETUP + text, select=("TPU104", "TPU105"))
+    assert result.text.removeprefix(SETUP) == text
+    assert [finding.code for finding in result.findings] == [code]
+
+
+def test_sums_in_a_dict_are_not_read_behind_a_loop_with_an_else() -> None:
+    text = """
+    def train():
+        for epoch in range(3):
+            sums = {"loss": 0.0}
+            for x, _ in loader:
+                loss = model(x.to(device)).mean()
+                loss.backward()
+                optimizer.step()
+                torch_xla.sync()
+                sums["loss"] += loss.item()
+            ELSE
+            print(sums)
+    """
+    mended = port(SETUP + dedent(text.replace("            ELSE\n", ""))).text
+    assert ".item()" not in mended.partition("+=")[2].partition("\n")[0]
+    given_up = dedent(text.replace("ELSE", "else:\n                continue"))
+    assert port(SETUP + given_up, select=("TPU101", "TPU104")).text.removeprefix(SETUP) == given_up
+
+
+# -------------------------------------------------------------------- what is put together early
+
+EARLY = """
+import random
+import time
+ids, stack, t0 = iter(range(9)), [1], 0
+scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 1)
+for step, (x, _) in enumerate(loader):
+    optimizer.zero_grad()
+    loss = model(x.to(device)).mean()
+    loss.backward()
+    optimizer.step()
+    torch_xla.sync()
+    {early}
+    if step % 10 == 0:
+        {late}
+"""
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "[next(ids), loss.item()]",
+        '{"i": stack.pop(), "loss": loss.item()}',
+        'f"{tick()} {loss.item():.3f}"',
+        "(time.time() - t0, loss.item())",
+        "[random.random(), loss.item()]",
+        "[*ids, loss.item()]",
+        "[[i for i in ids], loss.item()]",
+        '"{} {}".format(next(ids), loss.item())',
+        "[torch.rand(1), loss.item()]",
+    ],
+)
+def test_what_does_more_than_look_is_put_together_in_every_step(value: str) -> None:
+    text = EARLY.format(early=f"line = {value}", late="print(line)")
+    result = port(SETUP + text, select=("TPU101", "TPU102"))
+    assert result.text.removeprefix(SETUP) == text
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        '{"lr": optimizer.param_groups[0]["lr"], "loss": round(float(loss), 3)}',
+        "[len(loader), loss.detach().cpu().numpy(), scheduler.get_last_lr()]",
+        'f"{math.exp(loss.item()):.3f}"',
+        '"{} {:.3f}".format(step, loss.item())',
+    ],
+)
+def test_what_only_looks_is_put_together_where_it_is_shown(value: str) -> None:
+    result = port(SETUP + EARLY.format(early=f"line = {value}", late="print(line)"), select=("TPU101",))
+    assert result.text.removeprefix(SETUP) == EARLY.format(
+        early="", late=f"line = {value}\n        print(line)"
+    ).replace("    \n", "")
+
+
+def test_a_rate_is_looked_at_before_the_scheduler_changes_it() -> None:
+    early = 'line = [optimizer.param_groups[0]["lr"], loss.item()]\n    scheduler.step()'
+    text = EARLY.format(early=early, late="print(line)")
+    assert port(SETUP + text, select=("TPU101",)).text.removeprefix(SETUP) == text
+
+
+def test_what_is_put_together_in_one_block_keeps_its_order() -> None:
+    lines = ["a = [loss.item()]", 'b = {"loss": loss.item()}', 'c = f"{loss.item():.3f}"']
+    result = port(SETUP + EARLY.format(early="\n    ".join(lines), late="print(a, b, c)"), select=("TPU101", "TPU102"))
+    late = "\n        ".join([*lines, "print(a, b, c)"])
+    assert result.text.removeprefix(SETUP) == EARLY.format(early="", late=late).replace("    \n", "")

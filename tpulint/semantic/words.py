@@ -73,10 +73,10 @@ class Words:
             return self.of(call.args[1], depth + 1)
         method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
         if name == "nltk.word_tokenize" or name == "nltk.tokenize.word_tokenize":
-            return call
+            return None if call.args and self._is_fixed(call.args[0]) else call
         if method == "split" and isinstance(call.func, ast.Attribute) and name is None and not call.keywords:
             is_blank = not call.args or (isinstance(call.args[0], ast.Constant) and call.args[0].value == " ")
-            return call if is_blank and len(call.args) < 2 else None
+            return call if is_blank and len(call.args) < 2 and not self._is_fixed(call.func.value) else None
         function = index.definitions.function_called(call)
         given = [] if function is None else index.definitions.returned_by(function)
         return self._all(self.of(value, depth + 1) for value in given)
@@ -88,11 +88,28 @@ class Words:
         if binding.kind == "loop" and binding.value is not None:
             items = index.kinds.contents.of(binding.value)
             parts = [_part(item, binding.path) for item in items]
+            written = [part for part in map(_split_literal, parts) if part is not None]
+            if written and len(written) == len(parts):  # each is fixed, and the next one another
+                return written[0] if len({_length(part) for part in written}) > 1 else None
             return self._all(None if part is None else self.of(part, depth + 1) for part in parts)
         if binding.kind == "parameter" and isinstance(binding.statement, FUNCTIONS):
             passed = index.definitions.arguments_for(binding.statement, binding.name)
             return next((found for item in passed if (found := self.of(item, depth + 1)) is not None), None)
         return None
+
+    def _is_fixed(self, text: ast.expr, depth: int = 0) -> bool:
+        """Whether a text is the same in every turn: a literal, or a variable that is given one literal."""
+        if isinstance(text, ast.Name) and depth < _DEPTH:
+            index, bindings = self._index, self._index.flow.reaching(text)
+            if len(bindings) != 1:
+                return False
+            binding = bindings[0]
+            if binding.kind == "parameter" and isinstance(binding.statement, FUNCTIONS):
+                passed = index.definitions.arguments_for(binding.statement, binding.name)
+                return bool(passed) and all(self._is_fixed(item, depth + 1) for item in passed)
+            value = binding.value if binding.kind == "assign" and not binding.path else None
+            return value is not None and self._is_fixed(value, depth + 1)
+        return isinstance(text, ast.Constant)
 
     def _is_filled_up(self, name: ast.Name) -> bool:
         """Whether the code around a list says anything of bringing texts to one length."""
@@ -112,6 +129,20 @@ def _part(node: ast.expr, path: tuple[int, ...]) -> ast.expr | None:
             return None
         node = node.elts[at]
     return node
+
+
+def _split_literal(node: ast.expr | None) -> ast.Call | None:
+    """``"a text".split()``"""
+    func = node.func if isinstance(node, ast.Call) else None
+    is_split = isinstance(func, ast.Attribute) and func.attr == "split" and isinstance(func.value, ast.Constant)
+    return node if is_split and isinstance(node, ast.Call) and not node.keywords and len(node.args) < 2 else None
+
+
+def _length(call: ast.Call) -> int:
+    """How many words a literal that is split has."""
+    assert isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Constant)
+    text = str(call.func.value.value)
+    return len(text.split(" ") if call.args else text.split())
 
 
 def _is_looked_up(node: ast.expr, word: str) -> bool:

@@ -29,6 +29,13 @@ def keep_on_device(fix: FixBuilder, index: SemanticIndex, read: Read, tail: str 
         fix.replace(read.node, fix.text(read.tensor) + suffix)
 
 
+def insert_behind_loop(fix: FixBuilder, loop: LoopNode, text: str) -> None:
+    """Read behind a loop what it kept; its ``else`` would come first, and may leave or look at what was kept."""
+    if loop.orelse:
+        fix.give_up()
+    fix.insert_after(loop, text)
+
+
 def torch_text(fix: FixBuilder, index: SemanticIndex, at: ast.AST) -> str:
     """How ``torch`` is written; a file that uses the name without binding it is beyond repair.
 

@@ -10,7 +10,7 @@ from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
 from tpulint.semantic import Binding, LoopNode, SemanticIndex
 from tpulint.semantic.totals import Home, Total, element_of
-from tpulint_rules.host_sync._device_values import device_text, keep_on_device, short, torch_text
+from tpulint_rules.host_sync._device_values import device_text, insert_behind_loop, keep_on_device, short, torch_text
 
 REASON = "The total is summed in float32 on the device, where it was a float64 on the host."
 
@@ -70,7 +70,7 @@ def move_to_device(fix: FixBuilder, index: SemanticIndex, loop: LoopNode, totals
     for place, lines in before.items():
         fix.insert_before(place, "\n".join(lines))
     if after:
-        fix.insert_after(loop, "\n".join(after))
+        insert_behind_loop(fix, loop, "\n".join(after))
 
 
 def _zero(fix: FixBuilder, index: SemanticIndex, total: Total) -> str:

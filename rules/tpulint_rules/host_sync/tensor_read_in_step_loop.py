@@ -13,7 +13,7 @@ from tpulint.semantic.held_values import HeldValue
 from tpulint.semantic.kept_dicts import KeptDict, SummedDict
 from tpulint.semantic.meters import Metered
 from tpulint.semantic.turn_code import STEP
-from tpulint_rules.host_sync._device_values import keep_on_device, short
+from tpulint_rules.host_sync._device_values import insert_behind_loop, keep_on_device, short
 from tpulint_rules.host_sync.progress_bar_reads_every_step import throttle
 
 HELD = "The arithmetic is done in float32 on the device, where it was done in float64 on the host."
@@ -171,7 +171,7 @@ def _make_late(ctx: FileContext, early: EarlyDisplay) -> FixBuilder:
     fix = ctx.fix("Put it together where it is looked at", Applicability.UNSAFE, LATE, Scope.LOOP)
     first, *others = ctx.text(early.statement).split("\n")
     indent = fix.indent_of(early.statement)
-    fix.insert_before(early.gate.body[0], "\n".join([first, *(line.removeprefix(indent) for line in others)]))
+    fix.insert_before(early.place, "\n".join([first, *(line.removeprefix(indent) for line in others)]))
     fix.delete(early.statement)
     return fix
 
@@ -185,7 +185,7 @@ def _sum_in_dict(ctx: FileContext, summed: SummedDict) -> FixBuilder:
     are_numbers = all(scalars.is_number(item) or scalars.is_scalar(item.tensor) for item in summed.reads)
     copied = "item()" if are_numbers else "cpu().numpy()[()]"  # an array of no dimensions becomes a number
     for loop, name in summed.loops:
-        fix.insert_after(loop, f"{name} = {{key: value.{copied} for key, value in {name}.items()}}")
+        insert_behind_loop(fix, loop, f"{name} = {{key: value.{copied} for key, value in {name}.items()}}")
     return fix
 
 

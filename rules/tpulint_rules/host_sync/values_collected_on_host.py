@@ -9,7 +9,7 @@ from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
 from tpulint.semantic import LoopNode, SemanticIndex
 from tpulint.semantic.filled_lists import FilledList
-from tpulint_rules.host_sync._device_values import keep_on_device, short, torch_text
+from tpulint_rules.host_sync._device_values import insert_behind_loop, keep_on_device, short, torch_text
 
 REASON = "Until the end of the loop the list holds tensors, and what is added to the values is added in float32."
 CHUNK = 64
@@ -36,7 +36,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             collect_on_device(fix, index, filled, before, after, gates)
         if before:
             fix.insert_before(loop, "\n".join(before))
-        fix.insert_after(loop, "\n".join(after))
+        insert_behind_loop(fix, loop, "\n".join(after))
         for gate, lines in gates.items():
             fix.insert_before(gate.body[0], "\n".join(lines))
         where = "step" if severity is Severity.ERROR else "evaluation batch"
