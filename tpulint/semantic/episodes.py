@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from tpulint.semantic.bindings import part_of
 from tpulint.semantic.tree import FUNCTIONS, LOOPS, LoopNode
 
 TYPE_CHECKING = False
@@ -62,8 +63,7 @@ class Episodes:
             return self._first(index.definitions.arguments_for(binding.statement, binding.name), depth)
         if binding.kind != "assign" or value is None:
             return None
-        if binding.path:  # `states, actions = [], []`
-            value = value.elts[binding.path[0]] if isinstance(value, ast.Tuple) and len(binding.path) == 1 else None
+        value = part_of(value, binding.path)  # `states, actions = [], []`
         if value is None or not self._is_empty(value):
             return None if value is None else self.of(value, depth + 1)
         for call in self._growths(name.id):
