@@ -5,23 +5,34 @@ from __future__ import annotations
 from functools import lru_cache
 
 from tpulint.anchors import Anchors
+from tpulint.languages import PYTHON
 from tpulint.model import WORDS_OF_CALLERS, WORDS_OF_LOOPS, WORDS_OF_READS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tpulint.catalog import Catalogue, Rule
     from tpulint.config import Settings
     from tpulint.source import SourceFile
 
 _MAY_READ = ("__main__", "loader")
 """Words of a file that may run the steps of others, or take what a loader deals out."""
+_WORDS_OF_THE_FIELD = (
+    "torch", "cuda", "CUDA", "xla:", "'xla'", '"xla"', "XLA", "nccl", "NCCL", "gpu", "GPU", "backward(", "no_grad",
+    "inference_mode", "DataLoader", "optimizer", "epoch", "BatchNorm", "Scaler", "accelerator", "accelerate import",
+    "transformers import", "lightning",
+)  # fmt: skip
+"""Without any of these words a file has nothing to do with PyTorch, whatever other words in it rules wait for."""
+_ABOUT_PYTORCH = "01234567"
+"""First digits of the codes of our rules about PyTorch; the others wait for names of libraries and of variables."""
 _WORDS_OF_TENSORS = ("torch", ".item()", ".cpu()", ".numpy()", ".tolist()")
 
 
-def may_suppress(text: str) -> bool:
-    """Whether a comment may silence a finding."""
+def may_suppress(text: str, letters: Iterable[str] = ("",)) -> bool:
+    """Whether a comment may silence a finding. With ``letters``, of codes, one that names a code of them."""
     lowered = text.lower()  # far quicker than a search that ignores case
-    return "noqa" in lowered or "tpulint:" in lowered
+    return "tpulint:" in lowered or ("noqa" in lowered and any(word.lower() in lowered for word in letters))
 
 
 def may_drive(text: str) -> bool:
@@ -59,6 +70,8 @@ def applicable(text: str, language: str, settings: Settings, catalogue: Catalogu
     reads tensors, whose loops may run the steps of other files, or a file that reads what a loader deals out.
     """
     rules = _in_language(catalogue.select(settings), language)
+    if language == PYTHON and not called and not any(word in text for word in _WORDS_OF_THE_FIELD):
+        rules = _beyond_the_field(rules)
     present = _anchors(rules).present(text)
     if called or not (present.isdisjoint(_MAY_READ) or present.isdisjoint(WORDS_OF_READS)):
         present.update(WORDS_OF_LOOPS)
@@ -68,6 +81,11 @@ def applicable(text: str, language: str, settings: Settings, catalogue: Catalogu
 @lru_cache(maxsize=16)
 def _in_language(rules: tuple[Rule, ...], language: str) -> tuple[Rule, ...]:
     return tuple(rule for rule in rules if language in rule.files)
+
+
+@lru_cache(maxsize=16)
+def _beyond_the_field(rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
+    return tuple(rule for rule in rules if not rule.place.is_own or rule.code[3] not in _ABOUT_PYTORCH)
 
 
 @lru_cache(maxsize=8)

@@ -1,0 +1,79 @@
+"""What a text is about: files that have nothing to do with PyTorch are not examined."""
+
+from __future__ import annotations
+
+import pytest
+
+from tpulint.catalog import load
+from tpulint.config import Settings
+from tpulint.linter import lint
+from tpulint.relevance import applicable
+from tpulint.semantic import SemanticIndex
+from tpulint.source import SourceFile
+
+CATALOGUE = load()
+EVERY = Settings(select=("ALL",), preview=True)
+
+
+def codes(text: str) -> list[str]:
+    return [finding.code for finding in lint(SourceFile.from_text(text, "a.py"), EVERY, CATALOGUE).findings]
+
+
+OTHER = "def domain_matrix(items, domain):\n    return DM(items, domain).to_sparse()\n"
+
+
+def test_methods_of_other_libraries_are_not_torchs() -> None:
+    assert codes(OTHER) == []
+
+
+def test_words_that_any_program_may_hold_wait_for_pytorch() -> None:
+    text = "rows = [concatenate(x) for x in batches]\nprint(len(rows), max(rows))\n"
+    assert applicable(text, "python", EVERY, CATALOGUE, called=False) == ()
+    assert applicable(f"import torch\n{text}", "python", EVERY, CATALOGUE, called=False)
+
+
+def test_what_loops_of_other_files_call_is_examined_whatever_it_names() -> None:
+    text = "def accuracy(out, y):\n    return (out.argmax(1) == y).sum().item()\n"
+    assert "TPU101" in {rule.code for rule in applicable(text, "python", EVERY, CATALOGUE, called=True)}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["import bitsandbytes as bnb\n", "import os\nos.environ['XRT_TPU_CONFIG'] = 'localservice;0;localhost:51011'\n"],
+)
+def test_libraries_and_variables_have_names_of_their_own(text: str) -> None:
+    assert codes(text)
+
+
+def test_a_file_about_something_else_is_still_checked_for_syntax() -> None:
+    assert codes(OTHER + "def f(:\n") == ["invalid-syntax"]
+    nested = "x = " + "[" * 150 + "]" * 150 + "\n"
+    assert codes(OTHER + nested) == codes("import torch\n" + nested) == []
+
+
+def test_what_the_parser_takes_is_no_syntax_error() -> None:
+    text = "def f(x):\n    global x\n"
+    assert codes(text) == codes(f"import torch\n{text}") == []
+
+
+@pytest.mark.parametrize(
+    ("comment", "indexed", "found"),
+    [
+        ("# noqa: E501", False, []),
+        ("# noqa: TPU007", True, ["unused-suppression"]),
+        ("# tpulint: ignore", True, ["unused-suppression"]),
+    ],
+)
+def test_comments_for_other_tools_are_not_looked_into(
+    monkeypatch: pytest.MonkeyPatch, comment: str, indexed: bool, found: list[str]
+) -> None:
+    made: list[SourceFile] = []
+    make = SemanticIndex.__init__
+
+    def note(index: SemanticIndex, source: SourceFile, *others: object) -> None:
+        made.append(source)
+        make(index, source, *others)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(SemanticIndex, "__init__", note)
+    assert codes(f"import os  {comment}\n") == found
+    assert bool(made) == indexed
