@@ -35,9 +35,23 @@ def count_one(ctx: FileContext, node: ast.expr) -> FixBuilder | None:
         fix = ctx.fix("Count the one device of this process", Applicability.UNSAFE, reason, Scope.MODULE)
         text = "1"
     for call in [node] if node in index.device_counts.calls else index.device_counts.calls:
-        if not isinstance(index.parent(call), ast.Compare) and not _is_shown(ctx, call):
+        if isinstance(index.parent(call), ast.Compare) or _is_shown(ctx, call) or is_for_several(ctx, call):
+            continue
+        factor = _other_factor(ctx, call) if text == "1" else None
+        if factor is None:
             fix.replace(call, text)
+        else:
+            fix.replace(index.parent(call), ctx.text(factor))
     return fix
+
+
+def _other_factor(ctx: FileContext, call: ast.expr) -> ast.expr | None:
+    """What stands beside the number in a product: ``64`` of ``64 * torch.cuda.device_count()``."""
+    product = ctx.index.parent(call)
+    if not isinstance(product, ast.BinOp) or not isinstance(product.op, ast.Mult):
+        return None
+    factor = product.left if product.right is call else product.right
+    return factor if isinstance(factor, ast.Name | ast.Attribute | ast.Constant | ast.Call | ast.Subscript) else None
 
 
 def is_for_several(ctx: FileContext, node: ast.expr) -> bool:
