@@ -113,7 +113,9 @@ class Moves:
 
     def stay_on_host(self, modules: list[ast.expr]) -> bool:
         """Whether one of these modules is put on the host by name, ``model.to("cpu")``, and none ever on a device."""
-        told = [call.func.value for call in self._tree.calls if isinstance(call.func, ast.Attribute) and _names_host(call)]
+        told = [
+            call.func.value for call in self._tree.calls if isinstance(call.func, ast.Attribute) and _names_host(call)
+        ]
         if not told:
             return False
         used = [creation for module in modules for creation in self.creations.of(module)]

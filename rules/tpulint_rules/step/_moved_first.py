@@ -20,8 +20,8 @@ def moved_first(ctx: FileContext, optimizer: ast.AST, move: Move) -> FixBuilder 
     above, below = tree.statement_of(optimizer), tree.statement_of(move.call)
     if not _only_moves(ctx, below, move):
         return None
-    branch = ctx.index.parent(below)
-    if isinstance(branch, ast.If) and _asks_only(ctx, branch):
+    branch = branch_of_moves(ctx, move)
+    if branch is not None:
         below = branch
     if (
         above is below
@@ -41,8 +41,8 @@ def moved_first(ctx: FileContext, optimizer: ast.AST, move: Move) -> FixBuilder 
         "The optimizer then gets the parameters that are trained.",
         Scope.STATEMENT,
     )
-    module = ctx.text(move.module)
-    if any(_mentions(ctx, statement, module) for statement in between):
+    modules = [ctx.text(item.module) for item in ctx.index.moves.moves if tree.encloses(below, item.call)]
+    if any(_mentions(ctx, statement, module) for statement in between for module in modules):
         fix.lower(Applicability.UNSAFE, "Statements in between then see the model on the device.")
     moved_with_it = [below] if device is None else [device, below]
     rows = [_rows_of(ctx, statement) for statement in moved_with_it]
@@ -64,12 +64,19 @@ def _only_moves(ctx: FileContext, statement: ast.stmt, move: Move) -> bool:
     return statement.value is move.call
 
 
-def _asks_only(ctx: FileContext, branch: ast.If) -> bool:
-    """Whether a branch holds one statement and its condition may be asked earlier: ``if train_on_gpu: net.cuda()``."""
-    if branch.orelse or len(branch.body) != 1:
-        return False
+def branch_of_moves(ctx: FileContext, move: Move) -> ast.If | None:
+    """The branch around a move, where it only moves models and its condition may be asked earlier.
+
+    ``if train_on_gpu: net.cuda()``
+    """
+    branch = ctx.index.parent(ctx.index.tree.statement_of(move.call))
+    if not isinstance(branch, ast.If) or branch.orelse:
+        return None
+    moves = ctx.index.moves.moves
+    if not all(any(_only_moves(ctx, item, other) for other in moves) for item in branch.body):
+        return None
     calls = [node for node in (branch.test, *ctx.index.tree.inside(branch.test)) if isinstance(node, ast.Call)]
-    return all(ctx.index.qualified_name(call.func) in _QUESTIONS for call in calls)
+    return branch if all(ctx.index.qualified_name(call.func) in _QUESTIONS for call in calls) else None
 
 
 def _rows_of(ctx: FileContext, statement: ast.stmt) -> str | None:
