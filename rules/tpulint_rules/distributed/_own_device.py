@@ -37,21 +37,20 @@ def count_one(ctx: FileContext, node: ast.expr) -> FixBuilder | None:
     for call in [node] if node in index.device_counts.calls else index.device_counts.calls:
         if isinstance(index.parent(call), ast.Compare) or _is_shown(ctx, call) or is_for_several(ctx, call):
             continue
-        factor = _other_factor(ctx, call) if text == "1" else None
-        if factor is None:
-            fix.replace(call, text)
+        product = index.parent(call)
+        factor = _other_factor(product, call) if text == "1" and isinstance(product, ast.BinOp) else None
+        if factor is not None and product is not None:
+            fix.replace(product, ctx.text(factor))
         else:
-            fix.replace(index.parent(call), ctx.text(factor))
+            fix.replace(call, text)
     return fix
 
 
-def _other_factor(ctx: FileContext, call: ast.expr) -> ast.expr | None:
+def _other_factor(product: ast.BinOp, call: ast.expr) -> ast.expr | None:
     """What stands beside the number in a product: ``64`` of ``64 * torch.cuda.device_count()``."""
-    product = ctx.index.parent(call)
-    if not isinstance(product, ast.BinOp) or not isinstance(product.op, ast.Mult):
-        return None
     factor = product.left if product.right is call else product.right
-    return factor if isinstance(factor, ast.Name | ast.Attribute | ast.Constant | ast.Call | ast.Subscript) else None
+    is_one = isinstance(factor, ast.Name | ast.Attribute | ast.Constant | ast.Call | ast.Subscript)
+    return factor if is_one and isinstance(product.op, ast.Mult) else None
 
 
 def is_for_several(ctx: FileContext, node: ast.expr) -> bool:
