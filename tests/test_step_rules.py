@@ -893,6 +893,7 @@ def test_flag_stands_below_the_import_of_torch_further_down() -> None:
 
         if torch.cuda.is_available():
             model.cuda()
+            print(model)
         """,
         """
         import os
@@ -907,6 +908,7 @@ def test_flag_stands_below_the_import_of_torch_further_down() -> None:
 
         if torch.cuda.is_available():
             model.cuda()
+            print(model)
         """,
         unsafe=True,
         select=("TPU303",),

@@ -11,6 +11,7 @@ from tpulint.semantic.events import EventMap
 from tpulint.semantic.kinds import Kind, Kinds, Side
 from tpulint.semantic.names import Names
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, LoopNode, SyntaxTree
+from tpulint.semantic.walks import goes_along
 
 _RUNNING_METHODS = ("generate", "forward", "encode", "decode")
 _KEEPING = ("register_", "load_", "add_", "set_", "update_", "__")
@@ -84,6 +85,8 @@ class Evaluation:
         if not self.takes_batches(loop) and self._is_amid_gradients(loop):
             return False
         if not self.runs_module(loop) or self._goes_through_modules(loop) or self._is_on_host(loop):
+            return False
+        if goes_along(self._tree, self._names, loop):
             return False
         events = self._events.of(loop)
         return not events.backwards and not events.updates

@@ -8,7 +8,7 @@ from bisect import bisect_left
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.names import Names
 from tpulint.semantic.torch_facts import MODULE_SELF_METHODS
-from tpulint.semantic.tree import LOOPS, SyntaxTree
+from tpulint.semantic.tree import LOOPS, FunctionNode, SyntaxTree
 
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
@@ -56,14 +56,38 @@ class Flow:
         return made
 
     def reaching_attribute(self, use: ast.Attribute) -> tuple[Binding, ...]:
-        """Bindings of ``self.x``: all in the class."""
+        """Bindings of ``self.x``: all in the class, but none below where its function gives it a value above."""
         if not isinstance(use.value, ast.Name):
             return ()
         owner = self._tree.class_of(use)
         function = self._tree.function_of(use)
         if owner is None or function is None or not function.args.args or function.args.args[0].arg != use.value.id:
             return ()
-        return tuple(self._names.attribute_bindings(owner, use.attr))
+        bindings = self._names.attribute_bindings(owner, use.attr)
+        return tuple(self._made_so_far(bindings, use, function))
+
+    def _made_so_far(self, bindings: list[Binding], use: ast.Attribute, function: FunctionNode) -> list[Binding]:
+        """Those above a use, where its function has always made one there: all ways to it, or as ``__init__``."""
+        here, tree = (use.lineno, use.col_offset), self._tree
+        earlier = [
+            binding
+            for binding in bindings
+            if tree.function_of(binding.node) is function
+            and _position(binding) < here
+            and not tree.encloses(binding.statement, use)
+        ]
+        is_made = bool(earlier) if function.name == "__init__" else any(self.dominates(item, use) for item in earlier)
+        if not is_made or any(isinstance(ancestor, LOOPS) for ancestor in tree.ancestors(use)):
+            return bindings
+        called = any(
+            (call.lineno, call.col_offset) < here
+            and isinstance(call.func, ast.Attribute)
+            and isinstance(call.func.value, ast.Name)
+            and call.func.value.id == function.args.args[0].arg
+            for call in tree.nodes_in(function, ast.Call)
+        )
+        others = (binding for binding in bindings if tree.function_of(binding.node) is not function)
+        return [*earlier, *(others if called else ())]
 
     def bindings_of(self, use: ast.expr) -> tuple[Binding, ...]:
         """Where a variable or ``self.x`` gets the value it has here; empty for any other expression."""

@@ -111,6 +111,17 @@ class Moves:
         # a module takes no number or text but that of a device
         return self._kinds.value(node).kind in (Kind.DEVICE, Kind.HOST)
 
+    def stay_on_host(self, modules: list[ast.expr]) -> bool:
+        """Whether one of these modules is put on the host by name, ``model.to("cpu")``, and none ever on a device."""
+        told = [
+            call.func.value for call in self._tree.calls if isinstance(call.func, ast.Attribute) and _names_host(call)
+        ]
+        if not told:
+            return False
+        used = [creation for module in modules for creation in self.creations.of(module)]
+        kept = any(a.overlaps(b) for item in told for a in self.creations.of(item) for b in used)
+        return kept and not any(a.overlaps(b) for move in self.moves for a in move.creations for b in used)
+
     @property
     def has_device(self) -> bool:
         """Whether the file puts anything on a device, or uses torch_xla."""
@@ -242,3 +253,12 @@ def _beginning(node: ast.expr) -> str:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "format":
         return _beginning(node.func.value)
     return ""
+
+
+def _names_host(call: ast.Call) -> bool:
+    """``x.cpu()``, ``x.to("cpu")``"""
+    method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+    given = [*call.args[:1], *(item.value for item in call.keywords if item.arg == "device")]
+    if method == "cpu":
+        return not given
+    return method == "to" and any(isinstance(item, ast.Constant) and item.value == "cpu" for item in given)

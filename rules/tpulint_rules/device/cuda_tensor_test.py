@@ -14,6 +14,7 @@ _BINDS_TIGHTER = (ast.Compare, ast.BinOp)
 
 def check(ctx: FileContext) -> Iterator[Finding]:
     index = ctx.index
+    is_own = _is_given(ctx)
     for node in index.tree.attributes:
         if node.attr != "is_cuda" or not isinstance(node.ctx, ast.Load) or index.qualified_name(node) is not None:
             continue
@@ -25,6 +26,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         if not index.devices.features.opens_placement(node) or index.devices.features.guards_cuda_only(node):
             continue
         certain = index.kind(node.value) is Kind.TENSOR
+        if is_own and not certain:
+            continue
         fix = ctx.fix(
             "Ask for the XLA device",
             Applicability.UNSAFE,
@@ -39,6 +42,13 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             fix.insert(end, ")")
         message = f"`{ctx.text(node)}` is false for a tensor on an XLA device"
         yield ctx.finding(node, message, fix, certainty=Certainty.CERTAIN if certain else Certainty.LIKELY)
+
+
+def _is_given(ctx: FileContext) -> bool:
+    """Whether objects of the file have an ``is_cuda`` of their own, as no tensor is given one."""
+    return any("is_cuda" in given for given in ctx.index.names.attributes.values()) or any(
+        function.name == "is_cuda" for function in ctx.index.tree.functions
+    )
 
 
 def _knows_others(ctx: FileContext, node: ast.Attribute) -> bool:

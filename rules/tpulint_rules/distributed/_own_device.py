@@ -35,9 +35,22 @@ def count_one(ctx: FileContext, node: ast.expr) -> FixBuilder | None:
         fix = ctx.fix("Count the one device of this process", Applicability.UNSAFE, reason, Scope.MODULE)
         text = "1"
     for call in [node] if node in index.device_counts.calls else index.device_counts.calls:
-        if not isinstance(index.parent(call), ast.Compare) and not _is_shown(ctx, call):
+        if isinstance(index.parent(call), ast.Compare) or _is_shown(ctx, call) or is_for_several(ctx, call):
+            continue
+        product = index.parent(call)
+        factor = _other_factor(product, call) if text == "1" and isinstance(product, ast.BinOp) else None
+        if factor is not None and product is not None:
+            fix.replace(product, ctx.text(factor))
+        else:
             fix.replace(call, text)
     return fix
+
+
+def _other_factor(product: ast.BinOp, call: ast.expr) -> ast.expr | None:
+    """What stands beside the number in a product: ``64`` of ``64 * torch.cuda.device_count()``."""
+    factor = product.left if product.right is call else product.right
+    is_one = isinstance(factor, ast.Name | ast.Attribute | ast.Constant | ast.Call | ast.Subscript)
+    return factor if is_one and isinstance(product.op, ast.Mult) else None
 
 
 def is_for_several(ctx: FileContext, node: ast.expr) -> bool:

@@ -9,6 +9,8 @@ from tpulint.model import Applicability, Scope
 from tpulint.semantic.moves import Move
 from tpulint.semantic.torch_facts import DEVICE_FACTORIES
 
+_QUESTIONS = ("torch.cuda.is_available", "torch.accelerator.is_available")
+
 
 def moved_first(ctx: FileContext, optimizer: ast.AST, move: Move) -> FixBuilder | None:
     """The model moved in front of the statement that builds the optimizer; None where that is not proved."""
@@ -16,23 +18,16 @@ def moved_first(ctx: FileContext, optimizer: ast.AST, move: Move) -> FixBuilder 
     if not isinstance(optimizer, ast.Call):
         return None  # built elsewhere
     above, below = tree.statement_of(optimizer), tree.statement_of(move.call)
+    if not _only_moves(ctx, below, move):
+        return None
+    branch = branch_of_moves(ctx, move)
+    if branch is not None:
+        below = branch
     if (
         above is below
         or tree.suite_of(above) is not tree.suite_of(below)
         or not isinstance(above, ast.Assign | ast.AnnAssign)
     ):
-        return None
-    if isinstance(below, ast.Expr):
-        moved: ast.expr | None = below.value
-    elif (
-        isinstance(below, ast.Assign)
-        and len(below.targets) == 1
-        and ctx.text(below.targets[0]) == ctx.text(move.module)
-    ):
-        moved = below.value
-    else:
-        return None
-    if moved is not move.call:
         return None
     suite = tree.suite_of(above)
     between = suite[suite.index(above) + 1 : suite.index(below)]
@@ -46,11 +41,11 @@ def moved_first(ctx: FileContext, optimizer: ast.AST, move: Move) -> FixBuilder 
         "The optimizer then gets the parameters that are trained.",
         Scope.STATEMENT,
     )
-    module = ctx.text(move.module)
-    if any(_mentions(ctx, statement, module) for statement in between):
+    modules = [ctx.text(item.module) for item in ctx.index.moves.moves if tree.encloses(below, item.call)]
+    if any(_mentions(ctx, statement, module) for statement in between for module in modules):
         fix.lower(Applicability.UNSAFE, "Statements in between then see the model on the device.")
     moved_with_it = [below] if device is None else [device, below]
-    rows = [_row_of(ctx, statement) for statement in moved_with_it]
+    rows = [_rows_of(ctx, statement) for statement in moved_with_it]
     if None in rows:
         return None
     fix.insert_before(above, "\n".join(row for row in rows if row is not None))
@@ -59,12 +54,44 @@ def moved_first(ctx: FileContext, optimizer: ast.AST, move: Move) -> FixBuilder 
     return fix
 
 
-def _row_of(ctx: FileContext, statement: ast.stmt) -> str | None:
-    """A statement and the comment behind it; None where it does not have a row of its own."""
+def _only_moves(ctx: FileContext, statement: ast.stmt, move: Move) -> bool:
+    """Whether a statement does nothing else: ``model.to(device)`` or ``model = model.to(device)``."""
+    if isinstance(statement, ast.Assign):
+        if len(statement.targets) != 1 or ctx.text(statement.targets[0]) != ctx.text(move.module):
+            return False
+    elif not isinstance(statement, ast.Expr):
+        return False
+    return statement.value is move.call
+
+
+def branch_of_moves(ctx: FileContext, move: Move) -> ast.If | None:
+    """The branch around a move, where it only moves models and its condition may be asked earlier.
+
+    ``if train_on_gpu: net.cuda()``
+    """
+    branch = ctx.index.parent(ctx.index.tree.statement_of(move.call))
+    if not isinstance(branch, ast.If) or branch.orelse:
+        return None
+    moves = ctx.index.moves.moves
+    if not all(any(_only_moves(ctx, item, other) for other in moves) for item in branch.body):
+        return None
+    calls = [node for node in (branch.test, *ctx.index.tree.inside(branch.test)) if isinstance(node, ast.Call)]
+    return branch if all(ctx.index.qualified_name(call.func) in _QUESTIONS for call in calls) else None
+
+
+def _rows_of(ctx: FileContext, statement: ast.stmt) -> str | None:
+    """A statement and the comment behind it; None where it does not have rows of its own."""
     end = ctx.index.tree.end(statement)
     trailing = ctx.source.text[end : ctx.source.line_end(end)]
-    text = ctx.text(statement)
-    return None if "\n" in text or ";" in trailing.split("#", 1)[0] else text + trailing.rstrip()
+    if ";" in trailing.split("#", 1)[0]:
+        return None
+    rows = (ctx.text(statement) + trailing.rstrip()).split("\n")
+    if len(rows) > 1 and not isinstance(statement, ast.If):
+        return None
+    margin = ctx.index.tree.start(statement) - ctx.source.line_start(ctx.index.tree.start(statement))
+    if any(row[:margin].strip() for row in rows[1:]):
+        return None
+    return "\n".join([rows[0], *(row[margin:] for row in rows[1:])])
 
 
 def _device_between(ctx: FileContext, above: ast.stmt, between: list[ast.stmt], call: ast.Call) -> ast.stmt | None:

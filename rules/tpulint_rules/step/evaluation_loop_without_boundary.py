@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding, Scope, Span
 from tpulint.semantic import LoopNode
+from tpulint_rules.step._host_loops import runs_on_host
 
 _ONE_GRAPH = "all of its batches become one graph"
 _READ = "only its reads run the batches, and what no read needs is left to the next one"
@@ -21,7 +22,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     if not index.kinds.mentions_device:
         return
     for loop in index.regions.evaluation_loops:
-        if index.regions.boundaries_in(loop) or index.clocks.ends_batch(loop):
+        if index.regions.boundaries_in(loop) or index.clocks.ends_batch(loop) or runs_on_host(ctx, loop):
             continue
         fix = ctx.fix("Run each batch on its own", Applicability.SAFE, SAFE, Scope.STATEMENT)
         if index.kept_states.are_deleted:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Certainty, Finding, Scope, Span
 from tpulint.semantic import FunctionNode, LoopNode, StepFunction
+from tpulint_rules.step._host_loops import runs_on_host
 
 SAFE = "A step boundary changes when the recorded work runs, not what it computes."
 LIKELY = "That this loop updates parameters is likely, not certain."
@@ -21,7 +22,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     if not index.kinds.mentions_device:
         return
     for step in index.steps:
-        if step.boundaries or index.clocks.ends(step):
+        if step.boundaries or index.clocks.ends(step) or runs_on_host(ctx, step.node):
             continue
         is_function = isinstance(step, StepFunction)
         certain = step.is_certain and not is_function

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tpulint.context import FileContext
 from tpulint.model import Certainty, Finding, Severity, Span
@@ -12,7 +12,7 @@ from tpulint.semantic.creations import Creation
 from tpulint.semantic.moves import Move
 from tpulint_rules.step._built_optimizers import builds_optimizer, modules_of
 from tpulint_rules.step._kept_parameters import keep_parameters
-from tpulint_rules.step._moved_first import moved_first
+from tpulint_rules.step._moved_first import branch_of_moves, moved_first
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
@@ -37,7 +37,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
                     continue
                 told.append(move)
                 known = move.certain and not any(isinstance(creation.node, ast.arg) for creation in shared)
-                yield _finding(ctx, optimizer, move, Certainty.CERTAIN if known else Certainty.LIKELY)
+                yield _finding(ctx, optimizer, move, Certainty.CERTAIN if known else Certainty.LIKELY, told)
     for move in moves.moves:
         if move not in told and (built := _passed_beside(ctx, move)) is not None:
             yield _finding(ctx, built, move, Certainty.LIKELY)
@@ -50,7 +50,9 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             yield ctx.finding(optimizer, message, keep_parameters(ctx), certainty=Certainty.LIKELY)
 
 
-def _finding(ctx: FileContext, optimizer: ast.AST, move: Move, certainty: Certainty) -> Finding:
+def _finding(
+    ctx: FileContext, optimizer: ast.AST, move: Move, certainty: Certainty, told: Sequence[Move] = ()
+) -> Finding:
     module = ctx.text(move.module)
     if not isinstance(optimizer, ast.Call):
         name = optimizer.arg if isinstance(optimizer, ast.arg) else ctx.text(optimizer)
@@ -67,7 +69,10 @@ def _finding(ctx: FileContext, optimizer: ast.AST, move: Move, certainty: Certai
         )
         severity = Severity.ERROR
         related = ((ctx.index.span(optimizer), "the optimizer is built here"),)
-    fix = moved_first(ctx, optimizer, move) or keep_parameters(ctx)
+    branch = branch_of_moves(ctx, move)
+    others = [other for other in told if other is not move and branch_of_moves(ctx, other) is branch]
+    # One that moves under the same condition takes this one along.
+    fix = None if branch and others else moved_first(ctx, optimizer, move) or keep_parameters(ctx)
     return ctx.finding(move.call, message, fix, severity=severity, certainty=certainty, related=related)
 
 
