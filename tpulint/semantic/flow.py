@@ -80,14 +80,16 @@ class Flow:
         if not is_made or any(isinstance(ancestor, LOOPS) for ancestor in tree.ancestors(use)):
             return bindings
         called = any(
-            (call.lineno, call.col_offset) < here
-            and isinstance(call.func, ast.Attribute)
-            and isinstance(call.func.value, ast.Name)
-            and call.func.value.id == function.args.args[0].arg
+            (call.lineno, call.col_offset) < here and _has_object(call, function.args.args[0].arg)
             for call in tree.nodes_in(function, ast.Call)
         )
-        others = (binding for binding in bindings if tree.function_of(binding.node) is not function)
-        return [*earlier, *(others if called else ())]
+        always = function.name != "__init__" or any(self.dominates(item, use) for item in earlier)
+        others = (
+            binding
+            for binding in bindings
+            if (made := tree.function_of(binding.node)) is not function and (called or (made is None and not always))
+        )
+        return [*earlier, *others]
 
     def bindings_of(self, use: ast.expr) -> tuple[Binding, ...]:
         """Where a variable or ``self.x`` gets the value it has here; empty for any other expression."""
@@ -220,6 +222,16 @@ def _handed_on(binding: Binding) -> ast.Name | None:
         value = value.func.value
     is_handed_on = isinstance(value, ast.Name) and value is not binding.value and value.id == binding.name
     return value if isinstance(value, ast.Name) and is_handed_on else None
+
+
+def _has_object(call: ast.Call, name: str) -> bool:
+    """Whether a call may run methods of an object: its own, those of a base class, or it is given the object."""
+    func = call.func
+    owner = func.value if isinstance(func, ast.Attribute) else None
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    if isinstance(owner, ast.Call) and isinstance(owner.func, ast.Name) and owner.func.id == "super":
+        return True
+    return any(isinstance(node, ast.Name) and node.id == name for node in (owner, *given))
 
 
 def _end(node: ast.AST) -> tuple[int, int]:
