@@ -44,7 +44,8 @@ FOLDED = {
     "several lines": ("x = (a and\n     torch.cuda.is_available()\n     and b)\n", "x = (a\n     and b)\n"),
     "comment in a condition": ("x = (a and  # kept? no\n     torch.cuda.is_available())\n", "x = (a)\n"),
     "flag": (
-        "def f():\n    gpu = torch.cuda.is_available()\n    if not gpu:\n        return b\n    return a if gpu and a else b\n",
+        "def f():\n    gpu = torch.cuda.is_available()\n    if not gpu:\n        return b\n"
+        "    return a if gpu and a else b\n",
         "def f():\n    return a if a else b\n",
     ),
     "self assignment": ("args.cuda = args.cuda and torch.cuda.is_available()\nx = 1\n", "x = 1\n"),

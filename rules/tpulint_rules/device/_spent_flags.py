@@ -29,7 +29,7 @@ def spent_flags(
     A flag goes whole or stays as it is; those in ``kept`` are conditions that stay open.
     """
     folding = fix.fold(known)
-    flags = []
+    flags: list[Flag] = []
     for statement in dict.fromkeys(map(ctx.index.statement_of, known)):
         if isinstance(statement, ast.Assign) and (value := folding.value(statement.value)) is not None:
             flags.extend(_flag(ctx, statement, value))

@@ -60,9 +60,9 @@ def _term_above_zero(test: ast.Compare, added: ast.expr) -> ast.expr | None:
     for term in terms:
         if isinstance(right, ast.Constant) and right.value == 0 and _value(left) == _value(term):
             return term
-        if isinstance(term, ast.BinOp) and isinstance(term.op, ast.Sub):
-            if (_value(left), _value(right)) == (_value(term.left), _value(term.right)):
-                return term
+        sides = (term.left, term.right) if isinstance(term, ast.BinOp) and isinstance(term.op, ast.Sub) else ()
+        if sides and [_value(left), _value(right)] == [_value(side) for side in sides]:
+            return term
     return None
 
 

@@ -11,6 +11,7 @@ from tpulint.records import NamedTuple
 from tpulint.semantic.origins import origins
 
 _SAME = "The mask that is given is applied, as it was before, whether it is causal or not."
+_MOVES = frozenset({"to", "eval", "train"})
 _KERNEL = "On CUDA a causal mask no longer chooses a faster kernel."
 _TRANSFORMER = "torch.nn.Transformer"
 _PARTS = {"encoder": "torch.nn.TransformerEncoder", "decoder": "torch.nn.TransformerDecoder"}
@@ -18,7 +19,7 @@ _PARTS = {"encoder": "torch.nn.TransformerEncoder", "decoder": "torch.nn.Transfo
 
 
 class _Mask(NamedTuple):
-    """A parameter of ``forward`` that is compared, and the one that says what would come of that, each with its place."""
+    """A parameter of ``forward`` that is compared, and the one that says what comes of that, each with its place."""
 
     name: str
     at: int
@@ -52,7 +53,9 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         if ctx.portable:
             fix.lower(Applicability.UNSAFE, _KERNEL)
         names = " and ".join(f"`{mask.name}`" for mask in compared)
-        yield ctx.finding(call, f"{names} is read from the device in every forward pass, to see whether it is causal", fix)
+        read = "is read" if len(compared) == 1 else "are read"
+        message = f"{names} {read} from the device in every forward pass, to ask whether that is the causal mask"
+        yield ctx.finding(call, message, fix)
 
 
 def _is_given(call: ast.Call, mask: _Mask) -> bool:
@@ -82,6 +85,6 @@ def _class_of(ctx: FileContext, module: ast.expr) -> str:
 
 def _itself(node: ast.expr) -> ast.expr:
     """The construction in ``nn.Transformer(...).to(device)``."""
-    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("to", "eval", "train"):
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _MOVES:
         node = node.func.value
     return node

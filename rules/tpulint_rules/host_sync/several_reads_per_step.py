@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from os.path import commonprefix
+from itertools import takewhile
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
@@ -214,7 +214,8 @@ def _identifier(node: ast.expr) -> str:
             return f"{_identifier(node.value)}_{key}" if f"_{key}".isidentifier() else _identifier(node.value)
         if isinstance(node, ast.BinOp):
             left, right = _identifier(node.left), _identifier(node.right)
-            shared = commonprefix((left, right))
+            alike = takewhile(lambda pair: pair[0] == pair[1], zip(left, right, strict=False))
+            shared = "".join(letter for letter, _ in alike)
             is_numbered = left[len(shared) :].isdigit() and right[len(shared) :].isdigit()
             return (shared if is_numbered else shared.rpartition("_")[0]) or left
         inner = next((child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)), None)
