@@ -48,6 +48,10 @@ FOLDED = {
         "    return a if gpu and a else b\n",
         "def f():\n    return a if a else b\n",
     ),
+    "flag of a class": (
+        "class C:\n    gpu = torch.cuda.is_available()\n    x = a if gpu else b\n",
+        "class C:\n    gpu = True\n    x = a if gpu else b\n",
+    ),
     "self assignment": ("args.cuda = args.cuda and torch.cuda.is_available()\nx = 1\n", "x = 1\n"),
     "header comment": ("if torch.cuda.is_available():  # fast\n    x = 1\n", "# fast\nx = 1\n"),
     "trailing comment": (

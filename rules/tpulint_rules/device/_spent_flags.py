@@ -51,7 +51,9 @@ def _flag(ctx: FileContext, statement: ast.Assign, value: bool) -> Iterator[Flag
         return
     scope = names.scope_of(statement)
     found = names.find_name(target)
-    if found is None or found[0] is not scope or (scope is names.module and not ctx.index.is_program):
+    if found is None or found[0] is not scope or isinstance(scope.node, ast.ClassDef):
+        return
+    if scope is names.module and not ctx.index.is_program:
         return
     loads = names.loads(target.id, scope)
     if len(names.mentions(target.id, scope)) == len(loads) + 1 and loads and target.id not in ctx.source.other_words:
