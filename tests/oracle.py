@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import takewhile
 
 import libcst as cst
 from libcst.metadata import MetadataWrapper, QualifiedNameProvider, QualifiedNameSource
@@ -89,7 +90,9 @@ class Oracle(cst.CSTTransformer):
                 above.extend(row.leading_lines)
                 continue
             if above:
-                row = row.with_changes(leading_lines=[*above, *getattr(row, "leading_lines", ())])
+                lines = list(getattr(row, "leading_lines", ()))
+                # Blank rows on both sides of what goes: no more of them are left than stood on one side.
+                row = row.with_changes(leading_lines=[*above, *lines[min(_blanks(reversed(above)), _blanks(lines)) :]])
                 above = []
             rows.append(row)
         return rows, above
@@ -111,6 +114,11 @@ class Oracle(cst.CSTTransformer):
         if rows:
             return updated_node.with_changes(body=rows, footer=[*above, *updated_node.footer])
         return updated_node.with_changes(body=[], header=[*updated_node.header, *above])
+
+
+def _blanks(lines: Iterable[cst.EmptyLine]) -> int:
+    """How many blank rows some rows begin with."""
+    return sum(1 for _ in takewhile(lambda line: line.comment is None, lines))
 
 
 class NameOracle(Oracle):

@@ -65,10 +65,8 @@ def test_flag_guards_calls_and_classes() -> None:
 
         device = torch_xla.device()
 
-        cuda = True
         generator = nn.Linear(4, 4)
-        if cuda:
-            generator.to(device)
+        generator.to(device)
         Tensor = torch.FloatTensor
 
         for imgs in [torch.randn(2, 4)]:

@@ -43,6 +43,15 @@ FOLDED = {
     "parentheses": ("x = ((a) if (torch.cuda.is_available()) else (b))\n", "x = ((a))\n"),
     "several lines": ("x = (a and\n     torch.cuda.is_available()\n     and b)\n", "x = (a\n     and b)\n"),
     "comment in a condition": ("x = (a and  # kept? no\n     torch.cuda.is_available())\n", "x = (a)\n"),
+    "flag": (
+        "def f():\n    gpu = torch.cuda.is_available()\n    if not gpu:\n        return b\n"
+        "    return a if gpu and a else b\n",
+        "def f():\n    return a if a else b\n",
+    ),
+    "flag of a class": (
+        "class C:\n    gpu = torch.cuda.is_available()\n    x = a if gpu else b\n",
+        "class C:\n    gpu = True\n    x = a if gpu else b\n",
+    ),
     "self assignment": ("args.cuda = args.cuda and torch.cuda.is_available()\nx = 1\n", "x = 1\n"),
     "header comment": ("if torch.cuda.is_available():  # fast\n    x = 1\n", "# fast\nx = 1\n"),
     "trailing comment": (
@@ -160,8 +169,11 @@ def run(text: str, p: bool, q: bool) -> list[object]:
     return logged
 
 
-@given(suites(), st.sampled_from(["\n", "\r\n"]))
-def test_folded_program_does_the_same(lines: list[str], newline: str) -> None:
+@given(suites(), st.sampled_from(["\n", "\r\n"]), st.booleans())
+def test_folded_program_does_the_same(lines: list[str], newline: str, has_flag: bool) -> None:
+    if has_flag:
+        flag = f"has_gpu = {QUESTION}"
+        lines = [flag, *(line.replace(QUESTION, "has_gpu") for line in lines)]
     text = "\n".join(
         ["import torch", "import torch_xla", "", "def program(p, q):", *indented(lines), "    return 0", ""]
     )

@@ -268,3 +268,23 @@ def test_name_that_a_function_has_imported_above_is_used() -> None:
         "    torch.save(model.state_dict(), path)\n"
     )
     assert "    xm.save(" in ported and ported.count("xla_model as") == 1
+
+
+@pytest.mark.parametrize("ends", ["raise", "print('torch is missing')\n    raise SystemExit(1)"])
+def test_imports_that_end_the_program_where_they_fail_are_imports(ends: str) -> None:
+    text = f"import os\n\ntry:\n    import torch\nexcept ImportError:\n    {ends}\n"
+    ported = port(text + 'model = torch.nn.Linear(2, 2).cuda()\nbatch = torch.ones(4, 2, device="cuda")\n')
+    head, _, rest = ported.partition(ends)
+    assert head == text.partition(ends)[0] and rest.startswith("\nimport torch_xla\n\ndevice = torch_xla.device()\n")
+
+
+def test_imports_that_may_be_missing_are_none() -> None:
+    text = "import os\n\ntry:\n    import torch\nexcept ImportError:\n    torch = None\n"
+    ported = port(text + 'model = torch.nn.Linear(2, 2).to("cuda")\n')
+    assert "try:" not in ported.partition("import torch_xla")[0]
+
+
+def test_lines_that_go_leave_no_more_blank_lines_than_there_were() -> None:
+    text = "import os\nimport torch\n\ntorch.backends.cudnn.benchmark = True\n\n\ndef f():\n    return os.sep\n\n\n"
+    ported = port(text + "torch.backends.cudnn.benchmark = True\n\nprint(f())\n")
+    assert ported == "import os\n\n\ndef f():\n    return os.sep\n\n\nprint(f())\n"

@@ -43,6 +43,20 @@ def test_goes_with_its_last_use(value: str) -> None:
     assert "All checks passed" in told, told
 
 
+def test_goes_when_its_last_use_gets_another_value() -> None:
+    ported = port(
+        'place = torch.accelerator.current_accelerator()\ndevice = torch.device(f"{place}:{rank}")\n'
+        "backend = torch.distributed.get_default_backend_for_device(device)\n"
+        "torch.distributed.init_process_group(backend=backend)\n"
+    )
+    assert "place" not in ported and 'backend = "xla"' in ported
+
+
+def test_goes_with_its_annotation() -> None:
+    ported = port("gpus: int = args.gpus\nnumber: int = rank % gpus\ntorch.cuda.set_device(number)\n")
+    assert "gpus" not in ported and "number" not in ported
+
+
 def test_goes_from_branches_that_give_nothing_else() -> None:
     branches = "if args.on:\n    number = rank\nelif args.off:\n    number = 1\nelse:\n    number = 0\n"
     ported = port(branches + "torch.cuda.set_device(number)\n")

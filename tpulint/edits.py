@@ -32,21 +32,24 @@ def one_change(edits: Iterable[Edit], source: SourceFile) -> list[Edit] | None:
 
 
 def _without_double_blanks(edits: list[Edit], source: SourceFile) -> list[Edit]:
-    """The edits, where lines that go from between two blank lines take one of these with them."""
+    """The edits, where lines that go from between blank lines take as many of these with them as stand twice."""
     result, first = list(edits), 0
     while first < len(edits):
         last = first
         while last + 1 < len(edits) and edits[last + 1].span.start == edits[last].span.end:
             last += 1
         start, end = edits[first].span.start, edits[last].span.end
-        row, following = source.row(start), source.past_newline(source.line_end(end))
-        goes = all(edit.text == "" for edit in edits[first : last + 1]) and edits[last].deletes_from is not None
+        row = source.row(start)
+        goes = all(edit.text == "" for edit in edits[first : last + 1])
         whole = start == source.line_starts[row - 1] and source.text[end - 1 : end] in ("\n", "\r")
-        upper, lower = source.cell_rows(row)
-        between = upper < row and not source.line(row - 1).strip() and not source.text[end:following].strip()
-        between = between and source.row(end) <= lower
-        if goes and whole and between and following > end:
-            result[last] = edits[last]._replace(span=Span(edits[last].span.start, following))
+        if goes and whole:
+            upper, lower = source.cell_rows(row)
+            while upper < row and not source.line(row - 1).strip() and source.row(end) <= lower:
+                following = source.past_newline(source.line_end(end))
+                if following <= end or source.text[end:following].strip():
+                    break
+                row, end = row - 1, following
+            result[last] = edits[last]._replace(span=Span(edits[last].span.start, end))
         first = last + 1
     return result
 

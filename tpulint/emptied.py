@@ -18,7 +18,8 @@ _PURE_CALLS = frozenset({
     "builtins.str", "builtins.bool", "builtins.int", "builtins.len", "builtins.isinstance", "builtins.hasattr",
     "builtins.getattr", "torch.cuda.is_available", "torch.cuda.is_initialized", "torch.cuda.device_count",
     "torch.distributed.get_rank", "torch.distributed.get_world_size", "torch.distributed.is_initialized",
-    "torch.distributed.is_available", "torch.cuda.current_device", "os.environ.get", "os.getenv",
+    "torch.distributed.is_available", "torch.cuda.current_device", "os.environ.get", "os.getenv", "torch.device",
+    "torch.accelerator.is_available", "torch.accelerator.device_count", "torch.accelerator.current_accelerator",
     "torch_xla.device", "torch_xla.runtime.world_size", "torch_xla.runtime.global_ordinal",
     "torch_xla.runtime.local_ordinal",
 })  # fmt: skip

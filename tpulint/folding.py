@@ -32,9 +32,9 @@ class Folding:
         self._text = index.source.text
         self._known = known
         self._cuts = Cuts(index)
-        values = {root: self._fold(root) for root in dict.fromkeys(self._root(node) for node in known)}
+        self._values = {root: self._fold(root) for root in dict.fromkeys(self._root(node) for node in known)}
         decided: dict[ast.If, bool] = {}
-        for root, value in values.items():
+        for root, value in self._values.items():
             parent = index.parent(root)
             if value is None:
                 continue
@@ -54,6 +54,10 @@ class Folding:
     def drops(self, node: ast.AST) -> bool:
         """Whether a node stands in text that goes."""
         return self._cuts.drops(self._index.span(node))
+
+    def value(self, node: ast.expr) -> bool | None:
+        """The value of a whole condition that a known one is, or is part of; None where that is open."""
+        return self._values.get(node)
 
     def rest(self, node: ast.expr) -> ast.expr:
         """The part of an expression that is left of it, where folding leaves one of its parts alone."""

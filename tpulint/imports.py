@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 
 from tpulint.model import Edit, ImportNeed, Span
-from tpulint.semantic.module_body import imports_torch
+from tpulint.semantic.module_body import imports_for_certain, imports_torch
 from tpulint.semantic.tree import FUNCTIONS
 
 TYPE_CHECKING = False
@@ -162,13 +162,13 @@ def _below(body: Iterable[ast.stmt]) -> ast.stmt | None:
     torch_from: ast.stmt | None = None
     is_top = True
     for number, statement in enumerate(body):
-        if isinstance(statement, ast.Import | ast.ImportFrom):
+        if imports_for_certain(statement):
             anchor = statement if is_top else anchor
             if imports_torch(statement):
-                if isinstance(statement, ast.Import):
-                    torch_import = statement
-                else:
+                if isinstance(statement, ast.ImportFrom):
                     torch_from = statement
+                else:
+                    torch_import = statement
         elif number == 0 and isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
             anchor = statement
         elif torch_import or torch_from or not isinstance(statement, _SETTINGS):

@@ -59,11 +59,12 @@ def _given(index: SemanticIndex, function: FunctionNode, name: str) -> list[ast.
     statements: list[ast.stmt] = []
     for binding in bindings:
         statement = binding.statement
-        if not isinstance(statement, ast.Assign) or len(statement.targets) != 1 or binding.path:
+        targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+        if not isinstance(statement, ast.Assign | ast.AnnAssign) or len(targets) != 1 or binding.path:
             return []
-        if index.function_of(statement) is not function:
+        if index.function_of(statement) is not function or statement.value is None:
             return []  # `nonlocal`
-        is_plain = isinstance(statement.targets[0], ast.Name) and only_looks(index, statement.value)
+        is_plain = isinstance(targets[0], ast.Name) and only_looks(index, statement.value)
         if not is_plain or has_comment(index, statement):
             return []
         around = index.tree.parents[statement]

@@ -24,7 +24,17 @@ def imports_torch(statement: ast.stmt) -> bool:
     """Whether a statement imports torch or torch_xla, or something of them."""
     if isinstance(statement, ast.Import):
         return any(_is_torch(alias.name) for alias in statement.names)
+    if isinstance(statement, ast.Try):
+        return imports_for_certain(statement) and any(map(imports_torch, statement.body))
     return isinstance(statement, ast.ImportFrom) and _is_torch(statement.module or "")
+
+
+def imports_for_certain(statement: ast.AST) -> bool:
+    """Whether what stands behind a statement can count on its imports: ``try: import a`` may end the program."""
+    if not isinstance(statement, ast.Try) or statement.orelse or statement.finalbody:
+        return isinstance(statement, ast.Import | ast.ImportFrom)
+    is_import = all(isinstance(item, ast.Import | ast.ImportFrom) for item in statement.body)
+    return is_import and all(isinstance(handler.body[-1], ast.Raise) for handler in statement.handlers)
 
 
 def _is_plain(statement: ast.stmt) -> bool:
@@ -66,7 +76,7 @@ class ModuleBody:
         body = self.cell_of_torch or self._index.tree.module.body
         torch = next((statement for statement in body if imports_torch(statement) or not _is_plain(statement)), None)
         for statement in body:
-            if isinstance(statement, ast.Import | ast.ImportFrom):
+            if imports_for_certain(statement):
                 found = statement
                 continue
             is_early = torch is not None and imports_torch(torch) and statement.lineno < torch.lineno
@@ -87,14 +97,18 @@ class ModuleBody:
     @cached_property
     def imports(self) -> list[ast.Import]:
         """The ``import ...`` statements, in order."""
-        return [node for node in self._index.tree.module.body if isinstance(node, ast.Import)]
+        body = self._index.tree.module.body
+        certain = [item for node in body if imports_for_certain(node) for item in getattr(node, "body", [node])]
+        return [node for node in certain if isinstance(node, ast.Import)]
 
     @cached_property
     def imported(self) -> list[tuple[str, Binding]]:
         """Names of the module that only one import statement of its own binds."""
         names, tree = self._index.names, self._index.tree
-        return [
-            (local, bindings[0])
-            for local, bindings in names.variables_of(names.module).items()
-            if len(bindings) == 1 and bindings[0].kind == "import" and tree.parent(bindings[0].statement) is tree.module
-        ]
+        found = []
+        for local, bindings in names.variables_of(names.module).items():
+            if len(bindings) == 1 and bindings[0].kind == "import":
+                around = tree.parents[bindings[0].statement]
+                if around is tree.module or (tree.parents.get(around) is tree.module and imports_for_certain(around)):
+                    found.append((local, bindings[0]))
+        return found

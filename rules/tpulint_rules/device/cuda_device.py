@@ -16,6 +16,7 @@ from tpulint_rules.device._named_outside import REASON as _NAMED_OUTSIDE
 from tpulint_rules.device._named_outside import choose_answer, choose_named, fall_back_to_xla, falls_back
 from tpulint_rules.device._option_help import name_in_help
 from tpulint_rules.device._portable_choice import choose_device, heeded
+from tpulint_rules.device._spent_flags import spent_flags
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -116,7 +117,11 @@ def _choose_xla(ctx: FileContext, devices: Devices, left: Collection[ast.expr]) 
         if site.node not in left and site.node not in kept and site.node not in fallbacks
     }
     never = dict.fromkeys(devices.false_comparisons, False) if not ctx.portable else {}
-    folding = fix.fold({**never, **answers, **_answered_flags(ctx, devices, answers)})
+    known = {**never, **answers, **_answered_flags(ctx, devices, answers)}
+    flags = spent_flags(ctx, fix, known, kept)
+    folding = fix.fold({**known, **{load: flag.value for flag in flags for load in flag.loads}})
+    for flag in flags:
+        folding.delete(flag.statement)
     for site in devices.sites:
         node = site.node
         if node in kept:

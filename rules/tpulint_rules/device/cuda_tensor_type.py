@@ -130,10 +130,11 @@ def _test_dtype(ctx: FileContext, fix: FixBuilder, test: ast.Call) -> None:
 
 
 def _is_for_others(ctx: FileContext, use: TypeUse) -> bool:
-    """Whether a variable of the module holds the class, and nothing in this file uses it: other files make tensors."""
+    """Whether a variable of a module holds the class, and nothing in this file uses it: other files make tensors."""
     statement = ctx.index.parent(use.choice or use.node)
     return (
         use.variable is not None
+        and not ctx.index.is_program
         and isinstance(statement, ast.Assign)
         and isinstance(statement.targets[0], ast.Name)
         and statement in ctx.index.tree.module.body

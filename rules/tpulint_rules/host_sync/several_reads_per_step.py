@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from itertools import takewhile
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
@@ -185,7 +186,9 @@ def _extend(
 
 
 def _item(fix: FixBuilder, index: SemanticIndex, tensor: ast.expr) -> str:
-    return fix.text(tensor) + ("" if index.scalars.is_scalar(tensor) else ".reshape(())")
+    if not index.scalars.is_scalar(tensor):
+        return f"{fix.text(tensor)}.reshape(())"
+    return index.text(tensor) if isinstance(tensor, ast.BinOp) else fix.text(tensor)
 
 
 def _target(statement: ast.Assign) -> str:
@@ -201,11 +204,20 @@ def _int_argument(index: SemanticIndex, read: Read) -> ast.expr | None:
 
 
 def _identifier(node: ast.expr) -> str:
-    """A name for what an expression stands for: ``loss`` for ``loss.data``, ``parts_mask`` for ``parts["mask"]``."""
+    """A name for what an expression stands for: ``loss`` for ``loss.data``, ``parts_mask`` for ``parts["mask"]``.
+
+    ``loss_D`` for ``loss_D1 + loss_D2``.
+    """
     while not isinstance(node, ast.Name | ast.Attribute) or (isinstance(node, ast.Attribute) and _is_plain(node)):
         if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
             key = str(node.slice.value)
             return f"{_identifier(node.value)}_{key}" if f"_{key}".isidentifier() else _identifier(node.value)
+        if isinstance(node, ast.BinOp):
+            left, right = _identifier(node.left), _identifier(node.right)
+            alike = takewhile(lambda pair: pair[0] == pair[1], zip(left, right, strict=False))
+            shared = "".join(letter for letter, _ in alike)
+            is_numbered = left[len(shared) :].isdigit() and right[len(shared) :].isdigit()
+            return (shared if is_numbered else shared.rpartition("_")[0]) or left
         inner = next((child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)), None)
         if inner is None:
             return "step"

@@ -10,6 +10,7 @@ from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
 from tpulint.semantic import Pace, Read, Use
 from tpulint.semantic.turn_code import STEP
 from tpulint_rules.host_sync._device_values import short
+from tpulint_rules.host_sync._hinges import add_above_zero
 from tpulint_rules.host_sync._late_switches import is_switched_off, late_switches
 from tpulint_rules.host_sync.tensor_read_in_step_loop import caller_of
 
@@ -48,7 +49,7 @@ def _finding(ctx: FileContext, read: Read, where: str, severity: Severity) -> Fi
     return ctx.finding(
         read.node,
         f"`{text}` decides what Python does, in every {where}: the host waits for the device",
-        _factor_below_one(ctx, read),
+        _factor_below_one(ctx, read) or add_above_zero(ctx, read),
         severity=severity,
         certainty=Certainty.CERTAIN if read.certain else Certainty.LIKELY,
         help="test every n steps behind the step boundary, or choose on the device with torch.where",
