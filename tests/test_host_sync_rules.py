@@ -3554,6 +3554,86 @@ if {guard}:
     assert ("step_values.tolist()" in ported) == together
 
 
+LATE_ELEMENT = """
+logs = LOGS
+history = []
+for step, (x, y) in enumerate(loader):
+    output = model(x.to(device))
+    loss = F.mse_loss(output, y.to(device))
+    loss.backward()
+    PUT
+    optimizer.step()
+    torch_xla.sync()
+    if step % 10 == 9:
+        print(loss.item(), SHOWN.item())
+"""
+
+
+@pytest.mark.parametrize(
+    ("logs", "put", "shown", "together"),
+    [
+        ("{}", 'if step > 4: logs["late"] = output.mean()', 'logs["late"]', False),
+        ("{}", 'logs["late"] = output.mean()', 'logs["late"]', True),
+        ("{}", 'logs["other"] = output.mean()', 'logs["late"]', False),
+        ('{"late": output.mean()}', "pass", 'logs["late"]', True),
+        ("[]", "if step % 2: history.append(loss.detach())", "history[-1]", False),
+        ("[]", "history.append(output.mean().detach())", "history[-1]", True),
+        ("[]", "history.append(output.mean().detach())", "history[-2]", False),
+    ],
+)
+def test_what_a_dict_or_list_may_not_hold_yet_is_not_stacked(logs: str, put: str, shown: str, together: bool) -> None:
+    text = LATE_ELEMENT.replace("LOGS", logs).replace("PUT", put).replace("SHOWN", shown)
+    if "output" in logs:
+        text = text.replace(f"logs = {logs}\n", "").replace("    loss.backward()", f"    logs = {logs}\n    loss.backward()")
+    ported = port(SETUP + text, select=("TPU106",)).text
+    assert ("step_values.tolist()" in ported) == together
+
+
+@pytest.mark.parametrize(("later", "together"), [("", True), ("print(value.shape)", False), ("value = 1", True)])
+def test_the_last_tensor_of_a_dict_stays_one_for_what_follows_its_loop(later: str, together: bool) -> None:
+    text = f"""
+for step, (x, y) in enumerate(loader):
+    output = model(x.to(device))
+    losses = {{"a": F.mse_loss(output, y.to(device)), "b": output.pow(2).mean()}}
+    sum(losses.values()).backward()
+    optimizer.step()
+    torch_xla.sync()
+    for name, value in losses.items():
+        writer.add_scalar(name, value.item(), step)
+    {later}
+"""
+    assert (".tolist()" in port(SETUP + text, select=("TPU106",)).text) == together
+
+
+LEAVING = """
+losses = []
+for step, (x, y) in enumerate(loader):
+    loss = F.cross_entropy(model(x.to(device)), y.to(device))
+    loss.backward()
+    losses.append(loss.item())
+    GUARD
+    optimizer.step()
+    optimizer.zero_grad()
+    torch_xla.sync()
+    print(sum(losses))
+    losses = []
+"""
+
+
+@pytest.mark.parametrize(
+    ("guard", "moves"),
+    [
+        ("if step % 4: continue", False),
+        ("if step > 90: break", False),
+        ("for p in model.parameters():\n        if p.grad is None: continue", True),
+        ("pass", True),
+    ],
+)
+def test_what_a_turn_that_is_left_has_done_does_not_move_behind_the_boundary(guard: str, moves: bool) -> None:
+    ported = port(SETUP + LEAVING.replace("GUARD", guard), select=("TPU101",)).text
+    assert (ported.index("losses.append") > ported.index("torch_xla.sync()")) == moves
+
+
 WHOLE = """
 names = ["a", "b", "c"]
 for step, (x, y) in enumerate(loader):
@@ -3604,6 +3684,8 @@ def test_integers_and_booleans_are_not_fetched_as_floats(turn: str, used: str) -
         ("idx = best.item(); name = names[idx]", "int(best_value)"),
         ("print((y == 1).sum().item())", "int(y_value)"),
         ("print(int(y.max()))", "int(y_value)"),
+        ("k = int(output[0, 0]); name = names[k]", "k = int(output_value)"),
+        ("print(best is None or loss.item() < best, loss.item())", "step_values"),
         ("print(y.float().mean().item())", "print(y_value)"),
         ("print(output.max().item())", "print(output_value)"),
     ],

@@ -240,6 +240,8 @@ class BatchedReads:
             target = statement.targets[0]
             if len(statement.targets) > 1 or not isinstance(target, ast.Name) or read.how is How.FORMAT:
                 continue
+            if isinstance(read.node, ast.Call) and index.qualified_name(read.node.func) == "builtins.int":
+                continue
             if index.scalars.is_integer(read.tensor) or ast.dump(read.tensor) in map(ast.dump, found.values()):
                 continue
             loop = index.tree.loop_of(statement)

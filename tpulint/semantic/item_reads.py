@@ -81,6 +81,8 @@ def _reads_of_items(
     if not isinstance(variable, ast.Name) or not isinstance(container, ast.Name | ast.Attribute):
         return None
     uses = {n for n in index.tree.inside(node) if isinstance(n, ast.Name) and n.id == variable.id} - {variable}
+    if isinstance(node, ast.For) and _is_left_for_others(index, variable, node):
+        return None
     reads = [read for read in index.reads.inside(node) if read.tensor in uses and _is_number(index, read)]
     if not reads or {read.tensor for read in reads} != uses:
         return None
@@ -89,6 +91,15 @@ def _reads_of_items(
     items = index.kinds.contents.of(container)
     are_scalars = bool(items) and all(index.scalars.is_scalar(item) for item in items)
     return ItemReads(boundary, node, container, method, tuple(reads), are_scalars)
+
+
+def _is_left_for_others(index: SemanticIndex, variable: ast.Name, node: ast.For) -> bool:
+    """Whether what the variable holds when the loop has ended is used: it would be a number then."""
+    loads = index.names.loads(variable.id, index.names.scope_of(variable))
+    return any(
+        not index.tree.encloses(node, load) and any(b.node is variable for b in index.flow.reaching(load))
+        for load in loads
+    )
 
 
 def _is_number(index: SemanticIndex, read: Read) -> bool:

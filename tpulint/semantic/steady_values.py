@@ -40,7 +40,72 @@ def is_steady(index: SemanticIndex, read: Read, boundary: ast.Expr) -> bool:
         bindings = _at_boundary(index, tensor, boundary)
         if any(index.kinds.binding_value(binding).kind is not Kind.TENSOR for binding in bindings):
             return False
+    elements = [node for node in (tensor, *index.tree.inside(tensor)) if isinstance(node, ast.Subscript)]
+    if not all(_is_there(index, element, boundary) for element in elements):
+        return False
     return not may_be_placeholder(index, tensor, boundary) and not _is_asked_for(index, read, boundary)
+
+
+def _is_there(index: SemanticIndex, element: ast.Subscript, boundary: ast.Expr) -> bool:
+    """Whether a list or dict holds an element in every turn: ``logs["aux"]`` may be put in by some turns only."""
+    container, key = element.value, element.slice
+    if index.is_device_tensor(container):
+        return True
+    bindings = index.flow.bindings_of(container)
+    if bindings and all(_holds(index, binding, key) for binding in bindings):
+        return True
+    return isinstance(container, ast.Name | ast.Attribute) and any(
+        _is_put_in(index, store, element, boundary) for store in _mentions_of(index, container)
+    )
+
+
+def _holds(index: SemanticIndex, binding: Binding, key: ast.expr) -> bool:
+    """Whether what a variable is given has an element from the start: a dict with this key, what a call returns."""
+    value = part_of(binding.value, binding.path) if binding.path else binding.value
+    if binding.kind != "assign" or value is None:
+        return False
+    if isinstance(value, ast.Call) and isinstance(key, ast.Constant) and isinstance(key.value, int):
+        function = index.definitions.function_called(value)
+        made = [value] if function is None else index.definitions.returned_by(function)
+        return bool(made) and not any(isinstance(item, ast.List | ast.ListComp | ast.Name) for item in made)
+    made = [value]
+    if isinstance(value, ast.Call):
+        function = index.definitions.function_called(value)
+        made = [] if function is None else index.definitions.returned_by(function)
+    return bool(made) and all(_displays(item, key) for item in made)
+
+
+def _displays(value: ast.expr, key: ast.expr) -> bool:
+    if isinstance(value, ast.Dict):
+        return any(item is not None and ast.dump(item) == ast.dump(key) for item in value.keys)
+    if not isinstance(value, ast.Tuple | ast.List) or any(isinstance(item, ast.Starred) for item in value.elts):
+        return False
+    try:
+        at = ast.literal_eval(key)
+    except ValueError:
+        return False
+    return isinstance(at, int) and -len(value.elts) <= at < len(value.elts)
+
+
+def _mentions_of(index: SemanticIndex, container: ast.Name | ast.Attribute) -> list[ast.expr]:
+    if isinstance(container, ast.Attribute):
+        return [node for node in index.tree.attributes_called(container.attr) if ast.dump(node) == ast.dump(container)]
+    return list(index.names.mentions(container.id, index.names.scope_of(container)))
+
+
+def _is_put_in(index: SemanticIndex, mention: ast.expr, element: ast.Subscript, boundary: ast.Expr) -> bool:
+    """``logs["aux"] = loss`` or ``losses.append(loss)`` in front of the boundary, in every turn that comes to it."""
+    parent, statement = index.parent(mention), index.statement_of(mention)
+    if isinstance(parent, ast.Subscript):
+        is_stored = isinstance(parent.ctx, ast.Store) and ast.dump(parent.slice) == ast.dump(element.slice)
+    else:
+        is_last = ast.unparse(element.slice) == "-1"
+        is_stored = is_last and isinstance(parent, ast.Attribute) and parent.attr == "append"
+    if not is_stored or index.span(statement).start > index.span(boundary).start:
+        return False
+    holder = index.parent(statement)
+    child = None if holder is None else index.tree.child_towards(holder, boundary)
+    return isinstance(child, ast.stmt) and index.tree.suite_of(child) is index.tree.suite_of(statement)
 
 
 def _at_boundary(index: SemanticIndex, name: ast.Name, boundary: ast.Expr) -> list[Binding]:

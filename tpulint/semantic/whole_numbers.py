@@ -197,7 +197,9 @@ def _takes_whole(index: SemanticIndex, use: ast.expr) -> bool:
     if isinstance(parent, ast.If | ast.While | ast.Assert):
         return parent.test is child
     if isinstance(parent, ast.Compare):
-        return any(isinstance(op, ast.Is | ast.IsNot) for op in parent.ops)
+        others = [item for item in (parent.left, *parent.comparators) if item is not child]
+        is_none = all(isinstance(item, ast.Constant) and item.value is None for item in others)
+        return any(isinstance(op, ast.Is | ast.IsNot) for op in parent.ops) and not is_none
     return isinstance(parent, ast.BoolOp) or (isinstance(parent, ast.Call) and _call_takes_whole(index, parent))
 
 

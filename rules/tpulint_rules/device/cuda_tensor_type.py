@@ -111,6 +111,7 @@ def _change_types(ctx: FileContext, uses: list[TypeUse]) -> Fix | None:
             _set_default(ctx, fix, use, call)
         for call in use.tests:
             _test_dtype(ctx, fix, call)
+    _set_back(ctx, fix, [call for use in uses for call in use.settings])
     return fix.build()
 
 
@@ -285,3 +286,25 @@ def _set_default(ctx: FileContext, fix: FixBuilder, use: TypeUse, call: ast.Call
     fix.replace(call, f"{fix.use('torch', at=call)}.set_default_device({fix.emit.device_name(call)})")
     for made in constructions(ctx.index, call):
         fix.append(ctx.index.tensor_types.filled(made), f".to({fix.device(made)})")
+
+
+def _set_back(ctx: FileContext, fix: FixBuilder, settings: list[ast.Call]) -> None:
+    """``torch.set_default_tensor_type(torch.FloatTensor)`` made the host the default again."""
+    for call in ctx.index.calls_to("torch.set_default_tensor_type") if settings else ():
+        given = call.args[0] if call.args else None
+        name = given.value if isinstance(given, ast.Constant) else ctx.index.qualified_name(given) if given else None
+        if call in settings or any(_stand_in_other_branches(ctx, call, setting) for setting in settings):
+            continue
+        if name == "torch.FloatTensor":
+            fix.replace(call, f'{fix.use("torch", at=call)}.set_default_device("cpu")')
+        else:
+            fix.give_up()  # of another dtype, or nobody knows of which
+
+
+def _stand_in_other_branches(ctx: FileContext, node: ast.AST, other: ast.AST) -> bool:
+    """Whether one condition chooses between two statements."""
+    tree = ctx.index.tree
+    holder = next((item for item in tree.ancestors(node) if isinstance(item, ast.If) and tree.encloses(item, other)), None)
+    children = [] if holder is None else [tree.child_towards(holder, item) for item in (node, other)]
+    suites = [tree.suite_of(child) for child in children if isinstance(child, ast.stmt)]
+    return len(suites) == 2 and suites[0] is not suites[1]

@@ -15,11 +15,31 @@ _DEPTH = 3
 
 def choose_by_tensor(ctx: FileContext, fix: FixBuilder, node: ast.Subscript, item: ast.expr, at: int = 0) -> None:
     """Write ``x[[i]] = y`` for ``x[i] = y``, and ``x[[i]][0]`` where the part is taken; ``at`` is the dimension."""
+    if at and is_stored(ctx, node) and not _is_one_number(ctx, node):
+        # Its dimension comes first, as that of a value that has fewer is added in front.
+        others = [ctx.text(other) for other in _items(node) if other is not item]
+        rest = "" if set(others) == {":"} else "".join(f", {other}" for other in others)
+        fix.replace(node, f"{ctx.text(node.value)}.movedim({at}, 0)[[{ctx.text(item)}]{rest}]")
+        keep_meaning(ctx, fix, node)
+        return
     fix.replace(item, f"[{ctx.text(item)}]")
     if not is_stored(ctx, node):
         colons = ":, " * at
         fix.insert(ctx.index.span(node).end, f"[{colons}0]")
     keep_meaning(ctx, fix, node)
+
+
+def _items(node: ast.Subscript) -> list[ast.expr]:
+    return node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+
+
+def _is_one_number(ctx: FileContext, node: ast.Subscript) -> bool:
+    """Whether what is written has no dimensions, and fits anywhere."""
+    statement = ctx.index.statement_of(node)
+    value = statement.value if isinstance(statement, ast.Assign | ast.AugAssign) else None
+    if value is None:
+        return False
+    return ctx.index.dimensions.of(value) == 0 or isinstance(value, ast.Constant)
 
 
 def keep_meaning(ctx: FileContext, fix: FixBuilder, node: ast.Subscript) -> None:
