@@ -226,3 +226,58 @@ def test_lengths_that_stay_on_the_host(tmp_path: Path) -> None:
     _assert_marked(tmp_path, "TPU101", net=LENGTHS, main=LENGTHS_MAIN)
     quiet = {"net": LENGTHS.replace("  # TPU101", ""), "main": LENGTHS_MAIN.replace("lengths.to(device)", "lengths")}
     _assert_marked(tmp_path, "TPU101", **quiet)
+
+
+BASE = """
+    import torch
+    import torch_xla
+
+    class Base:
+        def __init__(self, model, device):
+            self.model = model
+            self.device = device
+
+        def loss_of(self, x):
+            out = self.model(x)
+            print(out.mean().item())  # TPU101
+            return out.sum()
+
+        def accuracy(self, loader):
+            self.model.eval()
+            for x, y in loader:
+                with torch.no_grad():
+                    out = self.model(x.to(self.device))
+                torch_xla.sync()
+"""
+DERIVED = """
+    import torch
+    import torch_xla
+    from base import Base
+
+    class Derived(Base):
+        def train(self, loader, test_loader):
+            optimizer = torch.optim.SGD(self.model.parameters(), momentum=0.9, lr=0.1)
+            for epoch in range(3):
+                correct = 0
+                for x, y in loader:
+                    loss = self.loss_of(x.to(self.device))
+                    optimizer.zero_grad()
+                    loss.backward()
+                    optimizer.step()
+                    torch_xla.sync()
+                    values, best = torch.max(self.model(x.to(self.device)), dim=1)  # TPU221
+                    correct += (best.cpu() == y).sum()  # TPU101
+                self.accuracy(test_loader)
+"""
+
+
+def test_methods_of_a_base_class_in_another_file(tmp_path: Path) -> None:
+    """What every step calls of them runs in every step; an evaluation there takes what a step leaves."""
+    _assert_marked(tmp_path, "TPU101,TPU221", base=BASE, derived=DERIVED)
+
+
+def test_a_method_that_is_replaced_runs_instead(tmp_path: Path) -> None:
+    """The class of this file has one of the same name."""
+    own = "\n        def loss_of(self, x):\n            return self.model(x).sum()\n\n        def train("
+    derived = DERIVED.replace("\n        def train(", own)
+    _assert_marked(tmp_path, "TPU101,TPU221", base=BASE.replace("  # TPU101", ""), derived=derived)
