@@ -91,6 +91,17 @@ class Definitions:
         found = {self.method(owner, node.attr) for owner in self.classes_of_variable(node.value)}
         return found.pop() if len(found) == 1 else None
 
+    def methods_of_several(self, call: ast.Call) -> list[FunctionNode]:
+        """The methods of which a call runs one: of an object that is of one of several classes of this file."""
+        func = call.func
+        if not isinstance(func, ast.Attribute) or not isinstance(func.value, ast.Name | ast.Attribute):
+            return []
+        if func.attr not in self._function_names:
+            return []
+        owners = self.classes_of_variable(func.value)
+        found = (self.method(owner, func.attr) for owner in owners) if len(owners) > 1 else ()
+        return list(dict.fromkeys(method for method in found if method is not None))
+
     def class_called(self, call: ast.Call) -> ast.ClassDef | None:
         """The class of this file that a call makes an instance of."""
         if isinstance(call.func, ast.Name):
@@ -246,11 +257,21 @@ class Definitions:
             for keyword in call.keywords:
                 if keyword.arg == name:
                     result.append(keyword.value)
+                elif keyword.arg is None and isinstance(keyword.value, ast.Name):
+                    result.extend(self._in_dict(keyword.value, name))
             if name in positions:
                 at = positions.index(name) - offset
                 if 0 <= at < len(call.args) and not any(isinstance(a, ast.Starred) for a in call.args[: at + 1]):
                     result.append(call.args[at])
         return result
+
+    def _in_dict(self, name: ast.Name, key: str) -> list[ast.expr]:
+        """What a dictionary has under a key that is written out and given as ``**settings``."""
+        bindings = self._flow.made(name)
+        made = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "assign" else None
+        keys = made.keys if isinstance(made, ast.Dict) else []
+        at = [at for at, item in enumerate(keys) if isinstance(item, ast.Constant) and item.value == key]
+        return [made.values[at[-1]]] if at and isinstance(made, ast.Dict) else []
 
     def unpacked_for(self, function: FunctionNode, name: str) -> list[ast.expr]:
         """What module-local calls unpack into a parameter: ``pair`` of ``f(*pair, last)``.

@@ -36,6 +36,7 @@ class Evaluation:
         self._definitions = definitions
         self._events = events
         self._runs: dict[FunctionNode, frozenset[bool]] = {}
+        self._acting: dict[FunctionNode, bool] = {}
         self._switches: dict[FunctionNode | None, list[ast.Call]] | None = None
 
     def loops(self, candidates: list[LoopNode], step_loops: frozenset[LoopNode]) -> list[LoopNode]:
@@ -89,7 +90,15 @@ class Evaluation:
         if goes_along(self._tree, self._names, loop):
             return False
         events = self._events.of(loop)
-        return not events.backwards and not events.updates
+        return not events.updates and (not events.backwards or self._is_against_adversary(loop))
+
+    def _is_against_adversary(self, loop: LoopNode) -> bool:
+        """Whether backward passes in an evaluation are those of a function that changes the batch, not the model."""
+        events = self._events.of(loop)
+        if events.manual_updates or events.candidates or self._is_called_so(loop):
+            return False
+        is_elsewhere = not any(self._tree.encloses(loop, call) for call in events.backwards)
+        return is_elsewhere and self._is_behind_eval(loop) and isinstance(loop, ast.For)
 
     def _is_behind_training(self, loop: LoopNode, step_loops: frozenset[LoopNode]) -> bool:
         """Whether a loop over batches stands behind a step loop, in its block: a test that says nothing of gradients.
@@ -184,8 +193,20 @@ class Evaluation:
             return False
         if self._kinds.value(func).kind is Kind.MODULE:
             return True
-        runs = isinstance(func, ast.Attribute) and func.attr in _RUNNING_METHODS
-        return runs and self._kinds.value(func.value).kind is Kind.MODULE  # type: ignore[attr-defined]
+        if not isinstance(func, ast.Attribute) or self._kinds.value(func.value).kind is not Kind.MODULE:
+            return False
+        return func.attr in _RUNNING_METHODS or self._runs_itself(call)
+
+    def _runs_itself(self, call: ast.Call) -> bool:
+        """Whether a method of a module, of which this file has the class, runs it: ``def act(self, x): self(x)``."""
+        for method in (*self._events.functions_of(call), *self._definitions.methods_of_several(call)):
+            if method not in self._acting:
+                first = method.args.args[0].arg if method.args.args else ""
+                runs = (node.func for node in self._tree.nodes_in(method, ast.Call, functions=False))
+                self._acting[method] = any(isinstance(func, ast.Name) and func.id == first for func in runs)
+            if self._acting[method]:
+                return True
+        return False
 
     def computes(self, call: ast.Call) -> bool:
         """Whether a call gives another method of a module tensors of the device, on which it computes."""

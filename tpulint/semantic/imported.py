@@ -203,8 +203,21 @@ class Imported:
             return () if isinstance(found.node, ast.Module) else (found,)
         kept = self._functions_kept(call.func) if name is None else ()
         if not kept and isinstance(call.func, ast.Attribute):
-            return methods(self.classes_of(call.func.value), call.func.attr)
+            owners = self._bases_of_self(call.func) or self.classes_of(call.func.value)
+            return methods(owners, call.func.attr)
         return kept
+
+    def _bases_of_self(self, node: ast.Attribute) -> tuple[Definition, ...]:
+        """Classes of other files from which a class of this file has a method that it calls: ``self.validate``."""
+        owner, within = self._tree.class_of(node), self._tree.function_of(node)
+        if owner is None or within is None or not isinstance(node.value, ast.Name):
+            return ()
+        first = within.args.args[0].arg if within.args.args else ""
+        own = (item for one in self._tree.classes for item in one.body if isinstance(item, FUNCTIONS))
+        if first != node.value.id or any(item.name == node.attr for item in own):
+            return ()  # another class of this file may replace it
+        found = (self.definition(base) for base in owner.bases if isinstance(base, ast.Name | ast.Attribute))
+        return tuple(item for item in found if item is not None and item.is_class)
 
     def _functions_kept(self, node: ast.expr) -> tuple[Definition, ...]:
         """Functions of other files that a variable or ``self.criterion`` is set to; none where it may be another."""

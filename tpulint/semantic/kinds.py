@@ -17,6 +17,7 @@ from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.element_values import ElementValues
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.function_values import FunctionValues
+from tpulint.semantic.graph_parts import GraphParts
 from tpulint.semantic.hooks import Hooks
 from tpulint.semantic.host_only import HostOnly
 from tpulint.semantic.imported import Imported
@@ -61,6 +62,7 @@ class Kinds:
         self._bindings: dict[Binding, Value] = {}
         self._circles = Circles()
         self.hooks = Hooks(tree, names)
+        self.graph_parts = GraphParts(tree, flow, definitions)
         self.host = HostOnly(tree, names, flow, definitions)
         self._host_only = self.host.is_certain
         self.sides = Sides(self, tree, names, self._host_only)
@@ -196,6 +198,8 @@ class Kinds:
         used = self.roles.of_attribute(node)
         if used is not None:
             return used
+        if self.graph_parts.has(node) and not self._host_only:
+            return Value(Kind.TENSOR, Side.DEVICE, certain=False)
         base = self.value(node.value, depth)
         if base.kind is Kind.TENSOR:
             if node.attr == "device":

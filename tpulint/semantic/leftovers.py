@@ -143,9 +143,23 @@ class Leftovers:
             if is_local and not index.tree.encloses(around, loop):
                 return False  # a variable of the function that each round calls
             others = (other for other in index.regions.turn_loops if other is not loop and self._runs(around, other))
-            if any(map(index.regions.boundaries_in, others)):
+            if any(map(index.regions.boundaries_in, others)) or self._ends_steps_elsewhere(around, loop):
                 return False
         return True
+
+    def _ends_steps_elsewhere(self, around: LoopNode, loop: LoopNode) -> bool:
+        """Whether a round calls a function of another file, beside a loop, whose own loops have step boundaries."""
+        index = self._index
+        for call in index.imported.calls:
+            if not index.tree.encloses(around, call) or index.tree.encloses(loop, call):
+                continue
+            for run in index.imported.all_called(call):
+                if run.file.has_turn_loops and isinstance(run.node, FUNCTIONS):
+                    regions = run.file.regions
+                    loops = (turn for turn in regions.turn_loops if run.file.tree.encloses(run.node, turn))
+                    if any(map(regions.boundaries_in, loops)):
+                        return True
+        return False
 
     # ---------------------------------------------------------------- statements
 

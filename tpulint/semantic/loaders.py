@@ -242,9 +242,20 @@ class Loaders:
                     )
 
     def _drawn_from(self, call: ast.Call) -> Iterator[ast.expr]:
-        """What a generator of this file takes its batches from: ``while True: for batch in loader: yield batch``."""
-        tree = self._index.tree
-        function = self._index.definitions.function_called(call)
+        """What a generator of this file takes its batches from: ``while True: for batch in loader: yield batch``.
+
+        An object of a class with such a generator, or with one that goes through another, is one, too.
+        """
+        tree, definitions = self._index.tree, self._index.definitions
+        function = definitions.function_called(call)
+        owner = definitions.class_called(call) if function is None else None
+        if owner is not None:
+            function = definitions.method(owner, "__iter__")
+            for value in definitions.returned_by(function) if function is not None else ():
+                if isinstance(value, ast.GeneratorExp) and len(value.generators) == 1:
+                    yield value.generators[0].iter  # `return (move(batch) for batch in self.loader)`
+                elif isinstance(value, ast.Call):
+                    yield from value.args  # `return iter(self.loader)`
         if function is None or not self._index.kinds.functions.yields(function):
             return
         for node in tree.inside(function, functions=False):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from tpulint.semantic.bindings import Binding
+from tpulint.semantic.graph_parts import MASKS
 from tpulint.semantic.kinds import Kind
 
 TYPE_CHECKING = False
@@ -56,6 +57,8 @@ class Masks:
             return isinstance(node.op, ast.Invert) and self.is_boolean(node.operand, depth + 1)
         if isinstance(node, ast.Subscript):
             return self.is_boolean(node.value, depth + 1)
+        if isinstance(node, ast.Attribute):
+            return node.attr in MASKS and self._index.kinds.graph_parts.has(node)
         if isinstance(node, ast.Name):
             bindings = self._index.flow.reaching(node)
             if self._is_joined(node, bindings):

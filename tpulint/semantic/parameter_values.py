@@ -93,6 +93,8 @@ class ParameterValues:
                 if annotation is not None and "Tensor" not in self._tree.text(annotation):
                     return UNKNOWN  # `question: List[str]`, `size: Size`
                 if function.args.args and function.args.args[0].arg != binding.name:
+                    if self._is_left_on_host(function, binding.name, owner):
+                        return Value(Kind.TENSOR, Side.HOST, certain=False)
                     return Value(
                         Kind.TENSOR, Side.DEVICE if self._kinds.mentions_device else Side.UNKNOWN, certain=False
                     )
@@ -162,6 +164,17 @@ class ParameterValues:
             and all(value == HOST._replace(certain=False) for value in outside)
             and all(map(self._is_number, loads))
         )
+
+    def _is_left_on_host(self, function: FunctionNode, name: str, owner: ast.ClassDef | None) -> bool:
+        """Whether all calls in other files give a forward pass a tensor of the host: lengths, for packed sequences.
+
+        Not what it is given first, which what is wrapped around the module may move.
+        """
+        first = function.args.args[1:2]
+        given = self._given_outside(function, name, owner)
+        return bool(given) and first[0].arg != name and all(
+            value.kind is Kind.TENSOR and value.side is Side.HOST for value in given
+        )  # fmt: skip
 
     def _is_number(self, name: ast.Name) -> bool:
         """Whether a name is calculated with or compared, and nothing else."""

@@ -12,7 +12,8 @@ from tpulint.semantic.flow import Flow
 from tpulint.semantic.tree import SyntaxTree
 from tpulint.semantic.values import Kind, Side, Value
 
-Inherited = tuple[ast.ClassDef, str]
+Inherited = tuple[ast.ClassDef | Binding, str]
+"""An attribute that no statement of this file sets: of objects of a class, or of what a variable holds."""
 ASKING = frozenset({"item", "detach", "cpu"})
 """Methods that tell of a tensor."""
 
@@ -32,7 +33,7 @@ class Roles:
         self._side = side
         self.values: dict[Binding, Value] = {}
         self.attributes: dict[Inherited, Value] = {}
-        """Of attributes that a class of this file has from a base class of another."""
+        """Of attributes that another file sets: a base class, or the class of an object that is handed over."""
         self.asked: set[Binding] = set()
         """Variables asked for a number, as tensors are: ``accuracy.item()``, ``parts["mask"].mean().item()``."""
         summed: set[Binding] = set()
@@ -58,7 +59,7 @@ class Roles:
         for binding, methods in steppers.items():
             if {"step", "zero_grad"} <= methods:
                 self._note(binding, Value(Kind.OPTIMIZER, certain=False))
-            elif methods & {"parameters", "train", "eval"} and "step" not in methods:
+            elif methods & _of_modules(binding) and "step" not in methods:
                 self._note(binding, Value(Kind.MODULE, certain=False))
 
     def _ask_what_they_are_made_of(self) -> None:
@@ -74,9 +75,9 @@ class Roles:
                     waiting.append(source)
 
     def of_attribute(self, node: ast.Attribute) -> Value | None:
-        """What an attribute of ``self`` must be that no statement of this file sets."""
-        inherited = self._inherited(node)
-        return None if inherited is None else self.attributes.get(inherited)
+        """What an attribute of ``self``, or of a variable, must be that no statement of this file sets."""
+        found = (self.attributes.get(one) for one in self._inherited(node)) if self.attributes else ()
+        return next((value for value in found if value is not None), None)
 
     def _note(self, variable: Binding | Inherited, value: Value) -> None:
         if isinstance(variable, Binding):
@@ -98,7 +99,8 @@ class Roles:
             if made is not None and made.args:
                 # What computes a loss is a loss function, such as an object of a class that is not seen.
                 for callee in self._receivers(made.func):
-                    if not isinstance(callee, Binding) or callee.kind in ("assign", "parameter"):
+                    is_kept = callee.kind in ("assign", "parameter") if isinstance(callee, Binding) else True
+                    if is_kept and not _is_part(callee):
                         self._note(callee, Value(Kind.MODULE, certain=False))
 
     def _terms(self, call: ast.Call, func: ast.Attribute) -> Iterator[ast.Name]:
@@ -123,16 +125,28 @@ class Roles:
         if isinstance(node, ast.Name):
             return self._flow.reaching(node)
         if isinstance(node, ast.Attribute):
-            inherited = self._inherited(node)
-            return self._flow.reaching_attribute(node) or (() if inherited is None else (inherited,))
+            return self._flow.reaching_attribute(node) or self._inherited(node)
         return ()
 
-    def _inherited(self, node: ast.Attribute) -> Inherited | None:
-        """The class and the name, for ``self.name`` in a class with a base."""
-        if not isinstance(node.value, ast.Name) or node.value.id != "self":
-            return None
+    def _inherited(self, node: ast.Attribute) -> tuple[Inherited, ...]:
+        """The class and the name, for ``self.name`` in a class with a base; the variable for ``dataset.model``."""
+        if not isinstance(node.value, ast.Name):
+            return ()
+        if node.value.id != "self":
+            return tuple((binding, node.attr) for binding in self._flow.reaching(node.value))
         owner = self._tree.class_of(node)
-        return (owner, node.attr) if owner is not None and owner.bases else None
+        return ((owner, node.attr),) if owner is not None and owner.bases else ()
+
+
+def _of_modules(variable: Binding | Inherited) -> frozenset[str]:
+    """Methods that tell of a module; many an object of a program has one called ``train``."""
+    found = frozenset({"parameters", "train", "eval"})
+    return found - {"train"} if _is_part(variable) else found
+
+
+def _is_part(variable: Binding | Inherited) -> bool:
+    """Whether it is an attribute of what a variable holds."""
+    return not isinstance(variable, Binding) and isinstance(variable[0], Binding)
 
 
 def _is_given_work(call: ast.Call) -> bool:

@@ -37,7 +37,9 @@ class TurnCode:
         for loop in regions.step_loops:
             self._follow([f for f in loop.functions if not regions.is_gated(f)], STEP)
         for node in regions.evaluation_loops:
-            self._follow(regions.functions_in(node), EVALUATION)
+            calls = index.tree.nodes_in(node, ast.Call, functions=False)
+            several = [method for call in calls for method in index.definitions.methods_of_several(call)]
+            self._follow([*regions.functions_in(node), *several], EVALUATION)
         for called in regions.called_steps:
             self._follow([called.node], called.call.turn)
         for driver in regions.drivers.loops.values():
@@ -211,7 +213,7 @@ class TurnCode:
                 waiting.extend(self._parts_run_by(function))
             for call in self._index.tree.nodes_in(function, ast.Call, functions=False):
                 called = self._index.regions.events.functions_of(call)
-                waiting.extend(called)
+                waiting.extend(called or self._index.definitions.methods_of_several(call))
                 if isinstance(call, ast.Call) and _is_of_self(call.func):
                     waiting.extend(other for item in called for other in self._index.definitions.overriding(item))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from tpulint.semantic import FunctionNode, SemanticIndex
+from tpulint.semantic import FUNCTIONS, FunctionNode, SemanticIndex
 from tpulint.semantic.loaders import Loader
 from tpulint.semantic.other_files import Definition, methods
 
@@ -17,7 +17,7 @@ def may_be_partial(index: SemanticIndex, loader: Loader, by_default: bool = Fals
     arguments = loader.arguments
     if arguments is None or not arguments.get("batch_size") or is_given(arguments.get("batch_sampler")):
         return False
-    if any(not (isinstance(value, ast.Constant) and value.value is False) for value in arguments.get("drop_last", ())):
+    if not all(_is_off(index, value) for value in arguments.get("drop_last", ())):
         return False
     sizes = arguments["batch_size"]
     if all(isinstance(size, ast.Constant) and size.value in (None, 1) for size in sizes):
@@ -25,6 +25,22 @@ def may_be_partial(index: SemanticIndex, loader: Loader, by_default: bool = Fals
     if any(_never_ends(index, sampler) for sampler in arguments.get("sampler", ())):
         return False
     return not index.loaders.divides(loader, by_default)
+
+
+def _is_off(index: SemanticIndex, value: ast.expr) -> bool:
+    """Whether an argument is False: written so, or a parameter with this default, which no call says more of."""
+    if isinstance(value, ast.Constant):
+        return value.value is False
+    bindings = index.flow.reaching(value) if isinstance(value, ast.Name) else ()
+    binding = bindings[0] if len(bindings) == 1 and bindings[0].kind == "parameter" else None
+    function = binding.statement if binding is not None else None
+    if binding is None or not isinstance(function, FUNCTIONS) or binding.value is None:
+        return False
+    calls = index.definitions.calls_of(function)
+    if not calls or any(keyword.arg is None for call in calls for keyword in call.keywords):
+        return False
+    given = index.definitions.arguments_for(function, binding.name)
+    return all(isinstance(item, ast.Constant) and item.value is False for item in (binding.value, *given))
 
 
 def _never_ends(index: SemanticIndex, sampler: ast.expr) -> bool:
