@@ -3584,7 +3584,9 @@ for step, (x, y) in enumerate(loader):
 def test_what_a_dict_or_list_may_not_hold_yet_is_not_stacked(logs: str, put: str, shown: str, together: bool) -> None:
     text = LATE_ELEMENT.replace("LOGS", logs).replace("PUT", put).replace("SHOWN", shown)
     if "output" in logs:
-        text = text.replace(f"logs = {logs}\n", "").replace("    loss.backward()", f"    logs = {logs}\n    loss.backward()")
+        text = text.replace(f"logs = {logs}\n", "").replace(
+            "    loss.backward()", f"    logs = {logs}\n    loss.backward()"
+        )
     ported = port(SETUP + text, select=("TPU106",)).text
     assert ("step_values.tolist()" in ported) == together
 

@@ -304,7 +304,9 @@ def _set_back(ctx: FileContext, fix: FixBuilder, settings: list[ast.Call]) -> No
 def _stand_in_other_branches(ctx: FileContext, node: ast.AST, other: ast.AST) -> bool:
     """Whether one condition chooses between two statements."""
     tree = ctx.index.tree
-    holder = next((item for item in tree.ancestors(node) if isinstance(item, ast.If) and tree.encloses(item, other)), None)
+    holder = next(
+        (item for item in tree.ancestors(node) if isinstance(item, ast.If) and tree.encloses(item, other)), None
+    )
     children = [] if holder is None else [tree.child_towards(holder, item) for item in (node, other)]
     suites = [tree.suite_of(child) for child in children if isinstance(child, ast.stmt)]
     return len(suites) == 2 and suites[0] is not suites[1]
