@@ -281,3 +281,40 @@ def test_a_method_that_is_replaced_runs_instead(tmp_path: Path) -> None:
     own = "\n        def loss_of(self, x):\n            return self.model(x).sum()\n\n        def train("
     derived = DERIVED.replace("\n        def train(", own)
     _assert_marked(tmp_path, "TPU101,TPU221", base=BASE.replace("  # TPU101", ""), derived=derived)
+
+
+def test_what_a_list_of_moved_tensors_was_made_of_does_not_make_it_one_of_the_host(tmp_path: Path) -> None:
+    """A variable may have been a batch of the loader before."""
+    net = """
+        import torch
+        from torch import nn
+
+        class Loss(nn.Module):
+            def forward(self, scores, targets):
+                best = targets[0] * scores
+                best[targets[0] < 0.5] = 0  # TPU204
+                return best.sum()
+    """
+    main = """
+        import torch
+        from torch import nn
+        from torch.utils.data import DataLoader
+        from net import Loss
+
+        device = torch.device("cuda")
+
+        def train(dataset, model: nn.Module, options):
+            criterion = Loss()
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            batches = iter(DataLoader(dataset, batch_size=8, drop_last=True))
+            for step in range(100):
+                x, targets = next(batches)
+                if options.cuda:
+                    x = x.cuda()
+                    targets = [item.cuda() for item in targets]
+                loss = criterion(model(x), targets)
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+    """
+    _assert_marked(tmp_path, "TPU204", net=net, main=main)

@@ -24,6 +24,7 @@ _ANNOTATIONS = {
     "builtins.str": HOST, "builtins.bool": HOST, "builtins.dict": HOST, "torch.cuda.amp.GradScaler": Value(Kind.SCALER),
     "torch.amp.GradScaler": Value(Kind.SCALER),
 }  # fmt: skip
+_COPIES = ("cpu", "numpy", "tolist")
 _CALLS = 8
 """Calls of a lambda that are looked at."""
 
@@ -168,13 +169,24 @@ class ParameterValues:
     def _is_left_on_host(self, function: FunctionNode, name: str, owner: ast.ClassDef | None) -> bool:
         """Whether all calls in other files give a forward pass a tensor of the host: lengths, for packed sequences.
 
-        Not what it is given first, which what is wrapped around the module may move.
+        Not what it is given first, which what is wrapped around the module may move; and only where nothing is done
+        with it but to copy it to the host, or to hand it on: what was taken for a tensor may be a list of them.
         """
         first = function.args.args[1:2]
         given = self._given_outside(function, name, owner)
-        return bool(given) and first[0].arg != name and all(
-            value.kind is Kind.TENSOR and value.side is Side.HOST for value in given
-        )  # fmt: skip
+        if not given or first[0].arg == name:
+            return False
+        loads = self._names.loads(name, self._names.scope_of(function.body[0]))
+        return all(value.kind is Kind.TENSOR and value.side is Side.HOST for value in given) and all(
+            map(self._is_copied, loads)
+        )
+
+    def _is_copied(self, name: ast.Name) -> bool:
+        """Whether a use of a name copies it to the host, or hands it to a call."""
+        parent = self._tree.parents[name]
+        if isinstance(parent, ast.Attribute):
+            return parent.attr in _COPIES
+        return isinstance(parent, ast.keyword) or (isinstance(parent, ast.Call) and parent.func is not name)
 
     def _is_number(self, name: ast.Name) -> bool:
         """Whether a name is calculated with or compared, and nothing else."""
