@@ -3636,6 +3636,29 @@ def test_what_a_turn_that_is_left_has_done_does_not_move_behind_the_boundary(gua
     assert (ported.index("losses.append") > ported.index("torch_xla.sync()")) == moves
 
 
+WINDOW = """
+MADE
+for step, (x, y) in enumerate(loader):
+    loss = F.cross_entropy(model(x.to(device)), y.to(device))
+    loss.backward()
+    window.append(loss.item())
+    KEPT
+    optimizer.step()
+    optimizer.zero_grad()
+    torch_xla.sync()
+"""
+
+
+@pytest.mark.parametrize("made", ["window = []", "window, names = [], []", "window = collections.deque()"])
+@pytest.mark.parametrize(
+    "kept", ["if len(window) > 3:\n        window.pop(0)", "window.sort()", "while len(window) > 3: window.clear()"]
+)
+def test_what_takes_from_a_list_does_not_go_before_what_is_put_into_it(made: str, kept: str) -> None:
+    text = "import collections\n" + SETUP + WINDOW.replace("MADE", made).replace("KEPT", kept)
+    ported = port(text, select=("TPU101", "TPU106")).text
+    assert ported.index("window.append") < ported.index(kept.partition("\n")[0])
+
+
 WHOLE = """
 names = ["a", "b", "c"]
 for step, (x, y) in enumerate(loader):

@@ -19,6 +19,11 @@ _DISPLAYS = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetCom
 _STEP_METHODS = ("backward", "step", "zero_grad", "unscale_", "requires_grad_")
 _SET_ONCE = frozenset({"is_main_process", "is_local_main_process"})
 """What Accelerate says of a process, whatever else it is told to do."""
+_CHANGING = frozenset({
+    "append", "appendleft", "extend", "extendleft", "insert", "pop", "popleft", "popitem", "remove", "discard", "clear",
+    "add", "update", "setdefault", "sort", "reverse", "rotate", "subtract", "fill", "put", "resize", "partition",
+})  # fmt: skip
+"""Methods that change lists, dicts, sets, queues and arrays."""
 _TRAINED = (Kind.MODULE, Kind.OPTIMIZER, Kind.SCALER)
 
 Path = tuple[str, ...]
@@ -146,7 +151,8 @@ class Effects:
         index = self._index
         if index.qualified_name(func) is not None:
             return frozenset()
-        if index.kind(func.value) in (Kind.TENSOR, Kind.HOST) and not func.attr.endswith("_"):
+        kind = index.kind(func.value)
+        if not func.attr.endswith("_") and (kind is Kind.TENSOR or (kind is Kind.HOST and func.attr not in _CHANGING)):
             return frozenset()
         receiver = self._path(func.value)
         if index.flow.reaching_attribute(func):
