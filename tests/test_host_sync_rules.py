@@ -3659,6 +3659,30 @@ def test_what_takes_from_a_list_does_not_go_before_what_is_put_into_it(made: str
     assert ported.index("window.append") < ported.index(kept.partition("\n")[0])
 
 
+NOTING = """
+noted = []
+def note(value):
+    noted.append(value)
+def count():
+    return len(noted)
+for step, (x, y) in enumerate(loader):
+    loss = F.cross_entropy(model(x.to(device)), y.to(device))
+    loss.backward()
+    note(loss.item())
+    KEPT
+    optimizer.step()
+    optimizer.zero_grad()
+    torch_xla.sync()
+"""
+
+
+@pytest.mark.parametrize("kept", ["noted.pop()", "if len(noted) > 3: noted.clear()", "numbers.append(count())"])
+def test_functions_change_and_read_what_stands_around_them(kept: str) -> None:
+    text = "numbers = []\n" + SETUP + NOTING.replace("KEPT", kept)
+    ported = port(text, select=("TPU101", "TPU106")).text
+    assert ported.index("    note(loss") < ported.index(kept)
+
+
 WHOLE = """
 names = ["a", "b", "c"]
 for step, (x, y) in enumerate(loader):

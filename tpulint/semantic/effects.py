@@ -53,6 +53,7 @@ class Effects:
         self._index = index
         self._memo: dict[ast.stmt, Effect] = {}
         self._methods: dict[FunctionNode, frozenset[Path]] = {}
+        self._outer: dict[FunctionNode, tuple[frozenset[Path], frozenset[Path]]] = {}
 
     def of(self, statement: ast.stmt) -> Effect:
         """The effect of running a statement."""
@@ -64,6 +65,8 @@ class Effects:
             reads = {path for path in paths if path[-1] not in _SET_ONCE}
             if isinstance(statement, ast.AugAssign):
                 reads.add(self._path(statement.target))
+            for function in self._functions_called(nodes):
+                reads |= self._of_others(function, 0)[0]
             trained = [node for node in nodes if isinstance(node, ast.Name | ast.Attribute) and self._is_module(node)]
             found = self._memo[statement] = Effect(
                 frozenset(reads),
@@ -134,11 +137,41 @@ class Effects:
                 result.add(self._path(node))
             elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
                 result |= self._changed_by_method(node, node.func, depth)
+        for function in self._functions_called(nodes) if depth < _DEPTH else ():
+            result |= self._of_others(function, depth)[1]
         call = statement.value if isinstance(statement, ast.Expr) else None
         if isinstance(call, ast.Call) and not (index.qualified_name(call.func) or "").startswith("builtins."):
             # Called for what it does: what it is given may be what it changes.
             result |= {self._path(item) for item in call.args if self._may_be_changed(item)}
         return frozenset(result - {()})
+
+    def _functions_called(self, nodes: list[ast.AST]) -> list[FunctionNode]:
+        calls = (node for node in nodes if isinstance(node, ast.Call))
+        found = (self._index.definitions.function_called(call) for call in calls)
+        return [function for function in dict.fromkeys(found) if function is not None]
+
+    def _of_others(self, function: FunctionNode, depth: int) -> tuple[frozenset[Path], frozenset[Path]]:
+        """What a function reads, and what it may change, of the variables around it: ``history.append(value)``."""
+        found = self._outer.get(function)
+        if found is None:
+            self._outer[function] = frozenset(), frozenset()  # recursion adds nothing
+            nodes = list(self._index.tree.inside(function))
+            names = [node for node in nodes if isinstance(node, ast.Name)]
+            around = [name for node in nodes if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names]
+            stored = {name.id for name in names if not isinstance(name.ctx, ast.Load)}
+            own = (stored | {node.arg for node in nodes if isinstance(node, ast.arg)}) - set(around)
+            read = (self._path_around(name) for name in names if name.id not in own and self._is_variable(name))
+            changed = self._changes(function, nodes, depth + 1)
+            found = self._outer[function] = (
+                frozenset(read),
+                frozenset(path for path in changed if path[0] not in own) | {(name,) for name in around},
+            )
+        return found
+
+    def _is_variable(self, name: ast.Name) -> bool:
+        """Whether a name is read, and stands for no function, class or module."""
+        found = self._index.names.find_name(name) if isinstance(name.ctx, ast.Load) else None
+        return found is not None and any(binding.kind not in ("import", "function", "class") for binding in found[1])
 
     def _may_be_changed(self, argument: ast.expr) -> bool:
         """Whether a function may change what it is given: an object or container, no number or tensor."""
