@@ -271,18 +271,13 @@ class Deferrals:
             (moved if item in chosen or along else stays).append(item)
         for item in moved:
             later = [other for other in stays if statements.index(other) > statements.index(item)]
-            if not effects.of(item).is_movable or effects.clash(item, later, given) or any(map(self._leaves, later)):
+            if not effects.of(item).is_movable or effects.clash(item, later, given) or any(map(self._index.tree.may_leave, later)):
                 return None
         return moved
 
-    def _leaves(self, statement: ast.stmt) -> bool:
-        """Whether a statement may leave the turn, so that what stood in front of it would not be come to."""
-        tree = self._index.tree
-        return any(
-            isinstance(node, ast.Return)
-            or (isinstance(node, ast.Continue | ast.Break) and not tree.encloses(statement, tree.loop_of(node) or node))
-            for node in (statement, *tree.inside(statement, functions=False))
-        )
+    def may_change(self, statements: list[ast.stmt], nodes: list[ast.expr]) -> bool:
+        """Whether statements may change what expressions read, so that these cannot be asked in front of them."""
+        return meet(self._effects.read_by(nodes), self._effects.changed_by(statements))
 
     def dependents(self, statement: ast.Assign, boundary: ast.stmt) -> list[ast.stmt] | None:
         """Statements in front of the boundary that need the number a statement gives to a variable.
@@ -295,7 +290,7 @@ class Deferrals:
             return None
         given = frozenset({(statement.targets[0].id,)})
         between = suite[suite.index(statement) + 1 : suite.index(boundary)]
-        if any(self._effects.of(item).binds & given or self._leaves(item) for item in between):
+        if any(self._effects.of(item).binds & given or self._index.tree.may_leave(item) for item in between):
             return None
         return self._split(between, set(), given)
 

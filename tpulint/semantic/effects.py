@@ -79,6 +79,11 @@ class Effects:
             )
         return found
 
+    def read_by(self, nodes: Iterable[ast.expr]) -> frozenset[Path]:
+        """All that expressions read."""
+        every = (name for node in nodes for name in (node, *self._index.tree.inside(node)))
+        return frozenset(self._path_around(name) for name in every if isinstance(name, ast.Name))
+
     def changed_by(self, statements: Iterable[ast.stmt]) -> frozenset[Path]:
         """All that statements bind or may change."""
         return frozenset().union(*(self.of(item).binds | self.of(item).changes for item in statements))

@@ -286,6 +286,14 @@ class SyntaxTree:
             child = ancestor
         return None
 
+    def may_leave(self, statement: ast.stmt) -> bool:
+        """Whether a statement may leave the turn or function, so that what stands behind it is not come to."""
+        return any(
+            isinstance(node, ast.Return)
+            or (isinstance(node, ast.Continue | ast.Break) and not self.encloses(statement, self.loop_of(node) or node))
+            for node in (statement, *self.inside(statement, functions=False))
+        )
+
     def encloses(self, outer: ast.AST, inner: ast.AST) -> bool:
         """Whether ``inner`` lies inside ``outer`` (a node encloses itself)."""
         return outer is inner or any(ancestor is outer for ancestor in self.ancestors(inner))

@@ -9,6 +9,8 @@ from tpulint.model import Applicability, Scope
 from tpulint.semantic.moves import Move
 from tpulint.semantic.torch_facts import DEVICE_FACTORIES
 
+_ADDING = frozenset({"append", "extend", "insert", "update", "add_module", "register_module", "register_parameter"})
+"""Methods that give a module parts."""
 _QUESTIONS = ("torch.cuda.is_available", "torch.accelerator.is_available")
 
 
@@ -32,6 +34,14 @@ def moved_first(ctx: FileContext, optimizer: ast.AST, move: Move) -> FixBuilder 
     suite = tree.suite_of(above)
     between = suite[suite.index(above) + 1 : suite.index(below)]
     device = _device_between(ctx, above, between, move.call)
+    moves = [item for item in ctx.index.moves.moves if tree.encloses(below, item.call)]
+    modules = [ctx.text(item.module) for item in moves]
+    others = [statement for statement in between if statement is not device]
+    if any(tree.may_leave(item) or _adds_parts(ctx, item, modules) for item in others):
+        return None
+    asked = [argument for item in moves for argument in item.call.args]
+    if ctx.index.deferrals.may_change(others, asked if branch is None else [*asked, branch.test]):
+        return None
     needed = {ctx.text(node) for node in tree.inside(below) if isinstance(node, ast.Name | ast.Attribute)}
     if any(_gives(ctx, statement, needed) for statement in (above, *between) if statement is not device):
         return None
@@ -41,7 +51,6 @@ def moved_first(ctx: FileContext, optimizer: ast.AST, move: Move) -> FixBuilder 
         "The optimizer then gets the parameters that are trained.",
         Scope.STATEMENT,
     )
-    modules = [ctx.text(item.module) for item in ctx.index.moves.moves if tree.encloses(below, item.call)]
     if any(_mentions(ctx, statement, module) for statement in between for module in modules):
         fix.lower(Applicability.UNSAFE, "Statements in between then see the model on the device.")
     moved_with_it = [below] if device is None else [device, below]
@@ -114,6 +123,17 @@ def _gives(ctx: FileContext, statement: ast.stmt, names: set[str]) -> bool:
         isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store) and ctx.text(node) in names
         for node in ctx.index.tree.inside(statement)
     )
+
+
+def _adds_parts(ctx: FileContext, statement: ast.stmt, modules: list[str]) -> bool:
+    """Whether a statement gives one of these modules other parts, which then have to be moved, too."""
+    for node in ctx.index.tree.inside(statement):
+        if not isinstance(node, ast.Attribute | ast.Subscript):
+            continue
+        adds = not isinstance(node.ctx, ast.Load) or (isinstance(node, ast.Attribute) and node.attr in _ADDING)
+        if adds and any(ctx.text(node).startswith((f"{module}.", f"{module}[")) for module in modules):
+            return True
+    return False
 
 
 def _mentions(ctx: FileContext, statement: ast.stmt, text: str) -> bool:
