@@ -271,7 +271,8 @@ class Deferrals:
             (moved if item in chosen or along else stays).append(item)
         for item in moved:
             later = [other for other in stays if statements.index(other) > statements.index(item)]
-            if not effects.of(item).is_movable or effects.clash(item, later, given) or any(map(self._index.tree.may_leave, later)):
+            leaves = any(map(self._index.tree.may_leave, later))
+            if leaves or not effects.of(item).is_movable or effects.clash(item, later, given):
                 return None
         return moved
 
