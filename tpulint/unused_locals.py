@@ -59,8 +59,10 @@ def _given(index: SemanticIndex, function: FunctionNode, name: str) -> list[ast.
     statements: list[ast.stmt] = []
     for binding in bindings:
         statement = binding.statement
-        targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
-        if not isinstance(statement, ast.Assign | ast.AnnAssign) or len(targets) != 1 or binding.path:
+        if not isinstance(statement, ast.Assign | ast.AnnAssign) or binding.path:
+            return []
+        targets = [statement.target] if isinstance(statement, ast.AnnAssign) else statement.targets
+        if len(targets) != 1:
             return []
         if index.function_of(statement) is not function or statement.value is None:
             return []  # `nonlocal`

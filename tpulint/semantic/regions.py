@@ -242,6 +242,12 @@ class Regions:
         """Functions of this file that a loop body or function runs, those called by them included."""
         return self.events.of(holder).functions
 
+    def evaluated_in(self, loop: LoopNode) -> list[FunctionNode]:
+        """Functions that an evaluation loop runs, and methods of which it runs one, of an object of several classes."""
+        calls = self._tree.nodes_in(loop, ast.Call, functions=False)
+        several = (method for call in calls for method in self._definitions.methods_of_several(call))
+        return [*self.functions_in(loop), *several]
+
     def boundaries_in(self, holder: ast.AST) -> list[ast.AST]:
         """Step boundaries that a loop body or function sets, through the functions it calls as well."""
         return self.events.of(holder).boundaries

@@ -64,14 +64,10 @@ def _holds(index: SemanticIndex, binding: Binding, key: ast.expr) -> bool:
     value = part_of(binding.value, binding.path) if binding.path else binding.value
     if binding.kind != "assign" or value is None:
         return False
+    function = index.definitions.function_called(value) if isinstance(value, ast.Call) else None
+    made = [value] if function is None else index.definitions.returned_by(function)
     if isinstance(value, ast.Call) and isinstance(key, ast.Constant) and isinstance(key.value, int):
-        function = index.definitions.function_called(value)
-        made = [value] if function is None else index.definitions.returned_by(function)
         return bool(made) and not any(isinstance(item, ast.List | ast.ListComp | ast.Name) for item in made)
-    made = [value]
-    if isinstance(value, ast.Call):
-        function = index.definitions.function_called(value)
-        made = [] if function is None else index.definitions.returned_by(function)
     return bool(made) and all(_displays(item, key) for item in made)
 
 

@@ -37,9 +37,7 @@ class TurnCode:
         for loop in regions.step_loops:
             self._follow([f for f in loop.functions if not regions.is_gated(f)], STEP)
         for node in regions.evaluation_loops:
-            calls = index.tree.nodes_in(node, ast.Call, functions=False)
-            several = [method for call in calls for method in index.definitions.methods_of_several(call)]
-            self._follow([*regions.functions_in(node), *several], EVALUATION)
+            self._follow(regions.evaluated_in(node), EVALUATION)
         for called in regions.called_steps:
             self._follow([called.node], called.call.turn)
         for driver in regions.drivers.loops.values():

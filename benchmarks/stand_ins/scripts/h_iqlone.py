@@ -5,21 +5,11 @@ from typing import Any
 
 import games
 import modules
-import numpy
 
 games.install()
 modules.put("gym", wrappers=SimpleNamespace(
     TransformObservation=lambda env, _: env, TransformReward=lambda env, _: env,
 ), Env=games.Game)  # fmt: skip
-
-
-def _data(_: Any) -> Any:
-    chance = numpy.random.default_rng(0)
-    draw = lambda *shape: chance.normal(size=shape).astype("float32")  # noqa: E731
-    return {
-        "observations": draw(60, 5), "actions": draw(60, 2).clip(-0.9, 0.9), "next_observations": draw(60, 5),
-        "rewards": draw(60), "terminals": chance.random(60) < 0.1,
-    }  # fmt: skip
 
 
 def _wrap() -> Any:
@@ -32,5 +22,5 @@ def _wrap() -> Any:
     return wrapped
 
 
-modules.put("d4rl", qlearning_dataset=_data)
+modules.put("d4rl", qlearning_dataset=games.played)
 modules.put("pyrallis", wrap=_wrap)

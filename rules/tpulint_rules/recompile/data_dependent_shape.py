@@ -18,9 +18,11 @@ _FUNCTIONS = frozenset(
     f"torch.{name}"
     for name in ("masked_select", "nonzero", "argwhere", "unique", "unique_consecutive", "repeat_interleave", "where")
 )
-_SUPPRESSIONS = ("torchvision.ops.nms", "torchvision.ops.batched_nms", "torchvision.ops.boxes.nms")
-_EDGES = frozenset(f"torch_geometric.utils.{name}" for name in ("dropout_adj", "dropout_edge", "dropout_node"))
-"""Functions that leave out edges of a graph by a mask of random numbers."""
+_CHOOSING = frozenset({
+    "torchvision.ops.nms", "torchvision.ops.batched_nms", "torchvision.ops.boxes.nms",
+    "torch_geometric.utils.dropout_adj", "torch_geometric.utils.dropout_edge", "torch_geometric.utils.dropout_node",
+})  # fmt: skip
+"""Functions that choose boxes, or leave out edges of a graph by a mask of random numbers."""
 _METHODS = frozenset({"masked_select", "nonzero", "argwhere", "unique", "unique_consecutive", "repeat_interleave"})
 _PLACES = frozenset({"numpy.where", "numpy.nonzero", "numpy.flatnonzero"})
 """Functions of NumPy that tell where a mask is true."""
@@ -74,7 +76,7 @@ def _chosen_from(ctx: FileContext, node: ast.Subscript | ast.Call) -> ast.expr |
         return node.value if any(index.masks.is_mask(item) for item in items) else None
     name = index.qualified_name(node.func)
     if name is not None:
-        if name in (*_SUPPRESSIONS, *_EDGES) and node.args:
+        if name in _CHOOSING and node.args:
             return node.args[0] if index.is_device_tensor(node.args[0]) else None
         if (
             name not in _FUNCTIONS

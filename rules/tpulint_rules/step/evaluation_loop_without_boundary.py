@@ -38,7 +38,5 @@ def check(ctx: FileContext) -> Iterator[Finding]:
 def _reads_each_batch(ctx: FileContext, loop: LoopNode) -> bool:
     """Whether every batch reads from the device, in what the loop calls too, which runs what was recorded so far."""
     index = ctx.index
-    called = index.tree.nodes_in(loop, ast.Call, functions=False)
-    several = (method for call in called for method in index.definitions.methods_of_several(call))
-    holders = (loop, *index.regions.functions_in(loop), *several)
+    holders = (loop, *index.regions.evaluated_in(loop))
     return any(index.regions.gate_of(read.node) is None for holder in holders for read in index.reads.inside(holder))

@@ -70,9 +70,9 @@ def _finding(
         severity = Severity.ERROR
         related = ((ctx.index.span(optimizer), "the optimizer is built here"),)
     branch = branch_of_moves(ctx, move)
-    others = [other for other in told if other is not move and branch_of_moves(ctx, other) is branch]
     # One that moves under the same condition takes this one along.
-    fix = None if branch and others else moved_first(ctx, optimizer, move) or keep_parameters(ctx)
+    is_taken = branch is not None and any(branch_of_moves(ctx, other) is branch for other in told if other is not move)
+    fix = None if is_taken else moved_first(ctx, optimizer, move) or keep_parameters(ctx)
     return ctx.finding(move.call, message, fix, severity=severity, certainty=certainty, related=related)
 
 
