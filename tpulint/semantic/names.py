@@ -13,6 +13,8 @@ from tpulint.semantic.tree import LOOPS, SyntaxTree
 _BUILTINS = frozenset(dir(builtins))
 _STARRED = {"torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional", "optim": "torch.optim", "np": "numpy"}
 """What everybody means by names that a file reads and does not bind, where ``from module import *`` brings names in."""
+READ_ALL = frozenset(f"builtins.{name}" for name in ("locals", "globals", "vars", "eval", "exec", "dir"))
+"""Functions that may read any variable, by a name that nobody sees."""
 _ASSIGNMENTS = (ast.Assign, ast.AnnAssign, ast.NamedExpr)
 
 

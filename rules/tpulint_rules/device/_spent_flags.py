@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 from tpulint.context import FileContext
 from tpulint.records import NamedTuple
+from tpulint.semantic.names import READ_ALL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ def _flag(ctx: FileContext, statement: ast.Assign, value: bool) -> Iterator[Flag
     names = ctx.index.names
     target = statement.targets[0]
     if len(statement.targets) > 1 or not isinstance(target, ast.Name) or _is_explained(ctx, statement):
+        return
+    if any(ctx.index.calls_to(*READ_ALL)):
         return
     scope = names.scope_of(statement)
     found = names.find_name(target)

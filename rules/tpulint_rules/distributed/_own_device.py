@@ -39,7 +39,7 @@ def count_one(ctx: FileContext, node: ast.expr) -> FixBuilder | None:
             continue
         product = index.parent(call)
         factor = _other_factor(product, call) if text == "1" and isinstance(product, ast.BinOp) else None
-        if factor is not None and product is not None:
+        if factor is not None and product is not None and "#" not in ctx.text(product):
             fix.replace(product, ctx.text(factor))
         else:
             fix.replace(call, text)
