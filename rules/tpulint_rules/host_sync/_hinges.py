@@ -10,6 +10,14 @@ from tpulint.semantic import Kind, Read
 
 _NOT_A_NUMBER = "What is not a number was left out, and is now added."
 
+_STEEP = frozenset({
+    "sqrt", "rsqrt", "reciprocal", "log", "log2", "log10", "log1p", "std", "pow", "div", "acos", "asin", "arccos",
+    "arcsin", "cdist",
+})  # fmt: skip
+"""Functions whose slope has no end somewhere."""
+_DEPTH = 4
+"""Variables that a term is made of."""
+
 
 def add_above_zero(ctx: FileContext, read: Read) -> FixBuilder | None:
     """The sum with ``penalty.clamp(min=0)``, which adds the same and passes the same gradients."""
@@ -24,6 +32,8 @@ def add_above_zero(ctx: FileContext, read: Read) -> FixBuilder | None:
     term = _term_above_zero(test, added) if added is not None else None
     if added is None or term is None or ctx.index.kind(term) is not Kind.TENSOR:
         return None
+    if _may_be_steep(ctx, term, 0) or _is_asked_for_type(ctx, statement.body[0]):
+        return None
     fix = ctx.fix("Add what is above zero", Applicability.UNSAFE, _NOT_A_NUMBER, Scope.STATEMENT)
     folding = fix.fold({test: True})
     sides = [added] if term is added else [added.left, added.right] if isinstance(added, ast.BinOp) else []
@@ -31,6 +41,33 @@ def add_above_zero(ctx: FileContext, read: Read) -> FixBuilder | None:
     folding.replace(added, " * ".join(texts))
     folding.write()
     return fix
+
+
+def _may_be_steep(ctx: FileContext, term: ast.expr, depth: int) -> bool:
+    """Whether a slope has no end where the term is not added: times the zero of ``clamp`` it is not a number."""
+    for node in (term, *ctx.index.tree.inside(term)):
+        if isinstance(node, ast.Call):
+            func = node.func
+            name = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
+            if name in _STEEP:
+                return True
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow | ast.Div):
+            other = node.right
+            is_whole = isinstance(other, ast.Constant) and isinstance(other.value, int)
+            if not is_whole and (isinstance(node.op, ast.Pow) or ctx.index.kind(other) is not Kind.HOST):
+                return True
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and depth < _DEPTH:
+            made = (binding.value for binding in ctx.index.flow.reaching(node) if binding.kind == "assign")
+            if any(value is not None and _may_be_steep(ctx, value, depth + 1) for value in made):
+                return True
+    return False
+
+
+def _is_asked_for_type(ctx: FileContext, statement: ast.stmt) -> bool:
+    """Whether a program asks if the sum is a tensor yet: it is one now, where nothing was added."""
+    target = statement.target if isinstance(statement, ast.AugAssign) else statement.targets[0]  # type: ignore[attr-defined]
+    calls = ctx.index.calls_to("builtins.isinstance", "builtins.type", "builtins.hasattr", "torch.is_tensor")
+    return any(call.args and ast.unparse(call.args[0]) == ast.unparse(target) for call in calls)
 
 
 def _looks_within(node: ast.AST) -> bool:
