@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from tpulint.semantic import FunctionNode, SemanticIndex
 
 
-
 def unused_locals(before: SemanticIndex, after: SemanticIndex) -> list[ast.stmt]:
     """Assignments of variables that had a use before the fixes and have none now; what they give only looks.
 
