@@ -142,6 +142,10 @@ class Scalars:
             if name == "torch.where" and len(call.args) == 3:
                 return all(_is_whole(item) or self.is_integer(item, depth + 1) for item in call.args[1:])
             return name == "torch.sum" and bool(call.args) and self.is_integer(call.args[0], depth + 1)
+        function = index.definitions.function_called(call)
+        if function is not None:
+            returned = index.definitions.returned_by(function)
+            return bool(returned) and all(self.is_integer(item, depth + 1) for item in returned)
         if not isinstance(call.func, ast.Attribute):
             return False
         method = call.func.attr
