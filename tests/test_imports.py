@@ -278,6 +278,12 @@ def test_imports_that_end_the_program_where_they_fail_are_imports(ends: str) -> 
     assert head == text.partition(ends)[0] and rest.startswith("\nimport torch_xla\n\ndevice = torch_xla.device()\n")
 
 
+def test_imports_that_end_the_program_where_they_fail_get_no_second_one_beside_them() -> None:
+    text = "import os\n\ntry:\n    import torch\nexcept ImportError:\n    raise\n"
+    ported = port(text + "x = torch.ones(2).cuda()\ntorch.cuda.synchronize()\n")
+    assert ported.count("import torch_xla") == 1 and "raise\nimport torch_xla\n" in ported
+
+
 def test_imports_that_may_be_missing_are_none() -> None:
     text = "import os\n\ntry:\n    import torch\nexcept ImportError:\n    torch = None\n"
     ported = port(text + 'model = torch.nn.Linear(2, 2).to("cuda")\n')

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from tpulint.semantic.module_body import imports_for_certain
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.context import FileContext, FixBuilder
@@ -42,6 +44,9 @@ def _import_of(ctx: FileContext, old: ast.expr) -> ast.AST | None:
         root = root.value
     bindings = ctx.index.names.bindings(root) if isinstance(root, ast.Name) else []
     imports = [binding.statement for binding in bindings if binding.kind == "import"]
-    if len(imports) != 1 or isinstance(ctx.index.tree.parents[imports[0]], ast.Module):
+    if len(imports) != 1:
+        return None
+    holder = ctx.index.tree.parents[imports[0]]
+    if isinstance(holder, ast.Module) or imports_for_certain(holder):
         return None
     return imports[0]
