@@ -588,3 +588,101 @@ def main(args):
     found = {finding.code for finding in lint(SourceFile.from_text(text), Settings(), CATALOGUE).findings}
     assert "TPU601" in found
     assert "invalid-syntax" not in found
+
+
+# -------------------------------------------------------------------- seeds
+
+SEEDED = """\
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+import torch.nn as nn
+
+TOP
+
+
+def seed(number):
+    torch.manual_seed(number)
+    CUDA
+
+
+def worker(rank, world_size):
+    dist.init_process_group("nccl", rank=rank, world_size=world_size)
+    torch.cuda.set_device(rank)
+    seed(3)
+    model = nn.Sequential(nn.Linear(8, 4), nn.Dropout(0.5)).cuda(rank)
+    print(model(torch.randn(4, 8).cuda(rank)))
+
+
+if __name__ == "__main__":
+    START
+"""
+SPAWNED = "mp.spawn(worker, args=(1,), nprocs=1)"
+
+
+@pytest.mark.parametrize(
+    ("top", "cuda", "start", "seeds"),
+    [
+        ("torch.cuda.manual_seed(1)", "torch.cuda.manual_seed(number)", SPAWNED, 1),
+        ("", "torch.cuda.manual_seed(number)", f"torch.cuda.manual_seed(1)\n    {SPAWNED}", 1),
+        ("", "torch.cuda.manual_seed(number)", f"seed(5)\n    {SPAWNED}", 0),
+        ("", "", f"seed(5)\n    {SPAWNED}", 0),
+        ("", "", SPAWNED, 1),
+    ],
+)
+def test_seeds_start_no_runtime_in_front_of_the_launch(top: str, cuda: str, start: str, seeds: int) -> None:
+    """What runs in the parent and in the processes stays: there, `torch.cuda.manual_seed` does nothing."""
+    text = SEEDED.replace("TOP", top).replace("CUDA", cuda or "print(number)").replace("START", start)
+    ported = fixed(text, codes=("TPU",)).text
+    assert "torch_xla.launch(worker" in ported
+    assert ported.count("torch_xla.manual_seed(") == seeds
+    assert found(ported, "TPU611") == []
+
+
+JOINING = """\
+import torch
+import torch.distributed as dist
+import torch.nn as nn
+
+
+def prepare():
+    dist.init_process_group("nccl")
+    INNER
+
+
+def main():
+    torch.cuda.manual_seed_all(1)
+    BETWEEN
+    prepare()
+    model = nn.Sequential(nn.Linear(8, 4), nn.Dropout(0.5)).cuda()
+    print(model(torch.randn(4, 8).cuda()))
+
+
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("inner", "between", "moves"),
+    [
+        ("pass", "pass", True),
+        ("pass", "torch.manual_seed(1)", True),
+        ("pass", "torch.manual_seed(3)", False),
+        ("torch.manual_seed(3)", "pass", False),
+    ],
+)
+def test_a_seed_does_not_move_behind_another(inner: str, between: str, moves: bool) -> None:
+    ported = fixed(JOINING.replace("INNER", inner).replace("BETWEEN", between), codes=("TPU0",)).text
+    assert ("prepare()\n    torch_xla.manual_seed(1)" in ported) == moves
+    assert ("torch.cuda.manual_seed_all(1)" in ported) != moves
+
+
+def test_a_seed_does_not_move_behind_the_definition_of_what_joins() -> None:
+    text = JOINING.replace("INNER", "pass").replace("BETWEEN", "pass").replace("    torch.cuda.manual_seed_all(1)\n", "")
+    text = text.replace("prepare()\n    model", 'dist.init_process_group("nccl")\n    model')
+    text = text.replace("def main", "torch.cuda.manual_seed_all(1)\n\n\ndef main").replace(
+        "    print(model", "    for _ in range(4):\n        print(model"
+    )
+    ported = fixed(text[: text.index("def prepare")] + text[text.index("torch.cuda.manual") :], codes=("TPU0",)).text
+    assert "torch_xla.manual_seed" not in ported
+    assert "torch.cuda.manual_seed_all(1)" in ported

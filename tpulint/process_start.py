@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
-from tpulint.semantic import LOOPS, FunctionNode
+from tpulint.semantic import FUNCTIONS, LOOPS, FunctionNode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.fixes import FixBuilder
     from tpulint.semantic import SemanticIndex
+
+_SEEDS = frozenset({
+    "torch.manual_seed", "torch.cuda.manual_seed", "torch.cuda.manual_seed_all", "torch_xla.manual_seed",
+    "tpulint_runtime.backend.manual_seed",
+})  # fmt: skip
+"""Functions that seed the device, in CUDA's version or XLA's."""
+_DEPTH = 4
 
 
 def write_behind(fix: FixBuilder, index: SemanticIndex, statement: ast.stmt, join: ast.Call, text: str) -> bool:
@@ -28,6 +36,8 @@ def write_behind(fix: FixBuilder, index: SemanticIndex, statement: ast.stmt, joi
         joining = _joining(index, guard, join)
     if joining is None or isinstance(joining, ast.Return | ast.With | ast.Try):
         return False
+    if _seeds_anew(index, statement, joining):
+        return False  # what stands behind that would seed the device with what was meant for before
     fix.insert_after(joining, text)
     return True
 
@@ -39,10 +49,42 @@ def _joining(index: SemanticIndex, statement: ast.stmt, join: ast.Call) -> ast.s
 
 
 def _joins(index: SemanticIndex, statement: ast.stmt, join: ast.Call) -> bool:
-    """Whether a statement holds the call, or calls a short function of the file that does."""
+    """Whether running a statement runs the call, or calls a short function of the file that does."""
+    if isinstance(statement, (*FUNCTIONS, ast.ClassDef)):
+        return False
     if index.tree.encloses(statement, join):
         return True
     callee: FunctionNode | None = index.function_of(join)
-    if callee is None or any(isinstance(node, LOOPS) for node in index.tree.inside(callee)):
+    if callee is None or any(isinstance(node, LOOPS) for node in _nodes_run(index, callee)):
         return False
     return any(index.tree.encloses(statement, call) for call in index.definitions.calls_of(callee))
+
+
+def _nodes_run(index: SemanticIndex, node: ast.AST, depth: int = 0) -> Iterator[ast.AST]:
+    """What running a node runs, in functions of the file that it calls, too."""
+    for inner in (node, *index.tree.inside(node)):
+        yield inner
+        function = index.definitions.function_called(inner) if isinstance(inner, ast.Call) and depth < _DEPTH else None
+        if function is not None:
+            yield from _nodes_run(index, function, depth + 1)
+
+
+def _seeds_anew(index: SemanticIndex, statement: ast.stmt, joining: ast.stmt) -> bool:
+    """Whether another seed than that of a statement is given behind it, up to where the process joins."""
+    suite = index.tree.suite_of(joining)
+    holder = next((item for item in suite if index.tree.encloses(item, statement)), joining)
+    mine = {_given(call) for call in _seeds(index, statement)}
+    between = suite[suite.index(holder) : suite.index(joining) + 1]
+    return bool(mine) and any(_given(call) not in mine for item in between for call in _seeds(index, item))
+
+
+def _seeds(index: SemanticIndex, statement: ast.stmt) -> list[ast.Call]:
+    return [
+        node
+        for node in _nodes_run(index, statement)
+        if isinstance(node, ast.Call) and index.qualified_name(node.func) in _SEEDS
+    ]
+
+
+def _given(call: ast.Call) -> str:
+    return "".join(ast.dump(item) for item in (*call.args, *(keyword.value for keyword in call.keywords)))

@@ -71,13 +71,17 @@ def fix_of(ctx: FileContext, node: ast.Attribute | ast.Name, where: ast.AST, row
     if row.with_item and (call is None or not isinstance(ctx.index.parent(call), ast.withitem)):
         return None
     said = row.action == "rename" and call is not None and _is_said_before(ctx, call, row)
+    if row.acquires_device and call is not None and ctx.index.launches.is_before_any(call):
+        return None
     join = _join_behind(ctx, call, row)
     scope = Scope.STATEMENT if row.action == "delete" or said or join is not None else Scope.EXPRESSION
     fix = ctx.fix("", _applicability(ctx, row), row.reason or _REASONS[row.action], scope)
     if said:
         fix.title = f"Remove the call: `{row.new}` stands for the one above it as well"
         fix.delete(ctx.index.statement_of(node))
-    elif row.action == "rename" and call is not None and join is not None and _moves(ctx, fix, call, join, row):
+    elif row.action == "rename" and call is not None and join is not None:
+        if not _moves(ctx, fix, call, join, row):
+            return None  # in its place it would start the runtime before the process knows its chip
         fix.delete(ctx.index.statement_of(call))
     elif row.action == "rename":
         _rename(ctx, fix, node, call, row)

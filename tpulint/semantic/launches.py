@@ -184,6 +184,17 @@ class Launches:
                 places.extend(self._definitions.calls_of(function))
         return list(dict.fromkeys(found))
 
+    def is_before_any(self, call: ast.Call) -> bool:
+        """Whether the parent runs a call before it starts processes, and the processes run it, too.
+
+        What stands in no function runs in each process that is started. What the parent alone runs can go.
+        """
+        if not self.launches or not any(call in self.before(launch.call) for launch in self.launches):
+            return False
+        if self._tree.function_of(call) is None:
+            return not self._definitions.is_of_main(call)
+        return self.launch_of(call) is not None
+
     def _preceding(self, place: ast.AST, scope: ast.AST) -> Iterator[ast.AST]:
         """Nodes of the same scope that stand above a place and are not in another branch of the same ``if``."""
         at = self._tree.start(place)

@@ -50,7 +50,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         message = (
             "`torch.manual_seed` does not seed an XLA device: random numbers drawn there, dropout among them, ignore it"
         )
-        if ctx.index.launches and ctx.index.launches.launch_of(call) is None:
+        launches = ctx.index.launches
+        if launches and (launches.launch_of(call) is None or launches.is_before_any(call)):
             advice = (
                 "Call `torch_xla.manual_seed` in the launched function: "
                 "it starts the runtime, which must not happen before the launch"

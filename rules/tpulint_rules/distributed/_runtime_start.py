@@ -53,8 +53,8 @@ def unseeded(ctx: FileContext, call: ast.Call) -> FixBuilder | None:
     statement = ctx.index.statement_of(call)
     if ctx.index.qualified_name(call.func) not in _SEEDS or not isinstance(statement, ast.Expr):
         return None
-    if statement.value is not call or isinstance(ctx.index.parent(statement), ast.Module):
-        return None  # at module level it runs in every process too
+    if statement.value is not call or ctx.index.launches.is_before_any(call):
+        return None  # it runs in every process too
     reason = "It seeds a device of the parent; a started process has a generator of its own."
     fix = ctx.fix("Remove the line", Applicability.SAFE, reason, Scope.STATEMENT)
     fix.delete(statement)
