@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Scope
@@ -11,12 +12,13 @@ from tpulint.semantic import Kind, Read
 _NOT_A_NUMBER = "What is not a number was left out, and is now added."
 
 _STEEP = frozenset({
-    "sqrt", "rsqrt", "reciprocal", "log", "log2", "log10", "log1p", "std", "pow", "div", "acos", "asin", "arccos",
-    "arcsin", "cdist",
+    "sqrt", "rsqrt", "reciprocal", "log", "log2", "log10", "log1p", "std", "std_mean", "pow", "float_power", "div",
+    "divide", "true_divide", "acos", "asin", "arccos", "arcsin", "acosh", "arccosh", "atanh", "arctanh", "logit",
+    "erfinv", "lgamma", "xlogy", "cdist",
 })  # fmt: skip
 """Functions whose slope has no end somewhere."""
 _DEPTH = 4
-"""Variables that a term is made of."""
+"""Variables and functions of the file that a term is made of."""
 
 
 def add_above_zero(ctx: FileContext, read: Read) -> FixBuilder | None:
@@ -56,11 +58,19 @@ def _may_be_steep(ctx: FileContext, term: ast.expr, depth: int) -> bool:
             is_whole = isinstance(other, ast.Constant) and isinstance(other.value, int)
             if not is_whole and (isinstance(node.op, ast.Pow) or ctx.index.kind(other) is not Kind.HOST):
                 return True
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and depth < _DEPTH:
-            made = (binding.value for binding in ctx.index.flow.reaching(node) if binding.kind == "assign")
-            if any(value is not None and _may_be_steep(ctx, value, depth + 1) for value in made):
-                return True
+        if depth < _DEPTH and any(_may_be_steep(ctx, made, depth + 1) for made in _made_of(ctx, node)):
+            return True
     return False
+
+
+def _made_of(ctx: FileContext, node: ast.AST) -> Iterator[ast.expr]:
+    """What a variable was assigned, or a function of the file returns."""
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+        bindings = ctx.index.flow.reaching(node)
+        yield from (item.value for item in bindings if item.kind == "assign" and item.value is not None)
+    function = ctx.index.definitions.function_called(node) if isinstance(node, ast.Call) else None
+    if function is not None:
+        yield from ctx.index.definitions.returned_by(function)
 
 
 def _is_asked_for_type(ctx: FileContext, statement: ast.stmt) -> bool:
