@@ -678,7 +678,8 @@ def test_a_seed_does_not_move_behind_another(inner: str, between: str, moves: bo
 
 
 def test_a_seed_does_not_move_behind_the_definition_of_what_joins() -> None:
-    text = JOINING.replace("INNER", "pass").replace("BETWEEN", "pass").replace("    torch.cuda.manual_seed_all(1)\n", "")
+    text = JOINING.replace("INNER", "pass").replace("BETWEEN", "pass")
+    text = text.replace("    torch.cuda.manual_seed_all(1)\n", "")
     text = text.replace("prepare()\n    model", 'dist.init_process_group("nccl")\n    model')
     text = text.replace("def main", "torch.cuda.manual_seed_all(1)\n\n\ndef main").replace(
         "    print(model", "    for _ in range(4):\n        print(model"

@@ -276,8 +276,7 @@ CUDA_REPORTS = frozenset({
 """Functions that only tell something about GPUs."""
 
 CUDA_ACTIONS = frozenset({
-    "torch.cuda.manual_seed", "torch.cuda.manual_seed_all", "torch.cuda.synchronize", "torch.cuda.empty_cache",
-    "torch.cuda.set_device",
+    "torch.cuda.manual_seed", "torch.cuda.manual_seed_all", "torch.cuda.synchronize", "torch.cuda.set_device",
     "torch.accelerator.synchronize", "torch.accelerator.set_device_index",
 })  # fmt: skip
-"""Functions that do what an XLA device has a counterpart for, or needs none."""
+"""Functions that do what an XLA device has a counterpart for, or what it needs no call for."""

@@ -32,6 +32,7 @@ _MODEL_PARALLEL = (
     "so the parts of the model must share it or be sharded with `torch_xla.distributed.spmd`"
 )
 
+_PARTS_OF_TORCH = ("accelerator", "cuda")
 _GUARDS_CUDA = (
     "What follows asks the CUDA driver, which a TPU machine does not have: write the answer for the XLA device"
 )
@@ -117,7 +118,7 @@ def _choose_xla(ctx: FileContext, devices: Devices, left: Collection[ast.expr]) 
         if site.node not in left and site.node not in kept and site.node not in fallbacks
     }
     never = dict.fromkeys(devices.false_comparisons, False) if not ctx.portable else {}
-    known = {**never, **answers, **_answered_flags(ctx, devices, answers)}
+    known = {**never, **_present(ctx, devices), **answers, **_answered_flags(ctx, devices, answers)}
     flags = spent_flags(ctx, fix, known, kept)
     folding = fix.fold({**known, **{load: flag.value for flag in flags for load in flag.loads}})
     for flag in flags:
@@ -164,6 +165,20 @@ def _choose_xla(ctx: FileContext, devices: Devices, left: Collection[ast.expr]) 
     if reason := doubt(ctx, bool(reports)) or (_NAMED_OUTSIDE if named_outside or fallbacks else ""):
         fix.lower(Applicability.UNSAFE, reason)
     return fix.build()
+
+
+def _present(ctx: FileContext, devices: Devices) -> dict[ast.expr, bool]:
+    """``hasattr(torch, "accelerator")`` around a choice of the device: the torch of torch_xla has these modules."""
+    index = ctx.index
+    found: dict[ast.expr, bool] = {}
+    for call in index.calls_to("builtins.hasattr"):
+        if len(call.args) != 2 or index.qualified_name(call.args[0]) != "torch":
+            continue
+        name = call.args[1].value if isinstance(call.args[1], ast.Constant) else None
+        statement = index.statement_of(call)
+        if name in _PARTS_OF_TORCH and any(index.tree.encloses(statement, site.node) for site in devices.sites):
+            found[call] = True
+    return found
 
 
 def _answered_flags(ctx: FileContext, devices: Devices, answers: dict[ast.expr, bool]) -> dict[ast.expr, bool]:

@@ -23,10 +23,11 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         *rest, last = found.entries
         loop = "evaluation" if found.sink in ctx.index.regions.evaluation_loops else "training loop"
         turn = "next" if found.sink is found.around else "first"
+        header = _short(ctx.source.line(found.sink.lineno).partition("#")[0]).rstrip(":")
         yield ctx.finding(
             last.source,
-            f"`{_short(last.name)}` is left to the {turn} turn of the {loop} in line {found.sink.lineno}, which is "
-            "compiled once more to compute it along",
+            f"`{_short(last.name)}` is left to the {turn} turn of the {loop} `{header}`, which is compiled once "
+            "more to compute it along",
             _fix(ctx, found),
             certainty=Certainty.LIKELY,
             related=(
