@@ -269,6 +269,23 @@ def test_emptied_branch_goes_with_its_condition() -> None:
 
 
 @pytest.mark.parametrize(
+    ("branches", "left"),
+    [
+        ("elif clip:\n    scaler.unscale_(opt)", ""),
+        ("elif clip:\n    scaler.unscale_(opt)\nelse:\n    scaler.unscale_(opt)", ""),
+        ("else:\n    if clip:\n        scaler.unscale_(opt)", ""),
+        ("else:\n    if clip:\n        pass", "else:\n    if clip:\n        pass\n"),
+        ("elif clip():\n    scaler.unscale_(opt)", "elif clip():\n    pass\n"),
+        ("# why\nelse:\n    scaler.unscale_(opt)", "# why\nelse:\n    pass\n"),
+    ],
+)
+def test_emptied_ends_of_chains_go(branches: str, left: str) -> None:
+    head = "import torch\nscaler = torch.amp.GradScaler('cuda')\n"
+    text = f"{head}if norm:\n    print(opt)\n{branches}\nscaler.step(opt)\nprint(torch)\n"
+    assert port(text, "TPU401") == f"import torch\nif norm:\n    print(opt)\n{left}opt.step()\nprint(torch)\n"
+
+
+@pytest.mark.parametrize(
     ("old", "new"),
     [
         ("torch.cuda.amp.autocast()", 'torch.autocast("xla", dtype=torch.bfloat16)'),

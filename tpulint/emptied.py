@@ -6,6 +6,8 @@ import ast
 from collections import Counter
 from collections.abc import Iterator
 
+from tpulint.model import Span
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
@@ -43,6 +45,30 @@ def emptied_guards(before: SemanticIndex, after: SemanticIndex) -> list[ast.If]:
     return found
 
 
+def emptied_ends(before: SemanticIndex, after: SemanticIndex) -> list[Span]:
+    """The ends of chains, ``else: pass``, that do nothing since the fixes, from behind what stands above them."""
+    if not after.mentions(r"\bpass\b"):
+        return []
+    known = Counter(_words(guard.test) for guard in _ends_of_nothing(before))
+    found: list[Span] = []
+    for guard in _ends_of_nothing(after):
+        text = _words(guard.test)
+        if known[text]:
+            known[text] -= 1  # its author wrote it so
+        elif all(only_looks(after, test) for test in _tests(guard)[1:]) and not has_comment(after, guard.orelse[0]):
+            span = Span(after.tree.end(guard.body[-1]), after.tree.end(guard))
+            if "#" not in after.source.text[span.start : span.end]:
+                found.append(span)
+    return found
+
+
+def _ends_of_nothing(index: SemanticIndex) -> Iterator[ast.If]:
+    """Guards that do something, and nothing otherwise."""
+    for node in index.tree.parents:
+        if isinstance(node, ast.If) and node.orelse and _ends_in_nothing(node) and not _does_nothing(node):
+            yield node
+
+
 def _guards_of_nothing(index: SemanticIndex) -> Iterator[ast.If]:
     for node in index.tree.parents:
         if isinstance(node, ast.If) and _does_nothing(node) and not index.text(node).startswith("elif"):
@@ -52,10 +78,13 @@ def _guards_of_nothing(index: SemanticIndex) -> Iterator[ast.If]:
 def _does_nothing(guard: ast.If) -> bool:
     if not isinstance(guard.body[0], ast.Pass) or len(guard.body) > 1:
         return False
-    if not guard.orelse or len(guard.orelse) > 1:
-        return not guard.orelse
+    return not guard.orelse or _ends_in_nothing(guard)
+
+
+def _ends_in_nothing(guard: ast.If) -> bool:
     rest = guard.orelse[0]
-    return isinstance(rest, ast.Pass) or (isinstance(rest, ast.If) and _does_nothing(rest))
+    nothing = isinstance(rest, ast.Pass) or (isinstance(rest, ast.If) and _does_nothing(rest))
+    return nothing and len(guard.orelse) == 1
 
 
 def _tests(guard: ast.If) -> list[ast.expr]:

@@ -221,16 +221,20 @@ def _without_unused_locals(before: SemanticIndex, after: SemanticIndex) -> Sourc
 
 
 def _without_emptied_guards(before: SemanticIndex, after: SemanticIndex) -> SourceFile | None:
-    """The file without guards that have nothing to guard any more; None when there are none."""
-    from tpulint.emptied import emptied_guards
+    """The file without guards that have nothing to guard any more, or nothing otherwise; None when there are none."""
+    from tpulint.emptied import emptied_ends, emptied_guards
 
     gone = emptied_guards(before, after)
-    if not gone:
+    ends = [] if gone else emptied_ends(before, after)
+    if not gone and not ends:
         return None
     builder = FixBuilder(after, ImportTable(after), "remove empty guards", Applicability.SAFE, "", Scope.STATEMENT)
     for guard in gone:
         if not any(other is not guard and after.tree.encloses(other, guard) for other in gone):
             builder.delete(guard)
+    for end in ends:
+        if not any(other is not end and other.start <= end.start and end.end <= other.end for other in ends):
+            builder.replace(end, "")
     fix = builder.build()
     return _applied(after, [fix]) if fix is not None else None
 
