@@ -220,6 +220,35 @@ def test_safe_fixes_do_not_leave_half_a_port() -> None:
 # -------------------------------------------------------------------- where the device may be touched
 
 
+@pytest.mark.parametrize("moves", ["self.model = model.to('cuda')", "self.model = model.cuda()"])
+def test_safe_fixes_move_no_model_behind_its_optimizer(moves: str) -> None:
+    """The model would train nothing and say nothing; what mends it has to be looked at."""
+    text = dedent(
+        f"""\
+        import torch
+        import torch.nn as nn
+
+
+        class Trainer:
+            def __init__(self, model, optimizer):
+                {moves}
+                self.optimizer = optimizer
+
+            def step(self, x):
+                self.model(x.to('cuda')).mean().backward()
+                self.optimizer.step()
+
+
+        model = nn.Linear(4, 4)
+        trainer = Trainer(model, torch.optim.SGD(model.parameters(), lr=0.1))
+        """
+    )
+    assert port(text, unsafe=False).text == text
+    assert "cuda" not in port(text).text
+    earlier = text.replace("Linear(4, 4)", "Linear(4, 4).to('cuda')").replace(moves, "self.model = model")
+    assert "cuda" not in port(earlier, unsafe=False).text
+
+
 def test_parent_of_processes_only_names_the_device() -> None:
     becomes(
         """

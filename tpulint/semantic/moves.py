@@ -176,13 +176,19 @@ class Moves:
         for function, node in self.places(second):
             for other in places.get(function, ()):
                 if other is not node:
-                    return None if self._exclude(other, node) else self._tree.start(other) < self._tree.start(node)
+                    return None if self._exclude(other, node) else self._is_first(other, node)
         one, two = self._tree.function_of(first), self._tree.function_of(second)
         owner = self._tree.class_of(first)
         same_class = owner is not None and owner is self._tree.class_of(second)
         if same_class and one is not None and two is not None and (one.name == "__init__") != (two.name == "__init__"):
             return one.name == "__init__"
         return None
+
+    def _is_first(self, one: ast.AST, two: ast.AST) -> bool:
+        """Of two nodes of one function. What stands within a call, ``Trainer(model, SGD(...))``, runs before it."""
+        if self._tree.encloses(two, one):
+            return True
+        return not self._tree.encloses(one, two) and self._tree.start(one) < self._tree.start(two)
 
     def is_on_device(self, module: ast.expr, at: ast.AST) -> bool:
         """Whether a module has surely moved to the device before a node runs, and has not left it since."""
