@@ -268,11 +268,17 @@ def judge_elsewhere(case: Case, reference: Recording, port: Recording) -> list[s
 
 def judge(case: Case, reference: Recording, port: Recording) -> list[str]:
     """Everything that is wrong with the port, in words; empty for a good one."""
+    wrong = judge_results(case, reference, port)
+    return wrong if port.exit_code or not port.losses else [*wrong, *_judge_cost(case, port)]
+
+
+def judge_results(case: Case, reference: Recording, port: Recording) -> list[str]:
+    """What is wrong with the port but for what it costs."""
     if reference.exit_code or not reference.losses:
         return [f"the original does not run:\n{reference.output}"]
     if port.exit_code or not port.losses:
         return [f"the port does not run (exit code {port.exit_code}):\n{port.output}"]
-    complaints = [*_judge_devices(port), *_judge_values(case, reference, port), *_judge_cost(case, port)]
+    complaints = [*_judge_devices(port), *_judge_values(case, reference, port)]
     return [*complaints, *_judge_output(case, reference, port)] if case.prints_alike else complaints
 
 

@@ -239,14 +239,17 @@ class ChangingNumbers:
         return False
 
     def _adds_to_itself(self, binding: Binding) -> bool:
+        """Whether a statement adds to what it sets, ``at = at + 1``, or goes round: ``at = (at + 1) % size``."""
         value = binding.value
+        if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Mod):
+            value = value.left
         if isinstance(value, ast.Call) and self._index.qualified_name(value.func) in ("builtins.min", "builtins.max"):
             # `rate = max(rate * 0.99, 0.1)`: another number for many turns
             value = next((item for item in value.args if isinstance(item, ast.BinOp)), None)
         return (
             isinstance(value, ast.BinOp)
             and isinstance(value.op, ast.Add | ast.Sub | ast.Mult | ast.Div)
-            and any(isinstance(side, ast.Name) and side.id == binding.name for side in (value.left, value.right))
+            and any(self._index.text(side) == self._index.text(binding.node) for side in (value.left, value.right))
         )
 
     def _grows(self, binding: Binding) -> bool:
@@ -266,8 +269,9 @@ class ChangingNumbers:
         if self._trees.has(node):
             return node
         bindings = self._index.flow.reaching_attribute(node)
-        added = [b for b in bindings if b.kind == "augment" and self._index.turn_code.turn_of(b.statement) is not None]
-        set_again = [b for b in bindings if b.kind != "augment" and self._index.turn_code.turn_of(b.statement)]
+        in_turns = [b for b in bindings if self._index.turn_code.turn_of(b.statement) is not None]
+        added = [b for b in in_turns if b.kind == "augment" or self._adds_to_itself(b)]
+        set_again = [b for b in in_turns if b not in added]
         if not added or set_again or not any(map(self.separates_turns, self._index.turn_code.loops)):
             return None
         return added[0].node

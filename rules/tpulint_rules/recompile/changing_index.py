@@ -150,11 +150,22 @@ def _is_steady(ctx: FileContext, item: ast.expr) -> bool:
     return atoms is not None and not any(ctx.index.changing_numbers.cause(atom) for atom in atoms)
 
 
+def _is_number(ctx: FileContext, item: ast.expr) -> bool:
+    """Whether an index is a whole number that turns have in common, ``0`` or the counter of a loop within the turn."""
+    if isinstance(item, ast.Constant):
+        return type(item.value) is int
+    return isinstance(item, ast.Name) and _counts(ctx, item)
+
+
 def _fix(ctx: FileContext, node: ast.Subscript, items: list[ast.expr], item: ast.expr) -> FixBuilder | None:
     """The place as a tensor: the same elements, and one graph for all places."""
     at = items.index(item)
     others = [other for other in items if other is not item]
-    if not all(isinstance(other, ast.Slice) for other in others) or not is_plain(node.value):
+    if not is_plain(node.value):
+        return None
+    if others and not isinstance(item, ast.Slice) and all(_is_number(ctx, other) for other in others):
+        at = 0  # all of them together choose one element: what is chosen has its dimension in front
+    elif not all(isinstance(other, ast.Slice) for other in others):
         return None
     stored = is_stored(ctx, node)
     is_safe = stored and ctx.index.value(node.value).certain
