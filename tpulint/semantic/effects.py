@@ -26,6 +26,9 @@ _CHANGING = frozenset({
 """Methods that change lists, dicts, sets, queues and arrays."""
 _TRAINED = (Kind.MODULE, Kind.OPTIMIZER, Kind.SCALER)
 
+_ORDER = "order of keys"
+"""Stands for a part of a dict that every new key changes."""
+
 Path = tuple[str, ...]
 """A variable or a part of one: ``("self", "history", "'loss'")`` for ``self.history["loss"]``."""
 
@@ -67,11 +70,13 @@ class Effects:
                 reads.add(self._path(statement.target))
             for function in self._functions_called(nodes):
                 reads |= self._of_others(function, 0)[0]
+            orders = self._orders_set(nodes) if not isinstance(statement, ast.AugAssign) else set()
+            reads |= orders
             trained = [node for node in nodes if isinstance(node, ast.Name | ast.Attribute) and self._is_module(node)]
             found = self._memo[statement] = Effect(
                 frozenset(reads),
                 frozenset((name.id,) for name in names if not isinstance(name.ctx, ast.Load)),
-                self._changes(statement, nodes, 0),
+                self._changes(statement, nodes, 0) | orders,
                 frozenset(map(self._path, trained)),
                 any(isinstance(node, ast.Call) and self._index.reads.is_output(node) for node in nodes),
                 self._is_movable(statement, nodes),
@@ -149,6 +154,11 @@ class Effects:
             # Called for what it does: what it is given may be what it changes.
             result |= {self._path(item) for item in call.args if self._may_be_changed(item)}
         return frozenset(result - {()})
+
+    def _orders_set(self, nodes: list[ast.AST]) -> set[Path]:
+        """The orders of keys in dicts that items are put into: that of two of them shows when the dict is printed."""
+        stores = (node for node in nodes if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store))
+        return {(*self._path(node.value), _ORDER) for node in stores if isinstance(key_of(node), str)}
 
     def _functions_called(self, nodes: list[ast.AST]) -> list[FunctionNode]:
         calls = (node for node in nodes if isinstance(node, ast.Call))

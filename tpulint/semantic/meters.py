@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 
 from tpulint.records import NamedTuple
 from tpulint.semantic.bindings import Binding, part_of
@@ -63,20 +64,29 @@ class Meters:
         bars = self._bars_showing(call.func.value)
         if not kept or bars is None:
             return None
-        meter = call.func.value
         # Another meter of the class keeps what it is given: numbers, or tensors that its user expects back.
-        known = [] if not isinstance(meter, ast.Name) else index.names.bindings(meter)
+        is_meter = self._same_as(call.func.value, owner)
         numbers = [
             node
             for node in index.tree.attributes
             if node.attr in kept
             and isinstance(node.ctx, ast.Load)
-            and isinstance(node.value, ast.Name)
-            and index.names.bindings(node.value) is known
-            and index.definitions.class_of_variable(node.value) is owner
+            and is_meter(node.value)
             and not self._is_formatted(node)
         ]
         return Metered(read, tuple(numbers), bars)
+
+    def _same_as(self, meter: ast.expr, owner: ast.ClassDef) -> Callable[[ast.expr], bool]:
+        """Answers whether an expression is the meter; an attribute is by its name, whatever object has it."""
+        index = self._index
+        if isinstance(meter, ast.Attribute):
+            return lambda other: isinstance(other, ast.Attribute) and other.attr == meter.attr
+        known = [] if not isinstance(meter, ast.Name) else index.names.bindings(meter)
+        return lambda other: (
+            isinstance(other, ast.Name)
+            and index.names.bindings(other) is known
+            and index.definitions.class_of_variable(other) is owner
+        )
 
     def _argument_of(self, read: Read) -> ast.expr | None:
         """The argument that a read is, or is computed with: ``meter.update(loss.item() * steps, n)``."""
