@@ -116,7 +116,11 @@ def _loaded_to_host(ctx: FileContext, call: ast.Call, place: ast.expr) -> FixBui
         return fix
     fix.lower(Applicability.UNSAFE, "Tensors of the file that are used as they are must be moved to the device.")
     target = _variable(ctx, call)
-    if (
+    if target is not None and not ctx.portable and _is_data(ctx, call, target):
+        sends = f"{fix.use('torch_xla.core.xla_model', alias='xm', at=call)}.send_cpu_data_to_device"
+        fix.insert(ctx.index.span(call).start, f"{sends}(")
+        fix.append(call, f", {fix.emit.device(call)})")
+    elif (
         target is not None
         and isinstance(place, ast.Name | ast.Attribute | ast.Constant)
         and ctx.index.kind(call) is not Kind.HOST
@@ -181,6 +185,22 @@ def _is_only_state(ctx: FileContext, call: ast.Call) -> bool:
     uses = [node for node in ctx.index.tree.names if node.id == target.id and isinstance(node.ctx, ast.Load)]
     uses = [node for node in uses if any(binding.value is call for binding in ctx.index.flow.reaching(node))]
     return bool(uses) and all(_goes_into_state(ctx, node) for node in uses)
+
+
+def _is_data(ctx: FileContext, call: ast.Call, target: ast.Name) -> bool:
+    """Whether what is loaded are tensors under names, ``data["images"]``, and nothing around it has a state to load."""
+    index = ctx.index
+    here = index.function_of(call)
+    if any(index.function_of(other) is here for other, _ in index.method_calls("load_state_dict")):
+        return False
+    uses = [name for name in _loads(ctx, target) if any(b.value is call for b in index.flow.reaching(name))]
+    return bool(uses) and all(_is_named_part(ctx, name) for name in uses)
+
+
+def _is_named_part(ctx: FileContext, name: ast.Name) -> bool:
+    part = ctx.index.parent(name)
+    key = part.slice if isinstance(part, ast.Subscript) and part.value is name else None
+    return isinstance(key, ast.Constant) and isinstance(key.value, str) and "state" not in key.value
 
 
 def _goes_into_state(ctx: FileContext, node: ast.expr) -> bool:

@@ -34,7 +34,7 @@ class _Marks:
     """What the events of one function are used for."""
 
     def __init__(self) -> None:
-        self.made: list[ast.stmt] = []
+        self.made: list[tuple[ast.stmt, ast.Call, str]] = []
         self.recorded: list[tuple[ast.Expr, str]] = []
         self.waited: list[ast.Expr] = []
         self.measured: list[tuple[ast.Call, str, str]] = []
@@ -42,14 +42,26 @@ class _Marks:
 
 def _fix(ctx: FileContext, calls: list[ast.Call]) -> FixBuilder | None:
     """One rewrite of all events of a function; None where one of them is used in another way."""
-    marks = _Marks()
+    index, marks = ctx.index, _Marks()
     if not all(_follow(ctx, call, marks) for call in calls) or not marks.measured:
         return None
     reason = "The clock is that of the host, which waits for the device at each mark."
     # Behind the fixes of statements: a step boundary that one of them writes may wait as well.
     fix = ctx.fix("Read the host's clock when the device has finished", Applicability.UNSAFE, reason, Scope.EXPRESSION)
-    for statement in dict.fromkeys(marks.made):
+    outer = index.function_of(calls[0])
+    inner = {(index.function_of(recorded), name) for recorded, name in marks.recorded}
+    shared = {name for function, name in inner if function is not outer}
+    kept = {statement for statement, _, name in marks.made if name in shared}
+    for statement, call, _ in marks.made:
+        if statement in kept:
+            fix.replace(call, "0.0")  # the functions that read the clock give the variable its value
+    for statement in dict.fromkeys(statement for statement, _, _ in marks.made if statement not in kept):
         fix.delete(statement)
+    for function in dict.fromkeys(function for function, _ in inner if function is not outer):
+        names = ", ".join(sorted(name for where, name in inner if where is function))
+        assert function is not None
+        first = function.body[1 if ast.get_docstring(function) is not None else 0]
+        fix.insert_before(first, f"{'global' if outer is None else 'nonlocal'} {names}")
     for recorded, name in marks.recorded:
         clock = f"{fix.use('time', at=recorded)}.perf_counter()"
         wait = fix.emit.boundary(recorded).removesuffix(")") + "wait=True)"
@@ -78,7 +90,7 @@ def _follow(ctx: FileContext, call: ast.Call, marks: _Marks) -> bool:
     found = index.names.find_name(target)
     if found is None:
         return False
-    marks.made.append(statement)
+    marks.made.append((statement, call, target.id))
     loads = [load for load in index.names.loads(target.id, found[0]) if isinstance(load, ast.Name)]
     return all(_use(ctx, load, marks) for load in loads)
 
