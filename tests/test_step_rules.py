@@ -1706,3 +1706,52 @@ def test_a_module_with_an_optimizer_of_its_own(placed: str, told: bool) -> None:
     assert bool(check(text, ("TPU303",)).findings) is told
     fixed = port(text, select=("TPU303",)).text
     assert ("set_swap_module_params_on_conversion(True)" in fixed) is told
+
+
+# -------------------------------------------------------------------- on the CPU
+
+PLAIN = """\
+import torch
+
+DEVICE
+x, y = torch.randn(64, 10, device=device), torch.randn(64, 1, device=device)
+weight = torch.randn(10, 1, device=device, requires_grad=True)
+for step in range(500):
+    loss = (x.mm(weight) - y).pow(2).sum()
+    print(step, loss.item())
+    loss.backward()
+    with torch.no_grad():
+        weight -= 1e-3 * weight.grad
+        weight.grad.zero_()
+"""
+MOVED = """\
+import torch
+from torch import nn
+
+DEVICE
+net = nn.Linear(10, 1).to(device)
+sgd = torch.optim.SGD(net.parameters(), lr=0.1)
+for step in range(500):
+    loss = net(torch.randn(64, 10, device=device)).mean()
+    print(step, loss.item())
+    loss.backward()
+    sgd.step()
+"""
+
+
+@pytest.mark.parametrize("text", [PLAIN, MOVED])
+@pytest.mark.parametrize(
+    ("device", "is_silent"),
+    [
+        ('device = torch.device("cpu")', True),
+        ('device = torch.device("cpu")\n# device = torch.device("cuda")  # on a GPU', True),
+        ('# use cuda here\ndevice = "cpu"', True),
+        ('device = torch.device("cuda")', False),
+        ('device = torch.device("cpu")\nif len(sys.argv) > 1:\n    device = torch.device("cuda")', False),
+        ("device = torch.device(sys.argv[1])  # cpu", False),
+    ],
+)
+def test_what_runs_on_the_cpu_is_left_alone_whatever_a_comment_offers(text: str, device: str, is_silent: bool) -> None:
+    source = SourceFile.from_text(f"import sys\n{text.replace('DEVICE', device)}")
+    found = {finding.code for finding in lint(source, Settings(), CATALOGUE).findings}
+    assert ("TPU301" in found, "TPU101" in found) == (not is_silent, not is_silent)

@@ -15,6 +15,7 @@ _OF_OTHER_DEVICES = (
 )  # fmt: skip
 _OTHER_DEVICES = r"(?i)\bmps\b|\bxpu\b|\bhpu\b|\bnpu\b|(?<![a-z])tpu|\brank"
 _AUTOCAST = r"\b(?:torch\.)?cuda\.amp\b"
+_COMMENTED_OUT = r"(?m)^[ \t]*#.*$"
 _DTYPE = r"dtype|float|double|half|long|int|bool|short"
 _DEPTH = 4
 
@@ -30,11 +31,23 @@ class HostOnly:
 
     @property
     def is_certain(self) -> bool:
-        """Whether a model that the file makes goes to the CPU, and nothing goes anywhere else."""
+        """Whether a model of the file goes to the CPU, or tensors are made there, and nothing goes elsewhere."""
         text = self._tree.source.text
-        if "cpu" not in text or "cuda" in text:
+        if "cpu" not in text:
             return False
+        # `# device = torch.device("cuda")`: what a reader may switch to does not run
+        text = re.sub(_COMMENTED_OUT, "", text) if "cuda" in text else text
+        if "cuda" in text:
+            return False
+        if not self._moves:
+            return self._is_made_on_cpu and not _speaks_of_others(text) and self._names_only_cpu()
         return self._moves_to_cpu(text) and any(map(self._places_model, self._moves))
+
+    @property
+    def _is_made_on_cpu(self) -> bool:
+        """Whether a tensor is made with ``device=`` the CPU."""
+        given = (keyword for call in self._tree.calls for keyword in call.keywords if keyword.arg == "device")
+        return any(self._is_cpu(keyword.value) for keyword in given)
 
     @property
     def is_likely_under_autocast(self) -> bool:
@@ -48,8 +61,8 @@ class HostOnly:
 
     def _moves_to_cpu(self, text: str) -> bool:
         """Whether there are moves, and all of them go to the one device that the text speaks of."""
-        moves, lowered = self._moves, text.lower()
-        if not moves or any(word in lowered for word in _OF_OTHER_DEVICES) or re.search(_OTHER_DEVICES, text):
+        moves = self._moves
+        if not moves or _speaks_of_others(text):
             return False
         to_cpu = [move for move in moves if any(map(self._is_cpu, _given(move)))]
         return bool(to_cpu) and all(map(self._is_plain_move, moves)) and self._names_only_cpu()
@@ -125,6 +138,11 @@ class HostOnly:
             return self._definitions.is_module_class(owner)
         name = self._names.qualified(node.func) or ""
         return name.startswith("torch.nn.") and name.rpartition(".")[2][:1].isupper()
+
+
+def _speaks_of_others(text: str) -> bool:
+    lowered = text.lower()
+    return any(word in lowered for word in _OF_OTHER_DEVICES) or re.search(_OTHER_DEVICES, text) is not None
 
 
 def _given(call: ast.Call) -> list[ast.expr]:
