@@ -11,6 +11,7 @@ from tpulint.semantic.tree import FUNCTIONS, SyntaxTree
 
 COUNTERS = frozenset({"torch.cuda.device_count", "torch.accelerator.device_count"})
 _WRAPPERS = frozenset({"builtins.int", "builtins.max", "builtins.min"})
+_SEQUENCES = frozenset({"builtins.list", "builtins.tuple", "builtins.sorted"})
 _DEPTH = 8
 _MIRRORED: dict[type[ast.cmpop], type[ast.cmpop]] = {ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE}
 
@@ -68,6 +69,8 @@ class DeviceCounts:
         if isinstance(node, ast.Call):
             if node in self.calls:
                 return True
+            if self._names.qualified(node.func) == "builtins.len" and len(node.args) == 1:
+                return self._holds_numbers(node.args[0], depth)
             wrapper = self._names.qualified(node.func) in _WRAPPERS
             return wrapper and any(self.is_count(item, depth) for item in node.args)
         if isinstance(node, ast.Name):
@@ -79,6 +82,21 @@ class DeviceCounts:
         if isinstance(node, ast.BoolOp):
             return any(self.is_count(item, depth) for item in node.values)
         return False
+
+    def _holds_numbers(self, node: ast.expr, depth: int) -> bool:
+        """Whether an expression holds the numbers of all GPUs: ``list(range(torch.cuda.device_count()))``."""
+        if depth > _DEPTH:
+            return False
+        if isinstance(node, ast.Name):
+            return any(self._holds_numbers(value, depth + 1) for value in self._values(node))
+        if isinstance(node, ast.ListComp) and len(node.generators) == 1 and not node.generators[0].ifs:
+            return self._holds_numbers(node.generators[0].iter, depth + 1)
+        if not isinstance(node, ast.Call) or len(node.args) != 1:
+            return False
+        name = self._names.qualified(node.func)
+        if name == "builtins.range":
+            return self.is_count(node.args[0], depth)
+        return name in _SEQUENCES and self._holds_numbers(node.args[0], depth + 1)
 
     def _values(self, node: ast.Name) -> list[ast.expr]:
         values: list[ast.expr] = []

@@ -73,6 +73,8 @@ class Loaders:
         if not self._loaders:
             return
         self._feed_elsewhere()
+        if not index.kinds.mentions_device and next(iter(index.imported.files()), None) is None:
+            return  # all that the loops of the file run is here, on the host
         for loop in index.step_loops:
             for call in self.makers_of(loop.node, loop.functions):
                 if call in self._loaders:
