@@ -13,7 +13,7 @@ from tpulint.model import Applicability, FileResult
 from tpulint.source import SourceFile
 
 CATALOGUE = load()
-STAYS = "Other places of the file still choose a GPU."
+STAYS = "Other errors of the file need a look first: half ported, it would fail, or train nothing."
 
 DDP = dedent(
     """\

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
     from tpulint.text_files import TextIndex
 
-_GPU_STAYS = "Other places of the file still choose a GPU."
+_HALF_PORTED = "Other errors of the file need a look first: half ported, it would fail, or train nothing."
 _OF_CUDA = ("device", "distributed")
 """Categories of rules whose fixes take CUDA away, also where they write nothing of XLA."""
 _OF_XLA = "versions"
@@ -53,9 +53,10 @@ def lower_applicability(findings: Sequence[Finding], source: SourceFile) -> list
 
 
 def keep_whole(findings: Sequence[Finding], wished: Sequence[Finding], rules: Iterable[Rule]) -> Sequence[Finding]:
-    """Where a GPU stays the place of some data, no part of the file is turned to XLA by a safe fix.
+    """While an error that would break the port has no safe fix, no part of the file is turned to XLA by one.
 
-    Half of it ported, a script would run on neither machine. ``wished`` are the findings as the settings want them.
+    Half of it ported, a script would run on neither machine, or train nothing there. ``wished`` are the findings as the
+    settings want them.
     A fix shared by several findings stays one object.
     """
     by_code = {rule.code: rule for rule in rules}
@@ -67,7 +68,7 @@ def keep_whole(findings: Sequence[Finding], wished: Sequence[Finding], rules: It
         if fix is None or fix.applicability is not Applicability.SAFE or id(fix) in lowered:
             continue
         if _turns_to_xla(fix, by_code[finding.code].category):
-            lowered[id(fix)] = fix._replace(applicability=Applicability.UNSAFE, reason=_GPU_STAYS)
+            lowered[id(fix)] = fix._replace(applicability=Applicability.UNSAFE, reason=_HALF_PORTED)
     return [finding._replace(fix=lowered.get(id(finding.fix), finding.fix)) for finding in findings]
 
 

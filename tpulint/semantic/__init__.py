@@ -53,7 +53,6 @@ if TYPE_CHECKING:
     from tpulint.semantic.host_arrays import HostArithmetic
     from tpulint.semantic.kept_dicts import KeptDicts
     from tpulint.semantic.kept_states import KeptStates
-    from tpulint.semantic.late_moves import LateMoves
     from tpulint.semantic.launches import Launches
     from tpulint.semantic.leftovers import Leftovers
     from tpulint.semantic.loaders import Loaders
@@ -199,9 +198,6 @@ class SemanticIndex:
 
     batched_reads: BatchedReads = part()
     """Reads of one turn that one transfer can serve."""
-
-    late_moves: LateMoves = part()
-    """Modules that move behind what builds their optimizers."""
 
     leftovers: Leftovers = part()
     """Work that becomes part of the first step of the next loop."""

@@ -12,9 +12,6 @@ _QUESTIONS = ("torch.cuda.is_available", "torch.cuda.is_bf16_supported")
 _REMOVED = ("torch.cuda.set_device", "torch.cuda.empty_cache")
 
 
-LATE_MOVE = "A model moves behind its optimizer: on an XLA device it trains nothing until that is mended."
-
-
 def gpu_numbers(sites: Sequence[Site]) -> set[str]:
     """The numbers of GPUs that these places write down."""
     return {site.number for site in sites if site.role is not Role.COMPARISON and site.number.isdigit()}
@@ -38,7 +35,7 @@ def doubt(ctx: FileContext, drops_reports: bool = False) -> str:
         return "Models may still be put on a GPU by a `device_map`."
     if Role.QUESTION in roles and calls_cuda(ctx, *_REMOVED):
         return "Code that was skipped without a GPU now runs, and it calls into CUDA."
-    return LATE_MOVE if ctx.index.late_moves.all else ""
+    return ""
 
 
 def calls_cuda(ctx: FileContext, *but: str) -> bool:

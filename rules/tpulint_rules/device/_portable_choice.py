@@ -8,7 +8,7 @@ from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Fix, Scope
 from tpulint.semantic.device_numbers import is_index_of_tensor
 from tpulint.semantic.device_sites import Role, Site, device_argument
-from tpulint_rules.device._choice_doubts import LATE_MOVE, calls_cuda
+from tpulint_rules.device._choice_doubts import calls_cuda
 from tpulint_rules.device._gpu_numbers import number_text
 from tpulint_rules.device._named_outside import REASON, choose_answer, choose_named
 
@@ -105,8 +105,6 @@ def _lower(ctx: FileContext, fix: FixBuilder, sites: list[Site]) -> None:
         fix.lower(Applicability.UNSAFE, "Not every value that names the device is seen to be used as one.")
     elif calls_cuda(ctx):
         fix.lower(Applicability.UNSAFE, "Code that calls into CUDA now runs on XLA as well.")
-    elif ctx.index.late_moves.all:
-        fix.lower(Applicability.UNSAFE, LATE_MOVE)
 
 
 def _qualified(ctx: FileContext, node: ast.expr) -> str:

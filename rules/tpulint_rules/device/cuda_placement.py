@@ -11,7 +11,7 @@ from tpulint.semantic import Kind
 from tpulint.semantic.device_numbers import is_index_of_tensor
 from tpulint.semantic.other_files import methods
 from tpulint.semantic.variables import says_device
-from tpulint_rules.device._choice_doubts import LATE_MOVE, is_plain
+from tpulint_rules.device._choice_doubts import is_plain
 from tpulint_rules.device._gpu_numbers import number_text
 from tpulint_rules.device._left_to_wrapper import inputs_left_on_host
 
@@ -170,8 +170,6 @@ def _move_to_xla(ctx: FileContext, call: ast.Call) -> FixBuilder | None:
     )
     if ctx.index.devices.sites and not is_plain(ctx):
         fix.lower(Applicability.UNSAFE, "Other places of the file still choose a GPU or the CPU.")
-    if ctx.index.late_moves.all:
-        fix.lower(Applicability.UNSAFE, LATE_MOVE)
     end = ctx.index.span(call.func).end
     fix.replace(Span(end - len("cuda"), end), "to")
     given = next((k.value for k in call.keywords if k.arg == "device"), call.args[0] if call.args else None)

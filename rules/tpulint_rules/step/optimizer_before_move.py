@@ -7,28 +7,52 @@ from collections.abc import Iterator, Sequence
 
 from tpulint.context import FileContext
 from tpulint.model import Certainty, Finding, Severity, Span
+from tpulint.semantic import Kind
+from tpulint.semantic.creations import Creation
 from tpulint.semantic.moves import Move
+from tpulint_rules.step._built_optimizers import builds_optimizer, modules_of
 from tpulint_rules.step._kept_parameters import keep_parameters
 from tpulint_rules.step._moved_first import branch_of_moves, moved_first
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
+    moves = ctx.index.moves
+    if not moves.moves:
+        return
+    optimizers = [(call, modules_of(ctx, call)) for call in ctx.index.calls if builds_optimizer(ctx, call)]
+    # Where no optimizer is built, one may still come in from another file, to be stepped here.
+    if not (optimizers or ctx.index.mentions(r"\.step\(|Optimizer\b|optim\w*[\"']\]")) or moves.keeps_parameters:
+        return
     told: list[Move] = []
-    for optimizer, move, certain in ctx.index.late_moves.all:
-        certainty = Certainty.CERTAIN if certain else Certainty.LIKELY
-        if move is None:
+    for optimizer, modules in optimizers:
+        for module in modules:
+            creations = moves.creations.of(module)
+            if _is_on_device(ctx, optimizer, creations):
+                continue
+            for move in moves.moves:
+                shared = [
+                    creation for creation in move.creations if any(creation.overlaps(other) for other in creations)
+                ]
+                if not shared or move in told or moves.precedes(optimizer, move.call) is not True:
+                    continue
+                told.append(move)
+                known = move.certain and not any(isinstance(creation.node, ast.arg) for creation in shared)
+                yield _finding(ctx, optimizer, move, Certainty.CERTAIN if known else Certainty.LIKELY, told)
+    for move in moves.moves:
+        if move not in told and (built := _passed_beside(ctx, move)) is not None:
+            yield _finding(ctx, built, move, Certainty.LIKELY)
+    for optimizer, modules in optimizers:
+        if _is_of_itself(ctx, optimizer, modules) and not told:
             message = (
                 "the module builds an optimizer of its own parameters before whoever makes it can move it: on XLA a "
                 "move makes new parameters, and the optimizer keeps the old ones, so that the model never trains"
             )
-            yield ctx.finding(optimizer, message, keep_parameters(ctx), certainty=certainty)
-            continue
-        if isinstance(optimizer, ast.Call):
-            told.append(move)
-        yield _finding(ctx, optimizer, move, certainty, told)
+            yield ctx.finding(optimizer, message, keep_parameters(ctx), certainty=Certainty.LIKELY)
 
 
-def _finding(ctx: FileContext, optimizer: ast.AST, move: Move, certainty: Certainty, told: Sequence[Move]) -> Finding:
+def _finding(
+    ctx: FileContext, optimizer: ast.AST, move: Move, certainty: Certainty, told: Sequence[Move] = ()
+) -> Finding:
     module = ctx.text(move.module)
     if not isinstance(optimizer, ast.Call):
         name = optimizer.arg if isinstance(optimizer, ast.arg) else ctx.text(optimizer)
@@ -50,3 +74,104 @@ def _finding(ctx: FileContext, optimizer: ast.AST, move: Move, certainty: Certai
     is_taken = branch is not None and any(branch_of_moves(ctx, other) is branch for other in told if other is not move)
     fix = None if is_taken else moved_first(ctx, optimizer, move) or keep_parameters(ctx)
     return ctx.finding(move.call, message, fix, severity=severity, certainty=certainty, related=related)
+
+
+# -------------------------------------------------------------------- finding
+
+
+def _is_of_itself(ctx: FileContext, optimizer: ast.Call, modules: list[ast.expr]) -> bool:
+    """Whether a module builds the optimizer of ``self.parameters()`` while it is made, on the host."""
+    index = ctx.index
+    owner, function = index.tree.class_of(optimizer), index.function_of(optimizer)
+    if owner is None or function is None or function.name != "__init__" or not function.args.args:
+        return False
+    own = function.args.args[0].arg
+    if not index.definitions.is_module_class(owner) or not any(
+        isinstance(module, ast.Name) and module.id == own for module in modules
+    ):
+        return False
+    placed = any(
+        index.moves.to_device(call) is not None or any(item.arg == "device" for item in call.keywords)
+        for call in index.calls
+        if index.tree.encloses(owner, call) and not index.tree.encloses(optimizer, call)
+    )
+    return not placed
+
+
+def _is_on_device(ctx: FileContext, optimizer: ast.Call, creations: list[Creation]) -> bool:
+    """Whether the module has moved, or may have, when the optimizer is built."""
+    moves = ctx.index.moves
+    for creation in creations:
+        if any(moves.to_device(call) is not None for call in creation.way):
+            return True
+        if isinstance(creation.node, ast.Call):
+            arguments = [*creation.node.args, *(item.value for item in creation.node.keywords)]
+            if any(item.arg in ("device", "device_map") for item in creation.node.keywords):
+                return True
+            if any(ctx.index.kind(item) is Kind.DEVICE for item in arguments):
+                return True
+        for move in moves.moves:
+            if (
+                any(creation.overlaps(other) for other in move.creations)
+                and moves.precedes(move.call, optimizer) is not False
+            ):
+                return True
+    return ctx.index.mentions(r"set_default_(device|tensor_type)|with torch\.device\(")
+
+
+def _passed_beside(ctx: FileContext, move: Move) -> ast.arg | ast.Subscript | None:
+    """The optimizer that comes in through the same parameter list as the model that is moved."""
+    function = ctx.index.function_of(move.call)
+    if function is None or ctx.index.definitions.calls_of(function):
+        return None
+    if isinstance(move.module, ast.Subscript):
+        return _packed_beside(ctx, move.module)
+    arguments = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
+    if not any(creation.node in arguments and not creation.way for creation in move.creations):
+        return None
+    for argument in arguments:
+        if _is_optimizer(ctx, argument):
+            return argument
+    return None
+
+
+def _packed_beside(ctx: FileContext, module: ast.Subscript) -> ast.Subscript | None:
+    """``kwargs["optimizer"]`` beside ``kwargs["model"]``, of one parameter."""
+    if not isinstance(module.value, ast.Name):
+        return None
+    packed = ctx.index.names.bindings(module.value)
+    if len(packed) != 1 or packed[0].kind not in ("parameter", "variadic"):
+        return None
+    for node in ctx.index.tree.parents:
+        if (
+            isinstance(node, ast.Subscript)
+            and isinstance(node.value, ast.Name)
+            and isinstance(node.slice, ast.Constant)
+            and "optim" in str(node.slice.value).lower()
+            and isinstance(node.ctx, ast.Load)
+            and ctx.index.names.bindings(node.value) == packed
+        ):
+            return node
+    return None
+
+
+def _is_optimizer(ctx: FileContext, argument: ast.arg) -> bool:
+    kinds, names = ctx.index.kinds, ctx.index.names
+    bindings = names.bindings_in(names.scope_of(argument), argument.arg)
+    if any(binding.node is argument and kinds.binding_value(binding).kind is Kind.OPTIMIZER for binding in bindings):
+        return True
+    # `self.optimizer = optimizer`: how the attribute is used tells
+    for node in ctx.index.tree.attributes:
+        statement = ctx.index.parent(node)
+        if isinstance(statement, ast.Assign) and node in statement.targets and isinstance(statement.value, ast.Name):
+            found = names.bindings(statement.value)
+            if any(binding.node is argument for binding in found):
+                values = [
+                    kinds.binding_value(b)
+                    for owner in names.attributes.values()
+                    for b in owner.get(node.attr, ())
+                    if b.node is node
+                ]
+                if any(value.kind is Kind.OPTIMIZER for value in values):
+                    return True
+    return False

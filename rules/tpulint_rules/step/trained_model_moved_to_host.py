@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Certainty, Finding
 from tpulint.semantic import FUNCTIONS, LOOPS, Kind
-from tpulint.semantic.built_optimizers import builds_optimizer, modules_of
 from tpulint.semantic.creations import Creation
 from tpulint.semantic.moves import Move
 from tpulint.semantic.other_files import method
 from tpulint.semantic.variables import last_name
+from tpulint_rules.step._built_optimizers import builds_optimizer, modules_of
 from tpulint_rules.step._kept_parameters import keep_parameters
 from tpulint_rules.step._round_trips import is_host, round_trips
 from tpulint_rules.step._saved_in_place import module_moved, saved_in_place
@@ -22,10 +22,10 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     index = ctx.index
     if index.moves.keeps_parameters:
         return
-    built = [call for call in index.calls if builds_optimizer(index, call)]
+    built = [call for call in index.calls if builds_optimizer(ctx, call)]
     departures = [(call, receiver) for call, receiver in index.method_calls("cpu", "to") if _goes_to_host(ctx, call)]
     optimizers = [
-        (call, [one for module in modules_of(index, call) for one in _with_parts(ctx, module)]) for call in built
+        (call, [one for module in modules_of(ctx, call) for one in _with_parts(ctx, module)]) for call in built
     ]
     if departures and index.moves.has_device:
         yield from _here(ctx, departures, optimizers)

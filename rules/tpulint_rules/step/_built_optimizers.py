@@ -5,27 +5,23 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tpulint.semantic.kinds import Kind
+from tpulint.context import FileContext
+from tpulint.semantic import FUNCTIONS, Kind
 from tpulint.semantic.torch_facts import OPTIMIZER_PREFIXES
-from tpulint.semantic.tree import FUNCTIONS
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from tpulint.semantic import SemanticIndex
 
 _GIVES_PARAMETERS = ("parameters", "named_parameters")
 
 
-def builds_optimizer(index: SemanticIndex, call: ast.Call) -> bool:
+def builds_optimizer(ctx: FileContext, call: ast.Call) -> bool:
     """Whether a call makes an optimizer."""
-    name = index.qualified_name(call.func)
+    name = ctx.index.qualified_name(call.func)
     if name is None:
         # A function that builds one is looked into where it does.
-        return index.definitions.class_called(call) is not None and index.kind(call) is Kind.OPTIMIZER
-    return name.startswith(OPTIMIZER_PREFIXES) and index.kind(call) is Kind.OPTIMIZER
+        return ctx.index.definitions.class_called(call) is not None and ctx.index.kind(call) is Kind.OPTIMIZER
+    return name.startswith(OPTIMIZER_PREFIXES) and ctx.index.kind(call) is Kind.OPTIMIZER
 
 
-def modules_of(index: SemanticIndex, optimizer: ast.Call) -> list[ast.expr]:
+def modules_of(ctx: FileContext, optimizer: ast.Call) -> list[ast.expr]:
     """The modules whose parameters an optimizer is built from."""
     found: list[ast.expr] = []
     waiting: list[ast.expr] = [*optimizer.args, *(item.value for item in optimizer.keywords)]
@@ -35,7 +31,7 @@ def modules_of(index: SemanticIndex, optimizer: ast.Call) -> list[ast.expr]:
         if root in seen:
             continue
         seen.add(root)
-        for node in (root, *index.tree.inside(root)):
+        for node in (root, *ctx.index.tree.inside(root)):
             if (
                 isinstance(node, ast.Call)
                 and isinstance(node.func, ast.Attribute)
@@ -45,22 +41,22 @@ def modules_of(index: SemanticIndex, optimizer: ast.Call) -> list[ast.expr]:
                 continue
             if not isinstance(node, ast.Name | ast.Attribute) or not isinstance(node.ctx, ast.Load):
                 continue
-            if index.kind(node) is Kind.MODULE:
+            if ctx.index.kind(node) is Kind.MODULE:
                 found.append(node)
             elif isinstance(node, ast.Name):
                 # a list of parameters made beforehand, or handed in
-                for binding in index.flow.reaching(node):
+                for binding in ctx.index.flow.reaching(node):
                     if binding.kind == "parameter" and isinstance(binding.statement, FUNCTIONS):
-                        waiting.extend(index.definitions.arguments_for(binding.statement, binding.name))
-                    elif binding.value is not None and index.kind(node) not in (Kind.LOADER, Kind.DEVICE):
+                        waiting.extend(ctx.index.definitions.arguments_for(binding.statement, binding.name))
+                    elif binding.value is not None and ctx.index.kind(node) not in (Kind.LOADER, Kind.DEVICE):
                         waiting.append(binding.value)
-                waiting.extend(_added_to(index, node))
+                waiting.extend(_added_to(ctx, node))
     return found
 
 
-def _added_to(index: SemanticIndex, name: ast.Name) -> Iterator[ast.expr]:
+def _added_to(ctx: FileContext, name: ast.Name) -> Iterator[ast.expr]:
     """What ``.append``, ``.extend`` and ``.add_param_group`` put into a list."""
-    scope = index.names.scope_of(name)
-    for call, receiver in index.method_calls("append", "extend"):
-        if isinstance(receiver, ast.Name) and receiver.id == name.id and index.names.scope_of(receiver) is scope:
+    scope = ctx.index.names.scope_of(name)
+    for call, receiver in ctx.index.method_calls("append", "extend"):
+        if isinstance(receiver, ast.Name) and receiver.id == name.id and ctx.index.names.scope_of(receiver) is scope:
             yield from call.args
