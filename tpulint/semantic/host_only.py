@@ -45,9 +45,14 @@ class HostOnly:
 
     @property
     def _is_made_on_cpu(self) -> bool:
-        """Whether a tensor is made with ``device=`` the CPU."""
-        given = (keyword for call in self._tree.calls for keyword in call.keywords if keyword.arg == "device")
-        return any(self._is_cpu(keyword.value) for keyword in given)
+        """Whether torch makes a tensor with ``device=`` the CPU."""
+        return any(
+            keyword.arg == "device"
+            and self._is_cpu(keyword.value)
+            and (self._names.qualified(call.func) or "").startswith("torch.")
+            for call in self._tree.calls
+            for keyword in call.keywords
+        )
 
     @property
     def is_likely_under_autocast(self) -> bool:
