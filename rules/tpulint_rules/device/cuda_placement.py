@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Severity, Span
-from tpulint.semantic import Kind
+from tpulint.semantic import FunctionNode, Kind
 from tpulint.semantic.device_numbers import is_index_of_tensor
 from tpulint.semantic.other_files import methods
 from tpulint.semantic.variables import says_device
@@ -90,7 +90,7 @@ def _calls_on_imported(ctx: FileContext) -> Iterator[tuple[ast.Call, ast.expr]]:
 
 
 def _moves(ctx: FileContext, receiver: ast.expr) -> bool:
-    """Whether ``receiver.cuda()`` is torch's own method, not one of a class of the project."""
+    """Whether ``receiver.cuda()`` is torch's own method, or stands beside a ``to`` in a class of the project."""
     index = ctx.index
     if index.kind(receiver) in _NEVER:
         return False
@@ -107,7 +107,19 @@ def _moves(ctx: FileContext, receiver: ast.expr) -> bool:
         owner = index.definitions.class_called(receiver)
     if owner is None:
         return not methods(index.imported.classes_of(receiver), "cuda")
-    return index.definitions.method(owner, "cuda") is None
+    own = index.definitions.method(owner, "cuda")
+    return own is None or (_calls(ctx, own, "cuda") and _takes_place(index.definitions.method(owner, "to")))
+
+
+def _calls(ctx: FileContext, function: FunctionNode, method: str) -> bool:
+    """Whether a method hands on to that of what the object holds: ``self.x = self.x.cuda()``."""
+    calls = (node.func for node in ctx.index.tree.nodes_in(function, ast.Call) if isinstance(node, ast.Call))
+    return any(isinstance(func, ast.Attribute) and func.attr == method for func in calls)
+
+
+def _takes_place(to: FunctionNode | None) -> bool:
+    """``def to(self, device)``"""
+    return to is not None and len(to.args.args) > 1
 
 
 def _is_loss_without_tensors(ctx: FileContext, receiver: ast.expr) -> bool:
