@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Scope
+from tpulint.semantic import FunctionNode
 from tpulint.semantic.moves import Move
 from tpulint.semantic.torch_facts import DEVICE_FACTORIES
 
 _ADDING = frozenset({"append", "extend", "insert", "update", "add_module", "register_module", "register_parameter"})
 """Methods that give a module parts."""
+_DEPTH = 3
 _QUESTIONS = ("torch.cuda.is_available", "torch.accelerator.is_available")
 
 
@@ -125,15 +128,35 @@ def _gives(ctx: FileContext, statement: ast.stmt, names: set[str]) -> bool:
     )
 
 
-def _adds_parts(ctx: FileContext, statement: ast.stmt, modules: list[str]) -> bool:
-    """Whether a statement gives one of these modules other parts, which then have to be moved, too."""
-    for node in ctx.index.tree.inside(statement):
-        if not isinstance(node, ast.Attribute | ast.Subscript):
+def _adds_parts(ctx: FileContext, node: ast.AST, modules: list[str], depth: int = 0) -> bool:
+    """Whether a statement gives one of these modules other parts, which then have to be moved, too.
+
+    Functions of the file that it hands the module to are looked into.
+    """
+    for inner in ctx.index.tree.inside(node):
+        if isinstance(inner, ast.Attribute | ast.Subscript):
+            adds = not isinstance(inner.ctx, ast.Load) or (isinstance(inner, ast.Attribute) and inner.attr in _ADDING)
+            if adds and any(ctx.text(inner).startswith((f"{module}.", f"{module}[")) for module in modules):
+                return True
+        if not isinstance(inner, ast.Call):
             continue
-        adds = not isinstance(node.ctx, ast.Load) or (isinstance(node, ast.Attribute) and node.attr in _ADDING)
-        if adds and any(ctx.text(node).startswith((f"{module}.", f"{module}[")) for module in modules):
+        given = [argument for argument in inner.args if ctx.text(argument) in modules]
+        if given and ctx.index.qualified_name(inner.func) == "builtins.setattr":
+            return True
+        function = ctx.index.definitions.function_called(inner) if given and depth < _DEPTH else None
+        if function is None:
+            continue
+        names = [name for argument in given for name in _parameters_given(ctx, function, inner, argument)]
+        if _adds_parts(ctx, function, names, depth + 1):
             return True
     return False
+
+
+def _parameters_given(ctx: FileContext, function: FunctionNode, call: ast.Call, argument: ast.expr) -> Iterator[str]:
+    """The names under which a function of the file gets an argument of a call of it."""
+    own = isinstance(call.func, ast.Attribute) and ctx.index.tree.class_of(function) is not None
+    parameters = [*function.args.posonlyargs, *function.args.args][own:]
+    yield from (parameter.arg for parameter, item in zip(parameters, call.args, strict=False) if item is argument)
 
 
 def _mentions(ctx: FileContext, statement: ast.stmt, text: str) -> bool:
