@@ -234,10 +234,18 @@ def test_action_inside_a_step_loop() -> None:
 
 def test_fix_that_acquires_the_device_is_unsafe_where_processes_start() -> None:
     mapping = RENAME.replace("}", ", acquires_device: true}")
-    text = "import torch\nimport torch_xla\ntorch.cuda.manual_seed(1)\ntorch.multiprocessing.spawn(main)\n"
+    text = "import torch\nimport torch_xla\ntorch.cuda.manual_seed(1)\ntorch.multiprocessing.Process(target=main)\n"
     assert fixed(mapping, text) == text
     assert "torch_xla.manual_seed(1)" in fixed(mapping, text, unsafe=True)
-    assert "torch_xla.manual_seed(1)" in fixed(mapping, text.replace("spawn", "get_context"))
+    assert "torch_xla.manual_seed(1)" in fixed(mapping, text.replace("Process", "get_context"))
+
+
+def test_fix_acquires_no_device_before_a_launch() -> None:
+    mapping = RENAME.replace("}", ", acquires_device: true}")
+    text = "import torch\nimport torch_xla\ntorch.cuda.manual_seed(1)\ntorch.multiprocessing.spawn(main)\n"
+    assert fixed(mapping, text, unsafe=True) == text
+    behind = "import torch\nimport torch_xla\ntorch.multiprocessing.spawn(main)\ntorch.cuda.manual_seed(1)\n"
+    assert "torch_xla.manual_seed(1)" in fixed(mapping, behind, unsafe=True)
 
 
 # ------------------------------------------------------------------------ versions

@@ -54,7 +54,7 @@ def handed_on(index: SemanticIndex) -> Iterator[tuple[ast.Call, str]]:
     """Calls in functions of the file that make batches, with what the turns are called that take these."""
     seen: set[ast.AST] = set()
     collating = list(collating_for_others(index))
-    for loader in index.loaders.all:
+    for loader in index.loaders.of_device:
         if loader.feeds or loader.feeds_evaluation:
             turn = STEP if loader.feeds else EVALUATION
             collating += [(function, turn) for function in collate_functions(index, loader)]

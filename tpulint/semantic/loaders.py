@@ -73,8 +73,6 @@ class Loaders:
         if not self._loaders:
             return
         self._feed_elsewhere()
-        if not index.kinds.mentions_device and next(iter(index.imported.files()), None) is None:
-            return  # all that the loops of the file run is here, on the host
         for loop in index.step_loops:
             for call in self.makers_of(loop.node, loop.functions):
                 if call in self._loaders:
@@ -112,6 +110,13 @@ class Loaders:
     def all(self) -> list[Loader]:
         """In order of position."""
         return list(self._loaders.values())
+
+    @property
+    def of_device(self) -> list[Loader]:
+        """Those whose batches may reach a device: none where no word is about one and all that runs is in the file."""
+        index = self._index
+        on_host = not index.kinds.mentions_device and next(iter(index.imported.files()), None) is None
+        return [] if on_host else self.all
 
     @cached_property
     def sources_elsewhere(self) -> list[tuple[ast.Call, tuple[str, ...], str]]:

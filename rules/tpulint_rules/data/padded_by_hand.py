@@ -42,7 +42,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
 def _paddings(ctx: FileContext) -> Iterator[tuple[ast.Call, ast.AST, str, tuple[tuple[Span, str], ...]]]:
     """Longest lengths that become sizes, with where they do, the turn, and what makes the batches."""
     index = ctx.index
-    for loader in index.loaders.all:
+    for loader in index.loaders.of_device:
         turn = STEP if loader.feeds else EVALUATION
         source = ((index.span(loader.call), "collates its batches with it"),)
         for function in collate_functions(index, loader) if loader.feeds or loader.feeds_evaluation else ():

@@ -31,7 +31,7 @@ _DEPTH = 4
 
 def check(ctx: FileContext) -> Iterator[Finding]:
     told: set[ast.AST] = set()
-    for loader in ctx.index.loaders.all:
+    for loader in ctx.index.loaders.of_device:
         if not (loader.feeds or loader.feeds_evaluation) or loader.arguments is None:
             continue
         for node in loader.arguments.get("collate_fn", ()):

@@ -14,7 +14,7 @@ from tpulint_rules.data._partial_batches import may_be_partial, phases_trained
 
 def check(ctx: FileContext) -> Iterator[Finding]:
     index = ctx.index
-    for loader in index.loaders.all:
+    for loader in index.loaders.of_device:
         if loader.feeds_evaluation and may_be_partial(index, loader, by_default=True):
             together = loader.feeds and phases_trained(index, loader) is None  # else TPU501 tells of the training
             what = "training and the evaluation are" if together else "evaluation is"

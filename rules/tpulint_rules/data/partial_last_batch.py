@@ -31,7 +31,7 @@ _LEFT_OUT = "Up to `batch_size - 1` samples take no part in each epoch."
 
 def check(ctx: FileContext) -> Iterator[Finding]:
     told: set[ast.AST] = set()
-    for loader in ctx.index.loaders.all:
+    for loader in ctx.index.loaders.of_device:
         phases = phases_trained(ctx.index, loader)
         if not loader.feeds or (loader.feeds_evaluation and phases is None):
             continue

@@ -19,7 +19,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     index = ctx.index
     if not any(launch.starts_processes for launch in index.launches.launches) or index.mentions(_DIVIDES):
         return
-    for loader in index.loaders.all:
+    for loader in index.loaders.of_device:
         launch = index.launches.launch_of(loader.call)
         if not loader.feeds or launch is None or not launch.starts_processes or loader.arguments is None:
             continue

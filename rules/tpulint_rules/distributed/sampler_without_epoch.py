@@ -22,7 +22,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         shuffles = [*(item.value for item in call.keywords if item.arg in ("shuffle", None)), *call.args[3:4]]
         if shuffles and not (isinstance(shuffles[0], ast.Constant) and shuffles[0].value is True):
             continue
-        loaders = [loader for loader in index.loaders.all if loader.feeds and _takes(ctx, loader, call)]
+        loaders = [loader for loader in index.loaders.of_device if loader.feeds and _takes(ctx, loader, call)]
         if any(_has_epochs(ctx, loop) for loader in loaders for loop in loader.loops):
             yield ctx.finding(call, "no epoch is told to the sampler: it shuffles every one alike")
 
