@@ -73,6 +73,7 @@ class Loaders:
         if not self._loaders:
             return
         self._feed_elsewhere()
+        self._fed_elsewhere = [loader for loader in self.all if loader.feeds or loader.feeds_evaluation]
         for loop in index.step_loops:
             for call in self.makers_of(loop.node, loop.functions):
                 if call in self._loaders:
@@ -113,10 +114,11 @@ class Loaders:
 
     @property
     def of_device(self) -> list[Loader]:
-        """Those whose batches may reach a device: none where no word is about one and all that runs is in the file."""
+        """Those whose batches may reach a device: a file without a word about one runs its own loops on the host."""
         index = self._index
-        on_host = not index.kinds.mentions_device and next(iter(index.imported.files()), None) is None
-        return [] if on_host else self.all
+        if not self._loaders or index.kinds.mentions_device or next(iter(index.imported.files()), None) is not None:
+            return self.all
+        return self._fed_elsewhere
 
     @cached_property
     def sources_elsewhere(self) -> list[tuple[ast.Call, tuple[str, ...], str]]:

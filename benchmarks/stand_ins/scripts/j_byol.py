@@ -1,0 +1,5 @@
+"""A folder for what is saved."""
+
+from pathlib import Path
+
+Path("made").mkdir(exist_ok=True)

@@ -1,0 +1,5 @@
+"""Drawings of cells that nobody looks at."""
+
+import modules
+
+modules.put("graphviz")
