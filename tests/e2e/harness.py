@@ -184,7 +184,8 @@ def _plain_environment() -> dict[str, str]:
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONHASHSEED": "0",
         "CUDA_VISIBLE_DEVICES": "",
-        "XLA_FLAGS": "--xla_backend_optimization_level=0",  # programs run once or twice: compiling is what takes time
+        # Programs run once or twice: compiling is what takes time.
+        "XLA_FLAGS": "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true",
     }
 
 

@@ -13,7 +13,7 @@ import pytest
 from composed_loops import compose
 from harness import Case, Recording, cost, fix, has_xla, judge_results, record_port, record_reference
 
-SEEDS = range(16)
+SEEDS = range(10)
 
 
 def written(seed: int, folder: Path) -> Case:

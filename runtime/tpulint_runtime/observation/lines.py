@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from types import CodeType, FrameType
 from typing import Any
 
+from tpulint_runtime.observation import imports
 from tpulint_runtime.observation.counters import Counters, Work
 from tpulint_runtime.observation.coverage import Coverage
 from tpulint_runtime.ownership import Line, Ownership
@@ -55,9 +56,11 @@ class LineTracer:
         """Begin, in this thread and in those to come."""
         threading.settrace(self._enter_in_other_thread)
         sys.settrace(self._enter)
+        imports.pause(lambda path: self._ownership.find(path), self._follow_on)
 
     def stop(self) -> None:
         """Stop, in this thread."""
+        imports.restore()
         sys.settrace(None)
         nothing: Any = None
         threading.settrace(nothing)
@@ -77,6 +80,12 @@ class LineTracer:
                 if row <= last and (best is None or last - code.co_firstlineno < best[0]):
                     best = last - code.co_firstlineno, lines
         return best[1] if best is not None else []
+
+    def _follow_on(self) -> None:
+        """A library has been imported."""
+        if not self._is_prepared:
+            self._is_prepared = self._on_xla()
+        sys.settrace(self._enter)
 
     def _enter(self, frame: FrameType, event: str, arg: Any) -> Any:
         """A function is called."""
