@@ -920,6 +920,103 @@ LAYERS = """
     """
 
 
+HANDED = """
+    import torch
+    from torch import nn
+
+    class Attention(nn.Module):
+        def forward(self, x):
+            return x * x.mean().item()  # TPU101
+
+    class Shift:
+        def __call__(self, x):
+            return x + x.mean().item()  # TPU101
+
+    class Unused(nn.Module):
+        def forward(self, x):
+            return x * x.mean().item()
+    """
+
+BLOCKS = """
+    from torch import nn
+
+    class Block(nn.Module):
+        def __init__(self, attention, shift=None):
+            super().__init__()
+            self.attention = attention
+            self.shift = shift
+
+        def forward(self, x):
+            if self.shift is not None:
+                x = self.shift(x)
+            return self.attention(x) * x.mean().item()  # TPU101
+
+    class Encoder(nn.Module):
+        def __init__(self, layers, others=()):
+            super().__init__()
+            self.layers = nn.ModuleList(layers)
+            self.others = others
+
+        def forward(self, x):
+            for layer in self.layers:
+                x = layer(x)
+            return x
+    """
+
+
+@pytest.mark.parametrize(
+    "layers", ["[Block(Attention(), Shift()) for _ in range(2)]", "[Block(attention, shift=shift)]"]
+)
+def test_modules_that_modules_of_another_file_are_given(tmp_path: Path, layers: str) -> None:
+    program = (
+        "from blocks import Block, Encoder\nfrom layers import Attention, Shift, Unused\n"
+        + dedent(SETUP)
+        + f"""
+attention, unused = Attention(), Unused()
+shift = Shift()
+model = Encoder({layers}).to(device)
+for x, y in loader:
+    F.mse_loss(model(x.to(device)), y.to(device)).backward()
+    optimizer.step()
+"""
+    )
+    agree(tmp_path, select="TPU101", layers=HANDED, blocks=BLOCKS, main=program)
+
+
+def test_objects_that_are_called(tmp_path: Path) -> None:
+    program = (
+        dedent(SETUP)
+        + """
+class Augment:
+    def __init__(self, flips):
+        self.flips = flips
+
+    def __call__(self, x):
+        return torch.fft.rfft(x).real  # TPU135
+
+class Other:
+    def __call__(self, x):
+        return torch.fft.rfft(x).real
+
+class Net(nn.Module):
+    def __init__(self, augment):
+        super().__init__()
+        self.augment = augment
+        self.layer = nn.Linear(4, 4)
+
+    def forward(self, x):
+        return self.layer(self.augment(x))
+
+other = Other()
+model = Net(Augment(True)).to(device)
+for x, y in loader:
+    F.mse_loss(model(x.to(device)), y.to(device)).backward()
+    optimizer.step()
+"""
+    )
+    agree(tmp_path, select="TPU135", main=program)
+
+
 @pytest.mark.parametrize(
     ("made", "used"),
     [

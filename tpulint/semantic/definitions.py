@@ -18,6 +18,7 @@ from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 _CALLS_LOOKED_AT = 8
 _CLASS_DEPTH = 5
 """Names that a class is followed through."""
+_CALL = "__call__"
 
 
 class Definitions:
@@ -50,6 +51,8 @@ class Definitions:
         owner = self._tree.class_of(function)
         if function.name == "__init__" and owner is not None:
             return [call for call in self._callers.get(owner.name, ()) if self.class_called(call) is owner]
+        if function.name == _CALL:
+            return [call for call in self._tree.calls if self.function_called(call) is function]
         names = self._callees.names_of(function)
         found = [
             call for name in names for call in self._callers.get(name, ()) if self.function_called(call) is function
@@ -63,10 +66,15 @@ class Definitions:
             bindings = self._names.bindings(func)
             if len(bindings) == 1 and isinstance(bindings[0].node, FUNCTIONS):
                 return bindings[0].node
-            return self._callees.compiled(func) if bindings else None
+            return self._callees.compiled(func) or self._object_called(func) if bindings else None
         if isinstance(func, ast.Attribute):
-            return self.method_named(func) or self._callees.compiled(func)
+            return self.method_named(func) or self._callees.compiled(func) or self._object_called(func)
         return self._callees.compiled(func) if isinstance(func, ast.Call) else None
+
+    def _object_called(self, node: ast.Name | ast.Attribute) -> FunctionNode | None:
+        """What calling an object runs, where the one class of this file that it is of says so: ``augment(images)``."""
+        owner = self.class_of_variable(node) if _CALL in self._function_names else None
+        return None if owner is None else self.method(owner, _CALL)
 
     def function_run(self, call: ast.Call) -> FunctionNode | None:
         """The function that a call runs, its arguments aside: through partials, lambdas and parameters as well."""

@@ -62,11 +62,14 @@ class ImportedClasses:
             return _all_of([self.of(side, depth + 1) for side in (node.body, node.orelse)])
         if isinstance(node, ast.Subscript):
             return self._of_parts(self._lists.parts_of(node.value), depth)
+        if isinstance(node, ast.List | ast.Tuple | ast.ListComp):
+            return self._of_parts(self._lists.parts_of(node), depth)
         bindings = self._flow.made(node) if isinstance(node, ast.Name) else self._flow.bindings_of(node)
         if isinstance(node, ast.Attribute) and not bindings:
             return self._of_attribute(node, depth) or self._kept_by_base(node, depth)
-        others = [binding for binding in bindings if not self.is_elsewhere(binding.value)]
-        return _all_of([self._bound(binding, depth) for binding in others])
+        # The value of a parameter is its default, `augment=None`, which does not matter where calls give another one.
+        found = [(self.is_elsewhere(binding.value), self._bound(binding, depth)) for binding in bindings]
+        return _all_of([made for is_elsewhere, made in found if made or not is_elsewhere])
 
     def _of_parts(self, parts: list[ast.expr], depth: int) -> tuple[Definition, ...]:
         """The classes of the elements of a list of modules, those of torch left out."""

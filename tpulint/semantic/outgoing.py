@@ -148,9 +148,16 @@ def _handed_to(index: SemanticIndex, call: ast.Call) -> list[Definition]:
         for item in found
         if item.file.source.has_any(WORDS_OF_LOOPS)
         or any(index.kind(value) is Kind.LOADER for value in given)
-        or ("train" in item.file.source.text and any(True for value in given for _ in _classes_of(index, value)))
+        or (
+            ("train" in item.file.source.text or _is_module(item))
+            and any(True for value in given for _ in _classes_of(index, value))
+        )
     )
     return [run for run in runs if run is not None]
+
+
+def _is_module(item: Definition) -> bool:
+    return isinstance(item.node, ast.ClassDef) and item.file.definitions.is_module_class(item.node)
 
 
 def _described(index: SemanticIndex, call: ast.Call, definition: Definition, turn: str) -> OutgoingCall:
@@ -181,7 +188,14 @@ def _described(index: SemanticIndex, call: ast.Call, definition: Definition, tur
 
 
 def _classes_of(index: SemanticIndex, item: ast.expr) -> Iterator[tuple[str, str]]:
-    """The classes that an object may be of that a call gives, those that have to do with tensors, with their files."""
+    """The classes that an object may be of that a call gives, those that have to do with tensors, with their files.
+
+    Of a list that is written out, those of what is in it.
+    """
+    if isinstance(item, ast.List | ast.Tuple | ast.ListComp):
+        for part in [item.elt] if isinstance(item, ast.ListComp) else item.elts:
+            yield from _classes_of(index, part)
+        return
     made = index.imported.classes.here(item, index, 0) if isinstance(item, _MAY_GIVE) else ()
     for owner in made if len(made) <= _MOST_CLASSES else ():
         if isinstance(owner.node, ast.ClassDef) and "torch" in owner.file.source.text:

@@ -216,13 +216,20 @@ class TurnCode:
                     waiting.extend(other for item in called for other in self._index.definitions.overriding(item))
 
     def _parts_run_by(self, forward: FunctionNode) -> list[FunctionNode]:
-        """Forward passes of the modules that a module is made of: of classes of this file that its class uses."""
+        """Forward passes of the modules that a module is made of: of classes of this file that it uses or is given."""
         index = self._index
         owner = index.tree.class_of(forward)
         if owner is None or not index.definitions.is_module_class(owner):
             return []
         made = map(index.definitions.class_called, index.tree.nodes_in(owner, ast.Call))
-        parts = {part: None for part in made if part is not None and index.definitions.is_module_class(part)}
+        names = {
+            name
+            for (function, _), names in index.definitions.handed.items()
+            for name in names
+            if function == f"{owner.name}.__init__"
+        }
+        given = [part for part in index.tree.classes if part.name in names] if names else []
+        parts = {part: None for part in (*made, *given) if part is not None and index.definitions.is_module_class(part)}
         found = (index.definitions.method(part, "forward") for part in parts)
         return [function for function in found if function is not None]
 

@@ -19,6 +19,7 @@ with gzip.open("data/usps_28x28.pkl", "wb") as _file:
 
 
 def _change(module: Any) -> None:
+    module.dataset_mean = module.dataset_std = (0.5,)
     module.num_epochs_pre, module.num_epochs, module.eval_step_pre, module.log_step_pre = 2, 2, 1, 2
 
 

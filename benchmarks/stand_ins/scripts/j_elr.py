@@ -3,6 +3,10 @@
 import json
 from pathlib import Path
 
+import modules
+
+modules.put("mlflow.pytorch")
+
 Path("made").mkdir(exist_ok=True)
 _config = json.loads(Path("config_cifar10.json").read_text())
 _config["data_loader"]["args"].update(data_dir="made/", batch_size=8, num_workers=0)

@@ -1,5 +1,6 @@
 """A text of bytes that counts where the real one begins and ends."""
 
+import gzip
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,7 @@ import modules
 import numpy
 
 _text = numpy.random.default_rng(0).integers(32, 126, 1200).astype("uint8")
-Path("made.bin").write_bytes(_text.tobytes())
+Path("made.gz").write_bytes(gzip.compress(_text.tobytes()))
 
 
 def _change(module: Any) -> None:

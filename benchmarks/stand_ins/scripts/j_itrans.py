@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import made_up_data  # noqa: F401
 import numpy
 import pandas
 

@@ -2,8 +2,11 @@
 
 from pathlib import Path
 
+import modules
 import pictures
 import torch
+
+modules.put("six.moves")
 
 _place = Path("data/processed")
 _place.mkdir(parents=True, exist_ok=True)
