@@ -204,7 +204,7 @@ class Reads:
                 if self._kinds.value(func.value).kind is Kind.HOST:
                     yield from self._formatted(call)
                 return
-        if name in CASTS or (name is not None and name.startswith("math.")):
+        if name in CASTS or name == "builtins.chr" or (name is not None and name.startswith("math.")):
             for item in call.args:
                 if self.is_on_device(item):
                     yield self._read(call if name in CASTS else item, item, How.CAST)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding
 from tpulint.semantic import FunctionNode, Kind, Pace, SemanticIndex
-from tpulint.semantic.turn_code import STEP
+from tpulint.semantic.turn_code import EVALUATION, STEP
 
 _PREFIX = "torch.distributions"
 _CHECKING = frozenset({"log_prob", "cdf"})
@@ -23,24 +23,37 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     known = index.moves.has_device or (index.outside and index.kinds.mentions_device)
     if not known or index.mentions(r"set_default_validate_args"):
         return
-    made = [(call, name) for call, name in _made(ctx) if not index.regions.evaluation.is_without_training(call)]
+    every = list(_made(ctx))
+    made = [(call, name) for call, name in every if not index.regions.evaluation.is_without_training(call)]
     steps = {call for call, _ in made if _per_step(ctx, call)}
+    for call, name in every:
+        if call not in steps and index.turn_code.turn_of(call) == EVALUATION and _takes_device_tensor(index, call):
+            yield _finding(ctx, call, name, EVALUATION)
+            made = [item for item in made if item[0] is not call]
     owners = [index.tree.class_of(call) for call in steps]
     policies = {owner for owner in owners if owner is not None and index.definitions.is_module_class(owner)}
     for call, name in made:
         # A policy that is asked in the steps is asked for actions too, in each step of its environment.
         if call not in steps and index.tree.class_of(call) not in policies:
             continue
-        fix = ctx.fix("Do not check the arguments", Applicability.UNSAFE, "Wrong arguments are no longer reported.")
-        fix.set_argument(call, "validate_args", "False")
-        yield ctx.finding(
-            call,
-            f"`{name}` reads its arguments from the device to check them, in every step",
-            fix,
-            related=tuple((index.span(asked), _ASKED) for asked in _asked(index, call)),
-        )
+        yield _finding(ctx, call, name, STEP)
     if not made:  # otherwise they are shown beside what makes them
         yield from _asked_of_others(ctx)
+
+
+def _finding(ctx: FileContext, call: ast.Call, name: str, turn: str) -> Finding:
+    fix = ctx.fix("Do not check the arguments", Applicability.UNSAFE, "Wrong arguments are no longer reported.")
+    fix.set_argument(call, "validate_args", "False")
+    return ctx.finding(
+        call,
+        f"`{name}` reads its arguments from the device to check them, in every {turn}",
+        fix,
+        related=tuple((ctx.index.span(asked), _ASKED) for asked in _asked(ctx.index, call)),
+    )
+
+
+def _takes_device_tensor(index: SemanticIndex, call: ast.Call) -> bool:
+    return any(index.is_device_tensor(item) for item in (*call.args, *(given.value for given in call.keywords)))
 
 
 def _asked_of_others(ctx: FileContext) -> Iterator[Finding]:
