@@ -983,6 +983,79 @@ for x, y in loader:
     agree(tmp_path, select="TPU101", layers=HANDED, blocks=BLOCKS, main=program)
 
 
+SCORES = """
+    import torch
+
+    def _share(right, count):
+        return right / count
+
+    def accuracy(output, target):
+        return torch.sum(output.argmax(1) == target).item() / len(target)  # TPU101
+
+    def top(output, target, k=3):
+        correct = 0
+        best = torch.topk(output, k, dim=1)[1]
+        for i in range(k):
+            correct += torch.sum(best[:, i] == target).item()  # TPU101
+        return correct / len(target)
+    """
+
+BASE = """
+    class BaseTrainer:
+        def __init__(self, model, criterion, metrics, optimizer):
+            self.model = model
+            self.criterion = criterion
+            self.metrics = metrics
+            self.optimizer = optimizer
+    """
+
+TRAINER = """
+    import torch
+    from base import BaseTrainer
+
+    class Trainer(BaseTrainer):
+        def __init__(self, model, criterion, metrics, optimizer, loader, device):
+            super().__init__(model, criterion, metrics, optimizer)
+            self.loader = loader
+            self.device = device
+
+        def _score(self, output, target):
+            return [metric(output, target) for metric in self.metrics]
+
+        def train(self):
+            for x, y in self.loader:
+                x, y = x.to(self.device), y.to(self.device)
+                self.optimizer.zero_grad()
+                output = self.model(x)
+                self.criterion(output, y).backward()
+                self.optimizer.step()
+                for i, metric in enumerate(self.metrics):
+                    metric(output, y)
+    """
+
+
+@pytest.mark.parametrize(
+    ("chosen", "without"),
+    [
+        ("[getattr(metrics, name) for name in config['metrics']]", ""),
+        ("[metrics.accuracy, metrics.top]", ""),
+        ("[getattr(metrics, 'accuracy')]", "top"),
+    ],
+)
+def test_functions_of_a_module_that_a_configuration_names(tmp_path: Path, chosen: str, without: str) -> None:
+    program = (
+        "import metrics\nfrom trainer import Trainer\n"
+        + dedent(SETUP)
+        + f"""
+scores = {chosen}
+trainer = Trainer(model, F.mse_loss, scores, optimizer, loader, device)
+trainer.train()
+"""
+    )
+    table = SCORES.partition("def top")[0] if without else SCORES
+    agree(tmp_path, select="TPU101", metrics=table, base=BASE, trainer=TRAINER, main=program)
+
+
 def test_objects_that_are_called(tmp_path: Path) -> None:
     program = (
         dedent(SETUP)

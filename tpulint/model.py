@@ -165,8 +165,8 @@ class OutsideCall(NamedTuple):
     changing: tuple[str, ...] = ()
     """Parameters that every turn gives another number."""
     classes: tuple[tuple[str, str, str], ...] = ()
-    """Name of a parameter, absolute path of a file, and name of a class there that it is given an instance of; several
-    for one parameter where it may be of several classes."""
+    """Name of a parameter, absolute path of a file, and name of a class there that it is given an instance of, or of a
+    function there; several for one parameter where it may be of several classes, or is a list."""
     keywords: tuple[str, ...] = ()
     """Names of the arguments of a call that gives a data loader; ``**`` for those of a dictionary."""
     collates: str = ""

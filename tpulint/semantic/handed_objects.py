@@ -41,15 +41,26 @@ class HandedObjects:
 
     def given(self, function: FunctionNode, parameter: str) -> Iterator[tuple[SemanticIndex, ast.ClassDef]]:
         """Classes, with their files, of what calls in other files give for a parameter: each of them may run."""
+        for index, name in self._names_given(function, parameter):
+            made = [item for item in index.tree.classes if item.name == name]
+            if len(made) == 1:
+                yield index, made[0]
+
+    def functions(self, function: FunctionNode, parameter: str) -> Iterator[tuple[SemanticIndex, FunctionNode]]:
+        """Functions, with their files, that calls in other files give for a parameter, alone or in a list."""
+        for index, name in self._names_given(function, parameter):
+            made = index.definitions.named(name)
+            if len(made) == 1:
+                yield index, made[0]
+
+    def _names_given(self, function: FunctionNode, parameter: str) -> Iterator[tuple[SemanticIndex, str]]:
         owner = self._tree.class_of(function)
         called = function.name if owner is None else f"{owner.name}.{function.name}"
-        here = self._tree.source.path
         for path, name in self._given.get((called, parameter), ()):
             assert self._library is not None
-            index = self._library.file(here, path)
-            made = [] if index is None else [item for item in index.tree.classes if item.name == name]
-            if index is not None and len(made) == 1:
-                yield index, made[0]
+            index = self._library.file(self._tree.source.path, path)
+            if index is not None:
+                yield index, name
 
     def kept_by_base(self, node: ast.Attribute) -> Iterator[tuple[Imported, ast.expr | None]]:
         """Values of ``self.x`` that a base class of another file sets, with what knows the imports of their files.

@@ -16,7 +16,9 @@ from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
+    from tpulint.semantic.handed_objects import HandedObjects
     from tpulint.semantic.imported_classes import ImportedClasses
+    from tpulint.semantic.kept_functions import KeptFunctions
     from tpulint.semantic.outside import OutsideCall
 
 _HOPS = 4
@@ -201,7 +203,7 @@ class Imported:
         found = self.definition(call.func)
         if found is not None:
             return () if isinstance(found.node, ast.Module) else (found,)
-        kept = self._functions_kept(call.func) if name is None else ()
+        kept = self.functions.of(call.func) if name is None else ()
         if not kept and isinstance(call.func, ast.Attribute):
             owners = self._bases_of_self(call.func) or self.classes_of(call.func.value)
             return methods(owners, call.func.attr)
@@ -219,19 +221,6 @@ class Imported:
         found = (self.definition(base) for base in owner.bases if isinstance(base, ast.Name | ast.Attribute))
         return tuple(item for item in found if item is not None and item.is_class)
 
-    def _functions_kept(self, node: ast.expr) -> tuple[Definition, ...]:
-        """Functions of other files that a variable or ``self.criterion`` is set to; none where it may be another."""
-        found: dict[Definition, None] = {}
-        for binding in self._flow.bindings_of(node):
-            value = binding.value
-            sides = (value.body, value.orelse) if isinstance(value, ast.IfExp) else (value,)
-            for side in sides if binding.kind == "assign" and not binding.path else (None,):
-                function = self.definition(side) if isinstance(side, ast.Name | ast.Attribute) else None
-                if function is None or not isinstance(function.node, FUNCTIONS):
-                    return ()
-                found[function] = None
-        return tuple(found)
-
     @cached_property
     def calls(self) -> list[ast.Call]:
         """Calls that may run what other files define, in order of position: most calls of a file do not."""
@@ -247,13 +236,24 @@ class Imported:
     @cached_property
     def classes(self) -> ImportedClasses:
         """The classes of other files that values are instances of."""
-        from tpulint.semantic.handed_objects import HandedObjects
         from tpulint.semantic.imported_classes import ImportedClasses
 
-        handed = HandedObjects(self._tree, self, self._library, self._outside, self._returned_by)
         return ImportedClasses(
-            self._tree, self._names, self._flow, self, handed, self._arguments_for, self._returned_by
+            self._tree, self._names, self._flow, self, self._handed, self._arguments_for, self._returned_by
         )
+
+    @cached_property
+    def functions(self) -> KeptFunctions:
+        """The functions of other files that values are."""
+        from tpulint.semantic.kept_functions import KeptFunctions
+
+        return KeptFunctions(self._names, self._flow, self, self._handed)
+
+    @cached_property
+    def _handed(self) -> HandedObjects:
+        from tpulint.semantic.handed_objects import HandedObjects
+
+        return HandedObjects(self._tree, self, self._library, self._outside, self._returned_by)
 
     def classes_of(self, node: ast.expr) -> tuple[Definition, ...]:
         """The classes of other files of which an expression gives an instance of one; empty when it may be another."""

@@ -45,13 +45,8 @@ class ModuleLists:
 
     def gone_through(self, node: ast.expr, path: tuple[int, ...]) -> list[ast.expr]:
         """What a loop gives a variable: ``for layer in self.layers``, ``for i, layer in enumerate(self.layers)``."""
-        if isinstance(node, ast.Call) and node.args:
-            name = self._names.qualified(node.func)
-            if name == "builtins.enumerate" and path[:1] == (1,):
-                return self.gone_through(node.args[0], path[1:])
-            if name == "builtins.zip" and path and 0 <= path[0] < len(node.args):
-                return self.gone_through(node.args[path[0]], path[1:])
-        return [] if path else self.parts_of(node)
+        container = container_of(self._names, node, path)
+        return [] if container is None else self.parts_of(container)
 
     def _written(self, items: list[ast.expr], depth: int) -> list[ast.expr]:
         found: list[ast.expr] = []
@@ -70,6 +65,17 @@ class ModuleLists:
             if isinstance(call, ast.Call) and len(call.args) == 1 and self._tree.encloses(around, attribute):
                 found += call.args if _is_like(attribute.value, text) else []
         return found
+
+
+def container_of(names: Names, node: ast.expr, path: tuple[int, ...]) -> ast.expr | None:
+    """What the elements come from that a loop over an expression gives a variable; None where that cannot be told."""
+    if isinstance(node, ast.Call) and node.args:
+        name = names.qualified(node.func)
+        if name == "builtins.enumerate" and path[:1] == (1,):
+            return container_of(names, node.args[0], path[1:])
+        if name == "builtins.zip" and path and 0 <= path[0] < len(node.args):
+            return container_of(names, node.args[path[0]], path[1:])
+    return None if path else node
 
 
 def _is_like(node: ast.expr, text: str) -> bool:

@@ -26,6 +26,8 @@ _MOST_CLASSES = 48
 """Of one object; where there are more, nothing is told of them."""
 _MAY_GIVE = (ast.Name, ast.Attribute, ast.Call, ast.IfExp)
 """Expressions that may give an object of a class of the project."""
+_MAY_NAME = (ast.Name, ast.Attribute, ast.Call)
+"""Expressions that may give a function of the project."""
 
 
 def outgoing_calls(index: SemanticIndex) -> tuple[OutgoingCall, ...]:
@@ -190,8 +192,12 @@ def _described(index: SemanticIndex, call: ast.Call, definition: Definition, tur
 def _classes_of(index: SemanticIndex, item: ast.expr) -> Iterator[tuple[str, str]]:
     """The classes that an object may be of that a call gives, those that have to do with tensors, with their files.
 
-    Of a list that is written out, those of what is in it.
+    Functions that it gives count as well; of a list that is written out, what is in it.
     """
+    if isinstance(item, _MAY_NAME):
+        for function in index.imported.functions.of(item) if index.imported.knows_others else ():
+            assert isinstance(function.node, FUNCTIONS)
+            yield os.path.abspath(function.file.source.path), qualified_in_file(function.file.tree, function.node)
     if isinstance(item, ast.List | ast.Tuple | ast.ListComp):
         for part in [item.elt] if isinstance(item, ast.ListComp) else item.elts:
             yield from _classes_of(index, part)

@@ -1,0 +1,83 @@
+"""Functions of other files that variables, attributes, parameters and lists of one file hold."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tpulint.semantic.bindings import Binding
+from tpulint.semantic.flow import Flow
+from tpulint.semantic.handed_objects import HandedObjects
+from tpulint.semantic.module_lists import container_of
+from tpulint.semantic.names import Names
+from tpulint.semantic.other_files import Definition
+from tpulint.semantic.tree import FUNCTIONS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tpulint.semantic.imported import Imported
+
+_DEPTH = 6
+_MOST_CHOICES = 24
+"""Functions of a module, one of which an option names."""
+
+
+class KeptFunctions:
+    """Answers about one file, whose ``Imported`` asks. A list stands for the functions in it."""
+
+    def __init__(self, names: Names, flow: Flow, imported: Imported, handed: HandedObjects) -> None:
+        self._names = names
+        self._flow = flow
+        self._imported = imported
+        self._handed = handed
+
+    def of(self, node: ast.expr, depth: int = 0) -> tuple[Definition, ...]:
+        """The functions of other files of which an expression is one; none where it may be another."""
+        if depth > _DEPTH:
+            return ()
+        if isinstance(node, ast.IfExp):
+            return self._all_of([node.body, node.orelse], depth)
+        if isinstance(node, ast.List | ast.Tuple):
+            return self._all_of(node.elts, depth)
+        if isinstance(node, ast.ListComp):
+            return self.of(node.elt, depth + 1)
+        if isinstance(node, ast.Call):
+            return tuple(self._chosen(node))
+        if not isinstance(node, ast.Name | ast.Attribute):
+            return ()
+        function = self._imported.definition(node)
+        if function is not None:
+            return (function,) if isinstance(function.node, FUNCTIONS) else ()
+        bindings = self._flow.bindings_of(node)
+        if isinstance(node, ast.Attribute) and not bindings:
+            kept = self._handed.kept_by_base(node)
+            parts = [() if value is None else others.functions.of(value, depth + 1) for others, value in kept]
+        else:
+            parts = [self._bound(binding, depth + 1) for binding in bindings]
+        return tuple(dict.fromkeys(item for part in parts for item in part)) if all(parts) else ()
+
+    def _all_of(self, nodes: list[ast.expr], depth: int) -> tuple[Definition, ...]:
+        parts = [self.of(item, depth + 1) for item in nodes]
+        return tuple(dict.fromkeys(item for part in parts for item in part)) if all(parts) else ()
+
+    def _bound(self, binding: Binding, depth: int) -> tuple[Definition, ...]:
+        if binding.kind == "parameter" and isinstance(binding.statement, FUNCTIONS):
+            return tuple(Definition(*item) for item in self._handed.functions(binding.statement, binding.name))
+        if binding.kind == "loop" and binding.value is not None:
+            container = container_of(self._names, binding.value, binding.path)
+            return () if container is None else self.of(container, depth)
+        is_plain = binding.kind == "assign" and not binding.path and binding.value is not None
+        return self.of(binding.value, depth) if is_plain and binding.value is not None else ()
+
+    def _chosen(self, call: ast.Call) -> Iterator[Definition]:
+        """``getattr(metrics, name)``: any function of a module, as configurations name them."""
+        if self._names.qualified(call.func) != "builtins.getattr" or len(call.args) != 2:
+            return
+        module = self._imported.definition(call.args[0])
+        if module is None or not isinstance(module.node, ast.Module):
+            return
+        functions = [item for item in module.node.body if isinstance(item, FUNCTIONS) and item.name[0] != "_"]
+        name = call.args[1]
+        if isinstance(name, ast.Constant):
+            functions = [item for item in functions if item.name == name.value]
+        yield from (Definition(module.file, item) for item in functions if len(functions) <= _MOST_CHOICES)
