@@ -457,6 +457,33 @@ def test_loaders_of_one_file_that_the_loops_of_others_go_through(tmp_path: Path)
     assert found(tpulint("--output-format=json", "--select", "TPU5", cwd=tmp_path)) == expected
 
 
+ENDING_EARLY = """\
+from data import make_loader
+import torch
+
+model = torch.nn.Linear(4, 4).cuda()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+loader = make_loader(8)
+for i, x in enumerate(loader):
+    if i == loader.dataset.__len__() // 8:
+        break
+    optimizer.zero_grad()
+    model(x.cuda()).mean().backward()
+    optimizer.step()
+"""
+
+
+def test_a_loop_of_another_file_that_ends_before_a_smaller_batch(tmp_path: Path) -> None:
+    made = (
+        "from torch.utils.data import DataLoader\n\ndef make_loader(n):\n    return DataLoader(samples, batch_size=n)\n"
+    )
+    (tmp_path / "data.py").write_text(made)
+    (tmp_path / "main.py").write_text(ENDING_EARLY)
+    assert found(tpulint("--output-format=json", "--select", "TPU5", cwd=tmp_path)) == set()
+    (tmp_path / "main.py").write_text(ENDING_EARLY.replace("        break\n", "        print(i)\n"))
+    assert found(tpulint("--output-format=json", "--select", "TPU5", cwd=tmp_path)) == {"data.py:4 TPU501"}
+
+
 HANDED_ON = {
     "data.py": """\
 from torch.utils.data import DataLoader

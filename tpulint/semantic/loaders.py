@@ -10,6 +10,7 @@ from tpulint.semantic.appended import Appended
 from tpulint.semantic.definitions import qualified_in_file
 from tpulint.semantic.entries import entries, entries_named
 from tpulint.semantic.fed_parameters import fed_elsewhere, sources_of
+from tpulint.semantic.left_out_batches import leaves_out_smaller
 from tpulint.semantic.origins import origins
 from tpulint.semantic.outside import EVALUATION, STEP
 
@@ -127,7 +128,8 @@ class Loaders:
         Calls of classes, too, whose objects keep it: the part is the attribute.
         """
         index = self._index
-        items = [(item, STEP) for loop in index.step_loops for item in sources_of(index, loop.node, loop.functions)]
+        loops = [loop for loop in index.step_loops if not leaves_out_smaller(index, loop.node)]
+        items = [(item, STEP) for loop in loops for item in sources_of(index, loop.node, loop.functions)]
         items += [(item, EVALUATION) for node in index.regions.evaluation_loops for item in sources_of(index, node)]
         items.extend((item, turn) for item, turns in self._handed_over for turn in sorted(turns))
         return [(*source, turn) for item, turn in items for source in self._sources_of(item, 0)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from tpulint.semantic import FUNCTIONS, FunctionNode, SemanticIndex
+from tpulint.semantic.left_out_batches import leaves_out_smaller
 from tpulint.semantic.loaders import Loader
 from tpulint.semantic.other_files import Definition, methods
 
@@ -65,18 +66,8 @@ def _is_endless(node: ast.AST) -> bool:
 
 
 def is_left_out_by_loops(index: SemanticIndex, loader: Loader) -> bool:
-    """Whether all loops over a loader go on at once when a batch is smaller: ``if len(x) != batch_size: continue``."""
-    loops = loader.loops
-    return bool(loops) and all(
-        any(isinstance(node, ast.If) and _leaves_out_smaller(index, node) for node in loop.body) for loop in loops
-    )
-
-
-def _leaves_out_smaller(index: SemanticIndex, node: ast.If) -> bool:
-    test = node.test
-    compares = isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.NotEq | ast.Lt)
-    asks = compares and any(part in index.text(test) for part in ("len(", ".shape", ".size("))
-    return asks and isinstance(node.body[-1], ast.Continue | ast.Break)
+    """Whether all loops over a loader go on at once, or end, when a batch is smaller."""
+    return bool(loader.loops) and all(leaves_out_smaller(index, loop) for loop in loader.loops)
 
 
 def phases_trained(index: SemanticIndex, loader: Loader) -> str | None:
