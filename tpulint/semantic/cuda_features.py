@@ -121,25 +121,36 @@ class CudaFeatures:
         )
 
     def opens_placement(self, test: ast.expr, depth: int = 0) -> bool:
-        """Whether a condition decides where something is put, itself or through one variable."""
+        """Whether a condition decides where something is put, itself or through one variable or attribute."""
         root = self.root(test)
         parent = self._tree.parents[root]
         if isinstance(parent, ast.If) and parent.test is root:
-            return any(self.places(item) for item in (*parent.body, *parent.orelse))
+            taken = (*parent.body, *parent.orelse)
+            return any(map(self.places, taken)) or (depth < 2 and any(self._flag_places(item, depth) for item in taken))
         if isinstance(parent, ast.IfExp) and parent.test is root:
             return self.places(parent.body) or self.places(parent.orelse)
-        if (
-            isinstance(parent, ast.Assign)
-            and len(parent.targets) == 1
-            and isinstance(parent.targets[0], ast.Name)
-            and depth < 2
-        ):
-            return any(self.opens_placement(load, depth + 1) for load in self.loads(parent.targets[0]))
+        if isinstance(parent, ast.Assign) and depth < 2:
+            return any(self.opens_placement(load, depth + 1) for load in self._reads_of(parent))
         if isinstance(parent, ast.Return) and depth < 2:
             function = self._tree.function_of(parent)
             calls = [] if function is None else self._index.definitions.calls_of(function)
             return any(self.opens_placement(call, depth + 1) for call in calls)
         return False
+
+    def _flag_places(self, statement: ast.stmt, depth: int) -> bool:
+        """Whether a statement sets a flag, ``self.use_cuda = True``, that decides where something is put."""
+        if not isinstance(statement, ast.Assign) or not _is_bool(statement.value):
+            return False
+        return any(self.opens_placement(load, depth + 1) for load in self._reads_of(statement))
+
+    def _reads_of(self, statement: ast.Assign) -> list[ast.expr]:
+        """Where a variable or attribute is read that a statement sets."""
+        target = statement.targets[0]
+        if len(statement.targets) != 1 or not isinstance(target, ast.Name | ast.Attribute):
+            return []
+        if isinstance(target, ast.Name):
+            return list[ast.expr](self.loads(target))
+        return [node for node in self._tree.attributes_called(target.attr) if isinstance(node.ctx, ast.Load)]
 
     def places(self, code: ast.AST) -> bool:
         """Whether code moves something, names a device or makes tensors of CUDA."""

@@ -22,6 +22,7 @@ _FEATURES = r"(?i)quantiz|kernel|tensorrt|apex|bitsandbytes|triton|flash|megatro
 _PRODUCTS = r"[a-z]-gpu\b|ExecutionProvider\b|\bflash_attention_\d"
 """Packages and parts of them that are chosen for a GPU, and are none of torch: ``onnxruntime-gpu``."""
 _ATTENTION = r"(?i)flash_?attn|flash_?attention|xformers|triton"
+_CONTAINERS = ("builtins.list", "builtins.dict", "builtins.set")
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
@@ -238,14 +239,28 @@ class Questions:
 
     def _names_state_of_cuda(self, condition: ast.BoolOp) -> bool:
         """``is_available() and self._cuda_timers is not None``: whether something of CUDA is in use."""
-        others = [value for value in condition.values if isinstance(value, ast.Compare)]
-        return any("cuda" in last_name(other.left).lower() for other in others)
+        others = [
+            value.left
+            for value in condition.values
+            if isinstance(value, ast.Compare)
+            and isinstance(value.ops[0], ast.Is | ast.IsNot)
+            and isinstance(value.comparators[0], ast.Constant)
+            and value.comparators[0].value is None
+        ]
+        return any("cuda" in last_name(other).lower() for other in others)
 
     def _keeps_of_cuda(self, taken: list[ast.stmt]) -> bool:
-        """Whether a GPU only gets variables named after CUDA: ``self._cuda_timers = deque()``, for events of CUDA."""
-        targets = [target for item in taken if isinstance(item, ast.Assign) for target in item.targets]
-        named = all("cuda" in last_name(target).lower() for target in targets)
-        return 0 < len(taken) <= len(targets) and named and not any(map(self._features.places, taken))
+        """Whether a GPU only gets containers named after CUDA: ``self._cuda_timers = deque()``, for events of CUDA.
+
+        A flag, ``cuda = True``, may choose the device.
+        """
+        given = [item for item in taken if isinstance(item, ast.Assign) and self._is_container(item.value)]
+        named = all("cuda" in last_name(target).lower() for item in given for target in item.targets)
+        return 0 < len(taken) == len(given) and named and not any(map(self._features.places, taken))
+
+    def _is_container(self, value: ast.expr) -> bool:
+        made = (self._index.qualified_name(value.func) or "") if isinstance(value, ast.Call) else ""
+        return isinstance(value, ast.List | ast.Dict) or made.startswith("collections.") or made in _CONTAINERS
 
     def _chooses_kernels(self, taken: list[ast.stmt], other: list[ast.stmt]) -> bool:
         """Whether a GPU gets kernels of its own for what operations of torch compute elsewhere: flash attention."""
