@@ -69,13 +69,20 @@ def choices(ctx: FileContext) -> Iterator[tuple[ast.Call, ast.expr]]:
     if index.guards.knows_xla():
         return  # several backends: the number is what keeps CUDA's branch apart
     counts, features = index.device_counts, index.devices.features
-    calls = [call for call in counts.calls if isinstance(index.parent(call), ast.Assign | ast.AnnAssign | ast.Call)]
+    calls = [call for call in counts.calls if _is_kept(index.parent(call), call)]
     if not calls:
         return
     for node in index.tree.parents:
         if isinstance(node, ast.expr) and _asks_for_one(ctx, node) and features.opens_placement(node):
             yield from ((call, node) for call in calls)
             return
+
+
+def _is_kept(parent: ast.AST, call: ast.Call) -> bool:
+    """``n = torch.cuda.device_count()``, ``n = 0 if args.no_cuda else torch.cuda.device_count()``"""
+    if isinstance(parent, ast.IfExp):
+        return parent.test is not call
+    return isinstance(parent, ast.Assign | ast.AnnAssign | ast.Call)
 
 
 def _asks_for_one(ctx: FileContext, node: ast.expr) -> bool:
