@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.flow import Flow
@@ -11,7 +11,7 @@ from tpulint.semantic.handed_objects import HandedObjects
 from tpulint.semantic.module_lists import container_of
 from tpulint.semantic.names import Names
 from tpulint.semantic.other_files import Definition
-from tpulint.semantic.tree import FUNCTIONS
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,11 +25,19 @@ _MOST_CHOICES = 24
 class KeptFunctions:
     """Answers about one file, whose ``Imported`` asks. A list stands for the functions in it."""
 
-    def __init__(self, names: Names, flow: Flow, imported: Imported, handed: HandedObjects) -> None:
+    def __init__(
+        self,
+        names: Names,
+        flow: Flow,
+        imported: Imported,
+        handed: HandedObjects,
+        arguments_for: Callable[[FunctionNode, str], list[ast.expr]],
+    ) -> None:
         self._names = names
         self._flow = flow
         self._imported = imported
         self._handed = handed
+        self._arguments_for = arguments_for
 
     def of(self, node: ast.expr, depth: int = 0) -> tuple[Definition, ...]:
         """The functions of other files of which an expression is one; none where it may be another."""
@@ -62,7 +70,12 @@ class KeptFunctions:
 
     def _bound(self, binding: Binding, depth: int) -> tuple[Definition, ...]:
         if binding.kind == "parameter" and isinstance(binding.statement, FUNCTIONS):
-            return tuple(Definition(*item) for item in self._handed.functions(binding.statement, binding.name))
+            given = self._arguments_for(binding.statement, binding.name)
+            here = self._all_of(given, depth)
+            if given and not here:
+                return ()
+            handed = (Definition(*item) for item in self._handed.functions(binding.statement, binding.name))
+            return tuple(dict.fromkeys((*here, *handed)))
         if binding.kind == "loop" and binding.value is not None:
             container = container_of(self._names, binding.value, binding.path)
             return () if container is None else self.of(container, depth)
