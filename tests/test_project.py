@@ -457,6 +457,38 @@ def test_loaders_of_one_file_that_the_loops_of_others_go_through(tmp_path: Path)
     assert found(tpulint("--output-format=json", "--select", "TPU5", cwd=tmp_path)) == expected
 
 
+OPTIONS = """\
+from argparse import ArgumentParser
+
+
+def get_arguments():
+    parser = ArgumentParser()
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--backend", default="cuda")
+    return parser.parse_args()
+"""
+
+
+@pytest.mark.parametrize(
+    ("imported", "used", "told"),
+    [
+        (
+            "from options import get_arguments\nargs = get_arguments()",
+            "torch.device(args.device)",
+            {"options.py:6 TPU001"},
+        ),
+        ("import options\nargs = options.get_arguments()", "model.to(args.device)", {"options.py:6 TPU001"}),
+        ("from options import get_arguments\nargs = get_arguments()", "print(args.device)", set()),
+        ("from options import get_arguments\nargs = parse()", "torch.device(args.device)", set()),
+    ],
+)
+def test_an_option_of_another_file_that_is_a_device(tmp_path: Path, imported: str, used: str, told: set[str]) -> None:
+    """Without torch in its own file nobody knows what ``cuda`` is the name of."""
+    (tmp_path / "options.py").write_text(OPTIONS)
+    (tmp_path / "main.py").write_text(f"import torch\n{imported}\nmodel = torch.nn.Linear(4, 4)\n{used}\n")
+    assert found(tpulint("--output-format=json", "--select", "TPU001", cwd=tmp_path)) == told
+
+
 ENDING_EARLY = """\
 from data import make_loader
 import torch

@@ -1,6 +1,7 @@
 """Devices that a file of settings names for others: ``DEVICE = "cuda"``, used as ``torch.device(config.DEVICE)``.
 
-In a dict, ``{"device": "cuda"}``, they are used as ``torch.device(config["device"])``.
+In a dict, ``{"device": "cuda"}``, they are used as ``torch.device(config["device"])``; the default of an option that a
+function of the file parses, ``--device``, as ``torch.device(args.device)``.
 """
 
 from __future__ import annotations
@@ -24,12 +25,31 @@ def settings_used(index: SemanticIndex) -> Iterator[OutgoingCall]:
     """Variables of other files that this one takes for devices, each as a call that is given a device."""
     for call in index.calls if index.imported.knows_others else ():
         for given in _devices_given(index, call):
-            found = index.imported.variable(given)
+            found = index.imported.variable(given) or _option(index, given)
             if found is not None:
                 file, name = found
                 told = ((name, _AS_DEVICE, Side.UNKNOWN.name),)
                 caller = os.path.basename(index.source.path)
                 yield OutgoingCall(file.source.path, OutsideCall(name, NOW_AND_THEN, False, False, told, caller))
+
+
+def _option(index: SemanticIndex, given: ast.expr) -> tuple[SemanticIndex, str] | None:
+    """The file that parses the option whose value is given, ``args.device``, and the name of the option."""
+    parsed = given.value if isinstance(given, ast.Attribute) else None
+    if not isinstance(parsed, ast.Name) or not isinstance(given, ast.Attribute):
+        return None
+    kept = index.imported.variable(parsed)  # `from options import args`
+    file = None if kept is None else kept[0]
+    bindings = index.flow.made(parsed) if file is None else ()
+    if len(bindings) == 1 and isinstance(bindings[0].value, ast.Call) and not bindings[0].path:
+        made = index.imported.called(bindings[0].value)  # `args = get_arguments()`
+        file = None if made is None or made.is_class else made.file
+    return (file, option(given.attr)) if file is not None and "add_argument" in file.source.text else None
+
+
+def option(name: str) -> str:
+    """What an option is called among the variables that other files use."""
+    return f"--{name}"
 
 
 def is_used_as_device(index: SemanticIndex, name: str) -> bool:

@@ -78,7 +78,7 @@ def choices(ctx: FileContext) -> Iterator[tuple[ast.Call, ast.expr]]:
             return
 
 
-def _is_kept(parent: ast.AST, call: ast.Call) -> bool:
+def _is_kept(parent: ast.AST | None, call: ast.Call) -> bool:
     """``n = torch.cuda.device_count()``, ``n = 0 if args.no_cuda else torch.cuda.device_count()``"""
     if isinstance(parent, ast.IfExp):
         return parent.test is not call
