@@ -477,7 +477,11 @@ def get_arguments():
             "torch.device(args.device)",
             {"options.py:6 TPU001"},
         ),
-        ("import options\nargs = options.get_arguments()", "model.to(args.device)", {"options.py:6 TPU001"}),
+        (
+            "import options\nargs = options.get_arguments()",
+            "model.to(args.device); loss.backward()",
+            {"options.py:6 TPU001"},
+        ),
         ("from options import get_arguments\nargs = get_arguments()", "print(args.device)", set()),
         ("from options import get_arguments\nargs = parse()", "torch.device(args.device)", set()),
     ],

@@ -54,6 +54,7 @@ def uses_imports(source: SourceFile) -> bool:
         or ".cuda()" in text  # of a class of another file, that may have a method of that name
         or "DataParallel(" in text  # around a model that another file may take out again
         or ("cuda" in text and "torch" not in text)  # a name that another file takes for a device
+        or "torch.device(" in text  # of an option, maybe, that another file parses
     )
 
 
