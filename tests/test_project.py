@@ -490,7 +490,7 @@ def test_an_option_of_another_file_that_is_a_device(tmp_path: Path, imported: st
     """Without torch in its own file nobody knows what ``cuda`` is the name of."""
     (tmp_path / "options.py").write_text(OPTIONS)
     (tmp_path / "main.py").write_text(f"import torch\n{imported}\nmodel = torch.nn.Linear(4, 4)\n{used}\n")
-    assert found(tpulint("--output-format=json", "--select", "TPU001", cwd=tmp_path)) == told
+    assert {row for row in found(tpulint("--output-format=json", cwd=tmp_path)) if "options" in row} == told
 
 
 ENDING_EARLY = """\
