@@ -36,6 +36,7 @@ class Definitions:
         self._callees = Callees(tree, names, self)
         self._function_names = {function.name for function in tree.functions}
         self._callers: dict[str, list[ast.Call]] | None = None
+        self._object_calls: dict[FunctionNode, list[ast.Call]] | None = None
         self._classes: dict[ast.expr, tuple[ast.ClassDef, ...]] = {}
         self._methods: dict[ast.ClassDef, dict[str, FunctionNode]] = {}
 
@@ -52,12 +53,22 @@ class Definitions:
         if function.name == "__init__" and owner is not None:
             return [call for call in self._callers.get(owner.name, ()) if self.class_called(call) is owner]
         if function.name == _CALL:
-            return [call for call in self._tree.calls if self.function_called(call) is function]
+            return self._calls_of_objects().get(function, [])
         names = self._callees.names_of(function)
         found = [
             call for name in names for call in self._callers.get(name, ()) if self.function_called(call) is function
         ]
         return found if len(names) == 1 else sorted(found, key=self._tree.span)
+
+    def _calls_of_objects(self) -> dict[FunctionNode, list[ast.Call]]:
+        """Calls of objects, by the method that they run."""
+        if self._object_calls is None:
+            found = self._object_calls = dict[FunctionNode, list[ast.Call]]()  # what depends on itself adds nothing
+            for call in self._tree.calls:
+                function = self.function_called(call)
+                if function is not None and function.name == _CALL:
+                    found.setdefault(function, []).append(call)
+        return self._object_calls
 
     def function_called(self, call: ast.Call) -> FunctionNode | None:
         """The function or method of this file that a call runs, compiled or not, where it is certain which."""
