@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 settings.register_profile(
     "default",
     deadline=None,
-    max_examples=60,
+    max_examples=40,
     derandomize=bool(os.environ.get("CI")),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

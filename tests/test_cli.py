@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -547,6 +548,15 @@ def test_completion_in_a_real_shell(tmp_path: Path) -> None:
         assert "_TPULINT_COMPLETE" in tpulint("completion", shell, cwd=tmp_path).out
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Processes that are started can be interrupted, though these tests may run in the background of a shell."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_watch(project: Path) -> None:
     write(project / "train.py", SCRIPT)
     command = [sys.executable, "-P", "-m", "tpulint", "check", "--watch", "--output-format", "concise"]
