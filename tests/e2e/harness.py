@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from command import ask, tpulint
+from xla_flags import QUICKLY
 
 HERE = Path(__file__).parent
 REPOSITORY = HERE.parent.parent
@@ -184,8 +185,7 @@ def _plain_environment() -> dict[str, str]:
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONHASHSEED": "0",
         "CUDA_VISIBLE_DEVICES": "",
-        # Programs run once or twice: compiling is what takes time.
-        "XLA_FLAGS": "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true",
+        "XLA_FLAGS": QUICKLY,
     }
 
 

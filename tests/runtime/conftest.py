@@ -12,14 +12,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from xla_flags import QUICKLY
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent.parent / "runtime"))
 
 # Read when torch_xla is first imported, which takes some ten seconds in each process of a test run.
 os.environ.setdefault("PJRT_DEVICE", "CPU")
-# Programs of these tests run a few times: what they compute is looked at, not how fast.
-os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true")
+os.environ.setdefault("XLA_FLAGS", QUICKLY)
 
 
 def has(package: str) -> bool:

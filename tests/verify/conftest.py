@@ -8,10 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from xla_flags import QUICKLY
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
-from verifying import HAS_XLA, QUICKLY, XLA_PYTHON  # noqa: E402 - its folder must be on the import path
+from verifying import HAS_XLA, XLA_PYTHON  # noqa: E402 - its folder must be on the import path
 
 SCRIPTS = HERE / "scripts"
 RUNTIME = HERE.parent.parent / "runtime"
@@ -33,7 +34,13 @@ def observed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = subprocess.run(
         [XLA_PYTHON, str(HERE / "observe_scripts.py"), str(folder), *scripts],
         cwd=SCRIPTS,
-        env={**os.environ, **QUICKLY, "PYTHONPATH": str(RUNTIME), "PJRT_DEVICE": "CPU", "CUDA_VISIBLE_DEVICES": ""},
+        env={
+            **os.environ,
+            "XLA_FLAGS": QUICKLY,
+            "PYTHONPATH": str(RUNTIME),
+            "PJRT_DEVICE": "CPU",
+            "CUDA_VISIBLE_DEVICES": "",
+        },
         capture_output=True,
         text=True,
         timeout=500,

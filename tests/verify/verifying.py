@@ -10,12 +10,12 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from xla_flags import QUICKLY
+
 REPOSITORY = Path(__file__).parent.parent.parent
 
 XLA_PYTHON = os.environ.get("TPULINT_XLA_PYTHON", sys.executable)
 """The interpreter that has torch and torch_xla. Set the variable where the development tools live elsewhere."""
-QUICKLY = {"XLA_FLAGS": "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"}
-"""Programs run a few times: compiling is what takes time."""
 HAS_XLA = "TPULINT_XLA_PYTHON" in os.environ or importlib.util.find_spec("torch_xla") is not None
 
 
@@ -40,7 +40,7 @@ def verify(*arguments: str, cwd: Path, python: str = XLA_PYTHON) -> Answer:
     done = subprocess.run(
         [sys.executable, "-m", "tpulint", "verify", "--python", python, *arguments],
         cwd=cwd,
-        env={**environment, **QUICKLY, "PYTHONPATH": os.pathsep.join(paths)},
+        env={**environment, "XLA_FLAGS": QUICKLY, "PYTHONPATH": os.pathsep.join(paths)},
         capture_output=True,
         text=True,
         timeout=400,

@@ -35,9 +35,9 @@ def settings_used(index: SemanticIndex) -> Iterator[OutgoingCall]:
 
 def _option(index: SemanticIndex, given: ast.expr) -> tuple[SemanticIndex, str] | None:
     """The file that parses the option whose value is given, ``args.device``, and the name of the option."""
-    parsed = given.value if isinstance(given, ast.Attribute) else None
-    if not isinstance(parsed, ast.Name) or not isinstance(given, ast.Attribute):
+    if not isinstance(given, ast.Attribute) or not isinstance(given.value, ast.Name):
         return None
+    parsed = given.value
     kept = index.imported.variable(parsed)  # `from options import args`
     file = None if kept is None else kept[0]
     bindings = index.flow.made(parsed) if file is None else ()

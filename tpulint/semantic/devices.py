@@ -206,8 +206,12 @@ class Devices:
 
     def is_option_default(self, node: ast.expr) -> bool:
         """Whether a name is the default, or one of the choices, of a command line option."""
-        place = self.flow.places.of(node)
-        return isinstance(place.node, ast.Call) and self.flow.variables.option_name(place.node) is not None
+        return self.option_of(node) is not None
+
+    def option_of(self, node: ast.expr) -> str | None:
+        """The command line option whose default, or one of whose choices, a name is; None for any other name."""
+        call = self.flow.places.of(node).node
+        return self.flow.variables.option_name(call) if isinstance(call, ast.Call) else None
 
     def is_map_location(self, node: ast.expr) -> bool:
         """``torch.load`` cannot restore to an XLA device; another rule takes care of where it loads to."""

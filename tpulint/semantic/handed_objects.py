@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Sequence
 
+from tpulint.semantic.definitions import qualified_in_file
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 from tpulint.semantic.variables import itself
 
@@ -54,9 +55,7 @@ class HandedObjects:
                 yield index, made[0]
 
     def _names_given(self, function: FunctionNode, parameter: str) -> Iterator[tuple[SemanticIndex, str]]:
-        owner = self._tree.class_of(function)
-        called = function.name if owner is None else f"{owner.name}.{function.name}"
-        for path, name in self._given.get((called, parameter), ()):
+        for path, name in self._given.get((qualified_in_file(self._tree, function), parameter), ()):
             assert self._library is not None
             index = self._library.file(self._tree.source.path, path)
             if index is not None:

@@ -11,7 +11,7 @@ from tpulint.semantic.flow import Flow
 from tpulint.semantic.handed_objects import HandedObjects
 from tpulint.semantic.module_lists import SEQUENTIAL, ModuleLists
 from tpulint.semantic.names import Names
-from tpulint.semantic.other_files import Definition, returned
+from tpulint.semantic.other_files import Definition, all_of, returned
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 
 TYPE_CHECKING = False
@@ -59,7 +59,7 @@ class ImportedClasses:
         if isinstance(node, ast.Call):
             return self._made(node, depth)
         if isinstance(node, ast.IfExp):
-            return _all_of([self.of(side, depth + 1) for side in (node.body, node.orelse)])
+            return all_of([self.of(side, depth + 1) for side in (node.body, node.orelse)])
         if isinstance(node, ast.Subscript):
             return self._of_parts(self._lists.parts_of(node.value), depth)
         if isinstance(node, ast.List | ast.Tuple | ast.ListComp):
@@ -69,11 +69,11 @@ class ImportedClasses:
             return self._of_attribute(node, depth) or self._kept_by_base(node, depth)
         # The value of a parameter is its default, `augment=None`, which does not matter where calls give another one.
         found = [(self.is_elsewhere(binding.value), self._bound(binding, depth)) for binding in bindings]
-        return _all_of([made for is_elsewhere, made in found if made or not is_elsewhere])
+        return all_of([made for is_elsewhere, made in found if made or not is_elsewhere])
 
     def _of_parts(self, parts: list[ast.expr], depth: int) -> tuple[Definition, ...]:
         """The classes of the elements of a list of modules, those of torch left out."""
-        return _all_of([self.of(part, depth + 1) for part in parts if not self.is_elsewhere(part)])
+        return all_of([self.of(part, depth + 1) for part in parts if not self.is_elsewhere(part)])
 
     def _of_attribute(self, node: ast.Attribute, depth: int) -> tuple[Definition, ...]:
         """Classes of an attribute of an object whose class another file defines: ``agent.network``."""
@@ -85,12 +85,12 @@ class ImportedClasses:
                 for value in values:
                     other = owner.file
                     found.append(() if value is None else other.imported.classes.here(value, other, depth + 2))
-        return _all_of(found)
+        return all_of(found)
 
     def _kept_by_base(self, node: ast.Attribute, depth: int) -> tuple[Definition, ...]:
         """Classes of ``self.model``, which a base class of another file sets."""
         kept = self._handed.kept_by_base(node)
-        return _all_of([() if value is None else others.classes.of(value, depth + 2) for others, value in kept])
+        return all_of([() if value is None else others.classes.of(value, depth + 2) for others, value in kept])
 
     def is_elsewhere(self, value: ast.expr | None) -> bool:
         """Whether a value is nothing that a file of the project runs: None, or an instance of a class of torch.
@@ -108,7 +108,7 @@ class ImportedClasses:
         value = binding.value
         if binding.kind == "parameter" and isinstance(binding.statement, FUNCTIONS):
             given = self._arguments_for(binding.statement, binding.name)
-            here = _all_of([self.of(item, depth + 1) for item in given])
+            here = all_of([self.of(item, depth + 1) for item in given])
             handed = (Definition(*item) for item in self._handed.given(binding.statement, binding.name))
             return tuple(dict.fromkeys((*here, *handed)))
         if binding.kind == "with" and value is not None and not binding.path:
@@ -128,11 +128,11 @@ class ImportedClasses:
         if found is not None:
             other = found.file
             parts = [part_of(value, path) for value in returned(found)]
-            return _all_of(
+            return all_of(
                 [() if part is None else other.imported.classes.here(part, other, depth + 1) for part in parts]
             )
         parts = [part_of(value, path) for value in self._results_here(call.func)]
-        return _all_of([() if part is None else self.of(part, depth + 1) for part in parts])
+        return all_of([() if part is None else self.of(part, depth + 1) for part in parts])
 
     def _made(self, call: ast.Call, depth: int) -> tuple[Definition, ...]:
         if isinstance(call.func, ast.Attribute) and call.func.attr in facts.MODULE_SELF_METHODS:
@@ -157,11 +157,11 @@ class ImportedClasses:
                 parts.append(other.imported.classes.here(value, other, depth + 1))
             else:
                 parts.append(self.of(given, depth + 1))
-        return _all_of(parts)
+        return all_of(parts)
 
     def _returned_here(self, func: ast.expr, depth: int) -> tuple[Definition, ...]:
         """Classes of other files of what a function of this file returns: ``get_model(config)``."""
-        return _all_of([self.of(value, depth + 1) for value in self._results_here(func)])
+        return all_of([self.of(value, depth + 1) for value in self._results_here(func)])
 
     def _results_here(self, func: ast.expr) -> list[ast.expr]:
         """What a function of this file returns."""
@@ -222,11 +222,6 @@ class ImportedClasses:
         """The classes that an expression of this file, whose index is ``index``, may be an instance of."""
         owners = index.definitions.classes_made(node)
         return tuple(Definition(index, owner) for owner in owners) or self.of(node, depth)
-
-
-def _all_of(found: list[tuple[Definition, ...]]) -> tuple[Definition, ...]:
-    """Each of the classes once; none when one of the values may be something else."""
-    return tuple(dict.fromkeys(item for part in found for item in part)) if all(found) else ()
 
 
 def _is_none(node: ast.expr | None) -> bool:

@@ -10,7 +10,7 @@ from tpulint.semantic.flow import Flow
 from tpulint.semantic.handed_objects import HandedObjects
 from tpulint.semantic.module_lists import container_of
 from tpulint.semantic.names import Names
-from tpulint.semantic.other_files import Definition
+from tpulint.semantic.other_files import Definition, all_of
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode
 
 TYPE_CHECKING = False
@@ -44,9 +44,9 @@ class KeptFunctions:
         if depth > _DEPTH:
             return ()
         if isinstance(node, ast.IfExp):
-            return self._all_of([node.body, node.orelse], depth)
+            return self._of_each([node.body, node.orelse], depth)
         if isinstance(node, ast.List | ast.Tuple):
-            return self._all_of(node.elts, depth)
+            return self._of_each(node.elts, depth)
         if isinstance(node, ast.ListComp):
             return self.of(node.elt, depth + 1)
         if isinstance(node, ast.Call):
@@ -62,25 +62,25 @@ class KeptFunctions:
             parts = [() if value is None else others.functions.of(value, depth + 1) for others, value in kept]
         else:
             parts = [self._bound(binding, depth + 1) for binding in bindings]
-        return tuple(dict.fromkeys(item for part in parts for item in part)) if all(parts) else ()
+        return all_of(parts)
 
-    def _all_of(self, nodes: list[ast.expr], depth: int) -> tuple[Definition, ...]:
-        parts = [self.of(item, depth + 1) for item in nodes]
-        return tuple(dict.fromkeys(item for part in parts for item in part)) if all(parts) else ()
+    def _of_each(self, nodes: list[ast.expr], depth: int) -> tuple[Definition, ...]:
+        return all_of([self.of(item, depth + 1) for item in nodes])
 
     def _bound(self, binding: Binding, depth: int) -> tuple[Definition, ...]:
         if binding.kind == "parameter" and isinstance(binding.statement, FUNCTIONS):
             given = self._arguments_for(binding.statement, binding.name)
-            here = self._all_of(given, depth)
+            here = self._of_each(given, depth)
             if given and not here:
                 return ()
             handed = (Definition(*item) for item in self._handed.functions(binding.statement, binding.name))
             return tuple(dict.fromkeys((*here, *handed)))
-        if binding.kind == "loop" and binding.value is not None:
-            container = container_of(self._names, binding.value, binding.path)
-            return () if container is None else self.of(container, depth)
-        is_plain = binding.kind == "assign" and not binding.path and binding.value is not None
-        return self.of(binding.value, depth) if is_plain and binding.value is not None else ()
+        value = binding.value
+        if binding.kind == "loop" and value is not None:
+            value = container_of(self._names, value, binding.path)
+        elif binding.kind != "assign" or binding.path:
+            value = None
+        return () if value is None else self.of(value, depth)
 
     def _chosen(self, call: ast.Call) -> Iterator[Definition]:
         """``getattr(metrics, name)``: any function of a module, as configurations name them."""

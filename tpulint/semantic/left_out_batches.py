@@ -33,10 +33,9 @@ def _asks(index: SemanticIndex, loop: LoopNode, node: ast.If) -> bool:
 
 
 def _is_place(index: SemanticIndex, loop: LoopNode, node: ast.expr) -> bool:
-    """Whether a variable is the number that ``enumerate`` gives a turn."""
-    if not isinstance(loop, ast.For | ast.AsyncFor) or not isinstance(loop.iter, ast.Call):
+    """Whether a variable is the number that ``enumerate`` gives a turn, from 0 on."""
+    made = loop.iter if isinstance(loop, ast.For | ast.AsyncFor) else None
+    if not isinstance(made, ast.Call) or index.qualified_name(made.func) != "builtins.enumerate":
         return False
-    first = loop.target.elts[0] if isinstance(loop.target, ast.Tuple) and loop.target.elts else None
-    from_zero = index.qualified_name(loop.iter.func) == "builtins.enumerate" and len(loop.iter.args) == 1
-    is_place = isinstance(first, ast.Name) and isinstance(node, ast.Name) and first.id == node.id
-    return from_zero and is_place and not loop.iter.keywords
+    from_zero = len(made.args) == 1 and not made.keywords
+    return from_zero and isinstance(node, ast.Name) and index.counters.of(loop) == node.id

@@ -113,11 +113,11 @@ class Loaders:
         """In order of position."""
         return list(self._loaders.values())
 
-    @property
+    @cached_property
     def of_device(self) -> list[Loader]:
         """Those whose batches may reach a device: a file without a word about one runs its own loops on the host."""
         index = self._index
-        if not self._loaders or index.kinds.mentions_device or next(iter(index.imported.files()), None) is not None:
+        if not self._loaders or index.kinds.mentions_device or any(True for _ in index.imported.files()):
             return self.all
         return self._fed_elsewhere
 

@@ -36,9 +36,7 @@ class ModuleLists:
             return self.parts_of(node.args[0], depth + 1) if name == "torch.nn.ModuleList" and node.args else []
         bindings = list(self._bindings_of(node))
         if isinstance(node, ast.Name) and bindings and all(b.kind == "parameter" for b in bindings):
-            return [
-                node
-            ]  # a list that the function is given: whoever is asked of what class it is tells that of its elements
+            return [node]  # a list that the function is given: asked for its class, one tells that of its elements
         values = [b.value for b in bindings if b.kind == "assign" and not b.path]
         parts = [part for value in values if value is not None for part in self.parts_of(value, depth + 1)]
         return parts + self._appended_to(node) if values else []

@@ -77,6 +77,11 @@ def bases(owner: Definition) -> Iterator[Definition]:
                 yield found
 
 
+def all_of(found: list[tuple[Definition, ...]]) -> tuple[Definition, ...]:
+    """What several values stand for, each definition once; none when one of the values may be something else."""
+    return tuple(dict.fromkeys(item for part in found for item in part)) if all(found) else ()
+
+
 def returned(function: Definition) -> list[ast.expr]:
     """What a function returns; empty when some way through it returns nothing."""
     if not isinstance(function.node, FUNCTIONS):

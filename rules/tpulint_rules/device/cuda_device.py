@@ -77,10 +77,9 @@ def _is_setting(ctx: FileContext, site: Site) -> bool:
     if isinstance(items, ast.Dict) and site.node in items.values:
         key = items.keys[items.values.index(site.node)]
         return isinstance(key, ast.Constant) and is_item_used_as_device(ctx.index, str(key.value))
-    if ctx.index.devices.is_option_default(site.node):
-        call = ctx.index.devices.flow.places.of(site.node).node
-        name = ctx.index.devices.flow.variables.option_name(call) if isinstance(call, ast.Call) else None
-        return name is not None and is_used_as_device(ctx.index, option(name))
+    name = ctx.index.devices.option_of(site.node)
+    if name is not None:
+        return is_used_as_device(ctx.index, option(name))
     statement = ctx.index.statement_of(site.node)
     names = statement.targets if isinstance(statement, ast.Assign) and statement.value is site.node else []
     return any(isinstance(name, ast.Name) and is_used_as_device(ctx.index, name.id) for name in names)
