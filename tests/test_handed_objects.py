@@ -755,3 +755,87 @@ def test_a_model_among_several_things_that_a_function_returns(tmp_path: Path) ->
     }
     write(tmp_path, files)
     assert lint(tmp_path) == marked(tmp_path)
+
+
+CHOSEN_MODULE = {
+    "main.py": """\
+        import importlib
+        import torch
+        from data import get_loaders
+
+        model = torch.nn.Linear(4, 4).to("cuda")
+        Way = getattr(importlib.import_module(name=NAME), "Way")
+        way = Way(model)
+        train_loaders, test_loaders = get_loaders(3)
+        for task in range(3):
+            way.train(task, train_loaders[task])
+            for seen in range(task + 1):
+                way.test(seen, test_loaders[seen])
+        """,
+    "data.py": """\
+        from torch.utils.data import DataLoader
+
+
+        def get_loaders(count):
+            train_loaders, test_loaders, others = [], [], []
+            for task in range(count):
+                train_loaders.append(DataLoader(read(task), batch_size=8, shuffle=True))  # TPU501
+                test_loaders.append(DataLoader(read(task), batch_size=8))  # TPU516
+                others.append(DataLoader(read(task), batch_size=8))
+            return train_loaders, test_loaders
+        """,
+    "ways/__init__.py": "",
+    "ways/base.py": """\
+        import torch
+
+
+        class Base:
+            def __init__(self, model):
+                self.model = model
+                self.optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+            def train(self, task, loader):
+                for x in loader:
+                    self.optimizer.zero_grad()
+                    self.loss(x).backward()
+                    self.optimizer.step()
+
+            def test(self, task, loader):
+                with torch.no_grad():
+                    for x in loader:
+                        self.model(x.to("cuda"))
+        """,
+    "ways/plain.py": """\
+        from ways.base import Base
+
+
+        class Way(Base):
+            def loss(self, x):
+                return self.model(x.to("cuda")).mean()
+        """,
+    "ways/square.py": """\
+        import torch
+        from ways.base import Base
+
+
+        class Way(Base):
+            def loss(self, x):
+                return (self.model(x.to("cuda")) ** 2).mean()
+
+            def test(self, task, loader):
+                self.model.eval()
+                with torch.no_grad():
+                    for x in loader:
+                        self.model(x.to("cuda"))
+        """,
+}
+
+
+@pytest.mark.parametrize(
+    "name", ['"ways." + options.way', 'f"ways.{options.way}"', "options.way", '"others." + options.way']
+)
+def test_a_class_of_any_module_of_a_package(tmp_path: Path, name: str) -> None:
+    """``getattr(importlib.import_module("ways." + name), "Way")``"""
+    write(tmp_path, {**CHOSEN_MODULE, "main.py": CHOSEN_MODULE["main.py"].replace("NAME", name)})
+    found = lint(tmp_path)
+    assert found == (marked(tmp_path) if "ways" in name else set())

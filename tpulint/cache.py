@@ -158,7 +158,10 @@ class Cache:
 
     def _movable(self, call: OutsideCall) -> OutsideCall:
         """A call with names of files as they are kept."""
-        return call._replace(classes=tuple((given, self._name(path), name) for given, path, name in call.classes))
+        return call._replace(
+            classes=tuple((given, self._name(path), name) for given, path, name in call.classes),
+            options=tuple((given, self._name(path), names) for given, path, names in call.options),
+        )
 
     def _outside_call(
         self,
@@ -175,13 +178,16 @@ class Cache:
         keywords: list[str],
         collates: str,
         is_repeated: bool,
+        gpus: list[str],
+        options: list[list[str]],
     ) -> OutsideCall:
         given = tuple((name, kind, side) for name, kind, side in arguments)
         paths = tuple(map(tuple, fed)), tuple(map(tuple, fed_evaluation))
         made = tuple((parameter, self._full(path), name) for parameter, path, name in classes)
+        parsed = tuple((parameter, self._full(path), names) for parameter, path, names in options)
         return OutsideCall(
             function, turn, is_behind, has_boundary, given, caller, *paths, tuple(changing), made, tuple(keywords),
-            collates, is_repeated,
+            collates, is_repeated, tuple(gpus), parsed,
         )  # fmt: skip
 
     def _mark_folder(self) -> None:

@@ -37,8 +37,10 @@ class FixedText(NamedTuple):
     findings: list[Finding]
     """What the last look at the text found."""
     rounds: int
+    first_look: Index
+    """The index of the text as it was."""
     last_look: Index
-    """The index of the text."""
+    """The index of ``source``."""
 
 
 def select(findings: Iterable[Finding], required: Applicability) -> list[Finding]:
@@ -178,7 +180,7 @@ def fix_rounds(
             raise BrokenFix(f"fix of {codes} gives invalid Python: {invalid}") from invalid
     if rounds and isinstance(original, SemanticIndex) and isinstance(index, SemanticIndex):
         source, index, findings = _tidied(original, source, index, findings, look)
-    return FixedText(source, tuple(fixed), findings, rounds, index)
+    return FixedText(source, tuple(fixed), findings, rounds, original, index)
 
 
 def _tidied(

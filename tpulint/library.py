@@ -81,6 +81,18 @@ class Library:
         self._asked.setdefault(os.path.abspath(importer), set()).add(path)
         return None if self._stamp(path) is None else self._read(path)
 
+    def package(self, importer: str, name: str) -> list[SemanticIndex]:
+        """The files of a package of the project, in order of their names; none for what is no package."""
+        path = self._find(importer, 0, name)
+        if path is None or os.path.basename(path) != "__init__.py":
+            return []
+        folder = os.path.dirname(path)
+        self._asked.setdefault(os.path.abspath(importer), set()).add(folder)  # which changes with the files in it
+        with os.scandir(folder) as entries:
+            names = sorted(entry.name for entry in entries if entry.name.endswith(".py"))
+        found = (self.file(importer, os.path.join(folder, name)) for name in names)
+        return [index for index in found if index is not None]
+
     def known(self, source: SourceFile) -> SemanticIndex | None:
         """The index of this very text, when another file asked for it before."""
         found = self._files.get(os.path.abspath(source.path), (None, None))[1]

@@ -110,8 +110,10 @@ def lint(
         left = _with_imports(fixed.findings, fixed.last_look)
         result = FileResult(source.path, left, fixed.source.text, text, fixed.fixed, fixed.rounds)
         result = result._replace(cell_starts=tuple(fixed.source.cell_starts))
-        result = _with_calls(result, fixed.last_look, surroundings)
+        result = _with_calls(result, fixed.last_look, surroundings, fixed.first_look)
         fixed.last_look.release()
+        if fixed.first_look is not fixed.last_look:
+            fixed.first_look.release()
         return result
     except InvalidSyntax as invalid:
         return FileResult(source.path, (_not_python(source, invalid.error),), text, text)
@@ -142,15 +144,22 @@ def _with_imports(findings: Sequence[Finding], index: Index) -> tuple[Finding, .
     return tuple(finding._replace(fix=whole.get(id(finding.fix), finding.fix)) for finding in findings)
 
 
-def _with_calls(result: FileResult, index: Index, surroundings: Surroundings) -> FileResult:
+def _with_calls(
+    result: FileResult, index: Index, surroundings: Surroundings, before: Index | None = None
+) -> FileResult:
+    """The result with the calls of the text; ``before`` is the index of the text that fixes changed."""
     if surroundings.library is None or index.language != PYTHON:
         return result
     from tpulint.semantic import SemanticIndex
+    from tpulint.semantic.outgoing import with_gpus_of
 
     assert isinstance(index, SemanticIndex)
     source = index.source
     serves = has_functions(source.text) and not source.cell_starts and not index.turn_code.loops
-    return result._replace(calls=index.outgoing_calls, serves=serves)
+    calls = index.outgoing_calls
+    if isinstance(before, SemanticIndex) and before is not index:
+        calls = with_gpus_of(before.outgoing_calls, calls)
+    return result._replace(calls=calls, serves=serves)
 
 
 def _look(

@@ -173,6 +173,11 @@ class OutsideCall(NamedTuple):
     """What the turns are called that take batches which a data loader makes with the function; empty for a call."""
     is_repeated: bool = False
     """Whether a loop makes the call again and again: in every epoch, or in every turn."""
+    gpus: tuple[str, ...] = ()
+    """Parameters that are given a device which the file of the call chooses, and calls by CUDA's name."""
+    options: tuple[tuple[str, str, str], ...] = ()
+    """Name of a parameter, absolute path of the file that parses the command line options it is given, and which of
+    them name a device, as far as the file of the call knows, one behind the other: ``device eval_device``."""
 
 
 class OutgoingCall(NamedTuple):

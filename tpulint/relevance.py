@@ -35,9 +35,15 @@ def may_suppress(text: str, letters: Iterable[str] = ("",)) -> bool:
     return "tpulint:" in lowered or ("noqa" in lowered and any(word.lower() in lowered for word in letters))
 
 
+_HANDED = ("torch", "loader", "args", "opt")
+"""Words of what a file gives to the loop that trains."""
+
+
 def may_drive(text: str) -> bool:
-    """Whether a file is a program with tensors, whose loops may run what other files define, or hands on a loader."""
-    return ("torch" in text and ("__main__" in text or "train(" in text)) or _hands_on_loaders(text)
+    """Whether a file may hand tensors, loaders or options to other files, or run them in loops."""
+    if "train(" in text:
+        return any(word in text for word in _HANDED)
+    return ("torch" in text and "__main__" in text) or _hands_on_loaders(text)
 
 
 def _hands_on_loaders(text: str) -> bool:

@@ -9,6 +9,7 @@ from functools import cached_property
 
 from tpulint.model import Span
 from tpulint.semantic.bindings import Binding
+from tpulint.semantic.definitions import qualified_in_file
 from tpulint.semantic.places import Place, Places
 from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.variables import Key, Variables, says_device
@@ -187,8 +188,16 @@ class DeviceFlow:
                 return True
             if isinstance(binding.statement, FUNCTIONS):
                 passed = self._index.definitions.arguments_for(binding.statement, binding.name)
-                return any(self.derives(item, depth + 2) for item in passed)
+                return any(self.derives(item, depth + 2) for item in passed) or self._is_given(binding)
         return False
+
+    def _is_given(self, binding: Binding) -> bool:
+        """Whether calls in other files give a device for a parameter that they call by CUDA's name."""
+        calls = [call for call in self._index.outside if call.gpus]
+        if not calls or not isinstance(binding.statement, FUNCTIONS):
+            return False
+        function = qualified_in_file(self._tree, binding.statement)
+        return any(call.function == function and binding.name in call.gpus for call in calls)
 
 
 def _repeats(rest: list[ast.expr]) -> bool:

@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterator
 
 from tpulint.semantic.outside import NOW_AND_THEN, OutgoingCall, OutsideCall
+from tpulint.semantic.parsed_options import file_of_options
 from tpulint.semantic.values import Kind, Side
 from tpulint.semantic.variables import last_name
 
@@ -25,26 +26,44 @@ def settings_used(index: SemanticIndex) -> Iterator[OutgoingCall]:
     """Variables of other files that this one takes for devices, each as a call that is given a device."""
     for call in index.calls if index.imported.knows_others else ():
         for given in _devices_given(index, call):
-            found = index.imported.variable(given) or _option(index, given)
+            found = _variable(index, given) or _option(index, given)
             if found is not None:
-                file, name = found
+                path, name = found
                 told = ((name, _AS_DEVICE, Side.UNKNOWN.name),)
                 caller = os.path.basename(index.source.path)
-                yield OutgoingCall(file.source.path, OutsideCall(name, NOW_AND_THEN, False, False, told, caller))
+                yield OutgoingCall(path, OutsideCall(name, NOW_AND_THEN, False, False, told, caller))
 
 
-def _option(index: SemanticIndex, given: ast.expr) -> tuple[SemanticIndex, str] | None:
+def _variable(index: SemanticIndex, given: ast.expr) -> tuple[str, str] | None:
+    """The file whose variable is given, and its name there."""
+    found = index.imported.variable(given)
+    return None if found is None else (found[0].source.path, found[1])
+
+
+def _option(index: SemanticIndex, given: ast.expr) -> tuple[str, str] | None:
     """The file that parses the option whose value is given, ``args.device``, and the name of the option."""
-    if not isinstance(given, ast.Attribute) or not isinstance(given.value, ast.Name):
-        return None
-    parsed = given.value
-    kept = index.imported.variable(parsed)  # `from options import args`
-    file = None if kept is None else kept[0]
-    bindings = index.flow.made(parsed) if file is None else ()
-    if len(bindings) == 1 and isinstance(bindings[0].value, ast.Call) and not bindings[0].path:
-        made = index.imported.called(bindings[0].value)  # `args = get_arguments()`
-        file = None if made is None or made.is_class else made.file
-    return (file, option(given.attr)) if file is not None and "add_argument" in file.source.text else None
+    path = file_of_options(index, given.value) if isinstance(given, ast.Attribute) else None
+    return (path, option(given.attr)) if path is not None and isinstance(given, ast.Attribute) else None
+
+
+def device_options(index: SemanticIndex, path: str) -> str:
+    """The options that a file parses of which this one knows that they name a device, one behind the other."""
+    if path == os.path.abspath(index.source.path):
+        start = option("")
+        used = (call.function for call in index.outside if call.function.startswith(start))
+        known = {name.removeprefix(start) for name in used if is_used_as_device(index, name)}
+    else:
+        told = (names for call in index.outside for _, place, names in call.options if place == path)
+        known = {name for names in told for name in names.split()}
+    return " ".join(sorted(known))
+
+
+def sets_device_option(index: SemanticIndex, target: ast.expr) -> bool:
+    """Whether a target is an option that another file parses, and that names a device: ``args.device = "cuda"``."""
+    path = file_of_options(index, target.value) if isinstance(target, ast.Attribute) else None
+    if path is None or path == os.path.abspath(index.source.path) or not isinstance(target, ast.Attribute):
+        return False
+    return target.attr in device_options(index, path).split()
 
 
 def option(name: str) -> str:
@@ -54,10 +73,11 @@ def option(name: str) -> str:
 
 def is_used_as_device(index: SemanticIndex, name: str) -> bool:
     """Whether another file takes a variable of this one for a device."""
-    return any(
-        call.function == name and any(kind == _AS_DEVICE for given, kind, _ in call.arguments if given == name)
-        for call in index.outside
-    )
+    return any(call.function == name and _names_device(call, name) for call in index.outside)
+
+
+def _names_device(call: OutsideCall, name: str) -> bool:
+    return any(kind == _AS_DEVICE for given, kind, _ in call.arguments if given == name)
 
 
 def is_item_used_as_device(index: SemanticIndex, key: str) -> bool:
@@ -71,10 +91,12 @@ def is_item_used_as_device(index: SemanticIndex, key: str) -> bool:
 
 
 def _devices_given(index: SemanticIndex, call: ast.Call) -> Iterator[ast.expr]:
-    """What is given for a device, by its name as well."""
+    """What is given for a device, by its name as well, and what stands for it: ``self.device = args.device``."""
     for item in _given_as_device(index, call):
         if isinstance(item, ast.Name | ast.Attribute) and "device" in last_name(item).lower():
             yield item
+            bindings = index.flow.reaching_attribute(item) if isinstance(item, ast.Attribute) else index.flow.made(item)
+            yield from (binding.value for binding in bindings if isinstance(binding.value, ast.Attribute))
 
 
 def _given_as_device(index: SemanticIndex, call: ast.Call) -> Iterator[ast.expr]:

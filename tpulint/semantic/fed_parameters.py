@@ -123,15 +123,16 @@ def arguments_given(call: ast.Call, function: FunctionNode, is_method: bool) -> 
 
 def fed_elsewhere(index: SemanticIndex, call: ast.Call) -> list[tuple[ast.expr, set[str]]]:
     """Arguments of a call that loops of another file take their batches from, with what their turns are called."""
-    called = index.imported.called(call) if call.args or call.keywords else None
-    if called is None and isinstance(call.func, ast.Name) and (call.args or call.keywords):
+    found = index.imported.all_called(call) if call.args or call.keywords else ()
+    if not found and isinstance(call.func, ast.Name) and (call.args or call.keywords):
         objects = methods(index.imported.classes_of(call.func), "__call__")  # `trainer(loader)`
-        called = objects[0] if len(objects) == 1 else None
-    run = None if called is None else function_run(called)
-    if run is None or not isinstance(run.node, FUNCTIONS) or not run.file.has_turn_loops:
-        return []
-    name = qualified_in_file(run.file.tree, run.node)
-    is_method = run.file.tree.class_of(run.node) is not None
-    found = ((item, run.file.fed_parameters.loops_of(name, parameter))
-             for parameter, item in arguments_given(call, run.node, is_method))  # fmt: skip
-    return [(item, turns) for item, turns in found if turns]
+        found = objects if len(objects) == 1 else ()
+    fed: dict[ast.expr, set[str]] = {}
+    for run in (function_run(item) for item in found):
+        if run is None or not isinstance(run.node, FUNCTIONS) or not run.file.has_turn_loops:
+            continue
+        name = qualified_in_file(run.file.tree, run.node)
+        is_method = run.file.tree.class_of(run.node) is not None
+        for parameter, item in arguments_given(call, run.node, is_method):
+            fed.setdefault(item, set()).update(run.file.fed_parameters.loops_of(name, parameter))
+    return [(item, turns) for item, turns in fed.items() if turns]

@@ -8,7 +8,7 @@ from bisect import bisect_left
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.names import Names
 from tpulint.semantic.torch_facts import MODULE_SELF_METHODS
-from tpulint.semantic.tree import LOOPS, FunctionNode, SyntaxTree
+from tpulint.semantic.tree import LOOPS, FunctionNode, SyntaxTree, is_super
 
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
@@ -229,7 +229,7 @@ def _has_object(call: ast.Call, name: str) -> bool:
     func = call.func
     owner = func.value if isinstance(func, ast.Attribute) else None
     given = [*call.args, *(keyword.value for keyword in call.keywords)]
-    if isinstance(owner, ast.Call) and isinstance(owner.func, ast.Name) and owner.func.id == "super":
+    if owner is not None and is_super(owner):
         return True
     return any(isinstance(node, ast.Name) and node.id == name for node in (owner, *given))
 

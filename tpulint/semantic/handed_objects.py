@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 
 from tpulint.semantic.definitions import qualified_in_file
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree, is_super
 from tpulint.semantic.variables import itself
 
 TYPE_CHECKING = False
@@ -140,7 +140,4 @@ def _argument(call: ast.Call, function: FunctionNode, name: str, is_method: bool
 def _starts_base(call: ast.Call) -> bool:
     """Whether a call is ``super().__init__(...)``."""
     func = call.func
-    of_super = func.value.func if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Call) else None
-    return isinstance(func, ast.Attribute) and func.attr == _START and isinstance(of_super, ast.Name) and (
-        of_super.id == "super"
-    )  # fmt: skip
+    return isinstance(func, ast.Attribute) and func.attr == _START and is_super(func.value)

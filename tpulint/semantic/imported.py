@@ -11,7 +11,7 @@ from tpulint.semantic.bindings import Binding
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.names import Names
 from tpulint.semantic.other_files import Definition, Library, methods
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree, is_super
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Imported:
     def knows_others(self) -> bool:
         """Whether any import of the file, wherever it stands, reads a file of the project, or one hands it objects."""
         return self._library is not None and (
-            any(call.classes for call in self._outside)
+            any(call.classes or call.options for call in self._outside)
             or any(
                 self._library.has(self._path, level, name)
                 for node in self._tree.binders
@@ -204,20 +204,25 @@ class Imported:
         if found is not None:
             return () if isinstance(found.node, ast.Module) else (found,)
         kept = self.functions.of(call.func) if name is None else ()
-        if not kept and isinstance(call.func, ast.Attribute):
+        if kept:
+            return kept
+        if isinstance(call.func, ast.Attribute):
             owners = self._bases_of_self(call.func) or self.classes_of(call.func.value)
-            return methods(owners, call.func.attr)
-        return kept
+            if owners:
+                return methods(owners, call.func.attr)
+        return self.classes.chosen_by(call.func) if name is None else ()
 
     def _bases_of_self(self, node: ast.Attribute) -> tuple[Definition, ...]:
-        """Classes of other files from which a class of this file has a method that it calls: ``self.validate``."""
+        """Classes of other files from which a class of this file has a method: ``self.run``, ``super().__init__``."""
         owner, within = self._tree.class_of(node), self._tree.function_of(node)
-        if owner is None or within is None or not isinstance(node.value, ast.Name):
+        if owner is None or within is None:
             return ()
-        first = within.args.args[0].arg if within.args.args else ""
-        own = (item for one in self._tree.classes for item in one.body if isinstance(item, FUNCTIONS))
-        if first != node.value.id or any(item.name == node.attr for item in own):
-            return ()  # another class of this file may replace it
+        if not is_super(node.value):
+            first = within.args.args[0].arg if within.args.args else ""
+            own = (item for one in self._tree.classes for item in one.body if isinstance(item, FUNCTIONS))
+            is_itself = isinstance(node.value, ast.Name) and node.value.id == first
+            if not is_itself or any(item.name == node.attr for item in own):
+                return ()  # another class of this file may replace it
         found = (self.definition(base) for base in owner.bases if isinstance(base, ast.Name | ast.Attribute))
         return tuple(item for item in found if item is not None and item.is_class)
 
@@ -230,6 +235,13 @@ class Imported:
         if self.all_called(call):
             return True
         return self._names.qualified(call.func) is None and bool(self.classes_of(call.func))
+
+    def of_package(self, package: str, name: str) -> list[Definition]:
+        """The classes of a name that the files of a package define."""
+        files = [] if self._library is None else self._library.package(self._path, package)
+        named = f"class {name}"
+        found = ((index, index.tree.classes) for index in files if named in index.source.text)
+        return [Definition(index, node) for index, classes in found for node in classes if node.name == name]
 
     # ---------------------------------------------------------------- classes
 

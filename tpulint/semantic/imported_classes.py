@@ -143,7 +143,7 @@ class ImportedClasses:
             return self._of_parts(self._lists.parts_of(call), depth)
         found = self._imported.definition(call.func)
         if found is None:
-            return self._returned_here(call.func, depth) or self._chosen(call.func)
+            return self._returned_here(call.func, depth) or self.chosen_by(call.func)
         if isinstance(found.node, ast.Module):
             return ()
         if isinstance(found.node, ast.ClassDef):
@@ -169,10 +169,10 @@ class ImportedClasses:
         function = bindings[0].node if len(bindings) == 1 else None
         return self._returned_by(function) if isinstance(function, FUNCTIONS) else []
 
-    def _chosen(self, func: ast.expr) -> tuple[Definition, ...]:
+    def chosen_by(self, func: ast.expr) -> tuple[Definition, ...]:
         """``MODELS[args.model](...)``, ``MODELS[args.model].Model(...)``: any of a dictionary that is written out.
 
-        Also of a variable with such a value, or one that branches set to a class each.
+        Also of a variable with such a value, one that branches set to a class each, or a class of a chosen module.
         """
         member = func.attr if isinstance(func, ast.Attribute) else ""
         chosen = func.value if isinstance(func, ast.Attribute) else func
@@ -183,8 +183,10 @@ class ImportedClasses:
             values = [binding.value for binding in bindings] if plain else []
         found: list[Definition | None] = []
         for value in values:
+            of_package = self._of_chosen_module(value)
+            found += of_package
             options = list(self._options(value))
-            found += [None] if not options else []
+            found += [None] if not options and not of_package else []
             for others, option in options:
                 item = others.definition(option)
                 if member and item is not None:
@@ -193,6 +195,19 @@ class ImportedClasses:
                 found.append(item)
         known = [item for item in found if item is not None and item.is_class]
         return tuple(dict.fromkeys(known)) if len(known) == len(found) <= _MOST_CHOICES else ()
+
+    def _of_chosen_module(self, node: ast.expr | None) -> list[Definition]:
+        """``getattr(importlib.import_module("models." + name), "Model")``: the class of any module of the package."""
+        if not isinstance(node, ast.Call) or self._names.qualified(node.func) != "builtins.getattr":
+            return []
+        module, name = node.args[:2] if len(node.args) == 2 else (None, None)
+        if not isinstance(module, ast.Call) or self._names.qualified(module.func) != "importlib.import_module":
+            return []
+        given = [*module.args[:1], *(item.value for item in module.keywords if item.arg == "name")]
+        path = _beginning(given[0]) if given else ""
+        if not path.endswith(".") or not isinstance(name, ast.Constant):
+            return []
+        return self._imported.of_package(path.rstrip("."), str(name.value))
 
     def _options(self, node: ast.expr | None) -> Iterator[tuple[Imported, ast.expr]]:
         """What an expression chooses from, with who knows its imports: of ``MODELS.get(name)`` all that is in it."""
@@ -226,3 +241,12 @@ class ImportedClasses:
 
 def _is_none(node: ast.expr | None) -> bool:
     return isinstance(node, ast.Constant) and node.value is None
+
+
+def _beginning(node: ast.expr) -> str:
+    """What a text begins with: ``models.`` of ``"models." + name`` and of ``f"models.{name}"``."""
+    if isinstance(node, ast.BinOp):
+        node = node.left
+    elif isinstance(node, ast.JoinedStr) and node.values:
+        node = node.values[0]
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""

@@ -9,12 +9,14 @@ from collections.abc import Iterator, Sequence
 from tpulint.model import WORDS_OF_LOOPS
 from tpulint.semantic.default_device import files_told
 from tpulint.semantic.definitions import qualified_in_file
-from tpulint.semantic.device_settings import settings_used
+from tpulint.semantic.device_settings import device_options, settings_used
 from tpulint.semantic.fed_parameters import arguments_given, function_run
 from tpulint.semantic.other_files import Definition, methods
 from tpulint.semantic.outside import EVALUATION, NOW_AND_THEN, STEP, OutgoingCall, OutsideCall
+from tpulint.semantic.parsed_options import file_of_options
 from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.values import Kind, Side, Value
+from tpulint.semantic.variables import last_name, says_device
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,6 +26,8 @@ _MOST_CALLS = 400
 """Of a file, those to others or not: a bound on work for generated code."""
 _MOST_CLASSES = 48
 """Of one object; where there are more, nothing is told of them."""
+_ABOUT_DEVICES = ("device", "super(")
+"""Words of files that may ask about a device, or hand it on to a base class."""
 _MAY_GIVE = (ast.Name, ast.Attribute, ast.Call, ast.IfExp)
 """Expressions that may give an object of a class of the project."""
 _MAY_NAME = (ast.Name, ast.Attribute, ast.Call)
@@ -44,7 +48,7 @@ def outgoing_calls(index: SemanticIndex) -> tuple[OutgoingCall, ...]:
         for definition in _run_by(index, call) if turn is not None else _handed_to(index, call):
             described = _described(index, call, definition, turn or NOW_AND_THEN)
             # What tells nothing would have the file looked at again for nothing.
-            if turn is not None or described.call.arguments or described.call.classes:
+            if turn is not None or _tells(described.call):
                 found[described] = None
     for call, path, turn in index.loaders.sources_elsewhere if index.imported.knows_others else ():
         described_source = _described_source(index, call, path, turn)
@@ -54,6 +58,18 @@ def outgoing_calls(index: SemanticIndex) -> tuple[OutgoingCall, ...]:
         found.update(dict.fromkeys((*_collating(index), *_called_collating(index))))
     found.update(dict.fromkeys(settings_used(index)))
     found.update(dict.fromkeys(files_told(index)))
+    return tuple(found)
+
+
+def with_gpus_of(before: Sequence[OutgoingCall], calls: Sequence[OutgoingCall]) -> tuple[OutgoingCall, ...]:
+    """The calls of a fixed text, and what the text before gave by CUDA's name: others compare it with that name."""
+    gpus: dict[tuple[str, str], set[str]] = {}
+    for path, call in before:
+        gpus.setdefault((path, call.function), set()).update(call.gpus)
+    named = ((path, call, sorted(gpus.get((path, call.function), ()))) for path, call in calls)
+    found = [OutgoingCall(path, call._replace(gpus=tuple(given))) for path, call, given in named]
+    left = {(path, call.function) for path, call in calls}
+    found += [one for one in before if one.call.gpus and (one.path, one.call.function) not in left]
     return tuple(found)
 
 
@@ -151,6 +167,10 @@ def _handed_to(index: SemanticIndex, call: ast.Call) -> list[Definition]:
         if item.file.source.has_any(WORDS_OF_LOOPS)
         or any(index.kind(value) is Kind.LOADER for value in given)
         or (
+            item.file.source.has_any(_ABOUT_DEVICES)
+            and any(_is_gpu(index, value) or file_of_options(index, value) is not None for value in given)
+        )
+        or (
             ("train" in item.file.source.text or _is_module(item))
             and any(True for value in given for _ in _classes_of(index, value))
         )
@@ -185,8 +205,27 @@ def _described(index: SemanticIndex, call: ast.Call, definition: Definition, tur
         changing=tuple(changing),
         classes=tuple((name, *made) for name, item in given for made in _classes_of(index, item)),
         is_repeated=index.tree.loop_of(call) is not None,
+        gpus=tuple(name for name, item in given if _is_gpu(index, item)),
+        options=tuple(
+            (name, path, device_options(index, path))
+            for name, item in given
+            if (path := file_of_options(index, item)) is not None
+        ),
     )
     return OutgoingCall(definition.file.source.path, outside)
+
+
+def _tells(call: OutsideCall) -> bool:
+    """Whether a call that no loop makes in its turns says what its function is given."""
+    return bool(call.arguments or call.classes or call.gpus or call.options)
+
+
+def _is_gpu(index: SemanticIndex, item: ast.expr) -> bool:
+    """Whether a call gives a device that its file calls by CUDA's name."""
+    is_text = isinstance(item, ast.Constant) and isinstance(item.value, str)
+    if not is_text and not (isinstance(item, ast.Name | ast.Attribute) and says_device(last_name(item))):
+        return False
+    return index.devices.flow.derives(item)
 
 
 def _classes_of(index: SemanticIndex, item: ast.expr) -> Iterator[tuple[str, str]]:

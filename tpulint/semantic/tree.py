@@ -358,3 +358,8 @@ def _below(node: ast.AST, functions: bool) -> Iterator[ast.AST]:
                     yield child
                     if below:  # most nodes have nothing below them
                         stack.append(child)
+
+
+def is_super(node: ast.expr) -> bool:
+    """``super()``, in its older form ``super(Net, self)`` as well."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "super"

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Certainty, Finding, Fix, Scope, Severity
 from tpulint.semantic.device_numbers import is_index_of_tensor
-from tpulint.semantic.device_settings import is_item_used_as_device, is_used_as_device, option
+from tpulint.semantic.device_settings import is_item_used_as_device, is_used_as_device, option, sets_device_option
 from tpulint.semantic.device_sites import Role, Site
 from tpulint.semantic.devices import Devices
 from tpulint_rules.device._choice_doubts import doubt, gpu_numbers
@@ -82,7 +82,10 @@ def _is_setting(ctx: FileContext, site: Site) -> bool:
         return is_used_as_device(ctx.index, option(name))
     statement = ctx.index.statement_of(site.node)
     names = statement.targets if isinstance(statement, ast.Assign) and statement.value is site.node else []
-    return any(isinstance(name, ast.Name) and is_used_as_device(ctx.index, name.id) for name in names)
+    return any(
+        is_used_as_device(ctx.index, name.id) if isinstance(name, ast.Name) else sets_device_option(ctx.index, name)
+        for name in names
+    )
 
 
 def _serves_others(ctx: FileContext, site: Site) -> bool:

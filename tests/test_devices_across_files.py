@@ -1,0 +1,155 @@
+"""The device that one file chooses, where another asks what it is, or parses the option that names it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from command import tpulint
+
+STEP = """\
+import torch
+
+
+class Trainer:
+    def __init__(self, args, model):
+        self.args = args
+        self.device = args.device
+        self.model = model.to(self.device)
+        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1)
+
+    def train(self):
+        for _ in range(10):
+            loss = self.model(torch.randn(8, 4).to(self.device)).sum()
+            self.optimizer.zero_grad()
+            loss.backward()
+            self.optimizer.step()
+"""
+BASE = "from trainer import Trainer\n\n\nclass Own(Trainer):\n    def __init__(self, args, model):\n        BASE\n"
+PARSER = 'parser = argparse.ArgumentParser()\nparser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])\n'
+OPTIONS = f"import argparse\nfrom templates import fill\n\n{PARSER}args = parser.parse_args()\nfill(args)\n"
+TEMPLATES = (
+    'def fill(args):\n    if args.template == "big":\n        args.device = "cuda"\n        args.name = "cuda"\n'
+)
+MODEL = "import torch\n\n\nclass Net(torch.nn.Linear):\n    pass\n"
+
+
+def fixed(folder: Path, files: dict[str, str]) -> dict[str, str]:
+    """The texts of the files once all fixes were made; a second run changes nothing."""
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    tpulint("--fix", "--unsafe-fixes", "--no-cache", cwd=folder)
+    texts = {name: (folder / name).read_text() for name in files}
+    tpulint("--fix", "--unsafe-fixes", "--no-cache", cwd=folder)
+    assert texts == {name: (folder / name).read_text() for name in files}
+    return texts
+
+
+def changes(files: dict[str, str], ported: dict[str, str]) -> set[str]:
+    """Rows that were not in the files, but for imports and boundaries."""
+    before = {row for text in files.values() for row in text.splitlines()}
+    rows = {row.strip() for text in ported.values() for row in text.splitlines() if row not in before}
+    return {row for row in rows if not row.startswith(("import torch_xla", "torch_xla.sync()"))}
+
+
+PARSED_HERE = {
+    "main.py": f"import argparse\nfrom trainer import Trainer\nfrom model import Net\n\n{PARSER}"
+    "Trainer(parser.parse_args(), Net(4, 3)).train()\n",
+    "trainer.py": STEP,
+    "model.py": MODEL,
+}
+PARSED_ELSEWHERE = {
+    "options.py": OPTIONS,
+    "templates.py": TEMPLATES,
+    "main.py": "from options import args\nfrom trainer import Trainer\nfrom model import Net\n\n"
+    "Trainer(args, Net(4, 3)).train()\n",
+    "trainer.py": STEP,
+    "model.py": MODEL,
+}
+OPTION = 'parser.add_argument("--device", default="cpu", choices=["cpu", "xla"])'
+
+
+def test_an_option_that_is_handed_to_the_file_which_uses_it(tmp_path: Path) -> None:
+    assert changes(PARSED_HERE, fixed(tmp_path, PARSED_HERE)) == {OPTION}
+
+
+def test_an_option_that_a_third_file_parses_and_a_fourth_one_sets(tmp_path: Path) -> None:
+    assert changes(PARSED_ELSEWHERE, fixed(tmp_path, PARSED_ELSEWHERE)) == {OPTION, 'args.device = "xla"'}
+
+
+@pytest.mark.parametrize("start", ["super().__init__(args, model)", "super(Own, self).__init__(args, model)"])
+@pytest.mark.parametrize("made", ["Own(args, Net(4, 3))", "TRAINERS[args.name](args, Net(4, 3))"])
+def test_an_option_that_the_base_of_a_class_uses(tmp_path: Path, start: str, made: str) -> None:
+    imports = "from options import args\nfrom own import Own\nfrom model import Net\n\n"
+    main = f"{imports}TRAINERS = {{'own': Own}}\n{made}.train()\n"
+    files = {**PARSED_ELSEWHERE, "own.py": BASE.replace("BASE", start), "main.py": main}
+    assert changes(files, fixed(tmp_path, files)) == {OPTION, 'args.device = "xla"'}
+
+
+def test_an_option_that_no_file_uses_as_a_device(tmp_path: Path) -> None:
+    files = {**PARSED_ELSEWHERE, "trainer.py": STEP.replace("args.device", '"cpu"')}
+    ported = fixed(tmp_path, files)
+    assert ported["options.py"] == files["options.py"] and ported["templates.py"] == files["templates.py"]
+
+
+ASKING = """\
+import torch
+
+
+def accuracy(model, x, device="cpu"):
+    if device == "cpu":
+        criterion = torch.nn.MSELoss()
+    elif "cuda" in device.type:
+        criterion = torch.nn.L1Loss()
+    return criterion(model(x), x)
+
+
+def noise(shape, device, seed=0):
+    generator = torch.Generator(device).manual_seed(seed)
+    return torch.randn(shape, generator=generator, device=device)
+
+
+class Sampler:
+    def __init__(self, device):
+        self.device = device
+        self.generator = torch.Generator(device=self.device)
+        self.half = device.type == "cuda"
+        self.name = "cuda" if device.type == "cuda" else "cpu"
+"""
+CHOOSING = """\
+import torch
+from asking import Sampler, accuracy, noise
+
+device = DEVICE
+model = torch.nn.Linear(4, 4).to(device)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+sampler = Sampler(device)
+for _ in range(10):
+    loss = model(noise((8, 4), device)).sum()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+print(accuracy(model, noise((8, 4), device), device=device))
+"""
+
+
+@pytest.mark.parametrize(
+    "device", ['torch.device("cuda")', 'torch.device("cuda:0" if torch.cuda.is_available() else "cpu")']
+)
+def test_a_device_that_another_file_asks_about(tmp_path: Path, device: str) -> None:
+    files = {"main.py": CHOOSING.replace("DEVICE", device), "asking.py": ASKING}
+    ported = fixed(tmp_path, files)
+    assert changes(files, {"asking.py": ported["asking.py"]}) >= {
+        'elif "xla" in device.type:',
+        "generator = torch.Generator().manual_seed(seed)",
+        "self.generator = torch.Generator()",
+    }
+    assert '"cuda"' not in ported["main.py"]
+
+
+@pytest.mark.parametrize("device", ["torch_xla.device()", 'torch.device("cpu")', "choose()"])
+def test_a_device_that_nobody_calls_by_the_name_of_cuda(tmp_path: Path, device: str) -> None:
+    """What a project asks that was ported by hand, or that runs on the host, is its own business."""
+    main = CHOOSING.replace("DEVICE", device).replace("import torch\n", "import torch\nimport torch_xla\n", 1)
+    ported = fixed(tmp_path, {"main.py": main, "asking.py": ASKING})
+    assert '"cuda" in device.type' in ported["asking.py"] and 'self.half = device.type == "cuda"' in ported["asking.py"]
