@@ -262,6 +262,9 @@ def test_a_last_batch_counts_when_the_first_one_came_after_warm_up(layouts: Layo
     assert outcomes(ran(6, (2, 4)), layouts, training, evaluation) == unseen, "two passes of two turns: known by step 2"
     cut_short = ran(4, (4,), "took too long")
     assert outcomes(cut_short, layouts, training, evaluation) == unseen, "no loop came to its end"
+    stopped = ran(5, (4,))._replace(ending="stopped")
+    assert outcomes(stopped, layouts, training) == unseen[:1], "the turn that began was not another pass"
+    assert outcomes(ran(6, (4,))._replace(ending="stopped"), layouts, training) == [(RECOMPILE, "wrong")]
 
 
 def test_a_loop_whose_lines_were_lost_may_be_the_one_that_changed(layouts: Layouts) -> None:

@@ -9,7 +9,7 @@ import warnings
 from tpulint.languages import PYTHON, SHELL, language_of
 from tpulint.model import Certainty, FileResult, Finding, Fix, OutsideCall, Severity, Span
 from tpulint.records import NamedTuple
-from tpulint.relevance import applicable, has_functions, may_drive, may_suppress, uses_imports
+from tpulint.relevance import applicable, has_functions, is_run_by_base, may_drive, may_suppress, uses_imports
 from tpulint.rule_findings import crash_message, found_by, told
 from tpulint.selectors import matches_any
 from tpulint.source import InvalidSyntax, SourceFile
@@ -73,7 +73,8 @@ def lint(
     """
     text = source.text
     language = language_of(source.path, text)
-    rules = applicable(text, language, settings, catalogue, bool(surroundings.calls))
+    is_called = bool(surroundings.calls) or (surroundings.library is not None and is_run_by_base(text))
+    rules = applicable(text, language, settings, catalogue, is_called)
     if source.cell_starts:
         rules += applicable(text, SHELL, settings, catalogue, False)
 
@@ -184,7 +185,10 @@ def _look(
             index = SemanticIndex(source, _parse(source), library, surroundings.calls)
         else:
             index = index.called_so(library, surroundings.calls)
-        findings = [] if only_calls else _check(index, source, settings, catalogue, surroundings.serve_loops)
+        serves = surroundings.serve_loops
+        if library is not None and is_run_by_base(source.text) and index.calls_of_bases:
+            index, serves = index.called_so(library, (*surroundings.calls, *index.calls_of_bases)), True
+        findings = [] if only_calls else _check(index, source, settings, catalogue, serves)
         return index, findings
     finally:
         if was_enabled:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 from tpulint.anchors import Anchors
@@ -35,6 +36,12 @@ def may_suppress(text: str, letters: Iterable[str] = ("",)) -> bool:
     return "tpulint:" in lowered or ("noqa" in lowered and any(word.lower() in lowered for word in letters))
 
 
+_WORDS_OF_PARTS = ("torch", "self.model", "self.net")
+_DERIVES = (
+    r"(?m)^class \w+\((?:[\w.]+, *)*[\w.]*"
+    r"(?:Abstract|Agent|Algo|Appr|Base|Engine|Exp|Fit|Learner|Method|Runner|Solver|Strateg|Task|Train|Workflow)"
+)
+"""Classes that are derived from what people call the part of a training that loops."""
 _HANDED = ("torch", "loader", "args", "opt")
 """Words of what a file gives to the loop that trains."""
 
@@ -44,6 +51,11 @@ def may_drive(text: str) -> bool:
     if "train(" in text:
         return any(word in text for word in _HANDED)
     return ("torch" in text and "__main__" in text) or _hands_on_loaders(text)
+
+
+def is_run_by_base(text: str) -> bool:
+    """Whether loops of a base class in another file may run what a file defines, by the name of that class."""
+    return any(word in text for word in _WORDS_OF_PARTS) and re.search(_DERIVES, text) is not None
 
 
 def _hands_on_loaders(text: str) -> bool:
@@ -61,6 +73,7 @@ def uses_imports(source: SourceFile) -> bool:
         or "DataParallel(" in text  # around a model that another file may take out again
         or ("cuda" in text and "torch" not in text)  # a name that another file takes for a device
         or "torch.device(" in text  # of an option, maybe, that another file parses
+        or is_run_by_base(text)
     )
 
 

@@ -285,14 +285,16 @@ class _Judge:
     def _came_to_its_end(self, loop: Loop) -> bool:
         """Whether the first pass of a loop ended after warm-up: the first last batch was seen, and what it changed.
 
-        The head of a loop runs once more than its body in every pass that comes to its end. In a loop that ends during
-        warm-up, the smaller batch is known by the time that changes count.
+        The head of a loop runs once more than its body in every pass that comes to its end, and in the one that a run
+        is stopped in. In a loop that ends during warm-up, the smaller batch is known by the time that changes count.
         """
         if loop.kind == "evaluation":
             is_whole = len(loop.steps) > 1 or (len(loop.steps) == 1 and self._truth.is_whole)
             return is_whole and loop.steps[0] > _LATE and not self._begins_anew(loop)
         number, steps = self._truth.loops.index(loop), max(loop.steps, default=0)
         heads = sum(one.times for one in self._truth.ran if one[:3] == (loop.path, loop.row, number))
+        if self._truth.ending == "stopped" and self._truth.steps in loop.steps and heads > steps:
+            heads -= 1
         return heads > steps and steps / (heads - steps) > _LATE
 
     def _begins_anew(self, loop: Loop) -> bool:

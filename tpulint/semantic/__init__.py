@@ -335,6 +335,13 @@ class SemanticIndex:
 
         return outgoing_calls(self)
 
+    @cached_property
+    def calls_of_bases(self) -> tuple[OutsideCall, ...]:
+        """Calls that base classes of other files make of methods of this one, in every turn of a loop."""
+        from tpulint.semantic.base_calls import calls_of_bases
+
+        return calls_of_bases(self)
+
     module_body: ModuleBody = part()
     """The module's own statements."""
 

@@ -230,6 +230,17 @@ class Definitions:
                     return self.method(bindings[0].node, name)
         return None
 
+    def classes_above(self, owner: ast.ClassDef) -> list[ast.ClassDef]:
+        """A class and the classes of this file that it is derived from."""
+        found = [owner]
+        for one in found:
+            for base in one.bases:
+                bindings = self._names.bindings(base) if isinstance(base, ast.Name) else []
+                above = bindings[0].node if len(bindings) == 1 else None
+                if isinstance(above, ast.ClassDef) and above not in found:
+                    found.append(above)
+        return found
+
     def overriding(self, method: FunctionNode) -> list[FunctionNode]:
         """Methods of this file by which classes that are derived from a method's own class replace it."""
         owner, found = self._tree.class_of(method), list[FunctionNode]()

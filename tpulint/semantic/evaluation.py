@@ -7,7 +7,7 @@ import re
 
 from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.definitions import Definitions
-from tpulint.semantic.events import EventMap
+from tpulint.semantic.events import EventMap, is_abstract
 from tpulint.semantic.kinds import Kind, Kinds, Side
 from tpulint.semantic.names import Names
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, LoopNode, SyntaxTree
@@ -85,12 +85,22 @@ class Evaluation:
                 return False
         if not self.takes_batches(loop) and self._is_amid_gradients(loop):
             return False
-        if not self.runs_module(loop) or self._goes_through_modules(loop) or self._is_on_host(loop):
+        if not self.runs_module(loop) and not self._is_left_open(loop):
+            return False
+        if self._goes_through_modules(loop) or self._is_on_host(loop):
             return False
         if goes_along(self._tree, self._names, loop):
             return False
         events = self._events.of(loop)
         return not events.updates and (not events.backwards or self._is_against_adversary(loop))
+
+    def _is_left_open(self, loop: LoopNode) -> bool:
+        """Whether a loop over batches leaves what is done with them to derived classes: ``self.metrics_of(batch)``."""
+        if not self.takes_batches(loop):
+            return False
+        calls = (node for node in self._tree.nodes_in(loop, ast.Call, functions=False) if isinstance(node, ast.Call))
+        run = (self._definitions.function_called(call) for call in calls if call.args)
+        return any(function is not None and is_abstract(function) for function in run)
 
     def _is_against_adversary(self, loop: LoopNode) -> bool:
         """Whether backward passes in an evaluation are those of a function that changes the batch, not the model."""

@@ -100,7 +100,7 @@ class EventMap:
         """Functions of this file that a call runs: the callee, a closure, what replaces a method without a body."""
         run = (self._definitions.function_run(call), self._updates.closure(call))
         found = [function for function in run if function is not None]
-        abstract = [function for function in found if _is_abstract(function)]
+        abstract = [function for function in found if is_abstract(function)]
         return [*found, *(other for function in abstract for other in self._definitions.overriding(function))]
 
     def events_in(self, statement: ast.stmt) -> Events:
@@ -327,7 +327,7 @@ def _is_plain_backward(call: ast.Call) -> bool:
     return isinstance(call.func, ast.Attribute) and call.func.attr == "backward" and not call.args
 
 
-def _is_abstract(function: FunctionNode) -> bool:
+def is_abstract(function: FunctionNode) -> bool:
     """Whether a method does nothing, or says that it is not implemented."""
     last = function.body[-1]
     said = last.exc if isinstance(last, ast.Raise) else last.value if isinstance(last, ast.Expr) else None

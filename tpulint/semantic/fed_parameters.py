@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 
 _DEPTH = 6
+_LOADER = "loader"
+"""What stands in files that hand on what they are given for the loops of others."""
 
 
 class FedParameters:
@@ -23,16 +25,32 @@ class FedParameters:
     def __init__(self, index: SemanticIndex) -> None:
         self._index = index
         self._fed: dict[tuple[str, str], set[str]] = {}
-        for loop in index.step_loops:
-            for item in sources_of(index, loop.node, loop.functions):
-                self._note(item, STEP, 0)
-        for node in index.regions.evaluation_loops:
-            for item in sources_of(index, node):
-                self._note(item, EVALUATION, 0)
+        self._is_looked_for = False
 
     def loops_of(self, function: str, parameter: str) -> set[str]:
-        """What the turns of the loops are called that take their batches from a parameter of a function."""
+        """What the turns of the loops are called that take their batches from a parameter of a function.
+
+        Loops of other files count, too, which the function hands it on to. Files that ask each other in a circle are
+        told what is known so far.
+        """
+        if not self._is_looked_for:
+            self._is_looked_for = True
+            self._look()
         return self._fed.get((function, parameter), set())
+
+    def _look(self) -> None:
+        index = self._index
+        if index.has_turn_loops:
+            for loop in index.step_loops:
+                for item in sources_of(index, loop.node, loop.functions):
+                    self._note(item, STEP, 0)
+            for node in index.regions.evaluation_loops:
+                for item in sources_of(index, node):
+                    self._note(item, EVALUATION, 0)
+        for call in index.imported.calls if _LOADER in index.source.text else ():
+            for item, turns in fed_elsewhere(index, call):
+                for turn in turns:
+                    self._note(item, turn, 0)
 
     def _note(self, node: ast.expr, turn: str, depth: int) -> None:
         """Follow what a loop runs over to parameters, through variables, attributes and calls around it."""
@@ -129,7 +147,9 @@ def fed_elsewhere(index: SemanticIndex, call: ast.Call) -> list[tuple[ast.expr, 
         found = objects if len(objects) == 1 else ()
     fed: dict[ast.expr, set[str]] = {}
     for run in (function_run(item) for item in found):
-        if run is None or not isinstance(run.node, FUNCTIONS) or not run.file.has_turn_loops:
+        if run is None or not isinstance(run.node, FUNCTIONS):
+            continue
+        if not run.file.has_turn_loops and _LOADER not in run.file.source.text:
             continue
         name = qualified_in_file(run.file.tree, run.node)
         is_method = run.file.tree.class_of(run.node) is not None

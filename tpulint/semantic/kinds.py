@@ -41,6 +41,9 @@ _XLA = r"\bxla(?:\b|_)"
 _MOVES = r"\.cuda\(|cuda\.is_available|torch\.device\(|xla_device|torch_xla\.device"
 
 
+_KEPT_BY_BASES = frozenset({Kind.MODULE, Kind.OPTIMIZER, Kind.SCHEDULER, Kind.SCALER})
+
+
 class Kinds:
     """Lazy, memoised inference over one file. Work is bounded; past the bound the answer is UNKNOWN."""
 
@@ -226,9 +229,22 @@ class Kinds:
             return kept
         # `self.model`, which a base class of another file keeps
         made = self._imported.classes_of(node) if base.kind is Kind.UNKNOWN else ()
-        return join(
-            item.file.kinds.instance(item.node) for item in made if isinstance(item.node, ast.ClassDef)
-        )._replace(certain=False)  # fmt: skip
+        known = join(item.file.kinds.instance(item.node) for item in made if isinstance(item.node, ast.ClassDef))
+        return (self._of_base(node) if known.kind is Kind.UNKNOWN else known)._replace(certain=False)
+
+    def _of_base(self, node: ast.Attribute) -> Value:
+        """What a base class of another file uses ``self.model`` as: a module, an optimizer."""
+        owner = self._tree.class_of(node)
+        if owner is None or not isinstance(node.value, ast.Name) or node.value.id != "self":
+            return UNKNOWN
+        for place in owner.bases:
+            base = self._imported.definition(place)
+            if base is not None and isinstance(base.node, ast.ClassDef):
+                bound = base.file.names.attribute_bindings(base.node, node.attr)
+                used = join(base.file.kinds.value(item.node) for item in bound if isinstance(item.node, ast.Attribute))
+                if used.kind in _KEPT_BY_BASES:
+                    return used
+        return UNKNOWN
 
     # ---------------------------------------------------------------- bindings
 

@@ -132,6 +132,10 @@ class Loaders:
         items = [(item, STEP) for loop in loops for item in sources_of(index, loop.node, loop.functions)]
         items += [(item, EVALUATION) for node in index.regions.evaluation_loops for item in sources_of(index, node)]
         items.extend((item, turn) for item, turns in self._handed_over for turn in sorted(turns))
+        for outside in index.outside:  # what loops of other files run over that this one has from a third
+            for paths, turn in ((outside.fed, STEP), (outside.fed_evaluation, EVALUATION)):
+                given = self._given_by(outside.function) if paths else ()
+                items.extend((part, turn) for value in given for path in paths for part in self._at(value, path))
         return [(*source, turn) for item, turn in items for source in self._sources_of(item, 0)]
 
     def _sources_of(self, node: ast.expr, depth: int) -> Iterator[tuple[ast.Call, tuple[str, ...]]]:
@@ -139,7 +143,7 @@ class Loaders:
             call = creation.node
             if not isinstance(call, ast.Call) or depth > _DEPTH:
                 continue
-            if self._index.imported.called(call) is not None:
+            if self._index.imported.all_called(call):
                 yield call, creation.path
             elif not creation.path:
                 for item in call.args:
@@ -179,14 +183,18 @@ class Loaders:
 
     def _returned(self, value: ast.expr, path: tuple[int | str, ...]) -> Iterator[Loader]:
         """The loaders in a part of what a function returns: at a place, or behind a key of a dictionary."""
-        values = [value]
-        for at in path:
-            values = [part for item in values for part in self._parts(item, at)]
-        for item in values:
+        for item in self._at(value, path):
             made = (creation.node for creation in self._index.moves.creations.of(item) if not creation.path)
             for call in made if item is value else self._behind([item]):
                 if call in self._loaders and isinstance(call, ast.Call):
                     yield self._loaders[call]
+
+    def _at(self, value: ast.expr, path: tuple[int | str, ...]) -> list[ast.expr]:
+        """What stands at a place of a value: in a tuple, or behind a key of a dictionary."""
+        values = [value]
+        for at in path:
+            values = [part for item in values for part in self._parts(item, at)]
+        return values
 
     def _parts(self, value: ast.expr, at: int | str) -> Iterator[ast.expr]:
         if isinstance(at, int):

@@ -42,18 +42,17 @@ def outgoing_calls(index: SemanticIndex) -> tuple[OutgoingCall, ...]:
         calls = [call for call in calls if call in first]
     found: dict[OutgoingCall, None] = {}
     for call in calls:
-        turn = _turn_of(index, call)
+        turn = turn_of(index, call)
         if turn is None and not call.args and not call.keywords:
             continue  # it tells nothing
         for definition in _run_by(index, call) if turn is not None else _handed_to(index, call):
-            described = _described(index, call, definition, turn or NOW_AND_THEN)
+            described = described_call(index, call, definition, turn or NOW_AND_THEN)
             # What tells nothing would have the file looked at again for nothing.
             if turn is not None or _tells(described.call):
                 found[described] = None
     for call, path, turn in index.loaders.sources_elsewhere if index.imported.knows_others else ():
-        described_source = _described_source(index, call, path, turn)
-        if described_source is not None:
-            found[described_source] = None
+        described_sources = (_described_source(index, call, one, path, turn) for one in index.imported.all_called(call))
+        found.update(dict.fromkeys(source for source in described_sources if source is not None))
     if (index.imported.knows_others and "collate" in index.source.text) or any(call.collates for call in index.outside):
         found.update(dict.fromkeys((*_collating(index), *_called_collating(index))))
     found.update(dict.fromkeys(settings_used(index)))
@@ -73,10 +72,11 @@ def with_gpus_of(before: Sequence[OutgoingCall], calls: Sequence[OutgoingCall]) 
     return tuple(found)
 
 
-def _described_source(index: SemanticIndex, call: ast.Call, path: tuple[str, ...], turn: str) -> OutgoingCall | None:
+def _described_source(
+    index: SemanticIndex, call: ast.Call, source: Definition, path: tuple[str, ...], turn: str
+) -> OutgoingCall | None:
     """A function of another file that gives what a loop runs over, or a class whose objects keep it."""
-    source = index.imported.called(call)
-    if source is None or isinstance(source.node, ast.Module):
+    if isinstance(source.node, ast.Module):
         return None
     caller = os.path.basename(index.source.path)
     if isinstance(source.node, ast.ClassDef):
@@ -89,7 +89,7 @@ def _described_source(index: SemanticIndex, call: ast.Call, path: tuple[str, ...
     named = tuple(keyword.arg or "**" for keyword in call.keywords)
     # A generator goes on as the loop does: it matters where what it cuts lives.
     is_drawn = source.file.kinds.functions.yields(source.node)
-    given = _described(index, call, source, NOW_AND_THEN).call.arguments if is_drawn else ()
+    given = described_call(index, call, source, NOW_AND_THEN).call.arguments if is_drawn else ()
     fed = OutsideCall(name, NOW_AND_THEN, False, False, given, caller, keywords=named)
     return OutgoingCall(source.file.source.path, _feeding(fed, part, turn))
 
@@ -139,7 +139,7 @@ def _feeding(call: OutsideCall, part: tuple[int | str, ...], turn: str) -> Outsi
     return call._replace(fed=(part,)) if turn == STEP else call._replace(fed_evaluation=(part,))
 
 
-def _turn_of(index: SemanticIndex, call: ast.Call) -> str | None:
+def turn_of(index: SemanticIndex, call: ast.Call) -> str | None:
     """What the turn is called in which a call is made every time, be it a turn by what else is called in it."""
     turn = index.turn_code.turn_of(call)
     if turn is None and index.regions.gate_of(call) is None:
@@ -182,12 +182,13 @@ def _is_module(item: Definition) -> bool:
     return isinstance(item.node, ast.ClassDef) and item.file.definitions.is_module_class(item.node)
 
 
-def _described(index: SemanticIndex, call: ast.Call, definition: Definition, turn: str) -> OutgoingCall:
+def described_call(index: SemanticIndex, call: ast.Call, definition: Definition, turn: str) -> OutgoingCall:
+    """A call in a file as the file of the function is told of it, which it runs in every turn, or now and then."""
     assert isinstance(definition.node, FUNCTIONS)
     step = index.step_loop_of(call) if turn == STEP else None
     is_method = definition.file.tree.class_of(definition.node) is not None
     given = arguments_given(call, definition.node, is_method)
-    values = [(name, index.value(item)) for name, item in given]
+    values = [(name, _value_given(index, item)) for name, item in given]
     first = [*definition.node.args.posonlyargs, *definition.node.args.args][:1]
     run = index.value(call.func)
     if is_method and first and run.kind is Kind.MODULE:  # a module that is called is where its tensors are
@@ -213,6 +214,15 @@ def _described(index: SemanticIndex, call: ast.Call, definition: Definition, tur
         ),
     )
     return OutgoingCall(definition.file.source.path, outside)
+
+
+def _value_given(index: SemanticIndex, item: ast.expr) -> Value:
+    """What a call gives; a list of tensors, ``[part.to(device) for part in batch]``, as the batch that it is."""
+    value = index.value(item)
+    bindings = index.flow.made(item) if value.kind is Kind.HOST and isinstance(item, ast.Name) else ()
+    parts = [index.value(one.value.elt) for one in bindings if isinstance(one.value, ast.ListComp)]
+    is_batch = bool(parts) and len(parts) == len(bindings) and all(part.kind is Kind.TENSOR for part in parts)
+    return parts[0]._replace(certain=False) if is_batch else value
 
 
 def _tells(call: OutsideCall) -> bool:

@@ -1,0 +1,186 @@
+"""Trainers that leave a part of the step to derived classes, and the files that make what they go through."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from test_handed_objects import lint, marked, write
+
+BASE = """\
+    from abc import ABCMeta, abstractmethod
+
+    import torch
+    from tqdm import tqdm
+
+
+    class Trainer(metaclass=ABCMeta):
+        def __init__(self, args, model, train_loader, test_loader):
+            self.device = args.device
+            self.model = model.to(self.device)
+            self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1)
+            self.train_loader = train_loader
+            self.test_loader = test_loader
+
+        @abstractmethod
+        def loss(self, batch):
+            pass
+
+        @abstractmethod
+        def metrics(self, batch):
+            pass
+
+        def end(self):
+            pass
+
+        def train(self):
+            for batch in tqdm(self.train_loader):
+                batch = [part.to(self.device) for part in batch]
+                self.optimizer.zero_grad()
+                self.loss(batch).backward()
+                self.optimizer.step()
+            self.end()
+
+        def test(self):
+            self.model.eval()
+            loader = tqdm(self.test_loader)
+            with torch.no_grad():
+                for i, batch in enumerate(loader):
+                    batch = [part.to(self.device) for part in batch]
+                    print(self.metrics(batch))
+    """
+OWN = """\
+    from trainers.base import Trainer
+    from trainers.scores import hits
+
+
+    class OwnTrainer(Trainer):
+        def loss(self, batch):
+            x, y = batch
+            out = self.model(x)
+            print(out.mean().item())  # TPU101
+            return (out - y).pow(2).mean()
+
+        def metrics(self, batch):
+            x, y = batch
+            return hits(self.model(x), y)
+
+        def end(self):
+            print(self.model(self.last).sum().item())
+
+        def alone(self, batch):
+            return self.model(batch[0]).sum().item()
+    """
+SCORES = """\
+    def hits(scores, labels):
+        return (scores.argmax(1) == labels).float().mean().cpu().item()  # TPU101
+    """
+TRAINERS = """\
+    from .own import OwnTrainer
+
+    TRAINERS = {OwnTrainer.__name__: OwnTrainer}
+
+
+    def make_trainer(args, model, train_loader, test_loader):
+        trainer = TRAINERS[args.trainer]
+        return trainer(args, model, train_loader, test_loader)
+    """
+DATA = """\
+    from .pairs import Pairs
+
+    DATA = {"pairs": Pairs}
+
+
+    def make_loaders(args):
+        data = DATA[args.data]
+        data = data(args)
+        train, test, spare = data.loaders()
+        return train, test
+    """
+PAIRS = """\
+    from torch.utils.data import DataLoader
+
+
+    class Pairs:
+        def __init__(self, args):
+            self.args = args
+
+        def loaders(self):
+            spare = DataLoader(read("spare"), batch_size=8)
+            return self.train_loader(), self.test_loader(), spare
+
+        def train_loader(self):
+            loader = DataLoader(read("train"), batch_size=8, shuffle=True)  # TPU501
+            return loader
+
+        def test_loader(self):
+            return DataLoader(read("test"), batch_size=8)  # TPU516
+    """
+MAIN = """\
+    import torch
+    from data import make_loaders
+    from options import args
+    from trainers import make_trainer
+
+    train_loader, test_loader = make_loaders(args)
+    trainer = make_trainer(args, torch.nn.Linear(4, 4), train_loader, test_loader)
+    trainer.train()
+    trainer.test()
+    """
+FILES = {
+    "main.py": MAIN,
+    "options.py": "import argparse\n\nparser = argparse.ArgumentParser()\n"
+    'parser.add_argument("--device", default="cuda")\nargs = parser.parse_args()\n',
+    "data/__init__.py": DATA,
+    "data/pairs.py": PAIRS,
+    "trainers/__init__.py": TRAINERS,
+    "trainers/base.py": BASE,
+    "trainers/own.py": OWN,
+    "trainers/scores.py": SCORES,
+}
+
+
+def test_what_loops_of_a_base_class_run_in_derived_ones(tmp_path: Path) -> None:
+    write(tmp_path, FILES)
+    assert lint(tmp_path) == marked(tmp_path)
+    assert lint(tmp_path) == marked(tmp_path), "the second time what files tell each other comes from the cache"
+
+
+DERIVED = "class {}({}):\n    pass\n\n\n"
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        DERIVED.format("MiddleTrainer", "Trainer"),
+        DERIVED.format("FirstTrainer", "Trainer") + DERIVED.format("MiddleTrainer", "FirstTrainer"),
+    ],
+)
+def test_classes_between_them(tmp_path: Path, between: str) -> None:
+    own = OWN.replace("trainers.base import Trainer", "trainers.middle import MiddleTrainer").replace(
+        "(Trainer)", "(MiddleTrainer)"
+    )
+    write(
+        tmp_path,
+        {**FILES, "trainers/own.py": own, "trainers/middle.py": "from trainers.base import Trainer\n\n\n" + between},
+    )
+    assert lint(tmp_path) == marked(tmp_path)
+
+
+def test_another_class_than_the_one_that_loops(tmp_path: Path) -> None:
+    write(tmp_path, {**FILES, "trainers/own.py": OWN.replace("(Trainer)", "(Other)").replace("  # TPU101", "")})
+    found = lint(tmp_path)
+    assert not any("own.py" in row or "scores.py" in row for row in found), found
+
+
+def test_a_loop_over_batches_that_leaves_nothing_to_others_evaluates_nothing(tmp_path: Path) -> None:
+    base = BASE.replace("        @abstractmethod\n        def metrics(self, batch):\n            pass\n", "")
+    assert base != BASE
+    base = base.replace("self.metrics(batch)", "len(batch)")
+    write(tmp_path, {**FILES, "trainers/base.py": base})
+    assert {row for row in marked(tmp_path) if "scores" not in row and "TPU516" not in row} == lint(tmp_path)
+
+
+def test_loaders_that_no_loop_goes_through(tmp_path: Path) -> None:
+    write(tmp_path, {**FILES, "main.py": MAIN.replace("train_loader, test_loader)\n", "None, None)\n")})
+    assert not any("pairs" in row for row in lint(tmp_path))

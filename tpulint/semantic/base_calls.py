@@ -1,0 +1,60 @@
+"""What base classes of other files call of the methods that a file gives their derived classes.
+
+``for batch in self.loader: self.loss(batch)`` of a trainer runs the ``loss`` of every class that is derived from it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tpulint.semantic.other_files import Definition, bases
+from tpulint.semantic.outgoing import described_call, turn_of
+from tpulint.semantic.tree import FUNCTIONS
+from tpulint.semantic.values import Kind, Side
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tpulint.semantic import SemanticIndex
+    from tpulint.semantic.outside import OutsideCall
+
+_DEPTH = 4
+"""Files that a class is derived through."""
+_ON_DEVICE = ("", Kind.DEVICE.name, Side.DEVICE.name)
+"""What says that the base class puts on a device what the object keeps."""
+
+
+def calls_of_bases(index: SemanticIndex) -> tuple[OutsideCall, ...]:
+    """The calls that turns of loops make, each once."""
+    found: dict[OutsideCall, None] = {}
+    for owner in index.tree.classes if index.imported.knows_others else ():
+        own = {item.name: Definition(index, item) for item in owner.body if isinstance(item, FUNCTIONS)}
+        for base in _bases_above(Definition(index, owner), 0) if own else ():
+            found.update(dict.fromkeys(_calls(base, own)))
+    return tuple(found)
+
+
+def _bases_above(owner: Definition, depth: int) -> Iterator[Definition]:
+    for base in bases(owner) if depth < _DEPTH else ():
+        assert isinstance(base.node, ast.ClassDef)
+        yield from (Definition(base.file, one) for one in base.file.definitions.classes_above(base.node))
+        yield from _bases_above(base, depth + 1)
+
+
+def _calls(base: Definition, own: dict[str, Definition]) -> Iterator[OutsideCall]:
+    """The calls that the methods of a base class make of these methods."""
+    file = base.file
+    if not isinstance(base.node, ast.ClassDef) or not file.has_turn_loops:
+        return
+    for call in file.tree.nodes_in(base.node, ast.Call):
+        func = call.func if isinstance(call, ast.Call) else None
+        if not isinstance(func, ast.Attribute) or func.attr not in own or not isinstance(func.value, ast.Name):
+            continue
+        within = file.tree.function_of(func)
+        if within is None or not within.args.args or within.args.args[0].arg != func.value.id:
+            continue
+        assert isinstance(call, ast.Call)
+        turn = turn_of(file, call)
+        if turn is not None:
+            made = described_call(file, call, own[func.attr], turn).call
+            yield made._replace(arguments=(*made.arguments, _ON_DEVICE)) if file.kinds.mentions_device else made
