@@ -10,6 +10,9 @@ from hypothesis import HealthCheck, settings
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+# The processes that share the tests have a core each: threads of torch that wait for each other take a fifth of it.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 # A generated program is a few dozen rows, and the first example of a run loads the catalogue.
 settings.register_profile(
     "default",

@@ -37,7 +37,7 @@ ABSOLUTE_TOLERANCE = 1e-4
 ENOUGH_STEPS = 5
 TIMEOUT = 240.0
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
-KEPT_ENVIRONMENT = ("PATH", "HOME", "LANG", "TMPDIR", "LD_LIBRARY_PATH")
+KEPT_ENVIRONMENT = ("PATH", "HOME", "LANG", "TMPDIR", "LD_LIBRARY_PATH", "OMP_NUM_THREADS")
 
 
 class Case(NamedTuple):
