@@ -17,6 +17,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic.kinds import Kinds
 
+_PARTS: dict[str, tuple[int, ...]] = {
+    "parameters": (), "named_parameters": (1,), "modules": (), "named_modules": (1,), "children": (),
+    "named_children": (1,),
+}  # fmt: skip
+"""What goes through the parts of a module, and where the part is in what it gives."""
+
 
 class ElementValues:
     """Asked by :class:`Kinds` for targets of assignments and loops."""
@@ -95,13 +101,15 @@ class ElementValues:
                 return HOST
             if name in facts.ITERABLE_WRAPPERS and node.args:
                 return self.element(node.args[0], path, depth)
-            parts = {"parameters": (), "named_parameters": (1,)}
             if (
                 isinstance(node.func, ast.Attribute)
-                and node.func.attr in parts
+                and node.func.attr in _PARTS
                 and self._kinds.value(node.func.value, depth).kind is Kind.MODULE
             ):
-                return self._kinds.parameter_tensor() if path == parts[node.func.attr] else UNKNOWN
+                if path == _PARTS[node.func.attr]:
+                    is_module = not node.func.attr.endswith("parameters")
+                    return Value(Kind.MODULE, certain=False) if is_module else self._kinds.parameter_tensor()
+                return HOST if path == (0,) else UNKNOWN
             if isinstance(node.func, ast.Attribute) and node.func.attr == "keys" and not node.args:
                 return HOST  # the names in a dict
             if isinstance(node.func, ast.Attribute) and node.func.attr.startswith("named_") and path == (0,):
