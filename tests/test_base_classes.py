@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from command import tpulint
 from test_handed_objects import lint, marked, write
 
 BASE = """\
@@ -184,3 +185,70 @@ def test_a_loop_over_batches_that_leaves_nothing_to_others_evaluates_nothing(tmp
 def test_loaders_that_no_loop_goes_through(tmp_path: Path) -> None:
     write(tmp_path, {**FILES, "main.py": MAIN.replace("train_loader, test_loader)\n", "None, None)\n")})
     assert not any("pairs" in row for row in lint(tmp_path))
+
+
+STEP = """\
+    import torch
+    from trainers.base import Trainer
+
+
+    class OwnTrainer(Trainer):
+        def step(self, batch):
+            loss = self.model(batch).mean()
+            self.optimizer.zero_grad()
+            loss.backward()
+            self.optimizer.step()
+            return loss.detach().cpu().item()
+    """
+PLAIN = """\
+    import torch
+
+
+    class Trainer:
+        def __init__(self, model, loader):
+            self.model = model
+            self.loader = loader
+            self.optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+        def loss(self, batch):
+            raise NotImplementedError
+
+        def step(self, batch):
+            loss = self.loss(batch)
+            self.optimizer.zero_grad()
+            loss.backward()
+            self.optimizer.step()
+            return loss.item()
+
+        def train(self):
+            losses = []
+            self.model.train()
+            for at in range(10):
+                batch = self.loader[at]
+                losses.append(self.step(batch))
+            return sum(losses)
+    """
+LOSS = """\
+    from trainers.base import Trainer
+
+
+    class OwnTrainer(Trainer):
+        def loss(self, batch):
+            loss = self.model(batch).mean()
+            print(loss.item())
+            return loss
+    """
+
+
+@pytest.mark.parametrize("own", [STEP, LOSS])
+@pytest.mark.parametrize("base", [PLAIN, PLAIN.replace("self.loader[at]", "self.loader[at].cuda()")])
+def test_a_second_run_changes_nothing(tmp_path: Path, base: str, own: str) -> None:
+    main = "import torch\nfrom trainers.own import OwnTrainer\n\n"
+    main += 'OwnTrainer(torch.nn.Linear(4, 4).to("cuda"), [torch.ones(2, 4).to("cuda")]).train()\n'
+    write(tmp_path, {"main.py": main, "trainers/__init__.py": "", "trainers/base.py": base, "trainers/own.py": own})
+    texts = []
+    for _ in range(2):
+        tpulint("--fix", "--unsafe-fixes", "--no-cache", ".", cwd=tmp_path)
+        texts.append({path: path.read_text() for path in tmp_path.rglob("*.py")})
+    assert texts[0] == texts[1]
+    assert "torch_xla" in texts[0][tmp_path / "main.py"]

@@ -22,13 +22,19 @@ _DEPTH = 4
 """Files that a class is derived through."""
 _ON_DEVICE = ("", Kind.DEVICE.name, Side.DEVICE.name)
 """What says that the base class puts on a device what the object keeps."""
+_PUTS_ON_DEVICE = ("cuda", "device", "accelerat", "fabric", ".to(")
+"""Words of such a class; a step boundary alone, which a fix may have brought, is none of them."""
 
 
 def calls_of_bases(index: SemanticIndex) -> tuple[OutsideCall, ...]:
     """The calls that turns of loops make, each once."""
     found: dict[OutsideCall, None] = {}
     for owner in index.tree.classes if index.imported.knows_others else ():
-        own = {item.name: Definition(index, item) for item in owner.body if isinstance(item, FUNCTIONS)}
+        own = {
+            item.name: Definition(index, item)
+            for item in owner.body
+            if isinstance(item, FUNCTIONS) and "backward" not in index.tree.text(item)  # a step of its own
+        }
         for base in _bases_above(Definition(index, owner), 0) if own else ():
             found.update(dict.fromkeys(_calls(base, own)))
     return tuple(found)
@@ -57,4 +63,5 @@ def _calls(base: Definition, own: dict[str, Definition]) -> Iterator[OutsideCall
         turn = turn_of(file, call)
         if turn is not None:
             made = described_call(file, call, own[func.attr], turn).call
-            yield made._replace(arguments=(*made.arguments, _ON_DEVICE)) if file.kinds.mentions_device else made
+            is_there = file.kinds.mentions_device and file.source.has_any(_PUTS_ON_DEVICE)
+            yield made._replace(arguments=(*made.arguments, _ON_DEVICE)) if is_there else made
