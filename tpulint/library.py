@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 _LONGEST = 200_000
 """Bytes of a file that is still read for the sake of another."""
+_MOST_FILES = 64
+"""Of a package, one of which a name chooses."""
 _KEPT = 150
 _KEPT_BYTES = 1_500_000
 """Indexed files that a process remembers, and their text: an index takes up to sixty times as much memory as that.
@@ -82,15 +84,20 @@ class Library:
         return None if self._stamp(path) is None else self._read(path)
 
     def package(self, importer: str, name: str) -> list[SemanticIndex]:
-        """The files of a package of the project, in order of their names; none for what is no package."""
+        """The files of a package of the project, in order of their names; none for what is no package, or a large one.
+
+        Never raises.
+        """
         path = self._find(importer, 0, name)
         if path is None or os.path.basename(path) != "__init__.py":
             return []
         folder = os.path.dirname(path)
         self._asked.setdefault(os.path.abspath(importer), set()).add(folder)  # which changes with the files in it
-        with os.scandir(folder) as entries:
-            names = sorted(entry.name for entry in entries if entry.name.endswith(".py"))
-        found = (self.file(importer, os.path.join(folder, name)) for name in names)
+        try:
+            names = sorted(entry for entry in os.listdir(folder) if entry.endswith(".py"))
+        except OSError:
+            return []
+        found = (self.file(importer, os.path.join(folder, name)) for name in names if len(names) <= _MOST_FILES)
         return [index for index in found if index is not None]
 
     def known(self, source: SourceFile) -> SemanticIndex | None:

@@ -33,7 +33,7 @@ class Library(Protocol):
         """A file by its absolute path, which what is known of another depends on."""
 
     def package(self, importer: str, name: str) -> list[SemanticIndex]:
-        """The files of a package of the project, in order of their names; none for what is no package."""
+        """The files of a package of the project, in order of their names; none for another thing."""
 
     def known(self, source: SourceFile) -> SemanticIndex | None:
         """The index of this very text, when another file asked for it before."""
