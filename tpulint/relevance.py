@@ -39,7 +39,8 @@ def may_suppress(text: str, letters: Iterable[str] = ("",)) -> bool:
 _WORDS_OF_PARTS = ("torch", "self.model", "self.net")
 _DERIVES = (
     r"(?m)^class \w+\((?:[\w.]+, *)*[\w.]*"
-    r"(?:Abstract|Agent|Algo|Appr|Base|Engine|Exp|Fit|Learner|Method|Runner|Solver|Strateg|Task|Train|Workflow)"
+    r"(?:Abstract\w*|Agent|Algo\w*|Appr\w*|Base|Engine|Exp\w*|Learner|Method|Runner|Solver|Strategy|Task|Trainer)"
+    r"(?:Base)?[,)]"
 )
 """Classes that are derived from what people call the part of a training that loops."""
 _HANDED = ("torch", "loader", "args", "opt")

@@ -207,9 +207,7 @@ class Imported:
         if kept:
             return kept
         if isinstance(call.func, ast.Attribute):
-            owners = self._bases_of_self(call.func) or self.classes_of(call.func.value)
-            if owners:
-                return methods(owners, call.func.attr)
+            return methods(self._bases_of_self(call.func) or self.classes_of(call.func.value), call.func.attr)
         return self.classes.chosen_by(call.func) if name is None else ()
 
     def _bases_of_self(self, node: ast.Attribute) -> tuple[Definition, ...]:
