@@ -9,6 +9,7 @@ from tpulint.semantic.definitions import qualified_in_file
 from tpulint.semantic.other_files import Definition, method, methods
 from tpulint.semantic.outside import EVALUATION, STEP
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, LoopNode
+from tpulint.semantic.variables import last_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,7 +48,11 @@ class FedParameters:
             for node in index.regions.evaluation_loops:
                 for item in sources_of(index, node):
                     self._note(item, EVALUATION, 0)
-        for call in index.imported.calls if _LOADER in index.source.text else ():
+        calls = index.tree.calls if _LOADER in index.source.text and index.imported.knows_others else ()
+        for call in calls:
+            given = (*call.args, *(keyword.value for keyword in call.keywords))
+            if not any(isinstance(one, ast.Name | ast.Attribute) and _LOADER in last_name(one) for one in given):
+                continue
             for item, turns in fed_elsewhere(index, call):
                 for turn in turns:
                     self._note(item, turn, 0)
