@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import sys
@@ -13,6 +14,7 @@ def serve() -> dict[str, Any]:
 
     Answers with the number of the process, and then with its exit status.
     """
+    gc.freeze()  # or every process visits all that was imported, once more, when it ends: a second for torch
     for line in sys.stdin:
         process = os.fork()
         if not process:

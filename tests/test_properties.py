@@ -395,7 +395,8 @@ def test_programs_are_worth_fixing() -> None:
 # ---------------------------------------------------------------- programs that have nothing to do with torch
 
 ANCHORS = " ".join(sorted({anchor for rule in CATALOGUE.rules for anchor in rule.anchors}))
-arbitrary_programs = st.one_of(hypothesmith.from_node(), hypothesmith.from_grammar())
+# Deferred: making the grammar takes seconds, of every process that collects the tests.
+arbitrary_programs = st.deferred(lambda: st.one_of(hypothesmith.from_node(), hypothesmith.from_grammar()))
 fewer_examples = settings(max_examples=settings().max_examples // 3)
 
 

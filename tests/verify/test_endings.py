@@ -131,11 +131,11 @@ def test_crash(tmp_path: Path) -> None:
 
 def test_hang(tmp_path: Path) -> None:
     hang = "open('pid', 'w').write(str(os.getpid())); import time; time.sleep(1000)"
-    answer = verify(script(tmp_path, hang), "--json", "--timeout", "30", cwd=tmp_path)
+    answer = verify(script(tmp_path, hang), "--json", "--timeout", "20", cwd=tmp_path)
     assert answer.status == 1
     (failure,) = answer.report["failures"]
     assert (failure["kind"], failure["filename"], failure["row"]) == ("timeout", "train.py", LAST_ROW)
-    assert failure["message"].startswith("still running after 3")
+    assert failure["message"].startswith("still running after 2")
     assert_saw_reads(answer.report, 5)
     pid = int((tmp_path / "pid").read_text())
     assert not Path(f"/proc/{pid}").exists(), "the process outlived its report"
