@@ -6,6 +6,7 @@ import os
 import sys
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -24,3 +25,9 @@ settings.register_profile(
 settings.register_profile("nightly", settings.get_profile("default"), max_examples=2000, derandomize=False)
 settings.register_profile("few", settings.get_profile("default"), max_examples=10)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files that take long come first: small ones fill what is left in the end, and the processes end together."""
+    longest = {item.path for item in items if item.get_closest_marker("slow") or item.get_closest_marker("xla")}
+    items.sort(key=lambda item: item.path not in longest)

@@ -162,7 +162,7 @@ def test_oracle_has_something_to_say() -> None:
     assert any(row.assigned for row in DELETIONS)
     drawn: list[str] = []
 
-    @settings(max_examples=60, derandomize=True, database=None)
+    @settings(max_examples=30, derandomize=True, database=None)
     @given(programs_with_imports())
     def collect(text: str) -> None:
         drawn.append(text)

@@ -379,7 +379,7 @@ def test_programs_are_worth_fixing() -> None:
     """The laws above say something only if the programs are full of findings."""
     drawn: list[str] = []
 
-    @settings(max_examples=60, derandomize=True, database=None)
+    @settings(max_examples=30, derandomize=True, database=None)
     @given(programs())
     def collect(text: str) -> None:
         drawn.append(text)

@@ -42,8 +42,10 @@ def _variable(index: SemanticIndex, given: ast.expr) -> tuple[str, str] | None:
 
 def _option(index: SemanticIndex, given: ast.expr) -> tuple[str, str] | None:
     """The file that parses the option whose value is given, ``args.device``, and the name of the option."""
-    path = file_of_options(index, given.value) if isinstance(given, ast.Attribute) else None
-    return (path, option(given.attr)) if path is not None and isinstance(given, ast.Attribute) else None
+    if not isinstance(given, ast.Attribute):
+        return None
+    path = file_of_options(index, given.value)
+    return None if path is None else (path, option(given.attr))
 
 
 def device_options(index: SemanticIndex, path: str) -> str:
@@ -60,8 +62,10 @@ def device_options(index: SemanticIndex, path: str) -> str:
 
 def sets_device_option(index: SemanticIndex, target: ast.expr) -> bool:
     """Whether a target is an option that another file parses, and that names a device: ``args.device = "cuda"``."""
-    path = file_of_options(index, target.value) if isinstance(target, ast.Attribute) else None
-    if path is None or path == os.path.abspath(index.source.path) or not isinstance(target, ast.Attribute):
+    if not isinstance(target, ast.Attribute):
+        return False
+    path = file_of_options(index, target.value)
+    if path is None or path == os.path.abspath(index.source.path):
         return False
     return target.attr in device_options(index, path).split()
 

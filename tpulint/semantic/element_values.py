@@ -17,11 +17,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic.kinds import Kinds
 
-_PARTS: dict[str, tuple[int, ...]] = {
-    "parameters": (), "named_parameters": (1,), "modules": (), "named_modules": (1,), "children": (),
-    "named_children": (1,),
-}  # fmt: skip
-"""What goes through the parts of a module, and where the part is in what it gives."""
+_PARTS = ("modules", "children", "parameters")
+"""What goes through the parts of a module; where it says ``named_``, a name comes with every one."""
+_NAMED = "named_"
 
 
 class ElementValues:
@@ -101,21 +99,20 @@ class ElementValues:
                 return HOST
             if name in facts.ITERABLE_WRAPPERS and node.args:
                 return self.element(node.args[0], path, depth)
-            if (
-                isinstance(node.func, ast.Attribute)
-                and node.func.attr in _PARTS
-                and self._kinds.value(node.func.value, depth).kind is Kind.MODULE
-            ):
-                if path == _PARTS[node.func.attr]:
-                    is_module = not node.func.attr.endswith("parameters")
-                    return Value(Kind.MODULE, certain=False) if is_module else self._kinds.parameter_tensor()
-                return HOST if path == (0,) else UNKNOWN
-            if isinstance(node.func, ast.Attribute) and node.func.attr == "keys" and not node.args:
-                return HOST  # the names in a dict
-            if isinstance(node.func, ast.Attribute) and node.func.attr.startswith("named_") and path == (0,):
-                return HOST  # `for name, layer in model.named_children()`
-            if isinstance(node.func, ast.Attribute) and node.func.attr == "log_every" and node.args:
-                return self.element(node.args[0], path, depth)  # the MetricLogger of torchvision's references
+            if isinstance(node.func, ast.Attribute):
+                is_named = node.func.attr.startswith(_NAMED)
+                part = node.func.attr.removeprefix(_NAMED)
+                if node.func.attr == "keys" and not node.args:
+                    return HOST  # the names in a dict
+                if is_named and path == (0,):
+                    return HOST  # `for name, layer in model.named_children()`
+                if part in _PARTS and self._kinds.value(node.func.value, depth).kind is Kind.MODULE:
+                    if path != ((1,) if is_named else ()):
+                        return UNKNOWN
+                    is_parameter = part == "parameters"
+                    return self._kinds.parameter_tensor() if is_parameter else Value(Kind.MODULE, certain=False)
+                if node.func.attr == "log_every" and node.args:
+                    return self.element(node.args[0], path, depth)  # the MetricLogger of torchvision's references
             generator = self._kinds.functions.generator_called(node)
             if generator is not None:
                 owner, function = generator
