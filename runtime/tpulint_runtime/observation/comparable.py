@@ -23,7 +23,8 @@ _SHUFFLES = 7919
 """Added to the seed for each time that a sampler is started."""
 
 _SHAPED = ("rand", "randn", "randint", "randperm")
-_LIKE = {"rand_like": "rand", "randn_like": "randn", "randint_like": "randint"}
+LIKE = {"rand_like": "rand", "randn_like": "randn", "randint_like": "randint"}
+"""What is drawn in the shape of a tensor, and what draws the same in a shape."""
 _FILLS = ("normal_", "uniform_", "bernoulli_", "random_", "exponential_", "log_normal_", "cauchy_", "geometric_")
 _DROPOUTS = ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout")
 
@@ -42,8 +43,8 @@ def install(drop_last: bool, on_dropping: Callable[[], None]) -> None:
     for name in _SHAPED:
         setattr(torch, name, _drawn_on_host(getattr(torch, name)))
     _torch.normal = _normal_on_host(torch.normal)
-    for name, base in _LIKE.items():
-        setattr(torch, name, _drawn_like(getattr(torch, base), base))
+    for name, base in LIKE.items():
+        setattr(torch, name, drawn_like(getattr(torch, base)))
     for name in _FILLS:
         setattr(torch.Tensor, name, _filled_on_host(getattr(torch.Tensor, name)))
     _torch.bernoulli = _decided_on_host
@@ -113,7 +114,7 @@ def _normal_on_host(draw: Callable[..., Any]) -> Callable[..., Any]:
     return normal
 
 
-def _drawn_like(draw: Callable[..., Any], base: str) -> Callable[..., Any]:
+def drawn_like(draw: Callable[..., Any]) -> Callable[..., Any]:
     """One value per element in the order of the shape: layouts differ between devices."""
 
     @functools.wraps(draw)
@@ -122,8 +123,7 @@ def _drawn_like(draw: Callable[..., Any], base: str) -> Callable[..., Any]:
         kwargs["dtype"] = kwargs.get("dtype") or like.dtype
         kwargs.pop("memory_format", None)
         kwargs.pop("generator", None)
-        shape = tuple(like.shape)
-        return draw(*((*args, shape) if base == "randint" else (shape,)), device=device, **kwargs)
+        return draw(*args, size=tuple(like.shape), device=device, **kwargs)
 
     return drawn
 
