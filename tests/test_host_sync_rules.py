@@ -303,7 +303,6 @@ def test_functions_are_not_guessed() -> None:
     loop = "for x, _ in loader:\n    {}\n" + indented(train)
     for setup, call in (
         ("step = look\nif fast:\n    step = unknown\n", "step(x)"),
-        ("def see(x):\n    pass\nstep = look\nif fast:\n    step = see\n", "step(x)"),
         ("step = torch.jit.trace(look, example)\n", "step(x)"),
         ("step = lambda x: hooks.append(look)\n", "step(x)"),
         ("model_2 = torch.compile(model)\n", "model_2(x.to(device))"),
@@ -312,6 +311,23 @@ def test_functions_are_not_guessed() -> None:
     run = "def run(step):\n" + indented(loop.format("step(x)"))
     assert check(other + run + "run(look)\n", ("TPU101",)) == [("TPU101", "error")]
     assert check(other + run + "run(look)\nrun(unknown)\n", ("TPU101",)) == []
+
+
+def test_every_function_that_an_option_may_choose_counts() -> None:
+    """One of them runs in every step: each is the step of some run."""
+    other = "def see(x):\n    pass\n\ndef look(x):\n    print(model(x.to(device)).mean().item())\n"
+    train = "loss = model(x.to(device)).mean()\nloss.backward()\noptimizer.step()\n"
+    loop = "for x, _ in loader:\n    {}\n" + indented(train)
+    run = "def run(step):\n" + indented(loop.format("step(x)"))
+    for text in (
+        other + "step = look\nif fast:\n    step = see\n" + loop.format("step(x)"),
+        other + "if fast:\n    step = see\nelse:\n    step = look\n" + loop.format("step(x)"),
+        other + "step = see if fast else look\n" + loop.format("step(x)"),
+        other + run + "run(look)\nrun(see)\n",
+        other + run + "chosen = see if fast else look\nrun(chosen)\n",
+    ):
+        assert check(text, ("TPU101",)) == [("TPU101", "error")], text
+    assert check(other + "step = see if fast else look\n" + loop.format("if i % 100 == 0: step(x)"), ("TPU101",)) == []
 
 
 def test_a_compiled_function_goes_on_returning_the_number() -> None:

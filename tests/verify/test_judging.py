@@ -162,6 +162,16 @@ def test_losses() -> None:
     assert loose is not None and loose.is_equal
 
 
+def test_what_differs_without_incomplete_batches_is_told_of_equal_numbers() -> None:
+    port, tolerance = recorded(losses=(1.0, 0.6)), Tolerance(2e-3)
+    whole = compare(recorded(losses=(1.0, 0.5, 0.4)), port, tolerance)
+    dropped = compare(recorded(losses=(1.0, 0.5)), port, tolerance, drops_last=True)
+    equal = compare(recorded(losses=(1.0, 0.6)), port, tolerance, drops_last=True)
+    assert whole is not None and dropped is not None and equal is not None
+    assert equal.is_nearer(dropped) and dropped.is_nearer(whole)
+    assert not whole.is_nearer(dropped) and not dropped.is_nearer(dropped)
+
+
 def test_losses_of_another_number() -> None:
     found = compare(recorded(losses=(1.0, 0.5)), recorded(losses=(1.0,)), Tolerance(2e-3))
     assert found is not None

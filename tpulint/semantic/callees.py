@@ -39,6 +39,10 @@ class Callees:
         """The function that a call of the expression runs, through partials, lambdas and parameters as well."""
         return self._follow(node, (), loosely=True) if self._may_name(node) else None
 
+    def several(self, node: ast.Name) -> list[FunctionNode]:
+        """The functions of which a name is one, set in branches or given by calls; none where it may be more."""
+        return list(dict.fromkeys(self._any_of(node, ())))
+
     def is_compiled_for_xla(self, node: ast.expr) -> bool:
         """Whether an expression is what ``torch_xla.compile`` makes of something, or ``torch.compile`` of a step.
 
@@ -147,6 +151,27 @@ class Callees:
         calls, passed = self._definitions.calls_of(owner), self._definitions.arguments_for(owner, binding.name)
         found = {self._follow(value, seen, loosely=True) for value in passed}
         return found.pop() if len(found) == 1 and len(passed) == len(calls) else None
+
+    def _any_of(self, node: ast.expr, seen: tuple[ast.AST, ...]) -> list[FunctionNode]:
+        """Every function that an expression may stand for; empty where one of the ways to it gives something else."""
+        if len(seen) > _DEPTH or not isinstance(node, ast.Name | ast.IfExp):
+            return []
+        if isinstance(node, ast.IfExp):
+            parts = [self._any_of(part, (*seen, node)) for part in (node.body, node.orelse)]
+        else:
+            parts = [self._any_bound(binding, seen) for binding in self._names.bindings(node)]
+        return [function for part in parts for function in part] if all(parts) else []
+
+    def _any_bound(self, binding: Binding, seen: tuple[ast.AST, ...]) -> list[FunctionNode]:
+        if isinstance(binding.node, FUNCTIONS):
+            return [binding.node]
+        within = (*seen, binding.node)
+        if binding.kind == "assign" and binding.value is not None and not binding.path:
+            return self._any_of(binding.value, within)
+        owner = self._tree.function_of(binding.node) if binding.kind == "parameter" else None
+        given = [] if owner is None else self._definitions.arguments_for(owner, binding.name)
+        parts = [self._any_of(value, within) for value in given]
+        return [function for part in parts for function in part] if all(parts) else []
 
     def _bindings(self, node: ast.expr) -> list[Binding]:
         if isinstance(node, ast.Name):

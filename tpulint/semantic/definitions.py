@@ -39,6 +39,7 @@ class Definitions:
         self._object_calls: dict[FunctionNode, list[ast.Call]] | None = None
         self._classes: dict[ast.expr, tuple[ast.ClassDef, ...]] = {}
         self._methods: dict[ast.ClassDef, dict[str, FunctionNode]] = {}
+        self._chosen: dict[FunctionNode, list[ast.Call]] | None = None
 
     def calls_of(self, function: FunctionNode) -> list[ast.Call]:
         """Calls in this file that run the function (for ``__init__``, those that make an instance)."""
@@ -110,9 +111,11 @@ class Definitions:
         found = {self.method(owner, node.attr) for owner in self.classes_of_variable(node.value)}
         return found.pop() if len(found) == 1 else None
 
-    def methods_of_several(self, call: ast.Call) -> list[FunctionNode]:
-        """The methods of which a call runs one: of an object that is of one of several classes of this file."""
+    def functions_of_several(self, call: ast.Call) -> list[FunctionNode]:
+        """The functions of which a call runs one: chosen in branches, or of an object of one of several classes."""
         func = call.func
+        if isinstance(func, ast.Name):
+            return self._callees.several(func)
         if not isinstance(func, ast.Attribute) or not isinstance(func.value, ast.Name | ast.Attribute):
             return []
         if func.attr not in self._function_names:
@@ -280,10 +283,23 @@ class Definitions:
 
     def arguments_for(self, function: FunctionNode, name: str) -> list[ast.expr]:
         """Expressions that module-local calls pass for a parameter, a few calls at most."""
+        return self._arguments(self.calls_of(function), function, name)
+
+    def arguments_when_chosen(self, function: FunctionNode, name: str) -> list[ast.expr]:
+        """Expressions that calls pass for a parameter which run one of several functions: ``loss_fn(model, x)``."""
+        if self._chosen is None:
+            self._chosen = {}
+            for call in self._tree.calls:
+                if isinstance(call.func, ast.Name) and self.function_called(call) is None:
+                    for one in self._callees.several(call.func):
+                        self._chosen.setdefault(one, []).append(call)
+        return self._arguments(self._chosen.get(function, []), function, name)
+
+    def _arguments(self, calls: list[ast.Call], function: FunctionNode, name: str) -> list[ast.expr]:
         positions = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
         offset = 1 if positions[:1] in (["self"], ["cls"]) else 0
         result: list[ast.expr] = []
-        for call in self.calls_of(function)[:_CALLS_LOOKED_AT]:
+        for call in calls[:_CALLS_LOOKED_AT]:
             for keyword in call.keywords:
                 if keyword.arg == name:
                     result.append(keyword.value)

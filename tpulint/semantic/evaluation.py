@@ -17,6 +17,8 @@ _RUNNING_METHODS = ("generate", "forward", "encode", "decode")
 _KEEPING = ("register_", "load_", "add_", "set_", "update_", "__")
 """Beginnings of methods of modules that only keep what they are given."""
 _LOADER = re.compile(r"loader\d*$", re.IGNORECASE)
+_BACKWARDS = ("reverse", "inverse", "invert", "rev")
+"""Flags of models that are trained one way and sampled from the other."""
 _WRAPPERS = frozenset({"builtins.enumerate", "builtins.iter", "tqdm.tqdm", "itertools.islice"})
 _MOVES = frozenset({"to", "cuda"})
 _UPLOADS = frozenset({"torch.from_numpy", "torch.tensor", "torch.as_tensor"})
@@ -209,7 +211,7 @@ class Evaluation:
 
     def _runs_itself(self, call: ast.Call) -> bool:
         """Whether a method of a module, of which this file has the class, runs it: ``def act(self, x): self(x)``."""
-        for method in (*self._events.functions_of(call), *self._definitions.methods_of_several(call)):
+        for method in (*self._events.functions_of(call), *self._definitions.functions_of_several(call)):
             if method not in self._acting:
                 first = method.args.args[0].arg if method.args.args else ""
                 runs = (node.func for node in self._tree.nodes_in(method, ast.Call, functions=False))
@@ -238,8 +240,9 @@ class Evaluation:
         return False
 
     def is_without_training(self, node: ast.AST) -> bool:
-        """Whether a node stands where ``self.training`` is false: ``if self.training: ... else: node``."""
-        if ".training" not in self._tree.source.text:
+        """Whether a node stands where ``self.training`` is false, ``if self.training: ... else: node``, or a flow is
+        run backwards, ``if reverse: node``."""
+        if ".training" not in self._tree.source.text and not self._tree.source.has_any(_BACKWARDS):
             return False
         tree = self._tree
         child = node
@@ -256,10 +259,18 @@ class Evaluation:
                 if tree.in_body(ancestor, child):
                     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) and _trains(test.operand):
                         return True
+                    if isinstance(test, ast.Name) and test.id in _BACKWARDS and self._is_off_by_default(test):
+                        return True
                 elif child is not test and _trains(test):
                     return True
             child = ancestor
         return False
+
+    def _is_off_by_default(self, flag: ast.Name) -> bool:
+        """Whether a flag is a parameter with the default False."""
+        bindings = self._names.bindings(flag)
+        defaults = [binding.value for binding in bindings if binding.kind == "parameter"]
+        return len(bindings) == 1 and any(isinstance(item, ast.Constant) and item.value is False for item in defaults)
 
     def _without_gradient(self, loop: LoopNode) -> bool:
         if self.is_under_no_grad(loop) or self._is_called_so(loop):

@@ -22,6 +22,7 @@ from tpulint.semantic.hooks import Hooks
 from tpulint.semantic.host_only import HostOnly
 from tpulint.semantic.imported import Imported
 from tpulint.semantic.kept_tensors import KeptTensors
+from tpulint.semantic.module_tensors import ModuleTensors
 from tpulint.semantic.names import Names
 from tpulint.semantic.outside import OutsideCall
 from tpulint.semantic.parameter_values import ParameterValues
@@ -66,6 +67,7 @@ class Kinds:
         self._circles = Circles()
         self.hooks = Hooks(tree, names)
         self.graph_parts = GraphParts(tree, flow, definitions)
+        self.module_tensors = ModuleTensors(tree, names, definitions)
         self.host = HostOnly(tree, names, flow, definitions)
         self._host_only = self.host.is_certain
         self.sides = Sides(self, tree, names, self._host_only)
@@ -193,6 +195,8 @@ class Kinds:
 
     def attribute(self, node: ast.Attribute, depth: int) -> Value:
         """What an attribute holds."""
+        if self.module_tensors.has(node):
+            return self.parameter_tensor()
         bindings = self._flow.reaching_attribute(node)
         if bindings:
             return join(self.binding_value(binding, depth) for binding in bindings)

@@ -103,7 +103,7 @@ class ParameterValues:
             given = [
                 *self._definitions.arguments_for(function, binding.name),
                 *self._definitions.unpacked_for(function, binding.name),
-            ]
+            ] or self._definitions.arguments_when_chosen(function, binding.name)
             outside = self._given_outside(function, binding.name, owner)
             if outside:  # What a file tries out when it is run itself is not what the project gives it.
                 given = [argument for argument in given if not self._definitions.is_of_main(argument)]

@@ -243,10 +243,13 @@ class Regions:
         return self.events.of(holder).functions
 
     def evaluated_in(self, loop: LoopNode) -> list[FunctionNode]:
-        """Functions that an evaluation loop runs, and methods of which it runs one, of an object of several classes."""
-        calls = self._tree.nodes_in(loop, ast.Call, functions=False)
-        several = (method for call in calls for method in self._definitions.methods_of_several(call))
-        return [*self.functions_in(loop), *several]
+        """Functions that an evaluation loop runs, and those of which it runs one."""
+        return [*self.functions_in(loop), *self.chosen_in(loop)]
+
+    def chosen_in(self, loop: LoopNode) -> list[FunctionNode]:
+        """Functions of which every turn of a loop runs one: chosen in branches, of an object of several classes."""
+        calls = [call for call in self._tree.nodes_in(loop, ast.Call, functions=False) if self.gate_of(call) is None]
+        return [one for call in calls for one in self._definitions.functions_of_several(call)]
 
     def boundaries_in(self, holder: ast.AST) -> list[ast.AST]:
         """Step boundaries that a loop body or function sets, through the functions it calls as well."""

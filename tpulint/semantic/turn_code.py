@@ -35,7 +35,8 @@ class TurnCode:
         self._nodes: dict[type[ast.AST], list[ast.AST]] | None = None
         self._sorted: set[type[ast.AST]] = set()
         for loop in regions.step_loops:
-            self._follow([f for f in loop.functions if not regions.is_gated(f)], STEP)
+            chosen = regions.chosen_in(loop.node)
+            self._follow([f for f in (*loop.functions, *chosen) if not regions.is_gated(f)], STEP)
         for node in regions.evaluation_loops:
             self._follow(regions.evaluated_in(node), EVALUATION)
         for called in regions.called_steps:
@@ -211,7 +212,7 @@ class TurnCode:
                 waiting.extend(self._parts_run_by(function))
             for call in self._index.tree.nodes_in(function, ast.Call, functions=False):
                 called = self._index.regions.events.functions_of(call)
-                waiting.extend(called or self._index.definitions.methods_of_several(call))
+                waiting.extend(called or self._index.definitions.functions_of_several(call))
                 if isinstance(call, ast.Call) and _is_of_self(call.func):
                     waiting.extend(other for item in called for other in self._index.definitions.overriding(item))
 

@@ -50,6 +50,10 @@ class Comparison(NamedTuple):
         """Whether both trained alike."""
         return not self.problems()
 
+    def is_nearer(self, other: Comparison) -> bool:
+        """Whether less is wrong here than in another comparison of the same port."""
+        return len(self.problems()) < len(other.problems())
+
     def problems(self) -> list[str]:
         """Every difference, in words."""
         found = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from tpulint.semantic import FUNCTIONS, FunctionNode, SemanticIndex
+from tpulint.semantic.bindings import Binding
 from tpulint.semantic.left_out_batches import leaves_out_smaller
 from tpulint.semantic.loaders import Loader
 from tpulint.semantic.other_files import Definition, methods
@@ -29,13 +30,26 @@ def may_be_partial(index: SemanticIndex, loader: Loader, by_default: bool = Fals
 
 
 def _is_off(index: SemanticIndex, value: ast.expr) -> bool:
-    """Whether an argument is False: written so, or a parameter with this default, which no call says more of."""
+    """Whether an argument is False: written so, or a variable that is nothing else."""
     if isinstance(value, ast.Constant):
         return value.value is False
     bindings = index.flow.reaching(value) if isinstance(value, ast.Name) else ()
-    binding = bindings[0] if len(bindings) == 1 and bindings[0].kind == "parameter" else None
-    function = binding.statement if binding is not None else None
-    if binding is None or not isinstance(function, FUNCTIONS) or binding.value is None:
+    return bool(bindings) and all(
+        _is_off_by_default(index, binding) if binding.kind == "parameter" else _is_set_off(binding)
+        for binding in bindings
+    )
+
+
+def _is_set_off(binding: Binding) -> bool:
+    value = binding.value
+    is_false = isinstance(value, ast.Constant) and value.value is False
+    return is_false and binding.kind == "assign" and not binding.path
+
+
+def _is_off_by_default(index: SemanticIndex, binding: Binding) -> bool:
+    """Whether a parameter has the default False, which no call says more of."""
+    function = binding.statement
+    if not isinstance(function, FUNCTIONS) or binding.value is None:
         return False
     calls = index.definitions.calls_of(function)
     if not calls or any(keyword.arg is None for call in calls for keyword in call.keywords):

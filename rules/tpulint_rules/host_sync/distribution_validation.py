@@ -120,8 +120,13 @@ def _is_returned(index: SemanticIndex, made: ast.Call) -> bool:
 
 def _asked_elsewhere(index: SemanticIndex, made: ast.Call) -> Iterator[ast.Call]:
     """The same in the steps of a file, of a distribution that is not made there: by the policy, then."""
+    maker = index.function_of(made)
     for call, receiver in index.method_calls(*_CHECKING):
-        if not isinstance(receiver, ast.Name) or index.turn_code.turn_of(call) != STEP:
+        if index.turn_code.turn_of(call) != STEP:
+            continue
+        if isinstance(receiver, ast.Attribute) and maker is not None and receiver.attr == maker.name:
+            yield call  # a property: `model.prior.log_prob(z)`
+        if not isinstance(receiver, ast.Name):
             continue
         values = [binding.value for binding in index.flow.reaching(receiver)]
         others = (value.func for value in values if isinstance(value, ast.Call) and value is not made)

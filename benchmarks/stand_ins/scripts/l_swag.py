@@ -1,0 +1,5 @@
+"""A library that is not used."""
+
+import modules
+
+modules.put("gpytorch")

@@ -1,0 +1,52 @@
+"""Parameters and buffers of the module classes of a file, which go to the device with their module."""
+
+from __future__ import annotations
+
+import ast
+from functools import cached_property
+
+from tpulint.semantic.definitions import Definitions
+from tpulint.semantic.names import Names
+from tpulint.semantic.tree import SyntaxTree
+from tpulint.semantic.values import is_none
+
+_MAKING = ("torch.nn.Parameter", "torch.nn.parameter.Parameter", "torch.nn.Buffer", "torch.nn.parameter.Buffer")
+_REGISTERING = ("register_buffer", "register_parameter")
+
+
+class ModuleTensors:
+    """Of one file."""
+
+    def __init__(self, tree: SyntaxTree, names: Names, definitions: Definitions) -> None:
+        self._tree = tree
+        self._names = names
+        self._definitions = definitions
+        self._exist = tree.source.has_any(("Parameter(", "Buffer(", *_REGISTERING))
+
+    def has(self, node: ast.Attribute) -> bool:
+        """Whether ``self.weight`` is one of its class, in a method that is not the one in which the class makes it."""
+        owner, function = (self._tree.class_of(node), self._tree.function_of(node)) if self._exist else (None, None)
+        if owner is None or function is None or function.name == "__init__" or not isinstance(node.value, ast.Name):
+            return False
+        if not function.args.args or function.args.args[0].arg != node.value.id:
+            return False
+        if not self._definitions.is_module_class(owner):
+            return False
+        bindings = self._names.attribute_bindings(owner, node.attr)
+        made = bool(bindings) and all(
+            isinstance(binding.value, ast.Call) and self._names.qualified(binding.value.func) in _MAKING
+            for binding in bindings
+        )
+        is_made_here = any(self._tree.function_of(binding.node) is function for binding in bindings)
+        return (made and not is_made_here) or (owner, node.attr) in self._registered
+
+    @cached_property
+    def _registered(self) -> set[tuple[ast.ClassDef, str]]:
+        """What ``self.register_buffer("mask", ...)`` makes, by class and name."""
+        found = set()
+        for call in self._tree.calls:
+            if isinstance(call.func, ast.Attribute) and call.func.attr in _REGISTERING and len(call.args) > 1:
+                owner, name = self._tree.class_of(call), call.args[0]
+                if owner is not None and isinstance(name, ast.Constant) and not is_none(call.args[1]):
+                    found.add((owner, str(name.value)))
+        return found
