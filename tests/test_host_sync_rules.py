@@ -1727,6 +1727,79 @@ def test_accuracy_that_numpy_computes_is_one_of_the_values_fetched() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("use", "is_number"),
+    [
+        ("print(right)", True),
+        ("print(100 * right / total)", True),
+        ("meter.update(right, total)", True),
+        ("print(np.around(right * 100 / total, 2))", True),
+        ("print(to_numpy(right) / total)", False),
+        ("print(tools.to_numpy(right) / total)", False),
+        ("print(right.numpy())", False),
+    ],
+)
+def test_totals_of_the_host_become_numbers_only_where_nobody_asks_for_tensors(use: str, is_number: bool) -> None:
+    """``to_numpy`` of another file may ask ``x.is_cuda``."""
+    text = f"""
+import numpy as np
+import tools
+from tools import to_numpy
+right, total = 0, 0
+for x, y in loader:
+    output, y = model(x.to(device)), y.to(device)
+    F.cross_entropy(output, y).backward()
+    optimizer.step()
+    right += output.argmax(1).eq(y).cpu().sum()
+    total += len(y)
+{use}
+"""
+    assert ("right = right.item()" in port(SETUP + text).text) is is_number
+    assert ("right += output.argmax(1).eq(y).cpu().sum()" in port(SETUP + text).text) is not is_number
+
+
+def test_a_total_that_others_get_stays_a_tensor() -> None:
+    text = """
+def count():
+    right = 0
+    for x, y in loader:
+        output, y = model(x.to(device)), y.to(device)
+        F.cross_entropy(output, y).backward()
+        optimizer.step()
+        right += output.argmax(1).eq(y).cpu().sum()
+    return right
+"""
+    assert "cpu().sum()" in port(SETUP + text).text
+    assert "right = right.item()" in port(SETUP + text + "print(count() / 100)\n").text
+
+
+@pytest.mark.parametrize(
+    ("made", "item"),
+    [
+        ("penalty = F.mse_loss(output, y)", "loss"),
+        ("penalty = criterion(output, y)", "loss"),
+        ("penalty = model.penalty(x)", "loss.reshape(())"),
+        ("penalty = torch.zeros(1).to(device)\n    penalty += output.mean()", "loss.reshape(())"),
+        ("penalty = torch.autograd.Variable(torch.zeros(1)).to(device)", "loss.reshape(())"),
+        ("penalty = torch.zeros(()).to(device)\n    penalty += output.mean()", "loss"),
+        ("penalty = torch.tensor([0.0]).to(device)", "loss.reshape(())"),
+        ("penalty = torch.tensor(0.0).to(device)", "loss"),
+    ],
+)
+def test_losses_that_may_have_one_element_are_stacked_as_numbers(made: str, item: str) -> None:
+    """``(1,)`` and ``()`` cannot be stacked, though both are read by ``float`` and allow ``backward()``."""
+    text = f"""
+for x, y in loader:
+    output, y = model(x.to(device)), y.to(device)
+    {made}
+    loss = F.cross_entropy(output, y) + penalty
+    loss.backward()
+    optimizer.step()
+    print(float(loss), float(output.sum()))
+"""
+    assert f"torch.stack(({item}, output.sum()))" in port(SETUP + text).text
+
+
 def test_totals_of_what_numpy_computes_stay_on_the_device() -> None:
     becomes(
         """

@@ -33,3 +33,17 @@ def test_numbers_of_the_shape_of_a_tensor(name: str, given: tuple[int, ...], nam
     torch.manual_seed(1)
     assert torch.equal(drawn(like, *given, **named | dtypes), expected)
     assert drawn(like, *given, **named | dtypes).dtype == expected.dtype
+
+
+@pytest.mark.parametrize("name", ["rand", "randn"])
+def test_a_generator_of_the_host_is_asked_for_numbers_of_the_device(name: str) -> None:
+    import torch
+    import torch_xla
+    from tpulint_runtime.observation import comparable
+
+    drawn = comparable.drawn_on_host(getattr(torch, name))
+    expected = getattr(torch, name)(3, generator=torch.Generator().manual_seed(1))
+    torch.manual_seed(2)
+    seen = drawn(3, generator=torch.Generator().manual_seed(1), device=torch_xla.device())
+    assert seen.device.type == "xla"
+    assert torch.equal(seen.cpu(), expected)

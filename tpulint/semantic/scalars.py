@@ -8,6 +8,7 @@ from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.contents import key_of
 from tpulint.semantic.kinds import Kind
+from tpulint.semantic.one_element import may_have_dimension
 from tpulint.semantic.other_files import Definition, methods, returned
 from tpulint.semantic.reads import How, Read
 from tpulint.semantic.tree import FUNCTIONS
@@ -222,7 +223,7 @@ class Scalars:
         if depth > _DEPTH:
             return False
         if isinstance(node, ast.Name):
-            if self.is_loss(node):
+            if self.is_loss(node) and not may_have_dimension(index, node):
                 return True
             return self._are_scalar(index.flow.reaching(node), depth)
         if isinstance(node, ast.Subscript):

@@ -41,7 +41,7 @@ def install(drop_last: bool, on_dropping: Callable[[], None]) -> None:
         sys.modules["numpy"].random.seed(_SEED)
     _switch_dropout_off()
     for name in _SHAPED:
-        setattr(torch, name, _drawn_on_host(getattr(torch, name)))
+        setattr(torch, name, drawn_on_host(getattr(torch, name)))
     _torch.normal = _normal_on_host(torch.normal)
     for name, base in LIKE.items():
         setattr(torch, name, drawn_like(getattr(torch, base)))
@@ -86,13 +86,22 @@ def _is_on_host(device: Any) -> bool:
     return str(wanted.type) == "cpu"
 
 
-def _drawn_on_host(draw: Callable[..., Any]) -> Callable[..., Any]:
+def _leave_out_foreign_generator(kwargs: dict[str, Any]) -> None:
+    """A generator of the host draws the same on any device; another is not the one that the original has."""
+    generator = kwargs.get("generator")
+    if generator is None or generator.device.type != "cpu":
+        kwargs.pop("generator", None)
+
+
+def drawn_on_host(draw: Callable[..., Any]) -> Callable[..., Any]:
+    """Draws on the host, and moves what was drawn to where it is asked for."""
+
     @functools.wraps(draw)
     def drawn(*args: Any, device: Any = None, **kwargs: Any) -> Any:
         if _is_on_host(device):
             return draw(*args, device=device, **kwargs)
         target = torch.get_default_device() if device is None else device
-        kwargs.pop("generator", None)
+        _leave_out_foreign_generator(kwargs)
         requires_grad = kwargs.pop("requires_grad", False)
         tensor = draw(*args, device="cpu", **kwargs).to(target)
         return tensor.requires_grad_() if requires_grad else tensor
@@ -101,7 +110,7 @@ def _drawn_on_host(draw: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _normal_on_host(draw: Callable[..., Any]) -> Callable[..., Any]:
-    drawn = _drawn_on_host(draw)
+    drawn = drawn_on_host(draw)
 
     @functools.wraps(draw)
     def normal(mean: Any, std: Any = 1.0, *args: Any, **kwargs: Any) -> Any:
@@ -122,7 +131,7 @@ def drawn_like(draw: Callable[..., Any]) -> Callable[..., Any]:
         device = kwargs.pop("device", None) or like.device
         kwargs["dtype"] = kwargs.get("dtype") or like.dtype
         kwargs.pop("memory_format", None)
-        kwargs.pop("generator", None)
+        _leave_out_foreign_generator(kwargs)
         return draw(*args, size=tuple(like.shape), device=device, **kwargs)
 
     return drawn
@@ -133,7 +142,7 @@ def _filled_on_host(fill: Callable[..., Any]) -> Callable[..., Any]:
     def filled(self: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
         if self.device.type == "cpu" or any(isinstance(one, torch.Tensor) for one in args):
             return fill(self, *args, **kwargs)
-        kwargs.pop("generator", None)
+        _leave_out_foreign_generator(kwargs)
         drawn = fill(torch.empty(tuple(self.shape), dtype=self.dtype, device="cpu"), *args, **kwargs)
         with torch.no_grad():
             return self.copy_(drawn.to(self.device))
