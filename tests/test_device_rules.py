@@ -38,6 +38,32 @@ def stays(text: str) -> None:
     assert port(text).text == text
 
 
+# -------------------------------------------------------------------- words that are no devices
+
+
+@pytest.mark.parametrize("ways", ['"cuda", "keops", "naive"', '"cuda", "triton"', '"python", "cuda"'])
+def test_a_way_to_compute_is_no_device(ways: str) -> None:
+    """``backend="cuda"`` of a kernel stays what it is, and so do the comparisons: an assertion failed else."""
+    stays(
+        f"""
+        import torch
+        from torch import nn
+
+        class Kernel(nn.Module):
+            def __init__(self, backend: str = "cuda"):
+                super().__init__()
+                self.backend = backend
+                assert self.backend in [{ways}]
+                self.weight = nn.Parameter(torch.randn(3))
+
+            def forward(self, x):
+                if self.backend == "cuda":
+                    return x
+                return x * self.weight
+        """
+    )
+
+
 # -------------------------------------------------------------------- the rules together
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
+from functools import cached_property
 
 from tpulint.semantic.cuda_branches import is_named_question, names_other_backend
 from tpulint.semantic.cuda_features import CudaFeatures
@@ -17,6 +19,12 @@ from tpulint.semantic.variables import last_name
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
+
+_DEVICE = re.compile(
+    r"(?i)(|.*(cuda|gpu|cpu|tpu|xla|mps|xpu|npu|hpu|ipu|mlu|musa|meta|device|neuron|rocm|hip|dml|vulkan|auto|none|all).*"
+    r"|\d+|:.*)$"
+)
+"""Texts that name a device, or stand for the choice of one."""
 
 
 class DeviceNames:
@@ -109,7 +117,19 @@ class DeviceNames:
             return False
         sides = [comparison.left, comparison.comparators[0]]
         other = next((side for side in sides if not self._tree.encloses(side, node)), None)
-        return other is not None and self._flow.derives(other)
+        return other is not None and self._flow.derives(other) and last_name(other) not in self._ways
+
+    @cached_property
+    def _ways(self) -> frozenset[str]:
+        """Last names of what is compared with words that are no devices: ``self.backend in ["cuda", "naive"]``."""
+        found = set[str]()
+        for text in self._tree.strings:
+            holder = self._tree.parents[text]
+            comparison = self._tree.parents[holder] if isinstance(holder, ast.List | ast.Tuple | ast.Set) else holder
+            if isinstance(comparison, ast.Compare) and len(comparison.ops) == 1 and not _DEVICE.match(str(text.value)):
+                sides = (comparison.left, comparison.comparators[0])
+                found.update(last_name(side) for side in sides if isinstance(side, ast.Name | ast.Attribute))
+        return frozenset(found)
 
     def _is_whole_pattern(self, node: ast.expr) -> bool:
         """Whether ``case "cuda":`` compares the subject itself, not a part of it."""

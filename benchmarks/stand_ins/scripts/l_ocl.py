@@ -1,6 +1,0 @@
-"""A library of filters that is not used."""
-
-import modules
-
-modules.put("skimage.filters")
-modules.put("skimage.util")

@@ -1,5 +1,0 @@
-"""A library that is not used."""
-
-import modules
-
-modules.put("gpytorch")
