@@ -13,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 from measuring.judging import COMES_BACK, EVALUATION, RECOMPILE, STEP, Said, judge, score
 from measuring.layout import Layout, Layouts
 from measuring.phases import Phases
+from measuring.scripts import SETS, public_scripts
 from measuring.truth import Cost, Loop, Truth
 from measuring.truth import Ran as RanIn
 
@@ -34,6 +35,13 @@ for epoch in range(2):
         epoch
     )
 """
+
+
+def test_public_scripts_have_names_of_their_own() -> None:
+    scripts = public_scripts(Path(__file__).parent.parent / "benchmarks" / "public_scripts.yaml")
+    names = [script.name for script in scripts]
+    assert len(set(names)) == len(names) > 200
+    assert {script.group for script in scripts} <= set(SETS)
 
 
 def test_rows_know_their_statements_and_loops() -> None:
