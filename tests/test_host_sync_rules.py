@@ -1758,6 +1758,53 @@ for x, y in loader:
     assert ("right += output.argmax(1).eq(y).cpu().sum()" in port(SETUP + text).text) is not is_number
 
 
+def test_totals_that_are_seen_by_other_ways_in_the_loop_stay() -> None:
+    """A property that reads the attribute, ``locals()``, and elements that are taken for arrays."""
+    step = """
+        loss = F.cross_entropy(model(x.to(device)), y.to(device))
+        loss.backward()
+        optimizer.step()
+        torch_xla.sync()
+"""
+    by_property = f"""
+class Trainer:
+    def __init__(self):
+        self.total, self.count = 0.0, 0
+
+    @property
+    def average(self):
+        return self.total / self.count
+
+    def fit(self):
+      for x, y in loader:
+        {step.strip()}
+        self.total += loss.item()
+        self.count += 1
+        if self.count % 10 == 0:
+            print(self.average)
+"""
+    by_name = f"""
+def fit():
+    total = 0.0
+    for x, y in loader:
+        {step.strip()}
+        total += loss.item()
+        text = "total {{total:.3f}}".format(**locals())
+    print(text)
+"""
+    as_arrays = f"""
+def fit():
+    losses = []
+    for x, y in loader:
+        {step.strip()}
+        losses.append(loss.data.cpu().numpy())
+    print(losses[-1].shape)
+"""
+    for text in (by_property, by_name, as_arrays):
+        assert port(SETUP + text).text == SETUP + text
+    assert "extend(" in port(SETUP + as_arrays.replace("losses[-1].shape", "losses[-1]")).text
+
+
 def test_a_total_that_others_get_stays_a_tensor() -> None:
     text = """
 def count():

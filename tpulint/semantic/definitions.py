@@ -40,6 +40,7 @@ class Definitions:
         self._classes: dict[ast.expr, tuple[ast.ClassDef, ...]] = {}
         self._methods: dict[ast.ClassDef, dict[str, FunctionNode]] = {}
         self._chosen: dict[FunctionNode, list[ast.Call]] | None = None
+        self._properties: dict[str, list[FunctionNode]] | None = None
 
     def calls_of(self, function: FunctionNode) -> list[ast.Call]:
         """Calls in this file that run the function (for ``__init__``, those that make an instance)."""
@@ -244,6 +245,16 @@ class Definitions:
                     found.append(above)
         return found
 
+    def properties(self, name: str) -> list[FunctionNode]:
+        """What reading an attribute of this name may run: the properties of this file's classes that are called so."""
+        if self._properties is None:
+            self._properties = {}
+            for owner in self._tree.classes if "property" in self._tree.source.text else ():
+                for item in owner.body:
+                    if isinstance(item, FUNCTIONS) and any(map(_makes_property, item.decorator_list)):
+                        self._properties.setdefault(item.name, []).append(item)
+        return self._properties.get(name, [])
+
     def overriding(self, method: FunctionNode) -> list[FunctionNode]:
         """Methods of this file by which classes that are derived from a method's own class replace it."""
         owner, found = self._tree.class_of(method), list[FunctionNode]()
@@ -349,3 +360,8 @@ def qualified_in_file(tree: SyntaxTree, function: FunctionNode) -> str:
     """Name of a function at the top of a file, ``Class.method`` for a method."""
     owner = tree.class_of(function)
     return function.name if owner is None else f"{owner.name}.{function.name}"
+
+
+def _makes_property(decorator: ast.expr) -> bool:
+    last = decorator.attr if isinstance(decorator, ast.Attribute) else getattr(decorator, "id", "")
+    return last in ("property", "cached_property")

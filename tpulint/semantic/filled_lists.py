@@ -60,10 +60,17 @@ class FilledLists:
         append, loop = _appended(statement), self._index.tree.loop_of(statement)
         if append is None or loop not in self._index.regions.turn_loops or append.element is not use:
             return False
-        if self._is_rare(append):
+        if self._is_rare(append) or self._takes_elements_for_arrays(append.target):
             return False
         assert loop is not None
         return self._filled(loop, [append], use) is not None
+
+    def _takes_elements_for_arrays(self, target: ast.expr) -> bool:
+        """``losses[-1].shape``: numbers have nothing of what arrays and tensors have."""
+        attributes = (node for node in self._index.tree.attributes if isinstance(node.value, ast.Subscript))
+        return any(
+            _last(node.value.value) == _last(target) for node in attributes if isinstance(node.value, ast.Subscript)
+        )
 
     def _is_rare(self, append: Append) -> bool:
         """Whether a step appends now and then only: behind the boundary, what is read for it costs next to nothing."""

@@ -9,6 +9,7 @@ from tpulint.model import Span
 from tpulint.records import NamedTuple
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.kinds import Kind, Side
+from tpulint.semantic.names import READ_ALL
 from tpulint.semantic.reads import Read, adds_to_itself
 from tpulint.semantic.regions import Pace
 from tpulint.semantic.tree import LoopNode
@@ -123,6 +124,8 @@ class Totals:
         index = self._index
         target = _target(additions[0])
         assert target is not None
+        if self._reads_all_variables(loop):
+            return None
         reads: list[Read] = []
         for statement in additions:
             assert isinstance(statement, ast.AugAssign | ast.Assign)
@@ -143,6 +146,11 @@ class Totals:
         if any(isinstance(statement, ast.Assign) for statement in additions):
             return None
         return total if self._is_unused_inside(total) else None
+
+    def _reads_all_variables(self, loop: LoopNode) -> bool:
+        """``"total {total:.3f}".format(**locals())``"""
+        function = self._index.function_of(loop)
+        return any(self._index.function_of(call) is function for call in self._index.calls_to(*READ_ALL))
 
     def _adds_integer(self, statement: ast.stmt) -> bool:
         assert isinstance(statement, ast.AugAssign | ast.Assign)
@@ -314,8 +322,11 @@ class Totals:
             return False
         if name is None or (isinstance(target, ast.Subscript) and not isinstance(target.slice, ast.Constant)):
             return False
-        for region in (total.loop, *index.regions.functions_in(total.loop)):
+        regions: list[ast.AST] = [total.loop, *index.regions.functions_in(total.loop)]
+        for region in regions:
             for node in index.tree.inside(region, functions=False):
+                if isinstance(node, ast.Attribute):
+                    regions += [item for item in index.definitions.properties(node.attr) if item not in regions]
                 if isinstance(node, ast.Return) and region is total.loop:
                     return False
                 if _names(node) == name and not any(index.tree.encloses(item, node) for item in total.additions):
