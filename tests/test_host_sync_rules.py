@@ -1802,7 +1802,7 @@ def fit():
 """
     for text in (by_property, by_name, as_arrays):
         assert port(SETUP + text).text == SETUP + text
-    assert "extend(" in port(SETUP + as_arrays.replace("losses[-1].shape", "losses[-1]")).text
+    assert "torch.stack(losses" in port(SETUP + as_arrays.replace("losses[-1].shape", "losses[-1]")).text
 
 
 def test_a_total_that_others_get_stays_a_tensor() -> None:
