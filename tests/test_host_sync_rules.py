@@ -1805,6 +1805,60 @@ def fit():
     assert "torch.stack(losses" in port(SETUP + as_arrays.replace("losses[-1].shape", "losses[-1]")).text
 
 
+ONLOOKERS = {
+    "handler": """
+def fit():
+    total, losses = 0.0, []
+    try:
+        for x, y in loader:
+            {step}
+            total += loss.item()
+            losses.append(loss.item())
+    except KeyboardInterrupt:
+        print(round(total, 4), len(losses))
+""",
+    "callback": """
+class Trainer:
+    def fit(self, callback):
+        self.total, self.losses = 0.0, []
+        for x, y in loader:
+            {step}
+            self.total += loss.item()
+            self.losses.append(loss.item())
+            callback.end_batch(self)
+""",
+    "object that holds the list": """
+def fit():
+    losses = []
+    plot = Plot(losses)
+    for x, y in loader:
+        {step}
+        losses.append(loss.item())
+        plot.draw()
+""",
+    "lambda": """
+def fit():
+    losses = []
+    last = lambda: losses[-1]
+    for x, y in loader:
+        {step}
+        losses.append(loss.item())
+        print(last())
+""",
+}
+
+
+@pytest.mark.parametrize("text", ONLOOKERS.values(), ids=ONLOOKERS)
+def test_what_somebody_else_looks_at_in_the_loop_is_kept_up_to_date(text: str) -> None:
+    step = "loss = F.cross_entropy(model(x.to(device)), y.to(device)); loss.backward(); optimizer.step()"
+    fixed = port(SETUP + text.format(step=step)).text
+    assert "device_" not in fixed and "step_losses" not in fixed and "zeros(" not in fixed
+    alone = text.format(step=step).replace("print(round(total, 4), len(losses))", "pass").replace("(losses)", "()")
+    alone = alone.replace("callback.end_batch(self)", "pass").replace("lambda: losses[-1]", "print")
+    fixed = port(SETUP + alone).text
+    assert "step_losses" in fixed or "torch.stack(losses" in fixed
+
+
 def test_a_total_that_others_get_stays_a_tensor() -> None:
     text = """
 def count():

@@ -8,6 +8,7 @@ from functools import cached_property
 from tpulint.records import NamedTuple
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.contents import key_of
+from tpulint.semantic.onlookers import has_onlookers
 from tpulint.semantic.reads import Read, Use
 from tpulint.semantic.regions import Pace
 from tpulint.semantic.tree import LoopNode
@@ -115,7 +116,7 @@ class FilledLists:
             if isinstance(root, ast.Subscript) and key_of(root) is None:
                 return None
             root = root.value
-        if not isinstance(root, ast.Name):
+        if not isinstance(root, ast.Name) or has_onlookers(index, loop, target):
             return None
         receivers = {append.target for append in appends}
         gates: list[ast.If] = []

@@ -10,6 +10,7 @@ from tpulint.records import NamedTuple
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.kinds import Kind, Side
 from tpulint.semantic.names import READ_ALL
+from tpulint.semantic.onlookers import has_onlookers
 from tpulint.semantic.reads import Read, adds_to_itself
 from tpulint.semantic.regions import Pace
 from tpulint.semantic.tree import LoopNode
@@ -124,7 +125,7 @@ class Totals:
         index = self._index
         target = _target(additions[0])
         assert target is not None
-        if self._reads_all_variables(loop):
+        if self._reads_all_variables(loop) or has_onlookers(index, loop, target):
             return None
         reads: list[Read] = []
         for statement in additions:
