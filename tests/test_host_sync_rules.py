@@ -4052,3 +4052,66 @@ def test_what_is_put_together_in_one_block_keeps_its_order() -> None:
     result = port(SETUP + EARLY.format(early="\n    ".join(lines), late="print(a, b, c)"), select=("TPU101", "TPU102"))
     late = "\n        ".join([*lines, "print(a, b, c)"])
     assert result.text.removeprefix(SETUP) == EARLY.format(early="", late=late).replace("    \n", "")
+
+
+SHOWN_AND_KEPT = """
+losses = []
+for step, (x, _) in enumerate(loader):
+    optimizer.zero_grad()
+    loss = model(x.to(device)).mean()
+    loss.backward()
+    optimizer.step()
+    torch_xla.sync()
+    losses.append(loss.item())
+    {other}
+"""
+
+
+@pytest.mark.parametrize("other", ["print(step, loss.item())", "if loss.item() < 1:\n        best = step"])
+def test_a_list_takes_the_number_that_each_step_asks_for_anyway(other: str) -> None:
+    result = port(SETUP + SHOWN_AND_KEPT.format(other=other))
+    assert result.text.removeprefix(SETUP) == SHOWN_AND_KEPT.format(other=other).replace(
+        "    losses", "    loss_value = loss.item()\n    losses", 1
+    ).replace("append(loss.item())", "append(loss_value)").replace(other, other.replace("loss.item()", "loss_value"))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "if step % 10 == 0:\n        print(step, loss.item())",
+        "print(step, x.shape)",
+        "bar.set_postfix(loss=loss.item())",
+    ],
+)
+def test_a_list_keeps_tensors_where_no_step_asks_for_the_number(other: str) -> None:
+    result = port(SETUP + SHOWN_AND_KEPT.format(other=other))
+    assert "losses.append(loss.detach())" in result.text
+
+
+GRADIENT_READ = """
+for step, (x, _) in enumerate(loader):
+    loss = model(x.to(device)).mean()
+    loss.backward()
+    optimizer.step()
+    torch_xla.sync()
+    print(step, loss.item())
+    {between}
+    print(loss.item(), {read})
+"""
+
+
+@pytest.mark.parametrize(
+    ("between", "read", "moves"),
+    [
+        ("optimizer.zero_grad(set_to_none=False)", "model.weight.grad.norm().item()", False),
+        ("optimizer.step()", "model.weight.norm().item()", False),
+        ("pass", "model.weight.grad.norm().item()", True),
+        ("optimizer.zero_grad(set_to_none=False)", "loss.sqrt().item()", True),
+    ],
+)
+def test_what_is_fetched_together_is_read_before_weights_and_gradients_change(
+    between: str, read: str, moves: bool
+) -> None:
+    result = port(SETUP + GRADIENT_READ.format(between=between, read=read), select=("TPU101", "TPU106"))
+    assert ("torch.stack(" in result.text) == moves
+    assert (f", {read})" in result.text) != moves

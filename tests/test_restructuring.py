@@ -472,3 +472,27 @@ def test_header_stands_on_rows_of_its_own() -> None:
     """A backslash at the end of a comment joins no rows."""
     assert put_under("f(); \\\n    gone()\n", 1, 1, 0) is None
     assert put_under("# a comment \\\ngone()\n", 0, 0, 0) == f"# a comment \\\n{HEADER}\n    gone()\n"
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_comments_at_the_end_of_a_block_stay_in_it(newline: str) -> None:
+    """What is put behind a loop goes below the last comment that is indented as its body is."""
+    text = "for i in x:\n    f()\n\n    # of the body\n\n# of what follows\ng()\n".replace("\n", newline)
+    index = index_of(text)
+    loop = index.tree.module.body[0]
+    assert isinstance(loop, ast.stmt)
+    fix = builder_of(index)
+    fix.insert_after(loop, "new()")
+    built = fix.build()
+    assert built is not None
+    expected = "for i in x:\n    f()\n\n    # of the body\nnew()\n\n# of what follows\ng()\n"
+    assert apply(index_of(text), [built]) == expected.replace("\n", newline)
+
+
+def test_a_comment_below_a_plain_statement_belongs_to_what_follows() -> None:
+    index = index_of("f()\n    # of nothing\ng()\n")
+    fix = builder_of(index)
+    fix.insert_after(index.tree.module.body[0], "new()")
+    built = fix.build()
+    assert built is not None
+    assert apply(index_of("f()\n    # of nothing\ng()\n"), [built]) == "f()\nnew()\n    # of nothing\ng()\n"

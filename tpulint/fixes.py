@@ -181,7 +181,7 @@ class FixBuilder:
             self.insert(end, "; " + text)
             return
         indent = self.indent_of(statement)
-        line_end = self._source.line_end(end)
+        line_end = self._rows.end_of_block(statement)
         lines = "".join(f"\n{indent}{line}" if line else "\n" for line in text.split("\n"))
         if line_end < len(source.text) or not source.text.endswith(("\n", "\r")):
             self.insert(line_end, lines)

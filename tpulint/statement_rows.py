@@ -17,6 +17,10 @@ _GAP = r"(?:[ \t\f]|\\(?:\r\n|\r|\n))*"
 _SEMICOLON = f"{_GAP};{_GAP}"
 _SEMICOLON_BEFORE = f"{_GAP};{_GAP}$"
 """Between two statements of a row, which a backslash may break before and behind it."""
+_INNER_COMMENT = re.compile(r"[ \t]+#")
+_WITH_BLOCKS = (
+    ast.For, ast.AsyncFor, ast.While, ast.If, ast.With, ast.AsyncWith, ast.Try, ast.TryStar, ast.Match,
+)  # fmt: skip
 _LONGEST_GAP = 200
 """Characters above a row in which the semicolon in front of its first statement is looked for."""
 
@@ -102,6 +106,20 @@ class StatementRows:
         while row > upper and source.line(row - 1).startswith(indent + "#"):
             row -= 1
         return source.line_starts[row - 1]
+
+    def end_of_block(self, statement: ast.stmt) -> int:
+        """Where the last line of a statement ends, or of the comments below that are indented as what is inside it."""
+        source, indent = self._source, self.indent_of(statement)
+        row = source.row(self._tree.end(statement))
+        last = row
+        if isinstance(statement, _WITH_BLOCKS):
+            for below in range(row + 1, source.cell_rows(row)[1] + 1):
+                line = source.line(below)
+                if line.startswith(indent) and _INNER_COMMENT.match(line, len(indent)):
+                    last = below
+                elif line.strip():
+                    break
+        return source.line_starts[last - 1] + len(source.line(last))
 
 
 def is_comment_at_most(text: str) -> bool:

@@ -189,7 +189,7 @@ class BatchedReads:
         """Whether an expression has the value it is read with at the boundary already."""
         index = self._index
         at = index.span(boundary).start
-        names = set()
+        names, trained = set(), False
         for node in (tensor, *index.tree.inside(tensor)):
             if isinstance(node, ast.NamedExpr | ast.Lambda | ast.Await):
                 return False
@@ -201,6 +201,10 @@ class BatchedReads:
                 if not bindings or (later and not self._is_bound_anew(node, boundary, later)):
                     return False
                 names.add(node.id)
+            trained = trained or (isinstance(node, ast.Attribute) and node.attr == "grad")
+            trained = trained or (isinstance(node, ast.Name | ast.Attribute) and index.kind(node) is Kind.MODULE)
+        if trained and index.deferrals.trains_between(boundary, statement):
+            return False
         return not names & index.deferrals.mutated_between(boundary, statement)
 
     def _is_bound_anew(self, use: ast.Name, boundary: ast.Expr, later: list[Binding]) -> bool:

@@ -297,11 +297,18 @@ class Deferrals:
 
     def mutated_between(self, boundary: ast.stmt, statement: ast.stmt) -> set[str]:
         """Names of objects that may change between a boundary and a later statement, in its block or deeper."""
+        between = self._between(boundary, statement)
+        return {path[0] for item in between for path in self._effects.of(item).changes}
+
+    def trains_between(self, boundary: ast.stmt, statement: ast.stmt) -> bool:
+        """Whether weights or their gradients may change between a boundary and a later statement."""
+        return any(map(self._effects.trains, self._between(boundary, statement)))
+
+    def _between(self, boundary: ast.stmt, statement: ast.stmt) -> list[ast.stmt]:
         tree, suite = self._index.tree, self._index.tree.suite_of(boundary)
         between: list[ast.stmt] = []
         while statement not in suite:
             inner = tree.suite_of(statement)
             between += inner[: inner.index(statement)]
             statement = tree.statement_of(tree.parents[statement])
-        between += suite[suite.index(boundary) + 1 : suite.index(statement)]
-        return {path[0] for item in between for path in self._effects.of(item).changes}
+        return between + suite[suite.index(boundary) + 1 : suite.index(statement)]

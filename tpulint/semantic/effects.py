@@ -106,6 +106,12 @@ class Effects:
                 return True
         return False
 
+    def trains(self, statement: ast.stmt) -> bool:
+        """Whether a statement updates weights, or has to do with their gradients."""
+        calls = (node for node in self._index.tree.inside(statement) if isinstance(node, ast.Call))
+        methods = (call.func.attr for call in calls if isinstance(call.func, ast.Attribute))
+        return self.of(statement).updates or any(method in _STEP_METHODS for method in methods)
+
     # ---------------------------------------------------------------- variables
 
     def _path(self, node: ast.expr) -> Path:

@@ -91,7 +91,7 @@ class FilledLists:
             if append is None or index.tree.loop_of(node) is not loop or self._is_rare(append):
                 continue
             reads = index.reads.inside(append.element)
-            if reads and all(read.use is Use.LIST for read in reads):
+            if reads and all(read.use is Use.LIST for read in reads) and not all(map(self._is_read_anyway, reads)):
                 groups.setdefault(index.text(append.target), []).append(append)
         result = []
         for appends in groups.values():
@@ -100,6 +100,24 @@ class FilledLists:
             if filled is not None and (filled.is_new or loop in index.regions.turn_loops):
                 result.append(filled)
         return sorted(result, key=lambda item: index.span(item.target))
+
+    def _is_read_anyway(self, read: Read) -> bool:
+        """Whether each turn asks for the same number for something else, or shows it: one fetch serves the list, too.
+
+        So it is where the boundary stands in the loop itself.
+        """
+        index = self._index
+        loop, step = index.tree.loop_of(read.node), index.step_loop_of(read.node)
+        if loop is None or (step is not None and not all(index.tree.encloses(loop, item) for item in step.updates)):
+            return False
+        return any(
+            other.use in (Use.BRANCH, Use.LOG)
+            and ast.dump(other.tensor) == ast.dump(read.tensor)
+            and index.tree.loop_of(other.node) is loop
+            and index.pace_of(other.node) is index.pace_of(read.node)
+            and not index.reads.is_bar(index.statement_of(other.node))
+            for other in index.reads.inside(loop)
+        )
 
     def _filled(self, loop: LoopNode, appends: list[Append], number: ast.expr | None = None) -> FilledList | None:
         """The list that these fill, if it can be; ``number`` stands for one, whatever it is."""
