@@ -33,7 +33,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         if _are_zeros_needed(ctx.index):
             fix.lower(
                 Applicability.DISPLAY,
-                "Code that changes `.grad` in place, or reads it before a backward pass, would find None instead of zeros.",
+                "Code that changes `.grad` in place, or reads it before a backward pass, would find None, not zeros.",
             )
         elif any(isinstance(node.ctx, ast.Load) for node in ctx.index.tree.attributes_called("grad")):
             fix.lower(Applicability.UNSAFE, "Code that reads `.grad` finds None where it found zeros.")
