@@ -113,3 +113,37 @@ def test_original_fails(tmp_path: Path) -> None:
     assert [(one["kind"], one["message"], one["row"]) for one in answer.report["failures"]] == [
         ("original", "the original: the script failed: RuntimeError: no GPU code here", 2)
     ]
+
+
+RECURRENT = """\
+import torch
+{imports}
+torch.manual_seed(0)
+device = {device}
+net = torch.nn.GRU(4, 4, batch_first=True).to(device)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+kept = None
+for step in range(4):
+    out, _ = net(torch.randn(2, 5, 4).to(device))
+    optimizer.zero_grad()
+    out.pow(2).mean().backward()
+    optimizer.step()
+    {boundary}
+    if step == 1:
+        kept = {{name: value.cpu() for name, value in net.state_dict().items()}}
+    if step == 2:
+        net.load_state_dict(kept)
+    {boundary}
+"""
+
+
+def test_what_torch_xla_traces_is_no_step_and_what_is_fetched_is_a_copy(tmp_path: Path) -> None:
+    """The GRU of torch_xla runs a backward pass of its own; on a GPU ``cpu()`` keeps the weights as they are then."""
+    original = RECURRENT.format(imports="", device='torch.device("cuda")', boundary="pass")
+    port = RECURRENT.format(imports="import torch_xla", device="torch_xla.device()", boundary="torch_xla.sync()")
+    (tmp_path / "train_gpu.py").write_text(original)
+    (tmp_path / "train.py").write_text(port)
+    answer = verify("train.py", "--against", "train_gpu.py", "--json", cwd=tmp_path)
+    assert answer.status == 0, answer.report["failures"]
+    assert answer.report["losses"]["equal"]
+    assert len(answer.report["losses"]["port"]) == 4

@@ -299,11 +299,21 @@ class Loaders:
         given = arguments.get("batch_size", ())
         if given and all(self._counts_samples(value) or self.number(value) == 1 for value in given):
             return True
+        counted = self._counted(loader, by_default)
+        return bool(counted) and all(size and (count % size == 0 or count < size) for count, size in counted)
+
+    def fills_no_batch(self, loader: Loader) -> bool:
+        """Whether all samples are fewer than a batch holds, where the command line leaves its size as it is."""
+        counted = self._counted(loader, by_default=True)
+        return bool(counted) and all(size and count < size for count, size in counted)
+
+    def _counted(self, loader: Loader, by_default: bool) -> list[tuple[int, int | None]]:
+        """How many samples there may be, with how many a batch may hold; empty where their number is not known."""
+        arguments = loader.arguments or {}
         counts = [self._sample_count(value) for value in arguments.get("dataset", ())]
-        if not given or not counts or not all(counts):
-            return False
+        given = arguments.get("batch_size", ())
         sizes = [self.number(value) or (self._default(value) if by_default else None) for value in given]
-        return all(size and count and (count % size == 0 or count < size) for size in sizes for count in counts)
+        return [(count, size) for count in counts for size in sizes if count] if all(counts) else []
 
     def _counts_samples(self, node: ast.expr, depth: int = 0) -> bool:
         """Whether a batch holds everything: ``batch_size=len(test_set)``."""

@@ -10,6 +10,7 @@ from tpulint.model import Applicability, Finding
 from tpulint.semantic import FUNCTIONS
 from tpulint.semantic.loaders import Loader
 from tpulint.semantic.other_files import Definition, method
+from tpulint_rules.data._counted_samples import count_what_is_left
 from tpulint_rules.data._partial_batches import (
     is_given,
     is_left_out_by_loops,
@@ -27,6 +28,8 @@ _MESSAGE_OF_SAMPLER = (
     "the last batch of the sampler may be smaller, and the training step is compiled again for its shape"
 )
 _LEFT_OUT = "Up to `batch_size - 1` samples take no part in each epoch."
+
+_NONE_LEFT = "All samples are fewer than one batch of the default size: nothing would be left."
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
@@ -47,6 +50,9 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             continue
         fix = ctx.fix("Leave out the partial batch", Applicability.UNSAFE, _LEFT_OUT)
         fix.set_argument(loader.call, "drop_last", phases or "True")
+        count_what_is_left(fix, ctx.index, loader)
+        if ctx.index.loaders.fills_no_batch(loader):
+            fix.lower(Applicability.DISPLAY, _NONE_LEFT)
         yield ctx.finding(loader.call, _MESSAGE, fix)
 
 

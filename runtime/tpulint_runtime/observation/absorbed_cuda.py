@@ -51,6 +51,12 @@ def _absorbed(device: Any) -> Any:
     return torch.device("cpu") if _names_gpu(device) else device
 
 
+def _names_host(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether ``to`` is told the host."""
+    asked = [*args[:1], kwargs.get("device")]
+    return any(isinstance(one, str | torch.device) and str(one).partition(":")[0] == "cpu" for one in asked)
+
+
 class _Absorption(_Mode):  # type: ignore[misc]
     """Sends every tensor that is asked for on a GPU to the CPU."""
 
@@ -60,13 +66,16 @@ class _Absorption(_Mode):  # type: ignore[misc]
             return args[0]
         if func is torch.Tensor.is_pinned:
             return True
+        is_fetched = func is torch.Tensor.cpu or (func is torch.Tensor.to and _names_host(args[1:], kwargs))
         if func is torch.Tensor.to:
             args = (args[0], *map(_absorbed, args[1:]))
         elif func is torch.Tensor.type and len(args) > 1 and isinstance(args[1], str):
             args = (args[0], args[1].replace("torch.cuda.", "torch."))
         if kwargs.get("device") is not None:
             kwargs["device"] = _absorbed(kwargs["device"])
-        return func(*args, **kwargs)
+        result = func(*args, **kwargs)
+        # What is fetched from a GPU is a copy: weights that are kept on the host do not change with the model.
+        return result.clone() if is_fetched and result is args[0] else result
 
 
 def _always(value: Any) -> Any:

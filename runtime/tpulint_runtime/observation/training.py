@@ -6,6 +6,7 @@ A loss is kept on its device and read once, after the script: measuring adds no 
 from __future__ import annotations
 
 import functools
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from tpulint_runtime.observation.optimizers import Optimizers, parameters_of
 from tpulint_runtime.observation.records import Records
+from tpulint_runtime.observation.traced_backwards import is_traced
 
 _torch: Any = torch
 """Without types: what is replaced here is not meant to be."""
@@ -80,7 +82,7 @@ class Training:
 
         @functools.wraps(backward)
         def observed(tensors: Any, *args: Any, **kwargs: Any) -> Any:
-            if getattr(self._in_backward, "now", False):
+            if getattr(self._in_backward, "now", False) or is_traced(sys._getframe(1)):
                 return backward(tensors, *args, **kwargs)
             with self._lock:
                 self._begin(tensors)

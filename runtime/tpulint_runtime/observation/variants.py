@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import functools
 import importlib
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any
 
 import torch
+
+from tpulint_runtime.observation.traced_backwards import is_traced
 
 _module: Any = torch.nn.Module
 _torch: Any = torch
@@ -46,7 +49,8 @@ class Variant:
         @functools.wraps(backward)
         def after_forward(*args: Any, **kwargs: Any) -> Any:
             # Autocast is for the forward pass and the loss; the backward pass follows its types.
-            self._leave()
+            if not is_traced(sys._getframe(1)):
+                self._leave()
             return backward(*args, **kwargs)
 
         _module.__call__ = called

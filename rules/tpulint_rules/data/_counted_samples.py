@@ -1,0 +1,86 @@
+"""Averages over all samples of a loader, which take those for granted that its last batch would have held."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tpulint.context import FixBuilder
+from tpulint.model import Applicability
+from tpulint.semantic import SemanticIndex
+from tpulint.semantic.loaders import Loader
+from tpulint_rules.data._partial_batches import is_given
+
+_REASON = "Sums over the batches are divided by the number of all samples, those that are left out among them."
+
+
+def count_what_is_left(fix: FixBuilder, index: SemanticIndex, loader: Loader) -> None:
+    """Divide by the samples in the full batches of a loader, where a file divides by ``len(loader.dataset)``."""
+    for count in _divisors(index, loader):
+        named = _loader_named(index, loader, count)
+        # Of a sampler each process may get a share only, and what is divided may be the sum over all of them.
+        if named is None or is_given((loader.arguments or {}).get("sampler")):
+            fix.lower(Applicability.DISPLAY, _REASON)
+            continue
+        name = index.text(named)
+        text = f"len({name}) * {name}.batch_size"
+        made = index.moves.creations.of(named)
+        if len(made) != 1 or made[0].path or made[0].node is not loader.call:
+            text = f"{text} if {name}.drop_last else {index.text(count)}"
+        is_whole = isinstance(index.parent(count), ast.AugAssign | ast.Call)
+        fix.replace(count, text if is_whole else f"({text})")
+
+
+def _divisors(index: SemanticIndex, loader: Loader) -> Iterator[ast.expr]:
+    """Expressions for the number of samples of a loader, by which something is divided."""
+    for call in index.calls_to("builtins.len"):
+        if len(call.args) != 1 or not _is_dataset(index, loader, call.args[0]):
+            continue
+        if _divides(index, call):
+            yield call
+            continue
+        statement = index.statement_of(call)
+        targets = statement.targets if isinstance(statement, ast.Assign) else []
+        if len(targets) == 1 and isinstance(targets[0], ast.Name):
+            found = index.names.find_name(targets[0])
+            for name in index.names.loads(targets[0].id, found[0]) if found is not None else ():
+                parent = index.parent(name)
+                is_entry = isinstance(statement.value, ast.Dict | ast.DictComp)
+                count = parent if is_entry and isinstance(parent, ast.Subscript) and parent.value is name else name
+                if isinstance(count, ast.expr) and _divides(index, count):
+                    yield count
+
+
+def _is_dataset(index: SemanticIndex, loader: Loader, node: ast.expr) -> bool:
+    """Whether an expression is what a loader takes its samples from: ``loader.dataset``, or what it was given."""
+    creations = index.moves.creations
+    if isinstance(node, ast.Attribute) and node.attr == "dataset":
+        return any(made.node is loader.call and not made.path for made in creations.of(node.value))
+    given = (loader.arguments or {}).get("dataset", [])
+    if isinstance(node, ast.Subscript):
+        return any(index.text(node) == index.text(value) for value in given)
+    made = {(one.node, one.path) for one in creations.of(node)}
+    return any(made == {(one.node, one.path) for one in creations.of(value)} for value in given) if made else False
+
+
+def _divides(index: SemanticIndex, node: ast.expr) -> bool:
+    """Whether an expression, or a float made of it, is a divisor."""
+    parent = index.parent(node)
+    if isinstance(parent, ast.Call) and index.qualified_name(parent.func) == "builtins.float":
+        return _divides(index, parent)
+    if isinstance(parent, ast.AugAssign):
+        return isinstance(parent.op, ast.Div) and parent.value is node
+    return isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Div) and parent.right is node
+
+
+def _loader_named(index: SemanticIndex, loader: Loader, count: ast.expr) -> ast.expr | None:
+    """How the loader is called where its samples are counted."""
+    if isinstance(count, ast.Call) and isinstance(count.args[0], ast.Attribute) and count.args[0].attr == "dataset":
+        return count.args[0].value
+    for loop in loader.loops:
+        if isinstance(loop, ast.For) and index.function_of(loop) is index.function_of(count):
+            source = loop.iter
+            while isinstance(source, ast.Call) and source.args:
+                source = source.args[0]
+            return source if isinstance(source, ast.Name | ast.Attribute | ast.Subscript) else None
+    return None
