@@ -40,10 +40,12 @@ def _divisors(index: SemanticIndex, loader: Loader) -> Iterator[ast.expr]:
             yield call
             continue
         statement = index.statement_of(call)
-        targets = statement.targets if isinstance(statement, ast.Assign) else []
-        if len(targets) == 1 and isinstance(targets[0], ast.Name):
-            found = index.names.find_name(targets[0])
-            for name in index.names.loads(targets[0].id, found[0]) if found is not None else ():
+        if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+            continue
+        target = statement.targets[0]
+        if isinstance(target, ast.Name):
+            found = index.names.find_name(target)
+            for name in index.names.loads(target.id, found[0]) if found is not None else ():
                 parent = index.parent(name)
                 is_entry = isinstance(statement.value, ast.Dict | ast.DictComp)
                 count = parent if is_entry and isinstance(parent, ast.Subscript) and parent.value is name else name

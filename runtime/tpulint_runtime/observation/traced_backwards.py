@@ -1,4 +1,4 @@
-"""Tells backward passes of the script from those that torch_xla runs itself, to trace a loop such as that of ``nn.GRU``.
+"""Tells backward passes of the script from those that torch_xla runs itself to trace a loop, as that of ``nn.GRU``.
 
 torch_xla 2.9 builds its GRU on ``scan``, which calls ``torch.autograd.backward`` in the forward pass to see what the
 backward pass of one turn is: it trains nothing, and its root is no loss.
