@@ -67,11 +67,12 @@ class Devices:
         """Find the sites that stand outside of these spans."""
         self._follow(lambda: outside)
         asked = DeviceQuestions(self._index, self.flow, self.questions, self._torch_calls)
-        # In a file with several backends the question is what keeps CUDA's branch apart.
         questions = () if self._knows_xla else asked.found()
         names = DeviceNames(self._index, self.flow, self.features, self.questions)
         self.false_comparisons = names.false_comparisons
-        sites = [*questions, *names.found(), *self._acquisitions(), *self._numbers(), *self._generators()]
+        # In a file with several backends the question is what keeps CUDA's branch apart, and so is a comparison.
+        named = (site for site in names.found() if not self._knows_xla or site.role is not Role.COMPARISON)
+        sites = [*questions, *named, *self._acquisitions(), *self._numbers(), *self._generators()]
         unique = {site.node: site for site in sites if self._counts(site.node)}
         self.sites = sorted(unique.values(), key=lambda site: self._index.span(site.node))
         self.branches = CudaBranches(self._index, self.features, unique.keys())

@@ -19,7 +19,7 @@ def portable_findings(ctx: FileContext) -> Iterator[Finding]:
     """Findings about autocast calls and scalers, with one fix for all: a scaler is right where float16 is."""
     autocasts = ctx.index.mixed_precision.autocasts
     found = [(autocast, *problem) for autocast in autocasts if (problem := problem_of(ctx, autocast))]
-    scalers = [scaler for scaler in ctx.index.mixed_precision.scalers if not _scales_on_cuda_only(ctx, scaler)]
+    scalers = [scaler for scaler in ctx.index.mixed_precision.scalers if not scales_on_cuda_only(ctx, scaler)]
     if not found and not scalers:
         return
     reason = "On CUDA nothing changes; on XLA bfloat16, which needs no scaling, stands in for float16."
@@ -83,7 +83,7 @@ def _leave_out_device(ctx: FileContext, fix: FixBuilder, autocast: Autocast, dev
 # -------------------------------------------------------------------- scalers
 
 
-def _scales_on_cuda_only(ctx: FileContext, scaler: Scaler) -> bool:
+def scales_on_cuda_only(ctx: FileContext, scaler: Scaler) -> bool:
     """Whether a scaler is off, or asks for CUDA: one that is off does nothing and reads nothing."""
     if is_off(scaler.call) or ctx.index.guards.is_for_cuda(scaler.call):
         return True

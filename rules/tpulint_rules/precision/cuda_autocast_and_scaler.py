@@ -10,7 +10,7 @@ from tpulint.model import Applicability, Certainty, Finding, Scope, Span
 from tpulint.semantic.mixed_precision import Autocast
 from tpulint.semantic.torch_versions import is_for_older_torch
 from tpulint_rules.precision._host_arrays import read_in_float32
-from tpulint_rules.precision._portable import portable_autocast, portable_findings
+from tpulint_rules.precision._portable import portable_autocast, portable_findings, scales_on_cuda_only
 from tpulint_rules.precision._problems import (
     BFLOAT16,
     CHOSEN,
@@ -44,7 +44,13 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         for autocast in ctx.index.mixed_precision.autocasts
         if (problem := problem_of(ctx, autocast)) and not _stays(ctx, autocast)
     ]
-    scalers = [scaler for scaler in ctx.index.mixed_precision.scalers if not is_off(scaler.call)]
+    scalers = [
+        scaler
+        for scaler in ctx.index.mixed_precision.scalers
+        if not is_off(scaler.call)
+        # In a file that knows XLA, `enabled=device.type == "cuda"` is off there, and stays so.
+        and not (ctx.index.guards.knows_xla() and scales_on_cuda_only(ctx, scaler))
+    ]
     if not found and not scalers:
         return
     # What belongs together changes together: bfloat16 needs no scaler, and a scaler is no use without float16.
