@@ -294,7 +294,7 @@ def without_leftovers(text: str) -> ast.Module:
 
 
 class WithoutLeftovers(ast.NodeTransformer):
-    """Takes out ``if x: pass``, imports of functions, and what functions assign and do not read."""
+    """Takes out ``if x: pass``, ``else: pass``, imports of functions, and what functions assign and do not read."""
 
     read: frozenset[str] | None = None
 
@@ -316,6 +316,8 @@ class WithoutLeftovers(ast.NodeTransformer):
             ]
             if len(kept) < len(suite):
                 setattr(node, field, kept or ([ast.Pass()] if field == "body" else []))
+        if isinstance(node, ast.If) and all(isinstance(item, ast.Pass) for item in node.orelse):
+            node.orelse = []
         return node
 
 
