@@ -1945,3 +1945,22 @@ def test_message_about_what_a_variable_read_of_a_gpu(use: str, is_left_out: bool
         """
     text = port(dedent(before), select=("TPU00", "TPU010")).text
     assert ("get_device_properties" not in text) == is_left_out
+
+
+@pytest.mark.parametrize(
+    ("made", "told"),
+    [
+        ('torch_xla.device() if on_tpu else torch.device("cuda")', False),
+        ('torch.device("cuda" if on_gpu else "cpu")', True),
+    ],
+    ids=["knows XLA", "knows CUDA alone"],
+)
+def test_comparison_and_scaler_of_a_file_for_several_backends(made: str, told: bool) -> None:
+    text = (
+        f"import torch\nimport torch_xla\n\n\ndef train(model, loader, on_tpu, on_gpu):\n    device = {made}\n"
+        '    scaler = torch.amp.GradScaler(enabled=device.type == "cuda")\n'
+        '    pinned = device.type == "cuda"\n    for x in loader:\n'
+        "        scaler.scale(model(x.to(device, non_blocking=pinned)).mean()).backward()\n"
+    )
+    found = lint(SourceFile.from_text(text), Settings(select=("TPU001", "TPU401"), preview=True), CATALOGUE).findings
+    assert {finding.code for finding in found} == ({"TPU001", "TPU401"} if told else set())

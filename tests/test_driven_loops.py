@@ -741,3 +741,42 @@ def test_sequence_packed_by_a_module_of_unknown_parts(tmp_path: Path, others: di
         (tmp_path / name).write_text(text)
     found = tpulint("check", "--no-cache", "--select", "TPU320", "--output-format", "json", "model.py", cwd=tmp_path)
     assert [item["location"]["row"] for item in json.loads(found.out)] == [14]
+
+
+KEYWORDS = {
+    "attention.py": """\
+from torch import nn
+
+class Attention(nn.Module):
+    def forward(self, *, query, mask):
+        print(mask)
+        return query
+""",
+    "train.py": """\
+import torch
+from torch import nn
+from attention import Attention
+
+class Layer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.attention = Attention()
+
+    def forward(self, x):
+        return self.attention(query=x, mask=torch.zeros(3))
+
+def train(batches):
+    layer = Layer().to("cuda")
+    optimizer = torch.optim.SGD(layer.parameters(), lr=0.1)
+    for x in batches:
+        layer(x.to("cuda")).mean().backward()
+        optimizer.step()
+""",
+}
+
+
+def test_forward_that_takes_nothing_but_keyword_arguments(tmp_path: Path) -> None:
+    for name, text in {"pyproject.toml": "", **KEYWORDS}.items():
+        (tmp_path / name).write_text(text)
+    found = tpulint("check", "--no-cache", "--select", "TPU102", "attention.py", cwd=tmp_path)
+    assert (found.status, found.err) == (0, "")

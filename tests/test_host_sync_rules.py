@@ -4115,3 +4115,70 @@ def test_what_is_fetched_together_is_read_before_weights_and_gradients_change(
     result = port(SETUP + GRADIENT_READ.format(between=between, read=read), select=("TPU101", "TPU106"))
     assert ("torch.stack(" in result.text) == moves
     assert (f", {read})" in result.text) != moves
+
+
+CONFUSION = """
+confusion = {made}
+{default}
+with torch.no_grad():
+    for x, y in loader:
+        x, y = x.to(device), y.to(device)
+        for t, p in zip(y.view(-1), model(x).argmax(1).view(-1)):
+            confusion[t.long(), p.long()] += 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "default", "told"),
+    [
+        ("torch.zeros(3, 3)", "", 2),
+        ("torch.zeros(3, 3, device=device)", "", 0),
+        ("torch.zeros(3, 3)", "torch.set_default_device(device)", 0),
+        ("{}", "", 0),
+    ],
+)
+def test_places_of_a_tensor_on_the_host(made: str, default: str, told: int) -> None:
+    found = check(CONFUSION.format(made=made, default=default), ("TPU101",))
+    assert found == [("TPU101", "warning")] * told
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("kept[step] = loss", 1),
+        ("kept[step] = loss.detach()", 1),
+        ("kept[step] = step", 0),
+        ("shared[step] = loss", 0),
+        ("kept[step].copy_(loss)", 1),
+        ("shared[step].copy_(loss)", 0),
+        ("table[step] = loss.detach()", 1),
+        ("first, second = map(float, [loss, step])", 1),
+        ("tracker.debug('loss', loss)", 0),
+    ],
+)
+def test_what_is_put_into_a_tensor_on_the_host(line: str, told: int) -> None:
+    text = f"""
+        import numpy
+        from labml import tracker
+        kept, shared, table = torch.zeros(9), torch.zeros(9, device=device), numpy.zeros(9)
+        for step, (x, _) in enumerate(loader):
+            loss = model(x.to(device)).mean()
+            loss.backward()
+            optimizer.step()
+            {line}
+            torch_xla.sync()
+    """
+    assert len(check(text, ("TPU101", "TPU102"))) == told
+
+
+def test_losses_of_several_kinds_that_are_added_up() -> None:
+    text = """
+        for images, targets in loader:
+            losses = model(images.to(device), targets)
+            total = sum(loss for loss in losses.values())
+            print(total.item())
+            total.backward()
+            optimizer.step()
+            torch_xla.sync()
+    """
+    assert check(text, ("TPU101",)) == [("TPU101", "error")]

@@ -90,7 +90,7 @@ class CallValues:
             if last == "next" and node.args:
                 return self._kinds.elements.element(node.args[0], (), depth)
             if last in ("sum", "max", "min", "abs", "pow") and node.args:
-                values = [self._kinds.value(item, depth) for item in node.args]
+                values = [self._kinds.value(item, depth) for item in map(_summed, node.args)]
                 content = self._kinds.content(node.args[0], None, depth) if len(values) == 1 else UNKNOWN
                 if content.kind is Kind.TENSOR:
                     return content
@@ -190,7 +190,7 @@ class CallValues:
             if keyword.arg is None:
                 return Value(Kind.TENSOR)
         if name.startswith("torch.") and last in facts.TORCH_FACTORIES:
-            return Value(Kind.TENSOR, Side.HOST)
+            return Value(Kind.TENSOR, self._kinds.default_side)
         values: list[Value] = []
         for item in node.args:
             value = self._kinds.value(item, depth)
@@ -286,3 +286,8 @@ class CallValues:
                     return receiver._replace(side=side)
             return receiver
         return receiver
+
+
+def _summed(node: ast.expr) -> ast.expr:
+    """What is added up in ``sum(loss for loss in parts.values())``."""
+    return node.elt if isinstance(node, ast.GeneratorExp | ast.ListComp) else node

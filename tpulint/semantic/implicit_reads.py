@@ -26,6 +26,8 @@ _COUNTED_METHODS = frozenset({
     "new_empty", "new_full",
 })  # fmt: skip
 """Methods of tensors that take nothing but numbers."""
+_WHOLE = frozenset({"long", "int", "to"})
+"""Methods that make of a tensor one that can be a place."""
 _MAPPED = frozenset({"builtins.float", "builtins.int", "builtins.bool", "builtins.str"})
 _COMPARING = frozenset({"builtins.max", "builtins.min", "builtins.any", "builtins.all", "builtins.sorted"})
 """Functions of Python that ask elements, or what they are given, which is larger, or whether they are true."""
@@ -60,6 +62,27 @@ class ImplicitReads:
             return
         yield from filter(self._is_certain, given)
 
+    def fetched_at(self, node: ast.AST) -> ast.expr | None:
+        """A tensor that is put into one of the host: ``kept[step] = loss``, ``kept.copy_(loss)``."""
+        if isinstance(node, ast.Assign) and len(node.targets) == 1:
+            target, given = node.targets[0], node.value
+            if not isinstance(target, ast.Subscript) or not self._is_of_host(target.value, arrays=True):
+                return None
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "copy_":
+            if not node.args or not self._is_of_host(node.func.value):
+                return None
+            given = node.args[0]
+        else:
+            return None
+        return given if self._kinds.is_on_device(given) else None
+
+    def _is_of_host(self, node: ast.expr, arrays: bool = False) -> bool:
+        """Whether something is certainly a tensor on the host, or an array of NumPy."""
+        value = self._kinds.value(node)
+        if value.kind is Kind.NUMPY:
+            return arrays and value.certain
+        return value.kind is Kind.TENSOR and value.side is Side.HOST and value.certain
+
     def _numbers_given(self, call: ast.Call, name: str | None) -> list[ast.expr]:
         """Arguments that have to be Python numbers, or are made some."""
         if name == "builtins.range" or name in _SIZED:
@@ -69,7 +92,7 @@ class ImplicitReads:
         if name in _COUNTED:
             return call.args[1:]
         if name == "builtins.map" and len(call.args) == 2 and self._names.qualified(call.args[0]) in _MAPPED:
-            return call.args[1:]
+            return self._elements(call.args[1]) or call.args[1:]
         if name is not None or not isinstance(call.func, ast.Attribute) or call.func.attr not in _COUNTED_METHODS:
             return []
         is_tensor = self._kinds.value(call.func.value).kind is Kind.TENSOR  # a class may have a method of that name
@@ -80,12 +103,19 @@ class ImplicitReads:
         items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         ends = [(item.lower, item.upper, item.step) for item in items if isinstance(item, ast.Slice)]
         yield from (end for three in ends for end in three if end is not None and self._is_read(end))
-        places = [item for item in items if self._is_read(item)]
-        if places and self._takes_numbers(node.value):
-            yield from places
+        places = [item for item in items if self._kinds.is_on_device(item)]
+        if places and (self._is_of_host(node.value) or self._takes_numbers(node.value)):
+            yield from filter(self._is_read, places)
 
     def _is_read(self, node: ast.expr) -> bool:
-        return self._is_certain(node) or self._is_element_moved(node)
+        return self._is_certain(node) or self._is_element_moved(node) or self._is_gone_over(node)
+
+    def _is_gone_over(self, node: ast.expr) -> bool:
+        """Whether a value is one that a loop takes of a tensor: ``t.long()`` of ``for t in y.view(-1)``."""
+        while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _WHOLE:
+            node = node.func.value
+        bindings = self._flow.reaching(node) if isinstance(node, ast.Name) else ()
+        return bool(bindings) and all(binding.kind == "loop" for binding in bindings) and self._kinds.is_on_device(node)
 
     def _is_element_moved(self, node: ast.expr) -> bool:
         """Whether a value is an element of what was moved to the device: ``labels[i]``, ``label = labels[i]``."""

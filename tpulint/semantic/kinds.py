@@ -13,6 +13,7 @@ from tpulint.semantic.bindings import Binding
 from tpulint.semantic.call_values import CallValues
 from tpulint.semantic.circles import Circles
 from tpulint.semantic.contents import Contents, Key, key_of
+from tpulint.semantic.default_device import CONSTRUCTOR
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.element_values import ElementValues
 from tpulint.semantic.flow import Flow
@@ -35,6 +36,7 @@ from tpulint.semantic.values import Side as Side
 from tpulint.semantic.values import Value as Value
 
 _DEVICE_WORDS = ("cuda", "device", "torch_xla", "accelerat", "fabric", "lightning", ".to(")
+_SETS_DEFAULT = ("set_default_device", "set_default_tensor_type")
 _COUNT_OR_NAME = r"(num|n)_|\w+_(length|count|type|name)\Z"
 """Attributes of objects that hold more than a tensor."""
 _ABOUT_DEVICES = r"(?i)cuda|gpu|device|xla|tpu|accelerat"
@@ -82,12 +84,18 @@ class Kinds:
         """Whether the file has to do with devices beside the CPU; if not, everything runs on the host.
 
         A training framework moves what its hooks are given."""
+        self.default_side = Side.UNKNOWN if self._sets_default(outside) else Side.HOST
+        """Where tensors lie that are made without a device."""
         self._runs_itself = tree.source.has_any(WORDS_OF_CALLERS)
         """Whether what the file makes may run here; modules of one with definitions alone go where others move them."""
 
     def _speaks_of_device(self) -> bool:
         source = self._tree.source
         return source.has_any(_DEVICE_WORDS) or ("xla" in source.text and re.search(_XLA, source.text) is not None)
+
+    def _sets_default(self, outside: Sequence[OutsideCall]) -> bool:
+        """Whether this file, or one that runs it, may say where tensors are made."""
+        return self._tree.source.has_any(_SETS_DEFAULT) or any(call.function == CONSTRUCTOR for call in outside)
 
     def _imports_device(self) -> bool:
         """Whether a file that trains, or evaluates, has its models from files that put them on a device."""

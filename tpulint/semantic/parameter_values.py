@@ -174,7 +174,7 @@ class ParameterValues:
         """
         first = function.args.args[1:2]
         given = self._given_outside(function, name, owner)
-        if not given or first[0].arg == name:
+        if not given or (first and first[0].arg == name):
             return False
         loads = self._names.loads(name, self._names.scope_of(function.body[0]))
         return all(value.kind is Kind.TENSOR and value.side is Side.HOST for value in given) and all(

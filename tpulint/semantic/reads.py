@@ -18,6 +18,7 @@ COPIES = ("item", "tolist", "cpu", "numpy")
 CASTS = ("builtins.float", "builtins.int", "builtins.bool", "builtins.complex")
 _TEXTS = ("builtins.str", "builtins.repr", "builtins.format", "builtins.print")
 _LOG_METHODS = frozenset({"debug", "info", "warning", "warn", "error", "critical", "exception", "log"})
+_NO_LOGS = ("torch.", "math.", "numpy.", "labml.tracker.")
 _BAR_METHODS = frozenset({"set_postfix", "set_postfix_str", "set_description", "set_description_str"})
 _WRITER_METHODS = frozenset({"add_scalar", "add_scalars", "add_histogram", "log_metric", "log_metrics", "log_dict"})
 _KEPT = frozenset({"log", "log_dict"})
@@ -65,7 +66,7 @@ class Read(NamedTuple):
 
 _READERS: tuple[type[ast.AST], ...] = (
     ast.Call, ast.FormattedValue, ast.BinOp, ast.If, ast.While, ast.IfExp, ast.Assert, ast.comprehension, ast.BoolOp,
-    ast.UnaryOp, ast.Compare, ast.Subscript,
+    ast.UnaryOp, ast.Compare, ast.Subscript, ast.Assign,
 )  # fmt: skip
 """Nodes at which a value can be read."""
 
@@ -133,7 +134,7 @@ class Reads:
             return True
         name = self._names.qualified(call.func) or ""
         if method in _LOG_METHODS:
-            return not name.startswith(("torch.", "math.", "numpy.")) and not self._is_tensor(call.func.value)
+            return not name.startswith(_NO_LOGS) and not self._is_tensor(call.func.value)
         return method == "write"
 
     # ---------------------------------------------------------------- finding
@@ -143,6 +144,10 @@ class Reads:
 
     def _at(self, node: ast.AST) -> Iterator[Read]:
         """Reads that happen at this very node."""
+        if isinstance(node, ast.Call | ast.Assign):
+            fetched = self._implicit.fetched_at(node)
+            if fetched is not None:
+                yield self._read(fetched, fetched, How.COPY)
         if isinstance(node, ast.Call):
             yield from self._at_call(node)
             yield from (self._read(node, item, How.NUMBER) for item in self._implicit.numbers_at(node))
