@@ -654,3 +654,61 @@ def test_function_that_calls_itself_twice_is_looked_at_once(monkeypatch: pytest.
     monkeypatch.setattr(ChangingNumbers, "cause", counted)
     lint(SourceFile.from_text(TREE_OF_SUMS), Settings(select=("TPU2",), preview=True), CATALOGUE)
     assert 0 < asked < 200
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "torch.randint(0, 4, (16, k))",
+        "torch.randn(k, 4) * 2",
+        "rows[:k]",
+        "rows[:, k:]",
+        "rows[torch.randperm(64)[:k]].float()",
+        "rows[np.random.choice(64, size=k, replace=False)]",
+        "rows[random.sample(range(64), k)]",
+        "torch.from_numpy(np.zeros((k, 4)))",
+        "torch.tensor(np.random.normal(0, 1, (k, 4)))",
+        "torch.stack([rows[i] for i in range(k)])",
+        "rows[: max(2, random.randint(1, 9))]",
+        "torch.arange(3, 3 + k)",
+    ],
+)
+def test_length_of_what_is_moved(made: str) -> None:
+    body = f"rows = torch.randn(64, 4)\nk = random.randint(2, 9)\nmade = {made}\nz = model(made.to(device))"
+    assert codes(in_loop(body)) == ["TPU202"]
+    assert codes(in_loop(body.replace("model(made.to(device))", "torch.tensor(made, device=device)"))) == ["TPU202"]
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "rows[k : k + 16]",
+        "rows[16 * step : min(16 * step + 16, 64)]",
+        "rows[k]",
+        "rows[:k].sum(0)",
+        "torch.cat([rows[:k], rows[k:16]])",
+        "torch.nn.functional.pad(rows[:k], (0, 0, 0, 16 - k))",
+        "torch.randint(0, k, (16,))",
+        "torch.full((16, 4), k)",
+        "torch.from_numpy(np.random.normal(0, k, (16, 4)))",
+        "rows[np.random.choice(k, 16)]",
+        "torch.stack([rows[i] for i in range(9) if i < k])",
+        "torch.arange(k, k + 3)",
+    ],
+)
+def test_length_that_is_not_known_to_change(made: str) -> None:
+    body = f"rows = torch.randn(64, 4)\nk = random.randint(2, 9)\nmade = {made}\nz = model(made.to(device))"
+    assert codes(in_loop(body)) == []
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        ("random.sample(range(64), k)", ["TPU201"]),
+        ("torch.randint(0, 64, (k,))", ["TPU201"]),
+        ("np.random.permutation(64)[:k]", ["TPU201"]),
+        ("torch.randint(0, k, (16,))", []),
+    ],
+)
+def test_as_many_rows_of_a_device_tensor_as_a_list_is_long(rows: str, told: list[str]) -> None:
+    assert codes(in_loop(f"k = random.randint(2, 9)\nrows = {rows}\nz = model(data[rows])")) == told

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from tpulint.semantic.batched_reads import BatchedReads
     from tpulint.semantic.call_arguments import CallArguments
     from tpulint.semantic.callers import Callers
+    from tpulint.semantic.changing_lengths import ChangingLengths
     from tpulint.semantic.changing_numbers import ChangingNumbers
     from tpulint.semantic.clocks import Clocks
     from tpulint.semantic.counters import Counters
@@ -228,6 +229,9 @@ class SemanticIndex:
 
     changing_numbers: ChangingNumbers = part()
     """Numbers of the host that differ from turn to turn."""
+
+    changing_lengths: ChangingLengths = part()
+    """Tensors and arrays of the host that have another length in every turn."""
 
     batch_measures: BatchMeasures = part()
     """Numbers taken from a batch."""

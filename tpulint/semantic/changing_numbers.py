@@ -59,7 +59,7 @@ class ChangingNumbers:
         if isinstance(node, ast.Attribute):
             return self._of_attribute(node)
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub):
-            return self._of_difference(node, depth)
+            return self.of_difference(node.left, node.right, depth)
         if isinstance(node, ast.BinOp):
             found = self.cause(node.left, depth + 1) or self.cause(node.right, depth + 1)
             if isinstance(node.op, ast.Mod | ast.FloorDiv) and not isinstance(found, ast.Call):
@@ -107,17 +107,17 @@ class ChangingNumbers:
             return turn is not None
         return bool(self._index.reads.inside(loop) or self._index.regions.boundaries_in(loop))
 
-    def _of_difference(self, node: ast.BinOp, depth: int) -> ast.AST | None:
+    def of_difference(self, given: ast.expr, lower: ast.expr, depth: int = 0) -> ast.AST | None:
         """What changes in ``end - start``; nothing where ``end = min(start + size, total)``, but in the last turn."""
-        upper = node.left
+        upper = given
         bindings = self._index.flow.reaching(upper) if isinstance(upper, ast.Name) else ()
         if len(bindings) == 1 and bindings[0].kind == "assign" and not bindings[0].path and bindings[0].value:
             upper = bindings[0].value
         is_least = isinstance(upper, ast.Call) and self._index.qualified_name(upper.func) == "builtins.min"
         causes = []
-        for end in upper.args if is_least and isinstance(upper, ast.Call) and len(upper.args) > 1 else [node.left]:
-            parts = Linear(self._index).difference(end, node.right)
-            either = (end, node.right) if parts is None else parts
+        for end in upper.args if is_least and isinstance(upper, ast.Call) and len(upper.args) > 1 else [given]:
+            parts = Linear(self._index).difference(end, lower)
+            either = (end, lower) if parts is None else parts
             causes.append(next(filter(None, (self.cause(part, depth + 1) for part in either)), None))
         return causes[0] if all(causes) else None
 
@@ -131,12 +131,17 @@ class ChangingNumbers:
         if name in _KEEPING and call.args:
             return self.cause(call.args[0], depth + 1) or self._of_draw(call.args[0])
         if name in ("builtins.min", "builtins.max") and len(call.args) > 1:
-            # `min(length, rest)` is the length in all turns but the last.
             causes = [self.cause(item, depth + 1) for item in call.args]
-            return causes[0] if all(causes) else None
+            drawn = next((found for found in causes if self._is_draw(found)), None)
+            # `min(length, rest)` is the length in all turns but the last.
+            return drawn or (causes[0] if all(causes) else None)
         if isinstance(call.func, ast.Attribute) and call.func.attr == "item" and not call.args:
             return self._of_draw(call.func.value)
         return self._of_returned(call, (), depth)
+
+    def _is_draw(self, cause: ast.AST | None) -> bool:
+        """Whether what changes is drawn anew: `max(5, round(random.gauss(70, 5)))`."""
+        return isinstance(cause, ast.Call) and self._index.qualified_name(cause.func) in _DRAWS
 
     def _of_draw(self, node: ast.expr) -> ast.Call | None:
         """A random tensor of the host that is made into a number: ``torch.randint(9, (1,)).item()``."""

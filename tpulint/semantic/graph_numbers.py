@@ -36,7 +36,8 @@ _SIZES = {
     "torch.eye": Places((0, 1), ("n", "m")),
     "torch.full": Places((0,), ("size",)),
     "torch.linspace": Places((2,), ("steps",)),
-    "torch.randint": Places((), ("size",)),
+    "torch.randint": Places((), ("size",)),  # and a tuple, behind one or two limits
+    "torch.normal": Places((2,), ("size",)),
     "torch.randperm": Places((0,), ("n",)),
     "torch.roll": Places((1,), ("shifts",)),
     "torch.narrow": Places((2, 3), ("start", "length")),
@@ -142,5 +143,7 @@ class GraphNumbers:
         if places is None or any(isinstance(item, ast.Starred) for item in call.args):
             return []
         found = [call.args[at] for at in places.positions if at < len(call.args)]
+        if name == "torch.randint":
+            found += [item for item in call.args[1:3] if isinstance(item, ast.Tuple | ast.List)]
         found.extend(keyword.value for keyword in call.keywords if keyword.arg in places.keywords)
         return found

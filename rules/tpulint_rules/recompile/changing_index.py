@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding
-from tpulint.semantic.linear import Linear
 from tpulint_rules.recompile._boxes import masked
 from tpulint_rules.recompile._places import choose_by_tensor, is_plain, is_stored, keep_meaning
 
@@ -137,17 +136,14 @@ def _cause(ctx: FileContext, item: ast.expr) -> ast.AST | None:
     numbers = ctx.index.changing_numbers
     if isinstance(item, ast.Slice):
         return next((found for part in (item.lower, item.upper) if part and (found := numbers.cause(part))), None)
-    return numbers.cause(item)
+    length = ctx.index.changing_lengths.of(item)
+    return numbers.cause(item) if length is None else length.cause
 
 
 def _is_steady(ctx: FileContext, item: ast.expr) -> bool:
     """Whether as many elements are taken in every turn."""
-    if not isinstance(item, ast.Slice):
-        return True
-    if item.lower is None or item.upper is None:
-        return False
-    atoms = Linear(ctx.index).difference(item.upper, item.lower)
-    return atoms is not None and not any(ctx.index.changing_numbers.cause(atom) for atom in atoms)
+    lengths = ctx.index.changing_lengths
+    return (lengths.of_slice(item) if isinstance(item, ast.Slice) else lengths.of(item)) is None
 
 
 def _is_number(ctx: FileContext, item: ast.expr) -> bool:

@@ -9,7 +9,8 @@ from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding
 
 _SAME = "The same whole numbers, in the same order."
-_OF_SIZES_ONLY = frozenset(f"torch.{name}" for name in ("rand", "randn", "zeros", "ones", "empty"))
+_MOVES = frozenset({"to", "cuda"})
+_MAKE_OF = frozenset({"torch.tensor", "torch.as_tensor"})
 _FREE = (ast.Assign, ast.AnnAssign, ast.Return, ast.Call, ast.keyword, ast.Tuple, ast.List)
 """What an expression may stand in without parentheses of its own."""
 
@@ -18,35 +19,43 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     index = ctx.index
     if not index.turn_code.exists:
         return
+    told: set[ast.expr] = set()
     for call in index.turn_code.nodes(ast.Call):
-        sizes = index.graph_numbers.sizes(call)
+        sizes = index.graph_numbers.sizes(call) if index.is_device_tensor(call) else ()
         cause = next((found for size in sizes if (found := index.changing_numbers.cause(size)) is not None), None)
-        turn = index.turn_code.turn_of(call) if cause is not None else None
-        if cause is None or turn is None or not (index.is_device_tensor(call) or _is_moved(ctx, call)):
+        turn = index.turn_code.turn_of(call)
+        if turn is not None and cause is not None:
+            yield _finding(ctx, call, cause, turn, _fix(ctx, call))
             continue
-        yield ctx.finding(
-            call,
-            f"`{ctx.text(call)}` has a size or place from Python's `{ctx.text(cause)}`, which changes in every {turn}: "
-            "each value is another graph to compile",
-            _fix(ctx, call),
-            certainty=Certainty.CERTAIN if index.value(call).certain else Certainty.LIKELY,
-            related=((index.span(cause), "changes here"),),
-        )
+        given = _moved(ctx, call) if turn is not None else None
+        length = index.changing_lengths.of(given) if given is not None else None
+        if turn is not None and length is not None and length.made not in told:
+            told.add(length.made)  # moved in several places, it is still one
+            yield _finding(ctx, length.made, length.cause, turn)
 
 
-def _is_moved(ctx: FileContext, call: ast.Call) -> bool:
-    """Whether a tensor made on the host, all of whose numbers are sizes, goes to the device at once."""
-    if ctx.index.qualified_name(call.func) not in _OF_SIZES_ONLY:
-        return False
-    whole: ast.expr = call
-    while isinstance(attribute := ctx.index.parent(whole), ast.Attribute):
-        outer = ctx.index.parent(attribute)
-        if not isinstance(outer, ast.Call) or outer.func is not attribute:
-            return False
-        whole = outer
-        if ctx.index.is_device_tensor(whole):
-            return True
-    return False
+def _finding(ctx: FileContext, made: ast.expr, cause: ast.AST, turn: str, fix: FixBuilder | None = None) -> Finding:
+    index = ctx.index
+    return ctx.finding(
+        made,
+        f"`{ctx.text(made)}` has a size or place from Python's `{ctx.text(cause)}`, which changes in every {turn}: "
+        "each value is another graph to compile",
+        fix,
+        certainty=Certainty.CERTAIN if index.value(made).certain else Certainty.LIKELY,
+        related=((index.span(cause), "changes here"),),
+    )
+
+
+def _moved(ctx: FileContext, call: ast.Call) -> ast.expr | None:
+    """What a call copies from the host to the device."""
+    index = ctx.index
+    if isinstance(call.func, ast.Attribute) and call.func.attr in _MOVES:
+        given = call.func.value
+    elif index.qualified_name(call.func) in _MAKE_OF and len(call.args) == 1:
+        given = call.args[0]
+    else:
+        return None
+    return given if index.is_device_tensor(call) and not index.is_device_tensor(given) else None
 
 
 def _fix(ctx: FileContext, call: ast.Call) -> FixBuilder | None:

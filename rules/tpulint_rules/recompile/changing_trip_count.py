@@ -34,9 +34,11 @@ def check(ctx: FileContext) -> Iterator[Finding]:
 
 
 def _computes(ctx: FileContext, loop: ast.For) -> bool:
-    """Whether the body adds to the graph: it binds what it computes on the device."""
+    """Whether the body adds to the graph: it binds, or puts into a list, what it computes on the device."""
     for node in ctx.index.tree.inside(loop, functions=False):
         value = node.value if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign) else None
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "append":
+            value = node.args[0] if node.args else None
         if isinstance(value, ast.Call | ast.BinOp) and ctx.index.is_device_tensor(value):
             return True
     return False
