@@ -671,6 +671,16 @@ def test_function_that_calls_itself_twice_is_looked_at_once(monkeypatch: pytest.
         "torch.stack([rows[i] for i in range(k)])",
         "rows[: max(2, random.randint(1, 9))]",
         "torch.arange(3, 3 + k)",
+        "rows[torch.rand(64) > 0.5]",
+        "rows[(torch.rand(64) > 0.5).nonzero().squeeze(1)]",
+        "rows[np.where(np.random.rand(64) > 0.5)[0]]",
+        "rows[[i for i in range(64) if random.random() < 0.5]]",
+        "torch.stack([rows[i] for i in range(9) if i < k])",
+        "torch.zeros(4, max([random.randint(1, 9) for _ in range(4)]))",
+        "torch.cat([torch.randn(random.randint(1, 9), 4) for _ in range(4)])",
+        "torch.nn.utils.rnn.pad_sequence([torch.randn(random.randint(1, 9), 4) for _ in range(4)])",
+        "x[:, : y.max()]",
+        "x[y != 0]",
     ],
 )
 def test_length_of_what_is_moved(made: str) -> None:
@@ -692,8 +702,12 @@ def test_length_of_what_is_moved(made: str) -> None:
         "torch.full((16, 4), k)",
         "torch.from_numpy(np.random.normal(0, k, (16, 4)))",
         "rows[np.random.choice(k, 16)]",
-        "torch.stack([rows[i] for i in range(9) if i < k])",
         "torch.arange(k, k + 3)",
+        "rows[torch.randperm(64) < 16]",
+        "rows[torch.eye(64)[0] > 0]",
+        "torch.stack([row for row in rows if row is not None])",
+        "torch.nn.utils.rnn.pad_sequence([torch.randn(9, 4) for _ in range(4)])",
+        "x[:, : rows.size(1)]",
     ],
 )
 def test_length_that_is_not_known_to_change(made: str) -> None:

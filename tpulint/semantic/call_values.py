@@ -124,6 +124,9 @@ class CallValues:
         if name.startswith("torch.nn.utils."):
             if last == "clip_grad_norm_":
                 return Value(Kind.TENSOR, Side.DEVICE if self._kinds.mentions_device else Side.HOST)
+            if last == "pad_sequence" and node.args:
+                parts = self._kinds.content(node.args[0], None, depth)
+                return parts if parts.kind is Kind.TENSOR else Value(Kind.TENSOR, certain=False)
             return UNKNOWN
         if name.startswith("torch.nn.") and last[:1].isupper():
             return Value(Kind.MODULE)

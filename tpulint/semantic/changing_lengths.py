@@ -9,12 +9,16 @@ from __future__ import annotations
 import ast
 
 from tpulint.records import NamedTuple
+from tpulint.semantic.bindings import part_of
+from tpulint.semantic.kinds import Kind
+from tpulint.semantic.variables import last_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 
 _DEPTH = 12
+_MOST_NAMES = 24
 _SIZED_IN_TORCH = frozenset(
     f"torch.{name}" for name in ("rand", "randn", "zeros", "ones", "empty", "full", "randint", "randperm", "normal")
 )
@@ -35,8 +39,24 @@ _OF_SAME_LENGTH = frozenset({
 """Functions whose result is as long as what they are given; a display, ``cat([x, padding])``, is another matter."""
 _METHODS_OF_SAME_LENGTH = frozenset({
     "float", "long", "int", "half", "double", "bool", "astype", "copy", "clone", "detach", "contiguous", "to", "type",
-    "pin_memory", "requires_grad_", "unsqueeze", "numpy", "tolist", "cuda", "cpu",
+    "pin_memory", "requires_grad_", "unsqueeze", "squeeze", "flatten", "view", "reshape", "numpy", "tolist", "cuda",
+    "cpu",
 })  # fmt: skip
+
+
+_PLACES = frozenset({
+    "numpy.where", "numpy.nonzero", "numpy.flatnonzero", "numpy.argwhere", "torch.where", "torch.nonzero",
+})  # fmt: skip
+"""Functions that tell where a mask is true."""
+_DRAWS = frozenset({"rand", "randn", "random", "uniform", "normal", "bernoulli", "binomial", "randint", "rand_like"})
+_AS_MANY = frozenset({
+    "argsort", "sort", "sorted", "randperm", "permutation", "shuffle", "topk", "choice", "sample", "eye", "arange",
+})  # fmt: skip
+"""What is made of them by a comparison is true as often in every turn: ``torch.randperm(n) < kept``."""
+
+
+_ONE_BEHIND_THE_OTHER = frozenset({"torch.cat", "torch.nn.utils.rnn.pad_sequence", "numpy.concatenate"})
+"""Functions whose result is another length where the parts are."""
 
 
 class ChangingLength(NamedTuple):
@@ -44,6 +64,8 @@ class ChangingLength(NamedTuple):
 
     made: ast.expr
     cause: ast.AST
+    by_mask: bool = False
+    """Whether the cause is a mask that is true ever so often, and no number."""
 
 
 class ChangingLengths:
@@ -59,10 +81,14 @@ class ChangingLengths:
             return None
         if isinstance(node, ast.Name):
             bindings = self._index.flow.reaching(node)
-            if len(bindings) != 1 or bindings[0].kind != "assign" or bindings[0].path or bindings[0].value is None:
+            value = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "assign" else None
+            if value is None or self._index.turn_code.turn_of(bindings[0].statement) is None:
                 return None
-            in_turn = self._index.turn_code.turn_of(bindings[0].statement) is not None
-            return self.of(bindings[0].value, depth + 1) if in_turn else None
+            path = bindings[0].path
+            if path and isinstance(value, ast.Call) and self._asked_for_places(value) is None:
+                return self._of_returned(value, path, depth)
+            part = value if not path or isinstance(value, ast.Call) else part_of(value, path)
+            return None if part is None else self.of(part, depth + 1)
         if isinstance(node, ast.BinOp):
             return self.of(node.left, depth + 1) or self.of(node.right, depth + 1)
         if isinstance(node, ast.Subscript):
@@ -75,10 +101,37 @@ class ChangingLengths:
         """What makes a slice another number of elements long in every turn."""
         if item.lower is None or item.upper is None:
             ends = [end for end in (item.lower, item.upper) if end is not None]
-            return self._numbers.cause(ends[0]) if ends else None
+            return self._cause(ends[0]) if ends else None
         return self._numbers.of_difference(item.upper, item.lower)
 
+    def is_of_turn(self, mask: ast.expr) -> bool:
+        """Whether a mask of the host is made of a batch, or of random numbers of a turn: it is true ever so often."""
+        turns, seen = self._index.turn_code, {mask}
+        waiting = [mask]
+        found = False
+        while waiting:
+            node = waiting.pop()
+            for part in (node, *self._index.tree.inside(node)):
+                if isinstance(part, ast.Call):
+                    last = last_name(part.func)
+                    if last in _AS_MANY:
+                        return False
+                    found = found or (last in _DRAWS and turns.turn_of(part) is not None)
+                for binding in self._index.flow.reaching(part) if isinstance(part, ast.Name) else ():
+                    found = found or (binding.kind == "loop" and binding.statement in turns.loops)
+                    is_new = binding.value is not None and binding.value not in seen and len(seen) < _MOST_NAMES
+                    if is_new and binding.kind == "assign" and turns.turn_of(binding.statement) is not None:
+                        assert binding.value is not None
+                        seen.add(binding.value)
+                        waiting.append(binding.value)
+        return found
+
+    def _cause(self, number: ast.expr) -> ast.AST | None:
+        return self._numbers.cause(number) or self._index.batch_measures.of(number)
+
     def _of_chosen(self, node: ast.Subscript, depth: int) -> ChangingLength | None:
+        if self._asked_for_places(node.value) is not None:
+            return self.of(node.value, depth + 1)
         for item in node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]:
             if isinstance(item, ast.Slice):
                 cause = self.of_slice(item)
@@ -86,24 +139,67 @@ class ChangingLengths:
                     return ChangingLength(node, cause)
             elif (found := self.of(item, depth + 1)) is not None:
                 return found
+            elif self.is_mask(item):
+                return ChangingLength(node, item, by_mask=True)
         return None
 
-    def _of_comprehension(self, node: ast.ListComp, depth: int) -> ChangingLength | None:
-        if len(node.generators) != 1 or node.generators[0].ifs:
+    def is_mask(self, item: ast.expr) -> bool:
+        """Whether an index is a mask on the host that chooses another number of elements in every turn."""
+        return self._is_of_host(item) and self._index.masks.is_boolean(item) and self.is_of_turn(item)
+
+    def _is_of_host(self, node: ast.expr) -> bool:
+        return self._index.kind(node) in (Kind.TENSOR, Kind.NUMPY) and not self._index.is_device_tensor(node)
+
+    def _asked_for_places(self, node: ast.expr) -> ast.expr | None:
+        """The mask that ``np.where(mask)`` and ``mask.nonzero()`` tell the places of."""
+        if not isinstance(node, ast.Call) or node.keywords:
             return None
-        return self.of(node.generators[0].iter, depth + 1)
+        if len(node.args) == 1:
+            return node.args[0] if self._index.qualified_name(node.func) in _PLACES else None
+        is_method = isinstance(node.func, ast.Attribute) and node.func.attr == "nonzero" and not node.args
+        return node.func.value if is_method and isinstance(node.func, ast.Attribute) else None
+
+    def _of_comprehension(self, node: ast.ListComp, depth: int) -> ChangingLength | None:
+        if len(node.generators) != 1:
+            return None
+        made = node.generators[0]
+        draw = next((found for test in made.ifs if (found := self._numbers.draw(test)) is not None), None)
+        if made.ifs:
+            return None if draw is None else ChangingLength(node, draw)
+        return self.of(made.iter, depth + 1)
+
+    def _of_parts(self, node: ast.expr, depth: int) -> ChangingLength | None:
+        """What makes each part of a list another length: ``[x[:n] for x, n in zip(rows, lengths)]``."""
+        bindings = self._index.flow.reaching(node) if isinstance(node, ast.Name) else ()
+        made = bindings[0].value if len(bindings) == 1 and not bindings[0].path else node
+        return self.of(made.elt, depth + 1) if isinstance(made, ast.ListComp) else None
+
+    def _of_returned(self, call: ast.Call, path: tuple[int, ...], depth: int) -> ChangingLength | None:
+        """What a function of this file returns, or one part of a tuple of it."""
+        function = self._index.definitions.function_called(call)
+        values = [] if function is None else self._index.definitions.returned_by(function)
+        parts = [part_of(value, path) for value in values]
+        found = [None if part is None else self.of(part, depth + 1) for part in parts]
+        return found[0] if found and all(found) else None
 
     def _of_call(self, call: ast.Call, depth: int) -> ChangingLength | None:
+        mask = self._asked_for_places(call)
+        if mask is not None:
+            return ChangingLength(call, mask, by_mask=True) if self.is_of_turn(mask) and self._is_of_host(mask) else None
         name = self._index.qualified_name(call.func)
         if name is None:
+            if (returned := self._of_returned(call, (), depth)) is not None:
+                return returned
             is_same = isinstance(call.func, ast.Attribute) and call.func.attr in _METHODS_OF_SAME_LENGTH
             return self.of(call.func.value, depth + 1) if is_same and isinstance(call.func, ast.Attribute) else None
+        if name in _ONE_BEHIND_THE_OTHER and call.args and (found := self._of_parts(call.args[0], depth)) is not None:
+            return found
         if name in _OF_SAME_LENGTH:
             return self.of(call.args[0], depth + 1) if len(call.args) == 1 or name == "torch.stack" else None
-        cause = next((found for size in self._sizes(call, name) if (found := self._numbers.cause(size))), None)
+        cause = next((found for size in self._sizes(call, name) if (found := self._cause(size))), None)
         if name in _COUNTED and call.args:
             ends = call.args[:2]
-            cause = self._numbers.cause(ends[0]) if len(ends) == 1 else self._numbers.of_difference(ends[1], ends[0])
+            cause = self._cause(ends[0]) if len(ends) == 1 else self._numbers.of_difference(ends[1], ends[0])
         return None if cause is None else ChangingLength(call, cause)
 
     def _sizes(self, call: ast.Call, name: str) -> list[ast.expr]:

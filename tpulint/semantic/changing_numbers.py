@@ -35,6 +35,7 @@ _KEEPING = frozenset({
     "numpy.sqrt", "numpy.exp", "numpy.floor", "numpy.ceil", "numpy.round",
 })  # fmt: skip
 """Functions of one number that have another result for another one."""
+_OF_SEVERAL = frozenset({"builtins.max", "builtins.min", "builtins.sum"})
 
 
 class ChangingNumbers:
@@ -129,14 +130,18 @@ class ChangingNumbers:
             few = len(call.args) <= _ONE_NUMBER.get(name, 9) and not any(k.arg == "size" for k in call.keywords)
             return call if few and self._is_in_turn(call) else None
         if name in _KEEPING and call.args:
-            return self.cause(call.args[0], depth + 1) or self._of_draw(call.args[0])
+            given = call.args[0]
+            return self.cause(given, depth + 1) or self._of_draw(given) or self._of_written(given)
         if name in ("builtins.min", "builtins.max") and len(call.args) > 1:
             causes = [self.cause(item, depth + 1) for item in call.args]
             drawn = next((found for found in causes if self._is_draw(found)), None)
             # `min(length, rest)` is the length in all turns but the last.
             return drawn or (causes[0] if all(causes) else None)
+        if name in _OF_SEVERAL and len(call.args) == 1:
+            found = self.cause(call.args[0], depth + 1)
+            return found if self._is_draw(found) else None
         if isinstance(call.func, ast.Attribute) and call.func.attr == "item" and not call.args:
-            return self._of_draw(call.func.value)
+            return self._of_draw(call.func.value) or self._of_written(call.func.value)
         return self._of_returned(call, (), depth)
 
     def _is_draw(self, cause: ast.AST | None) -> bool:
@@ -149,6 +154,20 @@ class ChangingNumbers:
         if not isinstance(node, ast.Call) or name not in ("torch.randint", "torch.rand"):
             return None
         return node if self._is_in_turn(node) else None
+
+    def _of_written(self, node: ast.expr) -> ast.AST | None:
+        """Where every turn writes into a tensor that is made into a number: ``int(self.at)``, ``self.at[0] = at``."""
+        if not isinstance(node, ast.Name | ast.Attribute) or self._index.kind(node) is not Kind.TENSOR:
+            return None
+        text = self._index.text(node)
+        return next(
+            (
+                place
+                for place in self._index.turn_code.nodes(ast.Subscript)
+                if isinstance(place.ctx, ast.Store) and self._index.text(place.value) == text
+            ),
+            None,
+        )
 
     def _of_returned(self, call: ast.Call, path: tuple[int, ...], depth: int) -> ast.AST | None:
         """What changes in the number, or the part of a tuple, that a function returns: the call, if in another file."""

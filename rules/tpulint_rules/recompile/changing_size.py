@@ -31,7 +31,13 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         length = index.changing_lengths.of(given) if given is not None else None
         if turn is not None and length is not None and length.made not in told:
             told.add(length.made)  # moved in several places, it is still one
-            yield _finding(ctx, length.made, length.cause, turn)
+            yield ctx.finding(
+                length.made,
+                f"`{ctx.text(length.made)}` is as long as `{ctx.text(length.cause)}` says, which changes in every "
+                f"{turn}: each length that is moved to the device is another graph to compile",
+                certainty=Certainty.LIKELY,
+                related=((index.span(length.cause), "changes here"), (index.span(call), "moved here")),
+            )
 
 
 def _finding(ctx: FileContext, made: ast.expr, cause: ast.AST, turn: str, fix: FixBuilder | None = None) -> Finding:

@@ -111,7 +111,8 @@ def _places_on_host(ctx: FileContext, node: ast.Subscript) -> ast.expr | None:
         return found
     if isinstance(node.ctx, ast.Del) or not ctx.index.is_device_tensor(node.value):
         return None
-    return next((item for item in items if _are_places_of_turn(ctx, item)), None)
+    chooses = ctx.index.changing_lengths.is_mask
+    return next((item for item in items if chooses(item) or _are_places_of_turn(ctx, item)), None)
 
 
 def _fill(ctx: FileContext, node: ast.Subscript) -> FixBuilder | None:
@@ -145,7 +146,7 @@ def _are_places_of_turn(ctx: FileContext, item: ast.expr) -> bool:
         if asked is None or index.turn_code.turn_of(asked) is None or index.is_device_tensor(asked):
             return False  # what asks the device is told of itself
         names = [name for name in (asked, *index.tree.inside(asked)) if isinstance(name, ast.Name)]
-        if not any(_is_of_turn(ctx, name) for name in names):
+        if not any(_is_of_turn(ctx, name) for name in names) and not index.changing_lengths.is_of_turn(asked):
             return False
     return bool(made)
 
