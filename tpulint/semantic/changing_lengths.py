@@ -185,7 +185,8 @@ class ChangingLengths:
     def _of_call(self, call: ast.Call, depth: int) -> ChangingLength | None:
         mask = self._asked_for_places(call)
         if mask is not None:
-            return ChangingLength(call, mask, by_mask=True) if self.is_of_turn(mask) and self._is_of_host(mask) else None
+            is_other = self._is_of_host(mask) and self.is_of_turn(mask)
+            return ChangingLength(call, mask, by_mask=True) if is_other else None
         name = self._index.qualified_name(call.func)
         if name is None:
             if (returned := self._of_returned(call, (), depth)) is not None:
