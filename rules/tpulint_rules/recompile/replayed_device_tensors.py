@@ -34,10 +34,11 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             continue
         one, next_one = shared
         use = joined[ctx.text(kept.value)]
+        joins = " ".join(ctx.text(use).split())
         yield ctx.finding(
             call,
-            f"`{next_one}` on the device is kept as the `{one}` of another entry as well: what `{' '.join(ctx.text(use).split())}` joins "
-            "shares tensors in another way in every step, and each way is another graph to compile",
+            f"`{next_one}` on the device is kept as the `{one}` of another entry as well: what `{joins}` joins shares "
+            "tensors in another way in every step, and each way is another graph to compile",
             certainty=Certainty.LIKELY,
             related=((index.span(use), "joined here"),),
         )
