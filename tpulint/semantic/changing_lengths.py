@@ -197,7 +197,7 @@ class ChangingLengths:
             return found
         if name in _OF_SAME_LENGTH:
             return self.of(call.args[0], depth + 1) if len(call.args) == 1 or name == "torch.stack" else None
-        cause = next((found for size in self._sizes(call, name) if (found := self._cause(size))), None)
+        cause = next(filter(None, map(self._cause, self._sizes(call, name))), None)
         if name in _COUNTED and call.args:
             ends = call.args[:2]
             cause = self._cause(ends[0]) if len(ends) == 1 else self._numbers.of_difference(ends[1], ends[0])
