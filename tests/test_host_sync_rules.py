@@ -4182,3 +4182,29 @@ def test_losses_of_several_kinds_that_are_added_up() -> None:
             torch_xla.sync()
     """
     assert check(text, ("TPU101",)) == [("TPU101", "error")]
+
+
+def test_total_of_a_declared_type() -> None:
+    becomes(
+        """
+        total: float = 0.0  # of all batches
+        for x, y in loader:
+            loss = model(x.to(device)).mean()
+            loss.backward()
+            optimizer.step()
+            total += loss.item()
+            torch_xla.sync()
+        print(total)
+        """,
+        """
+        total = torch.zeros(1).to(device)  # of all batches
+        for x, y in loader:
+            loss = model(x.to(device)).mean()
+            loss.backward()
+            optimizer.step()
+            total += loss.detach()
+            torch_xla.sync()
+        total = total.item()
+        print(total)
+        """,
+    )

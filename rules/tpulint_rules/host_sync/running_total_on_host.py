@@ -89,7 +89,10 @@ def _start_with(
     statement = total.start.statement
     is_shared = isinstance(statement, ast.Assign) and len(statement.targets) > 1
     if element is not None and not is_shared and _is_readable_at(index, zero, statement):
-        fix.replace(element, zero)
+        if isinstance(statement, ast.AnnAssign):  # `total: float = 0.0` says what is no longer so
+            fix.replace(statement, f"{index.text(statement.target)} = {zero}")
+        else:
+            fix.replace(element, zero)
         return
     outer = _outermost(index, total)
     if outer is not total.loop and not _is_readable_at(index, zero, outer):
