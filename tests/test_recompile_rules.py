@@ -708,11 +708,22 @@ def test_length_of_what_is_moved(made: str) -> None:
         "torch.stack([row for row in rows if row is not None])",
         "torch.nn.utils.rnn.pad_sequence([torch.randn(9, 4) for _ in range(4)])",
         "x[:, : rows.size(1)]",
+        "torch.tensor(list(range(9))[:k] + [0] * (9 - k))",
     ],
 )
 def test_length_that_is_not_known_to_change(made: str) -> None:
     body = f"rows = torch.randn(64, 4)\nk = random.randint(2, 9)\nmade = {made}\nz = model(made.to(device))"
     assert codes(in_loop(body)) == []
+
+
+def test_list_that_is_filled_up() -> None:
+    body = """
+    words = list(range(random.randint(2, 9)))
+    {more}
+    z = model(torch.tensor(words).to(device))
+    """
+    assert codes(in_loop(body.format(more="words.sort()"))) == ["TPU202"]
+    assert codes(in_loop(body.format(more="words.extend([0] * (9 - len(words)))"))) == []
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,7 @@ _AS_MANY = frozenset({
 """What is made of them by a comparison is true as often in every turn: ``torch.randperm(n) < kept``."""
 
 
+_FILLING = frozenset({"append", "extend", "insert", "resize", "resize_"})
 _ONE_BEHIND_THE_OTHER = frozenset({"torch.cat", "torch.nn.utils.rnn.pad_sequence", "numpy.concatenate"})
 """Functions whose result is another length where the parts are."""
 
@@ -82,20 +83,26 @@ class ChangingLengths:
         if isinstance(node, ast.Name):
             bindings = self._index.flow.reaching(node)
             value = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "assign" else None
-            if value is None or self._index.turn_code.turn_of(bindings[0].statement) is None:
+            if value is None or self._index.turn_code.turn_of(bindings[0].statement) is None or self._is_filled(node):
                 return None
             path = bindings[0].path
             if path and isinstance(value, ast.Call) and self._asked_for_places(value) is None:
                 return self._of_returned(value, path, depth)
             part = value if not path or isinstance(value, ast.Call) else part_of(value, path)
             return None if part is None else self.of(part, depth + 1)
-        if isinstance(node, ast.BinOp):
-            return self.of(node.left, depth + 1) or self.of(node.right, depth + 1)
+        if isinstance(node, ast.BinOp):  # lists are joined by an operator
+            is_array = self._index.kind(node) in (Kind.TENSOR, Kind.NUMPY)
+            return self.of(node.left, depth + 1) or self.of(node.right, depth + 1) if is_array else None
         if isinstance(node, ast.Subscript):
             return self._of_chosen(node, depth)
         if isinstance(node, ast.ListComp):
             return self._of_comprehension(node, depth)
         return self._of_call(node, depth) if isinstance(node, ast.Call) else None
+
+    def _is_filled(self, name: ast.Name) -> bool:
+        """Whether something is added to a list: it may be filled up to one length."""
+        uses = self._index.names.loads(name.id, self._index.names.scope_of(name))
+        return any(isinstance(p := self._index.parent(use), ast.Attribute) and p.attr in _FILLING for use in uses)
 
     def of_slice(self, item: ast.Slice) -> ast.AST | None:
         """What makes a slice another number of elements long in every turn."""
