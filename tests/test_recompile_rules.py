@@ -737,3 +737,9 @@ def test_list_that_is_filled_up() -> None:
 )
 def test_as_many_rows_of_a_device_tensor_as_a_list_is_long(rows: str, told: list[str]) -> None:
     assert codes(in_loop(f"k = random.randint(2, 9)\nrows = {rows}\nz = model(data[rows])")) == told
+
+
+@pytest.mark.parametrize(("made", "told"), [("get_batch(16)", ["TPU212"]), ("read_settings()", [])])
+def test_longest_of_a_batch_that_a_function_gives(made: str, told: list[str]) -> None:
+    body = f"words, lengths = {made}\nz = torch.zeros(16, int(lengths.max()), device=device)"
+    assert codes(in_loop(body)) == told

@@ -6,6 +6,7 @@ import ast
 
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.tree import FUNCTIONS
+from tpulint.semantic.variables import last_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,7 +15,14 @@ if TYPE_CHECKING:
 
 _DEPTH = 16
 _KEEPING = frozenset({"builtins.int", "builtins.float", "builtins.round", "math.ceil", "math.floor"})
+_BATCH_GIVERS = ("get_batch", "next_batch", "sample_batch", "random_batch", "load_batch", "make_batch", "generate_batch")
 _REDUCTIONS = frozenset({"max", "min", "sum", "amax", "amin", "item"})
+
+
+def gives_batch(call: ast.Call) -> bool:
+    """Whether a call gives another batch each time, by its name: ``get_batch("train")``, ``next(batches)``."""
+    name = last_name(call.func)
+    return name == "next" or name.startswith(_BATCH_GIVERS)
 
 
 class BatchMeasures:
@@ -72,7 +80,9 @@ class BatchMeasures:
             elif node.func.attr in _REDUCTIONS:
                 reduced = True
             node = node.func.value
-        return reduced and self._is_tensor_of_batch(node)
+        # What has such a method is a tensor, or an array.
+        is_array = self._index.kind(node) in (Kind.TENSOR, Kind.NUMPY, Kind.UNKNOWN)
+        return reduced and is_array and self._is_of_batch(node)
 
     def _is_tensor_of_batch(self, node: ast.expr) -> bool:
         return self._index.kind(node) is Kind.TENSOR and self._is_of_batch(node)
@@ -113,6 +123,9 @@ class BatchMeasures:
         return self._is_of_batch_value(binding.value)
 
     def _is_of_batch_value(self, value: ast.expr) -> bool:
+        calls = [part for part in (value, *self._index.tree.inside(value)) if isinstance(part, ast.Call)]
+        if any(map(gives_batch, calls)):
+            return True
         names = [part for part in (value, *self._index.tree.inside(value)) if isinstance(part, ast.Name)]
         seen: set[ast.AST] = set()
         while names:
@@ -125,5 +138,8 @@ class BatchMeasures:
                     return True
                 if binding.kind == "assign" and binding.value is not None:
                     within = (binding.value, *self._index.tree.inside(binding.value))
+                    in_turn = self._index.turn_code.turn_of(binding.statement) is not None
+                    if in_turn and any(isinstance(part, ast.Call) and gives_batch(part) for part in within):
+                        return True
                     names.extend(part for part in within if isinstance(part, ast.Name))
         return False

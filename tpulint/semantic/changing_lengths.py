@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 
 from tpulint.records import NamedTuple
+from tpulint.semantic.batch_measures import gives_batch
 from tpulint.semantic.bindings import part_of
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.variables import last_name
@@ -123,7 +124,7 @@ class ChangingLengths:
                     last = last_name(part.func)
                     if last in _AS_MANY:
                         return False
-                    found = found or (last in _DRAWS and turns.turn_of(part) is not None)
+                    found = found or ((last in _DRAWS or gives_batch(part)) and turns.turn_of(part) is not None)
                 for binding in self._index.flow.reaching(part) if isinstance(part, ast.Name) else ():
                     found = found or (binding.kind == "loop" and binding.statement in turns.loops)
                     is_new = binding.value is not None and binding.value not in seen and len(seen) < _MOST_NAMES
