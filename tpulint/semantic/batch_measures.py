@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 _DEPTH = 16
 _KEEPING = frozenset({"builtins.int", "builtins.float", "builtins.round", "math.ceil", "math.floor"})
-_BATCH_GIVERS = ("get_batch", "next_batch", "sample_batch", "random_batch", "load_batch", "make_batch", "generate_batch")
+_BATCH_GIVERS = (
+    "get_batch", "next_batch", "sample_batch", "random_batch", "load_batch", "make_batch", "generate_batch",
+)  # fmt: skip
 _REDUCTIONS = frozenset({"max", "min", "sum", "amax", "amin", "item"})
 
 
