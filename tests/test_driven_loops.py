@@ -780,3 +780,61 @@ def test_forward_that_takes_nothing_but_keyword_arguments(tmp_path: Path) -> Non
         (tmp_path / name).write_text(text)
     found = tpulint("check", "--no-cache", "--select", "TPU102", "attention.py", cwd=tmp_path)
     assert (found.status, found.err) == (0, "")
+
+
+OWN_OPTIMIZER = {
+    "model.py": """\
+from torch import nn, optim
+
+class Autoencoder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.{layer}(4, 4)
+        self.optimizer = optim.Adam({parameters})
+
+    def losses(self, x):
+        return {{"rec": (self.layer(x) - x).pow(2).mean()}}
+
+    def step(self, losses):
+        self.optimizer.zero_grad()
+        losses["rec"].backward()
+        self.optimizer.step()
+
+class Denoiser(Autoencoder):
+    pass
+""",
+    "train.py": """\
+import sys
+import torch
+from model import Autoencoder, Denoiser
+
+device = torch.device("cuda")
+model = {{"plain": Autoencoder, "denoising": Denoiser}}[sys.argv[1]]().to(device)
+model.load_state_dict(torch.load("model.pt", map_location="cpu"))
+for x in torch.randn(12, 8, 4):
+    model.step(model.losses(x.to(device)))
+""",
+}
+
+
+@pytest.mark.parametrize(
+    ("layer", "parameters", "flags"),
+    [("Linear", "self.parameters()", ["True"]), ("GRU", "self.parameters()", ["True", "False"]), ("Linear", "[]", [])],
+)
+def test_module_that_steps_an_optimizer_of_its_own(
+    tmp_path: Path, layer: str, parameters: str, flags: list[str]
+) -> None:
+    """The loop of one file runs the step of a class of another, which a dictionary chooses and which is moved there."""
+    for name, text in {"pyproject.toml": "", **OWN_OPTIMIZER}.items():
+        (tmp_path / name).write_text(text.format(layer=layer, parameters=parameters))
+    tpulint("--fix", "--unsafe-fixes", "--no-cache", ".", cwd=tmp_path)
+    model, train = (tmp_path / "model.py").read_text(), (tmp_path / "train.py").read_text()
+    assert "        self.optimizer.step()\n        torch_xla.sync()\n" in model
+    assert re.findall(r"set_swap_module_params_on_conversion\((\w+)\)", train) == flags
+
+
+def test_class_of_this_file_that_a_dictionary_chooses(tmp_path: Path) -> None:
+    files = {name: text.format(layer="Linear", parameters="self.parameters()") for name, text in OWN_OPTIMIZER.items()}
+    (tmp_path / "train.py").write_text(files["model.py"] + files["train.py"].replace("from model import", "# "))
+    found = tpulint("check", "--no-cache", "--select", "TPU301", "--output-format", "json", "train.py", cwd=tmp_path)
+    assert [item["code"] for item in json.loads(found.out)] == ["TPU301"]

@@ -4208,3 +4208,34 @@ def test_total_of_a_declared_type() -> None:
         print(total)
         """,
     )
+
+
+def test_share_of_a_batch_that_is_added_up_behind_the_update() -> None:
+    """Arithmetic on the number does not matter where no boundary is set yet: that one comes behind it."""
+    before = """
+        total = 0.0
+        for x, y in loader:
+            x, y = x.to(device), y.to(device)
+            optimizer.zero_grad()
+            output = model(x)
+            F.cross_entropy(output, y).backward()
+            optimizer.step()
+            share = (output.argmax(1) == y).sum().item() / y.size(0)
+            total += share
+        print(total)
+    """
+    after = """
+        total = torch.zeros(1).to(device)
+        for x, y in loader:
+            x, y = x.to(device), y.to(device)
+            optimizer.zero_grad()
+            output = model(x)
+            F.cross_entropy(output, y).backward()
+            optimizer.step()
+            share = (output.argmax(1) == y).sum() / y.size(0)
+            total += share.detach()
+            torch_xla.sync()
+        total = total.item()
+        print(total)
+    """
+    becomes(before, after)

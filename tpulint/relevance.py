@@ -74,6 +74,7 @@ def uses_imports(source: SourceFile) -> bool:
         or "DataParallel(" in text  # around a model that another file may take out again
         or ("cuda" in text and "torch" not in text)  # a name that another file takes for a device
         or "torch.device(" in text  # of an option, maybe, that another file parses
+        or "torch_xla.device(" in text  # what becomes of it, and what is moved there is of another file, maybe
         or is_run_by_base(text)
     )
 

@@ -197,11 +197,23 @@ class Definitions:
             value = value.func.value
         if isinstance(value, ast.Call):
             owner = self.class_called(value)
-            return () if owner is None else (owner,)
+            return self._classes_chosen(value.func) if owner is None else (owner,)
         if isinstance(value, ast.IfExp):
             sides = self.classes_made(value.body, depth), self.classes_made(value.orelse, depth)
             return tuple(dict.fromkeys((*sides[0], *sides[1]))) if all(sides) else ()
         return self.classes_of_variable(value, depth) if isinstance(value, ast.Name | ast.Attribute) else ()
+
+    def _classes_chosen(self, func: ast.expr) -> tuple[ast.ClassDef, ...]:
+        """``{"a": A, "b": B}[args.model]``, ``MODELS[args.model]``: any class of a dictionary that is written out."""
+        if not isinstance(func, ast.Subscript):
+            return ()
+        bindings = self._flow.bindings_of(func.value)
+        whole = bindings[0].value if len(bindings) == 1 and not bindings[0].path else func.value
+        values = whole.values if isinstance(whole, ast.Dict) else []
+        named = [self._names.bindings(value) if isinstance(value, ast.Name) else [] for value in values]
+        owners = [bound[0].node if len(bound) == 1 else None for bound in named]
+        classes = [owner for owner in owners if isinstance(owner, ast.ClassDef)]
+        return tuple(dict.fromkeys(classes)) if len(classes) == len(owners) else ()
 
     def named(self, name: str) -> list[FunctionNode]:
         """Functions at the top of the file, or ``Class.method``, by name; more than one where it is defined anew."""

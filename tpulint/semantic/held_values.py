@@ -44,8 +44,10 @@ class HeldValues:
         uses = self.uses_of(statement, statement.targets[0], mixed)
         if not uses:
             return None
-        early = index.deferrals.is_behind_boundary(statement, loop)
-        if early and not (statement.value in nodes and all(self.is_rare(use) for use in uses)):
+        is_late = index.deferrals.is_behind_boundary(statement, loop)
+        # Arithmetic behind a boundary is a graph of its own; one that is still to be set comes behind that.
+        is_plain = statement.value in nodes or not index.deferrals.has_boundary(loop)
+        if is_late and not (is_plain and all(self.is_rare(use) for use in uses)):
             return None
         if not all(self._may_read(use, loop) for use in uses):
             return None

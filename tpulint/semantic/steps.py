@@ -100,9 +100,9 @@ class StepFunctions:
             step.boundaries = [item for item in events.boundaries if item not in boundaries]
             step.functions = [item for item in events.functions if item not in functions]
             trains = step.backwards and (step.updates or step.manual_updates)
-            if not trains or any(map(self._is_given, step.backwards)):
+            if not trains or (any(map(self._is_given, step.backwards)) and not any(map(self._is_own, step.updates))):
                 continue
-            if in_engine or self._is_called_elsewhere(function):
+            if in_engine or self._is_called_elsewhere(function, events.updates):
                 found.append(step)
         return found
 
@@ -115,16 +115,29 @@ class StepFunctions:
                 return True
         return False
 
-    def _is_called_elsewhere(self, function: FunctionNode) -> bool:
-        """Whether nothing in the file calls a function, by its name or through the class that defines it."""
+    def _is_called_elsewhere(self, function: FunctionNode, updates: list[ast.Call]) -> bool:
+        """Whether nothing in the file calls a function, by its name or through the class that defines it.
+
+        ``step`` is the name of what it calls of optimizers, too.
+        """
         if self._definitions.calls_of(function):
             return False
         for mention in self._names.mentions_of(function):
             parent = self._tree.parents[mention]
             # `obj.method()` on an object nobody knows may be a call of it; what is handed on is called by others.
-            if isinstance(parent, ast.keyword | ast.Call):
+            if isinstance(parent, ast.keyword | ast.Call) and parent not in updates:
                 return False
         return True
+
+    def _is_own(self, update: ast.Call) -> bool:
+        """Whether an update is that of an optimizer of its class, whose method trains with a loss that it is given."""
+        optimizer = update.func.value if isinstance(update.func, ast.Attribute) else None
+        owner = self._tree.class_of(update)
+        if owner is None or not isinstance(optimizer, ast.Attribute) or not isinstance(optimizer.value, ast.Name):
+            return False
+        made = [binding.value for binding in self._names.attribute_bindings(owner, optimizer.attr)]
+        names = [self._names.qualified(value.func) or "" for value in made if isinstance(value, ast.Call)]
+        return any(name.startswith("torch.optim.") and "lr_scheduler" not in name for name in names)
 
     def _is_given(self, backward: ast.Call) -> bool:
         """Whether the loss is a parameter: a helper for the update of others' steps, such as a gradient scaler."""

@@ -22,6 +22,7 @@ _NAMES = {
     "torch.sparse": on_host.OF_SPARSE,
 }
 
+_TAKEN_BY_CTC = 4
 _WEIGHT_NORM = "torch.nn.utils.weight_norm"
 _DENSE = "Both factors must be on the device, where no sparse ones exist."
 _ROUNDED = "The weight is computed by other operations: its last digits may differ."
@@ -177,6 +178,8 @@ def _layer(ctx: FileContext, call: ast.Call, layers: Set[str]) -> tuple[str, ast
             if not creation.path
         ]
     names = {name.removeprefix("torch.nn.") for name in made if name is not None and name.startswith("torch.")}
+    if len(call.args) == _TAKEN_BY_CTC:
+        names &= {"CTCLoss"}  # of the losses that an option chooses from, no other takes lengths
     if len(names) != 1 or not names <= layers:
         return None
     # Where the batch is cannot always be told; what the layer gives is where the layer is.

@@ -2,29 +2,48 @@
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Sequence
+
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Scope
+from tpulint.semantic import SemanticIndex
 from tpulint.semantic.moves import SWAP_FLAG
 
+_FOR_ALL = (
+    "The flag is for the whole process; with it a model cannot change its device between forward and backward, "
+    "and `load_state_dict` fails on recurrent layers."
+)
+_FOR_ONE = "The flag is set for this move alone: with it `load_state_dict` fails on recurrent layers."
 _HOLDS_WEAK_REFERENCES = ("torch.nn.LSTM", "torch.nn.GRU", "torch.nn.RNN")
 
 
-def keep_parameters(ctx: FileContext) -> FixBuilder | None:
+def keep_parameters(
+    ctx: FileContext, move: ast.Call | None = None, made_in: Sequence[SemanticIndex] = ()
+) -> FixBuilder | None:
     """A fix that sets the flag below the imports; None in a file with layers that cannot stand it.
 
-    Not of module scope: what wide fixes unfold may let a move be put in front of the optimizer instead.
+    Recurrent layers cannot where weights are loaded: there it holds for the ``move`` alone. The layers may stand in the
+    files that the model is ``made_in``. Not of module scope: what wide fixes unfold may let a move be put in front of
+    the optimizer instead.
     """
     index = ctx.index
-    if next(index.references("torch.nn.utils.weight_norm"), None) is not None:
+    files = (index, *made_in)
+    if any(next(file.references("torch.nn.utils.weight_norm"), None) is not None for file in files):
         return None  # its tensors hold on to the graph, and the move fails
-    if next(index.references(*_HOLDS_WEAK_REFERENCES), None) is not None and index.mentions(r"\bload_state_dict\b"):
+    is_recurrent = any(next(file.references(*_HOLDS_WEAK_REFERENCES), None) is not None for file in files)
+    is_loaded = any(file.mentions(r"\bload_state_dict\b") for file in files)
+    statement = index.statement_of(move) if move is not None else None
+    if is_recurrent and is_loaded and not isinstance(statement, ast.Assign | ast.Expr):
         return None
     fix = ctx.fix(
-        "Make moves keep the parameters",
-        Applicability.UNSAFE,
-        "The flag is for the whole process; with it a model cannot change its device between forward and backward, "
-        "and `load_state_dict` fails on recurrent layers.",
+        "Make moves keep the parameters", Applicability.UNSAFE, _FOR_ONE if is_recurrent and is_loaded else _FOR_ALL,
         Scope.STATEMENT,
-    )
-    fix.insert_below_imports(f"{fix.use('torch')}{SWAP_FLAG.removeprefix('torch')}(True)")
+    )  # fmt: skip
+    flag = f"{fix.use('torch')}{SWAP_FLAG.removeprefix('torch')}"
+    if is_recurrent and is_loaded and isinstance(statement, ast.Assign | ast.Expr):
+        fix.insert_before(statement, f"{flag}(True)")
+        fix.insert_after(statement, f"{flag}(False)")
+    else:
+        fix.insert_below_imports(f"{flag}(True)")
     return fix

@@ -7,12 +7,17 @@ from collections.abc import Iterator, Sequence
 
 from tpulint.context import FileContext
 from tpulint.model import Certainty, Finding, Severity, Span
-from tpulint.semantic import Kind
+from tpulint.semantic import FUNCTIONS, Kind
 from tpulint.semantic.creations import Creation
 from tpulint.semantic.moves import Move
+from tpulint.semantic.other_files import Definition, method
+from tpulint.semantic.torch_facts import OPTIMIZER_PREFIXES
 from tpulint_rules.step._built_optimizers import builds_optimizer, modules_of
 from tpulint_rules.step._kept_parameters import keep_parameters
 from tpulint_rules.step._moved_first import branch_of_moves, moved_first
+
+_MOVES = frozenset({"to", "cuda"})
+_MAY_UPDATE = r"\.(?:step|update|train)\(|[oO]ptimizer\b|optim\w*[\"']\]"
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
@@ -21,7 +26,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         return
     optimizers = [(call, modules_of(ctx, call)) for call in ctx.index.calls if builds_optimizer(ctx, call)]
     # Where no optimizer is built, one may still come in from another file, to be stepped here.
-    if not (optimizers or ctx.index.mentions(r"\.step\(|[oO]ptimizer\b|optim\w*[\"']\]")) or moves.keeps_parameters:
+    if not (optimizers or ctx.index.mentions(_MAY_UPDATE)) or moves.keeps_parameters:
         return
     told: list[Move] = []
     for optimizer, modules in optimizers:
@@ -41,6 +46,15 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     for move in moves.moves:
         if move not in told and (built := _passed_beside(ctx, move)) is not None:
             yield _finding(ctx, built, move, Certainty.LIKELY)
+        elif move not in told and (builder := _builder_elsewhere(ctx, move)) is not None:
+            name = builder.node.name if isinstance(builder.node, ast.ClassDef) else ""
+            message = (
+                f"`{ctx.text(move.module)}` moves to the device after `{name}` built an optimizer of its own "
+                "parameters: on XLA a move makes new parameters, and the optimizer keeps the old ones, so that the "
+                "model never trains"
+            )
+            fix = keep_parameters(ctx, move.call, (builder.file,))
+            yield ctx.finding(move.call, message, fix, certainty=Certainty.LIKELY)
     for optimizer, modules in optimizers:
         if _is_of_itself(ctx, optimizer, modules) and not told:
             message = (
@@ -72,7 +86,7 @@ def _finding(
     branch = branch_of_moves(ctx, move)
     # One that moves under the same condition takes this one along.
     is_taken = branch is not None and any(branch_of_moves(ctx, other) is branch for other in told if other is not move)
-    fix = None if is_taken else moved_first(ctx, optimizer, move) or keep_parameters(ctx)
+    fix = None if is_taken else moved_first(ctx, optimizer, move) or keep_parameters(ctx, move.call)
     return ctx.finding(move.call, message, fix, severity=severity, certainty=certainty, related=related)
 
 
@@ -96,6 +110,34 @@ def _is_of_itself(ctx: FileContext, optimizer: ast.Call, modules: list[ast.expr]
         if index.tree.encloses(owner, call) and not index.tree.encloses(optimizer, call)
     )
     return not placed
+
+
+def _builder_elsewhere(ctx: FileContext, move: Move) -> Definition | None:
+    """The class of another file, an instance of which is moved, that builds an optimizer while it is made."""
+    made = [creation.node for creation in move.creations if isinstance(creation.node, ast.Call) and not creation.path]
+    owners = (owner for call in made for owner in ctx.index.imported.classes.of(call))
+    return next((owner for owner in owners if _builds_its_own(owner)), None)
+
+
+def _builds_its_own(owner: Definition) -> bool:
+    """Whether a class builds an optimizer of its own parameters where it is made, and does not move itself."""
+    start = method(owner, "__init__")
+    if start is None or not isinstance(start.node, FUNCTIONS) or not start.node.args.args:
+        return False
+    own, builds = start.node.args.args[0].arg, False
+    for call in start.file.tree.nodes_in(start.node, ast.Call, functions=False):
+        if isinstance(call.func, ast.Attribute) and call.func.attr in _MOVES and _is(call.func.value, own):
+            return False
+        if (start.file.qualified_name(call.func) or "").startswith(OPTIMIZER_PREFIXES):
+            given = [item.func for item in call.args if isinstance(item, ast.Call)]
+            builds |= any(
+                isinstance(item, ast.Attribute) and item.attr == "parameters" and _is(item.value, own) for item in given
+            )
+    return builds
+
+
+def _is(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
 
 
 def _is_on_device(ctx: FileContext, optimizer: ast.Call, creations: list[Creation]) -> bool:
