@@ -838,3 +838,46 @@ def test_class_of_this_file_that_a_dictionary_chooses(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(files["model.py"] + files["train.py"].replace("from model import", "# "))
     found = tpulint("check", "--no-cache", "--select", "TPU301", "--output-format", "json", "train.py", cwd=tmp_path)
     assert [item["code"] for item in json.loads(found.out)] == ["TPU301"]
+
+
+SAMPLER = {
+    "diffusion.py": """\
+import torch
+from torch import nn
+
+class Diffusion(nn.Module):
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def sample(self, count, device):
+        x = torch.randn(count, 8, device=device)
+        for step in range(1000):
+            x = x - self.model(x) / 1000
+        return x
+""",
+    "train.py": """\
+import torch
+from torch import nn
+from diffusion import Diffusion
+
+def draw(device="cuda"):
+    diffusion = Diffusion(nn.Linear(8, 8)).to(device)
+    {context}
+        return diffusion.sample(16, device)
+
+if __name__ == "__main__":
+    draw()
+""",
+}
+
+
+@pytest.mark.parametrize(("context", "told"), [("with torch.no_grad():", [11]), ("if diffusion.training:", [])])
+def test_loop_of_a_function_that_another_file_calls_without_gradients(
+    tmp_path: Path, context: str, told: list[int]
+) -> None:
+    for name, text in {"pyproject.toml": "", **SAMPLER}.items():
+        (tmp_path / name).write_text(text.replace("{context}", context))
+    for _ in range(2):  # the second time from the cache
+        found = tpulint("check", "--select", "TPU302", "--output-format", "json", ".", cwd=tmp_path)
+        assert [item["location"]["row"] for item in json.loads(found.out)] == told

@@ -180,6 +180,7 @@ class Cache:
         is_repeated: bool,
         gpus: list[str],
         options: list[list[str]],
+        is_quiet: bool,
     ) -> OutsideCall:
         given = tuple((name, kind, side) for name, kind, side in arguments)
         paths = tuple(map(tuple, fed)), tuple(map(tuple, fed_evaluation))
@@ -187,7 +188,7 @@ class Cache:
         parsed = tuple((parameter, self._full(path), names) for parameter, path, names in options)
         return OutsideCall(
             function, turn, is_behind, has_boundary, given, caller, *paths, tuple(changing), made, tuple(keywords),
-            collates, is_repeated, tuple(gpus), parsed,
+            collates, is_repeated, tuple(gpus), parsed, is_quiet,
         )  # fmt: skip
 
     def _mark_folder(self) -> None:

@@ -50,6 +50,7 @@ class Surroundings(NamedTuple):
             or call.fed
             or call.fed_evaluation
             or call.collates
+            or call.is_quiet
             or any(kind == "LOADER" for _, kind, _ in call.arguments)
             for call in self.calls
         )

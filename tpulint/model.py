@@ -178,6 +178,8 @@ class OutsideCall(NamedTuple):
     options: tuple[tuple[str, str, str], ...] = ()
     """Name of a parameter, absolute path of the file that parses the command line options it is given, and which of
     them name a device, as far as the file of the call knows, one behind the other: ``device eval_device``."""
+    is_quiet: bool = False
+    """Whether a function with loops is called, in no turn, where no gradient is recorded."""
 
 
 class OutgoingCall(NamedTuple):

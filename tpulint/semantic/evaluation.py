@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Sequence
 
 from tpulint.semantic import torch_facts as facts
-from tpulint.semantic.definitions import Definitions
+from tpulint.semantic.definitions import Definitions, qualified_in_file
 from tpulint.semantic.events import EventMap, is_abstract
 from tpulint.semantic.kinds import Kind, Kinds, Side
 from tpulint.semantic.names import Names
+from tpulint.semantic.outside import NOW_AND_THEN, OutsideCall
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, LoopNode, SyntaxTree
 from tpulint.semantic.walks import goes_along
 
@@ -30,13 +32,20 @@ class Evaluation:
     """What is known about code that records no gradient."""
 
     def __init__(
-        self, tree: SyntaxTree, names: Names, kinds: Kinds, definitions: Definitions, events: EventMap
+        self,
+        tree: SyntaxTree,
+        names: Names,
+        kinds: Kinds,
+        definitions: Definitions,
+        events: EventMap,
+        outside: Sequence[OutsideCall],
     ) -> None:
         self._tree = tree
         self._names = names
         self._kinds = kinds
         self._definitions = definitions
         self._events = events
+        self._outside = outside
         self._runs: dict[FunctionNode, frozenset[bool]] = {}
         self._acting: dict[FunctionNode, bool] = {}
         self._switches: dict[FunctionNode | None, list[ast.Call]] | None = None
@@ -298,6 +307,10 @@ class Evaluation:
         """Whether all calls of the function in which a node stands are made where no gradient is wanted."""
         function = self._tree.function_of(node)
         calls = [] if function is None else self._definitions.calls_of(function)
+        if function is not None and not calls and self._outside:
+            name = qualified_in_file(self._tree, function)
+            quiet = [call.is_quiet for call in self._outside if call.function == name and call.turn == NOW_AND_THEN]
+            return bool(quiet) and all(quiet)
         return bool(calls) and all(
             self.is_under_no_grad(call)
             or self._is_behind_eval(call)

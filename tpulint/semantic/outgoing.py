@@ -28,6 +28,8 @@ _MOST_CLASSES = 48
 """Of one object; where there are more, nothing is told of them."""
 _ABOUT_DEVICES = ("device", "super(")
 """Words of files that may ask about a device, or hand it on to a base class."""
+_QUIET = ("no_grad", "inference_mode")
+"""Words of files that call anything where no gradient is recorded."""
 _MAY_GIVE = (ast.Name, ast.Attribute, ast.Call, ast.IfExp)
 """Expressions that may give an object of a class of the project."""
 _MAY_NAME = (ast.Name, ast.Attribute, ast.Call)
@@ -43,7 +45,7 @@ def outgoing_calls(index: SemanticIndex) -> tuple[OutgoingCall, ...]:
     found: dict[OutgoingCall, None] = {}
     for call in calls:
         turn = turn_of(index, call)
-        if turn is None and not call.args and not call.keywords:
+        if turn is None and not call.args and not call.keywords and not _is_quiet(index, call):
             continue  # it tells nothing
         for definition in _run_by(index, call) if turn is not None else _handed_to(index, call):
             described = described_call(index, call, definition, turn or NOW_AND_THEN)
@@ -170,12 +172,25 @@ def _handed_to(index: SemanticIndex, call: ast.Call) -> list[Definition]:
             item.file.source.has_any(_ABOUT_DEVICES)
             and any(_is_gpu(index, value) or file_of_options(index, value) is not None for value in given)
         )
+        or (_is_quiet(index, call) and _has_loops(item))
         or (
             ("train" in item.file.source.text or _is_module(item))
             and any(True for value in given for _ in _classes_of(index, value))
         )
+        or (_is_module(item) and any(index.kind(value) is Kind.MODULE for value in given))
     )
     return [run for run in runs if run is not None]
+
+
+def _is_quiet(index: SemanticIndex, call: ast.Call) -> bool:
+    """Whether a call is made under ``torch.no_grad()`` or the like."""
+    return index.source.has_any(_QUIET) and index.regions.evaluation.is_under_no_grad(call)
+
+
+def _has_loops(item: Definition) -> bool:
+    return isinstance(item.node, FUNCTIONS) and any(
+        item.file.tree.encloses(item.node, loop) for loop in item.file.tree.loops
+    )
 
 
 def _is_module(item: Definition) -> bool:
@@ -212,6 +227,7 @@ def described_call(index: SemanticIndex, call: ast.Call, definition: Definition,
             for name, item in given
             if (path := file_of_options(index, item)) is not None
         ),
+        is_quiet=turn == NOW_AND_THEN and _is_quiet(index, call) and _has_loops(definition),
     )
     return OutgoingCall(definition.file.source.path, outside)
 
@@ -227,7 +243,7 @@ def _value_given(index: SemanticIndex, item: ast.expr) -> Value:
 
 def _tells(call: OutsideCall) -> bool:
     """Whether a call that no loop makes in its turns says what its function is given."""
-    return bool(call.arguments or call.classes or call.gpus or call.options)
+    return bool(call.arguments or call.classes or call.gpus or call.options or call.is_quiet)
 
 
 def _is_gpu(index: SemanticIndex, item: ast.expr) -> bool:

@@ -67,7 +67,7 @@ class Regions:
 
             delegated = DelegatedEvents(imported)
         self.events = EventMap(tree, names, kinds, definitions, delegated, only_boundaries=not trains)
-        self.evaluation = Evaluation(tree, names, kinds, definitions, self.events)
+        self.evaluation = Evaluation(tree, names, kinds, definitions, self.events, outside)
         # Many files of a library speak of gradients, few of them run a backward pass.
         trains = trains and self.events.have_step
         self.step_loops = self._find_step_loops() if trains else []
@@ -85,7 +85,8 @@ class Regions:
         """Step loops and evaluation loops."""
         self._gated = self._find_gated()
         """Functions that a step runs only at a log interval."""
-        candidates = self._loops if self.step_loops or tree.source.has_any(_EVALUATES) else []
+        may_evaluate = tree.source.has_any(_EVALUATES) or any(call.is_quiet for call in outside)
+        candidates = self._loops if self.step_loops or may_evaluate else []
         self.evaluation_loops = dict.fromkeys(self.evaluation.loops(candidates, frozenset(self._by_loop)))
         """In order of position; a dictionary, since they are looked up for every line that is asked about."""
         self.turn_loops = frozenset((*self._by_loop, *self.evaluation_loops))
