@@ -9,6 +9,7 @@ from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding, Scope, Span
 from tpulint.semantic import LoopNode
 from tpulint_rules.step._host_loops import runs_on_host
+from tpulint_rules.step._kept_pending import kept_pending
 
 _ONE_GRAPH = "all of its batches become one graph"
 _READ = "only its reads run the batches, and what no read needs is left to the next one"
@@ -33,6 +34,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         where = Span(index.span(loop).start, index.span(last).end)
         message = f"evaluation loop has no step boundary: {_READ if _reads_each_batch(ctx, loop) else _ONE_GRAPH}"
         yield ctx.finding(where, message, fix, runs=loop)
+    yield from kept_pending(ctx)
 
 
 def _reads_each_batch(ctx: FileContext, loop: LoopNode) -> bool:
