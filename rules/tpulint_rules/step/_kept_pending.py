@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Certainty, Finding, Scope
-from tpulint.semantic import FUNCTIONS, FunctionNode, Read
+from tpulint.semantic import FUNCTIONS, Read
 
 _KEEPING = frozenset({"append", "push", "add", "insert", "store"})
 _REASON = "A step boundary changes when the recorded work runs, not what it computes."
