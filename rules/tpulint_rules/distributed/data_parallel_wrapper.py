@@ -12,6 +12,7 @@ from tpulint_rules.distributed._wrapper_inputs import Wrapped, move_inputs
 
 _WRAPPER = "torch.nn.DataParallel"
 _MESSAGE = "`DataParallel` uses one chip of a TPU machine and says nothing; `torch_xla.launch` uses all"
+_STRIP = ".nn.modules.utils.consume_prefix_in_state_dict_if_present"
 _QUESTIONS = frozenset({
     "builtins.len", "builtins.isinstance", "torch.cuda.is_available", "torch.cuda.device_count",
     "torch.accelerator.device_count", "torch.accelerator.is_available",
@@ -42,13 +43,13 @@ def _fix(ctx: FileContext, call: ast.Call, wrappers: Wrapped) -> FixBuilder | No
         if move_inputs(ctx, fix, wrappers.calls_of(call)):
             fix.lower(Applicability.UNSAFE, "Inputs on the host, which it moved to the GPUs, are moved.")
         return fix
-    reason = "Keys of the state_dict lose the prefix `module.`: checkpoints written before do not load."
+    reason = "Keys of the state_dict lose the prefix `module.`, which others may wait for."
     fix = ctx.fix("Use the model itself", Applicability.UNSAFE, reason, Scope.STATEMENT)
     statement = ctx.index.statement_of(call)
     target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
     if not _unwrap_uses(ctx, fix, call, target) or _is_unwrapped_elsewhere(ctx.index):
         return None
-    if _would_load_nothing(ctx, target):
+    if not _strip_prefixes(ctx, fix, target):
         return None
     move_inputs(ctx, fix, wrappers.calls_of(call))
     if isinstance(statement, ast.Assign) and statement.value is call and target is not None and _same(target, wrapped):
@@ -61,15 +62,34 @@ def _fix(ctx: FileContext, call: ast.Call, wrappers: Wrapped) -> FixBuilder | No
     return fix
 
 
-def _would_load_nothing(ctx: FileContext, target: ast.expr | None) -> bool:
-    """Whether states with the prefix ``module.`` would load without a word: ``strict=False``, or the prefix added."""
-    for call, loaded in ctx.index.method_calls("load_state_dict"):
-        strict = next((keyword.value for keyword in call.keywords if keyword.arg == "strict"), None)
-        strict = call.args[1] if strict is None and len(call.args) > 1 else strict
-        is_lenient = strict is not None and not (isinstance(strict, ast.Constant) and strict.value is True)
-        if is_lenient and target is not None and _same(target, loaded):
-            return True
-    return ctx.index.mentions(r"""["']module\.["']\s*\+|f["']module\.\{""")
+def _strip_prefixes(ctx: FileContext, fix: FixBuilder, target: ast.expr | None) -> bool:
+    """Let the model load states of the wrapped one as well; false where the prefix is added, or the state is not plain.
+
+    With ``strict=False`` nothing would be loaded, and nobody told.
+    """
+    index = ctx.index
+    if index.mentions(r"""["']module\.["']\s*\+|f["']module\.\{"""):
+        return False
+    for call, loaded in index.method_calls("load_state_dict"):
+        if target is None or not _same(target, loaded):
+            continue
+        statement = index.statement_of(call)
+        if not isinstance(statement, ast.Expr) or not call.args:
+            return False
+        given, lines = call.args[0], []
+        state = ctx.text(given)
+        if isinstance(given, ast.Call):
+            name = index.names.fresh("state", statement)
+            if index.qualified_name(given.func) == "torch.load" and len(given.args) == 1 and not given.keywords:
+                state = f'{state[:-1]}, map_location="cpu")'  # written on a GPU, maybe; this is the last time it shows
+            lines.append(f"{name} = {state}")
+            fix.replace(given, name)
+            state = name
+        elif not isinstance(given, ast.Name | ast.Attribute | ast.Subscript):
+            return False
+        lines.append(f'{fix.use("torch", at=statement)}{_STRIP}({state}, "module.")')
+        fix.insert_before(statement, "\n".join(lines))
+    return True
 
 
 def _emptied(ctx: FileContext, statement: ast.stmt) -> ast.stmt:
