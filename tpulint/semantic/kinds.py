@@ -324,6 +324,8 @@ class Kinds:
                 return Value(Kind.OPTIMIZER)
             if name in facts.LOADER_CLASSES:
                 return Value(Kind.LOADER)
+            if name.startswith("torch.distributions."):
+                return Value(Kind.DISTRIBUTION, Side.DEVICE if self.mentions_device else Side.UNKNOWN, certain=False)
             other = self._imported.definition(base)
             if other is not None and isinstance(other.node, ast.ClassDef):
                 inherited = other.file.kinds.instance(other.node)

@@ -69,19 +69,31 @@ def _asked_of_others(ctx: FileContext) -> Iterator[Finding]:
 
 def _made(ctx: FileContext) -> Iterator[tuple[ast.Call, str]]:
     """Calls that make a distribution of what may be on the device and leave it open whether that is checked."""
-    for node, name in ctx.index.references(_PREFIX):
-        parts = name.removeprefix(_PREFIX + ".").split(".")
-        if parts[0] in _NOT_DISTRIBUTIONS or not parts[-1][:1].isupper() or parts[-1].endswith("Transform"):
-            continue
-        call = ctx.index.parent(node)
-        if not isinstance(call, ast.Call) or call.func is not node:
-            continue
+    for call, name in _constructions(ctx.index):
         given = [*call.args, *(item.value for item in call.keywords)]
         if given and all(ctx.index.kind(item) is Kind.HOST for item in given):
             continue  # numbers of Python are checked on the host
         is_open = all(item.arg not in ("validate_args", None) for item in call.keywords)
         if is_open and not any(isinstance(item, ast.Starred) for item in call.args):
-            yield call, parts[-1]
+            yield call, name
+
+
+def _constructions(index: SemanticIndex) -> Iterator[tuple[ast.Call, str]]:
+    """Calls of the classes of torch, and of those derived from them: ``class FixedNormal(Normal)``."""
+    derived: list[tuple[ast.ClassDef, str]] = []
+    for node, name in index.references(_PREFIX):
+        parts = name.removeprefix(_PREFIX + ".").split(".")
+        if parts[0] in _NOT_DISTRIBUTIONS or not parts[-1][:1].isupper() or parts[-1].endswith("Transform"):
+            continue
+        parent = index.parent(node)
+        if isinstance(parent, ast.Call) and parent.func is node:
+            yield parent, parts[-1]
+        elif isinstance(parent, ast.ClassDef) and index.definitions.method(parent, "__init__") is None:
+            derived.append((parent, parts[-1]))
+    for owner, name in derived:
+        for call in index.calls:
+            if index.definitions.class_called(call) is owner:
+                yield call, name
 
 
 def _asked(index: SemanticIndex, made: ast.Call) -> Iterator[ast.Call]:
@@ -138,6 +150,11 @@ def _per_step(ctx: FileContext, call: ast.Call) -> bool:
     if ctx.index.pace_of(call) is Pace.STEP or ctx.index.turn_code.turn_of(call) == STEP:
         return True
     owner, function = ctx.index.tree.class_of(call), ctx.index.function_of(call)
+    if owner is not None and function is not None and function.name == "__init__":
+        # A distribution made of others: `class SquashedNormal(TransformedDistribution)`.
+        bases = [ctx.index.qualified_name(base) or "" for base in owner.bases]
+        calls = [one for one in ctx.index.calls if ctx.index.definitions.class_called(one) is owner]
+        return any(base.startswith(_PREFIX) for base in bases) and any(_per_step(ctx, one) for one in calls)
     return (
         owner is not None
         and function is not None
