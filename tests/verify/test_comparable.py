@@ -47,3 +47,38 @@ def test_a_generator_of_the_host_is_asked_for_numbers_of_the_device(name: str) -
     seen = drawn(3, generator=torch.Generator().manual_seed(1), device=torch_xla.device())
     assert seen.device.type == "xla"
     assert torch.equal(seen.cpu(), expected)
+
+
+@pytest.mark.parametrize(("count", "again"), [(1, False), (5, True)])
+def test_classes_are_chosen_by_numbers_of_the_host(count: int, again: bool) -> None:
+    """The same on both devices, and each as often as its probability says."""
+    import torch
+    import torch_xla
+    from tpulint_runtime.observation import comparable
+
+    choose = comparable.chosen_on_host(torch.multinomial)
+    rates = torch.tensor([[0.1, 0.0, 0.6, 0.3]]).repeat(4000, 1)
+    torch.manual_seed(1)
+    seen = choose(rates, count, again)
+    torch.manual_seed(1)
+    there = choose(rates.to(torch_xla.device()), count, again)
+    assert there.device.type == "xla"
+    assert torch.equal(there.cpu(), seen)
+    assert seen.shape == torch.multinomial(rates, count, again).shape
+    assert torch.allclose(torch.bincount(seen.flatten(), minlength=4) / seen.numel(), rates[0], atol=0.03)
+
+
+def test_several_classes_each_at_most_once_are_left_to_torch() -> None:
+    import torch
+    from tpulint_runtime.observation import comparable
+
+    assert sorted(comparable.chosen_on_host(torch.multinomial)(torch.ones(4), 4).tolist()) == [0, 1, 2, 3]
+
+
+def test_dropout_that_drops_nothing_gives_another_tensor() -> None:
+    import torch
+    from tpulint_runtime.observation import comparable
+
+    given = torch.ones(3)
+    assert comparable.keep_all(given, 0.5, True).data_ptr() != given.data_ptr()
+    assert comparable.keep_all(given, 0.5, False) is comparable.keep_all(given, inplace=True) is given

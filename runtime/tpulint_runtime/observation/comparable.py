@@ -48,19 +48,22 @@ def install(drop_last: bool, on_dropping: Callable[[], None]) -> None:
     for name in _FILLS:
         setattr(torch.Tensor, name, _filled_on_host(getattr(torch.Tensor, name)))
     _torch.bernoulli = _decided_on_host
+    _torch.multinomial = _torch.Tensor.multinomial = chosen_on_host(torch.multinomial)
     _seed_shuffles()
     _load_in_process(drop_last, on_dropping)
+
+
+def keep_all(input: torch.Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> torch.Tensor:
+    """Dropout that drops nothing. Its result is another tensor: scripts change that in place, and keep the old one."""
+    return input.clone() if training and not inplace else input
 
 
 def _switch_dropout_off() -> None:
     functional: Any = torch.nn.functional
 
-    def keep_all(input: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
-        return input
-
     for name in _DROPOUTS:
         setattr(functional, name, keep_all)
-    _torch.dropout = keep_all
+    _torch.dropout = lambda input, p, train: keep_all(input, p, train)
 
     attend = functional.scaled_dot_product_attention
 
@@ -153,6 +156,24 @@ def _filled_on_host(fill: Callable[..., Any]) -> Callable[..., Any]:
 def _decided_on_host(input: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
     """``torch.bernoulli``: the numbers come from the host, the probabilities stay where they are."""
     return (torch.rand(tuple(input.shape)).to(input.device) < input).to(input.dtype)
+
+
+def chosen_on_host(choose: Callable[..., Any]) -> Callable[..., Any]:
+    """``torch.multinomial``: the class is chosen for which the probability over a number of the host is largest.
+
+    The numbers are distributed exponentially, which makes it the same choice. Several classes, each at most once, are
+    left as they are: torch_xla has the host choose them, and that is to be seen.
+    """
+
+    @functools.wraps(choose)
+    def chosen(input: torch.Tensor, num_samples: int, replacement: bool = False, **kwargs: Any) -> Any:
+        if num_samples != 1 and not replacement:
+            return choose(input, num_samples, replacement, **kwargs)
+        noise = torch.rand(*input.shape[:-1], num_samples, input.shape[-1])
+        raced = noise.clamp_min(1e-20).log().neg().to(input.device, input.dtype)
+        return (input.unsqueeze(-2) / raced).argmax(-1)
+
+    return chosen
 
 
 def _seed_shuffles() -> None:
