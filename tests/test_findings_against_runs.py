@@ -92,6 +92,15 @@ def test_loops_are_told_by_what_was_seen_in_them(tmp_path: Path) -> None:
     assert next(iter(phases.ran())) == RanIn("train.py", 3, 1, 5, (2,))
 
 
+def test_turns_of_a_loop_with_a_row_that_runs_many_times_in_each(tmp_path: Path) -> None:
+    """A comprehension runs its row once for each element; the head of the loop tells how many turns there were."""
+    seen = process(tmp_path)
+    file = str(tmp_path / "train.py")
+    ran = [one for one in seen.ran if one.row != 10]
+    crowded = seen._replace(ran=(*ran, Ran(file, 10, 0, {1: 40, 2: 40}), Ran(file, 6, 0, {0: 1, 1: 1, 2: 2})))
+    assert Phases(crowded, tmp_path).loops[0].turns == 3
+
+
 ONCE = """\
 for x in loader:
     loss = model(x)

@@ -106,7 +106,11 @@ class Phases:
         return found
 
     def _count(self) -> None:
-        """Turns of each loop, and the steps in which it ran: those of its line that ran most."""
+        """Turns of each loop, and the steps in which it ran: those of its line that ran most.
+
+        A call over several rows and a comprehension run a row more often than once in a turn; the head of a loop runs
+        once in each, and once more.
+        """
         from measuring.truth import Loop
 
         times: dict[int, dict[tuple[str, int], int]] = {}
@@ -121,7 +125,7 @@ class Phases:
                     rows = times.setdefault(loop, {})
                     rows[path, one.row] = rows.get((path, one.row), 0) + sum(one.steps.values())
         for place, number in self._numbers.items():
-            body = [count for (path, row), count in times.get(number, {}).items() if (path, row) != place]
-            self.loops.append(
-                Loop(*place, self._kinds[place], max(body, default=0), tuple(sorted(steps.get(number, ()))))
-            )
+            rows = times.get(number, {})
+            most, heads = max((count for row, count in rows.items() if row != place), default=0), rows.get(place, 0)
+            turns = min(most, heads - 1) if heads > 1 else most
+            self.loops.append(Loop(*place, self._kinds[place], turns, tuple(sorted(steps.get(number, ())))))
