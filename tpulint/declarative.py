@@ -117,7 +117,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
                 where, certainty = argument
                 if row.allowed and certainty is Certainty.LIKELY and problem[1] is Severity.ERROR:
                     problem = problem[0], Severity.WARNING  # nobody knows the value here
-            in_loop = row.in_step_loop is not None and ctx.index.step_loop_of(node) is not None
+            in_loop = row.in_step_loop is not None and _is_in_turn(ctx, node)
             used = inside_step_loop(row) if in_loop and not ctx.index.clocks.is_timed_wait(node) else row
             if ctx.portable:
                 heeded = portable_row(ctx, node, used)
@@ -177,6 +177,14 @@ def message_of(row: MappingRow, problem: str) -> str:
            "delete": "; remove it", "guard": "; leave it to CUDA",
            "drop-argument": "; leave it out"}.get(row.action, "")  # fmt: skip
     return f"{subject} {problem}{use}" + (f". {row.note.rstrip('.')}" if row.note else "")
+
+
+def _is_in_turn(ctx: FileContext, node: ast.AST) -> bool:
+    """Whether a step runs the node, or an evaluation that is not timed, whose boundary makes a wait needless."""
+    index = ctx.index
+    if index.step_loop_of(node) is not None:
+        return True
+    return not index.clocks.are_read and index.turn_code.turn_of(node) is not None
 
 
 def inside_step_loop(row: MappingRow) -> MappingRow:

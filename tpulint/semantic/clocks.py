@@ -57,12 +57,19 @@ class Clocks:
                 return not any(last < tree.start(read.node) < at for read in reads.inside(step.node))
         return False
 
+    @property
+    def are_read(self) -> bool:
+        """Whether the file measures time at all: if not, a wait in an evaluation is for nothing."""
+        return bool(self._index.names.calls_to(*CLOCKS)) or self._index.mentions(r"\bEvent\(|[tT]imer|[pP]rofile")
+
     def ends_batch(self, loop: LoopNode) -> bool:
         """Whether every turn of an evaluation loop waits for CUDA where its boundary belongs, or in front of that.
 
-        Each such call becomes a boundary that waits. One further down comes too late: what stands in front of it may
-        read from the device, and what that does not need is computed again.
+        Where time is measured each such call becomes a boundary that waits. One further down comes too late: what is
+        in front of it may read from the device, and what that does not need is computed again.
         """
+        if not self.are_read:
+            return False
         turns, body = self._index.turns, loop.body
         end = body.index(turns.evaluation_place(loop)) + 1
         while end < len(body) and turns.work(body[end]) is Work.HOST:
