@@ -4239,3 +4239,49 @@ def test_share_of_a_batch_that_is_added_up_behind_the_update() -> None:
         print(total)
     """
     becomes(before, after)
+
+
+COMPUTED_LATE = """
+for step, (x, y) in enumerate(loader):
+    x, y = x.to(device), y.to(device)
+    output = model(x)
+    F.cross_entropy(output, y).backward()
+    optimizer.step()
+    optimizer.zero_grad()
+    {early}torch_xla.sync()
+    {late}
+"""
+
+
+@pytest.mark.parametrize(
+    ("late", "early", "left"),
+    [
+        (
+            "right = torch.eq(output.argmax(1), y).sum().item()\n    print(right)",
+            "right = torch.eq(output.argmax(1), y).sum()",
+            "right = right.item()\n    print(right)",
+        ),
+        (
+            "share = output.argmax(1).eq(y).sum().item() / len(y)\n    print(share)",
+            "result = output.argmax(1).eq(y).sum()",
+            "share = result.item() / len(y)\n    print(share)",
+        ),
+    ],
+)
+def test_what_is_read_behind_the_boundary_is_computed_in_front_of_it(late: str, early: str, left: str) -> None:
+    becomes(COMPUTED_LATE.format(early="", late=late), COMPUTED_LATE.format(early=early + "\n    ", late=left))
+
+
+@pytest.mark.parametrize(
+    "late",
+    [
+        "output = output * 2\n    print(output.sum().item())",
+        "output.mul_(2)\n    print(output.sum().item())",
+        "print([part.sum().item() for part in output])",
+        "print(score(output).sum().item())",
+        "print(output.sum().item() if step else 0)",
+    ],
+)
+def test_what_cannot_be_computed_earlier(late: str) -> None:
+    text = SETUP + COMPUTED_LATE.format(early="", late=late)
+    assert port(text, select=("TPU101",)).text == text

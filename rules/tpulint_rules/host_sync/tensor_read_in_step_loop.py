@@ -13,6 +13,7 @@ from tpulint.semantic.held_values import HeldValue
 from tpulint.semantic.kept_dicts import KeptDict, SummedDict
 from tpulint.semantic.meters import Metered
 from tpulint.semantic.turn_code import STEP
+from tpulint_rules.host_sync._computed_earlier import computed_earlier
 from tpulint_rules.host_sync._device_values import insert_behind_loop, keep_on_device, short
 from tpulint_rules.host_sync.progress_bar_reads_every_step import throttle
 
@@ -96,6 +97,7 @@ def _finding(ctx: FileContext, read: Read, pace: Pace, loop: Step, fix: FixBuild
             read.node,
             f"`{short(ctx.text(read.tensor))}` is computed and {read.how.value} behind the step boundary{caller}: "
             "a graph of its own in every step, and the host waits for it",
+            computed_earlier(ctx, read, loop),
             severity=Severity.WARNING,
             certainty=Certainty.CERTAIN if read.certain else Certainty.LIKELY,
             help=_EARLIER,
