@@ -881,3 +881,33 @@ def test_loop_of_a_function_that_another_file_calls_without_gradients(
     for _ in range(2):  # the second time from the cache
         found = tpulint("check", "--select", "TPU302", "--output-format", "json", ".", cwd=tmp_path)
         assert [item["location"]["row"] for item in json.loads(found.out)] == told
+
+
+SAVING = {
+    "checkpoints.py": """\
+import torch
+
+def save(state, path):
+    torch.save(state, path)
+
+def keep(table, path):
+    torch.save(table, path)
+""",
+    "train.py": """\
+import torch
+from checkpoints import keep, save
+
+if __name__ == "__main__":
+    model = torch.nn.Linear(4, 4).to("cuda")
+    save({"epoch": 1, "model": model.state_dict()}, "model.pt")
+    keep({"epoch": 1}, "table.pt")
+""",
+}
+
+
+def test_states_that_another_file_gives_to_be_saved(tmp_path: Path) -> None:
+    for name, text in {"pyproject.toml": "", **SAVING}.items():
+        (tmp_path / name).write_text(text)
+    for _ in range(2):  # the second time from the cache
+        found = tpulint("check", "--select", "TPU703", "--output-format", "json", ".", cwd=tmp_path)
+        assert [item["location"]["row"] for item in json.loads(found.out)] == [4]

@@ -181,6 +181,7 @@ class Cache:
         gpus: list[str],
         options: list[list[str]],
         is_quiet: bool,
+        states: list[str],
     ) -> OutsideCall:
         given = tuple((name, kind, side) for name, kind, side in arguments)
         paths = tuple(map(tuple, fed)), tuple(map(tuple, fed_evaluation))
@@ -189,6 +190,7 @@ class Cache:
         return OutsideCall(
             function, turn, is_behind, has_boundary, given, caller, *paths, tuple(changing), made, tuple(keywords),
             collates, is_repeated, tuple(gpus), parsed, is_quiet,
+            tuple(states),
         )  # fmt: skip
 
     def _mark_folder(self) -> None:

@@ -180,6 +180,8 @@ class OutsideCall(NamedTuple):
     them name a device, as far as the file of the call knows, one behind the other: ``device eval_device``."""
     is_quiet: bool = False
     """Whether a function with loops is called, in no turn, where no gradient is recorded."""
+    states: tuple[str, ...] = ()
+    """Parameters that are given the state of a module or optimizer, to be saved."""
 
 
 class OutgoingCall(NamedTuple):

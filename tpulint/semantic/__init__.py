@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from tpulint.semantic.ranks import Ranks
     from tpulint.semantic.restarts import Restarts
     from tpulint.semantic.returned_values import ReturnedValues
+    from tpulint.semantic.saved_states import SavedStates
     from tpulint.semantic.scalars import Scalars
     from tpulint.semantic.stretches import Stretches
     from tpulint.semantic.tensor_types import TensorTypes
@@ -241,6 +242,9 @@ class SemanticIndex:
 
     words: Words = part()
     """Lists with one item for each word of a text."""
+
+    saved_states: SavedStates = part()
+    """What holds the states of modules and optimizers."""
 
     graph_numbers: GraphNumbers = part()
     """Python numbers that are constants of the graph."""

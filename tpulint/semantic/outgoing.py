@@ -30,6 +30,7 @@ _ABOUT_DEVICES = ("device", "super(")
 """Words of files that may ask about a device, or hand it on to a base class."""
 _QUIET = ("no_grad", "inference_mode")
 """Words of files that call anything where no gradient is recorded."""
+_SAVES = "torch.save("
 _MAY_GIVE = (ast.Name, ast.Attribute, ast.Call, ast.IfExp)
 """Expressions that may give an object of a class of the project."""
 _MAY_NAME = (ast.Name, ast.Attribute, ast.Call)
@@ -173,6 +174,7 @@ def _handed_to(index: SemanticIndex, call: ast.Call) -> list[Definition]:
             and any(_is_gpu(index, value) or file_of_options(index, value) is not None for value in given)
         )
         or (_is_quiet(index, call) and _has_loops(item))
+        or (_SAVES in item.file.source.text and any(map(index.saved_states.holds, given)))
         or (
             ("train" in item.file.source.text or _is_module(item))
             and any(True for value in given for _ in _classes_of(index, value))
@@ -227,6 +229,9 @@ def described_call(index: SemanticIndex, call: ast.Call, definition: Definition,
             for name, item in given
             if (path := file_of_options(index, item)) is not None
         ),
+        states=tuple(
+            name for name, item in given if _SAVES in definition.file.source.text and index.saved_states.holds(item)
+        ),
         is_quiet=turn == NOW_AND_THEN and _is_quiet(index, call) and _has_loops(definition),
     )
     return OutgoingCall(definition.file.source.path, outside)
@@ -243,7 +248,7 @@ def _value_given(index: SemanticIndex, item: ast.expr) -> Value:
 
 def _tells(call: OutsideCall) -> bool:
     """Whether a call that no loop makes in its turns says what its function is given."""
-    return bool(call.arguments or call.classes or call.gpus or call.options or call.is_quiet)
+    return bool(call.arguments or call.classes or call.gpus or call.options or call.is_quiet or call.states)
 
 
 def _is_gpu(index: SemanticIndex, item: ast.expr) -> bool:

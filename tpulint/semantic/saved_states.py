@@ -1,0 +1,70 @@
+"""What holds tensors of the device that a checkpoint is made of: the state of a module, or of an optimizer."""
+
+from __future__ import annotations
+
+import ast
+
+from tpulint.semantic.definitions import qualified_in_file
+from tpulint.semantic.kinds import Kind
+from tpulint.semantic.tree import FUNCTIONS
+from tpulint.semantic.variables import last_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tpulint.semantic import SemanticIndex
+    from tpulint.semantic.bindings import Binding
+
+_DEPTH = 4
+_OF_HOST = (Kind.SCHEDULER, Kind.SCALER, Kind.LOADER)
+_WORDS_OF_HOST = ("sched", "scaler", "loader", "sampler")
+"""Parts of the names of objects that keep no tensors of the device."""
+
+
+class SavedStates:
+    """Answers about one file."""
+
+    def __init__(self, index: SemanticIndex) -> None:
+        self._index = index
+
+    def holds(self, node: ast.expr, depth: int = 0) -> bool:
+        """Whether an expression is or contains the state of a module or optimizer, as it is on the device."""
+        if depth > _DEPTH:
+            return False
+        if isinstance(node, ast.Call):
+            return self._is_state(node, depth)
+        if isinstance(node, ast.Dict):
+            return any(self.holds(value, depth + 1) for value in node.values)
+        if isinstance(node, ast.List | ast.Tuple):
+            return any(self.holds(value, depth + 1) for value in node.elts)
+        if isinstance(node, ast.IfExp):
+            return self.holds(node.body, depth + 1) or self.holds(node.orelse, depth + 1)
+        if isinstance(node, ast.Name):
+            return any(self._is_bound(binding, depth) for binding in self._index.flow.reaching(node))
+        return False
+
+    def _is_state(self, call: ast.Call, depth: int) -> bool:
+        func, index = call.func, self._index
+        if not isinstance(func, ast.Attribute) or func.attr != "state_dict":
+            name = index.qualified_name(func)
+            if name in ("copy.deepcopy", "copy.copy"):
+                return any(self.holds(item, depth + 1) for item in call.args[:1])
+            return name == "builtins.dict" and any(self.holds(item.value, depth + 1) for item in call.keywords)
+        named = last_name(func.value).lower()
+        if index.kind(func.value) in _OF_HOST or any(word in named for word in _WORDS_OF_HOST):
+            return False
+        return not any(
+            isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and part.func.attr == "cpu"
+            for part in index.tree.inside(call)
+        )
+
+    def _is_bound(self, binding: Binding, depth: int) -> bool:
+        """Whether a variable holds it: by its value, or by what calls pass for a parameter, here or in other files."""
+        if binding.kind == "assign" and not binding.path and binding.value is not None:
+            return self.holds(binding.value, depth + 1)
+        if binding.kind != "parameter" or not isinstance(binding.statement, FUNCTIONS):
+            return False
+        given = self._index.definitions.arguments_for(binding.statement, binding.name)
+        if any(self.holds(item, depth + 1) for item in given):
+            return True
+        name = qualified_in_file(self._index.tree, binding.statement)
+        return any(binding.name in call.states for call in self._index.outside if call.function == name)
