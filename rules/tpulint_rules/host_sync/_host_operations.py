@@ -31,6 +31,7 @@ INSTEAD = {
     "mm": "`torch.mm` multiplies on the device, where all tensors are dense",
     "weight_norm": "`g * v / v.norm(dim=...)`, written out in the forward pass, is the same on the device",
     "spectral_norm": "`torch.nn.utils.spectral_norm`, the older of the two, stays on the device",
+    "MultivariateNormal": "of a diagonal covariance `Independent(Normal(mean, variance.sqrt()), 1)` is the same",
     "interpolate": "the modes `nearest`, `bilinear` and `area` run on the device",
 }
 """What does the same on the device, where something does."""

@@ -23,6 +23,7 @@ _NAMES = {
 }
 
 _TAKEN_BY_CTC = 4
+_FACTORED = ("covariance_matrix", "precision_matrix")
 _WEIGHT_NORM = "torch.nn.utils.weight_norm"
 _DENSE = "Both factors must be on the device, where no sparse ones exist."
 _ROUNDED = "The weight is computed by other operations: its last digits may differ."
@@ -34,7 +35,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     if not index.turn_code.exists:
         return
     for call in index.turn_code.nodes(ast.Call):
-        found = _operation(ctx, call) or _of_distribution(ctx, call)
+        found = _operation(ctx, call) or _of_distribution(ctx, call) or _factored(ctx, call)
         gradient = found is None
         found = found or _gradient(ctx, call)
         turn = None if found is None else index.turn_code.turn_of(call)
@@ -106,6 +107,14 @@ def _of_distribution(ctx: FileContext, call: ast.Call) -> tuple[str, ast.expr] |
     if not classes or not all(func.attr in on_host.DISTRIBUTIONS.get(name, ()) for name in classes):
         return None
     return f"{sorted(classes)[0]}.{func.attr}", func.value
+
+
+def _factored(ctx: FileContext, call: ast.Call) -> tuple[str, ast.expr] | None:
+    """A distribution that factors its covariance where it is made."""
+    if ctx.index.qualified_name(call.func) != "torch.distributions.MultivariateNormal" or not call.args:
+        return None
+    given = [*call.args[1:3], *(item.value for item in call.keywords if item.arg in _FACTORED)]
+    return ("MultivariateNormal", call.args[0]) if given else None
 
 
 def _gradient(ctx: FileContext, call: ast.Call) -> tuple[str, ast.expr] | None:
