@@ -801,7 +801,16 @@ class Autoencoder(nn.Module):
         self.optimizer.step()
 
 class Denoiser(Autoencoder):
-    pass
+    def __init__(self):
+        super().__init__()
+        self.critic = nn.Linear(4, 1)
+        self.critic_optimizer = optim.Adam(self.critic.parameters())
+
+    def step(self, losses):
+        super().step(losses)
+        self.critic_optimizer.zero_grad()
+        losses["critic"].backward()
+        self.critic_optimizer.step()
 """,
     "train.py": """\
 import sys
@@ -830,6 +839,7 @@ def test_module_that_steps_an_optimizer_of_its_own(
     tpulint("--fix", "--unsafe-fixes", "--no-cache", ".", cwd=tmp_path)
     model, train = (tmp_path / "model.py").read_text(), (tmp_path / "train.py").read_text()
     assert "        self.optimizer.step()\n        torch_xla.sync()\n" in model
+    assert "        self.critic_optimizer.step()\n        torch_xla.sync()\n" in model
     assert re.findall(r"set_swap_module_params_on_conversion\((\w+)\)", train) == flags
 
 
@@ -837,7 +847,7 @@ def test_class_of_this_file_that_a_dictionary_chooses(tmp_path: Path) -> None:
     files = {name: text.format(layer="Linear", parameters="self.parameters()") for name, text in OWN_OPTIMIZER.items()}
     (tmp_path / "train.py").write_text(files["model.py"] + files["train.py"].replace("from model import", "# "))
     found = tpulint("check", "--no-cache", "--select", "TPU301", "--output-format", "json", "train.py", cwd=tmp_path)
-    assert [item["code"] for item in json.loads(found.out)] == ["TPU301"]
+    assert [item["location"]["row"] for item in json.loads(found.out)] == [35]
 
 
 SAMPLER = {

@@ -97,9 +97,16 @@ class EventMap:
         return found
 
     def functions_of(self, call: ast.Call) -> list[FunctionNode]:
-        """Functions of this file that a call runs: the callee, a closure, what replaces a method without a body."""
+        """Functions of this file that a call runs: the callee, a closure, what replaces a method without a body.
+
+        Of those of which it runs one, all, where each of them trains.
+        """
         run = (self._definitions.function_run(call), self._updates.closure(call))
         found = [function for function in run if function is not None]
+        if not found:
+            several = self._definitions.functions_of_several(call)
+            direct = [self._direct.get(function) for function in several]
+            return several if direct and all(one and one.backwards and one.updates for one in direct) else []
         abstract = [function for function in found if is_abstract(function)]
         return [*found, *(other for function in abstract for other in self._definitions.overriding(function))]
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Container
+from functools import cached_property
 
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.events import EventMap
 from tpulint.semantic.names import Names
 from tpulint.semantic.outside import OutsideCall
-from tpulint.semantic.tree import FunctionNode, LoopNode, SyntaxTree
+from tpulint.semantic.tree import FunctionNode, LoopNode, SyntaxTree, is_super
 
 _ENGINES = ("ignite.engine.Engine", "ignite.engine.engine.Engine")
 """What runs a function with every batch, and sets no boundary."""
@@ -102,7 +103,7 @@ class StepFunctions:
             trains = step.backwards and (step.updates or step.manual_updates)
             if not trains or (any(map(self._is_given, step.backwards)) and not any(map(self._is_own, step.updates))):
                 continue
-            if in_engine or self._is_called_elsewhere(function, events.updates):
+            if in_engine or self._is_called_elsewhere(function):
                 found.append(step)
         return found
 
@@ -115,19 +116,36 @@ class StepFunctions:
                 return True
         return False
 
-    def _is_called_elsewhere(self, function: FunctionNode, updates: list[ast.Call]) -> bool:
+    @cached_property
+    def _updates(self) -> set[ast.Call]:
+        """What any function of the file calls of optimizers."""
+        return {update for function in self._tree.functions for update in self._events.of(function).updates}
+
+    def _is_called_elsewhere(self, function: FunctionNode) -> bool:
         """Whether nothing in the file calls a function, by its name or through the class that defines it.
 
-        ``step`` is the name of what it calls of optimizers, too.
+        ``step`` is the name of what it calls of optimizers, too, and a derived class may run it within its own.
         """
-        if self._definitions.calls_of(function):
+        if not all(map(self._is_of_base, self._definitions.calls_of(function))):
             return False
         for mention in self._names.mentions_of(function):
             parent = self._tree.parents[mention]
             # `obj.method()` on an object nobody knows may be a call of it; what is handed on is called by others.
-            if isinstance(parent, ast.keyword | ast.Call) and parent not in updates:
+            if isinstance(parent, ast.keyword) or (
+                isinstance(parent, ast.Call) and parent not in self._updates and not self._is_of_base(parent)
+            ):
                 return False
         return True
+
+    def _is_of_base(self, call: ast.Call) -> bool:
+        """``super().step(losses)``, in the method of that name."""
+        within = self._tree.function_of(call)
+        return (
+            isinstance(call.func, ast.Attribute)
+            and is_super(call.func.value)
+            and within is not None
+            and within.name == call.func.attr
+        )
 
     def _is_own(self, update: ast.Call) -> bool:
         """Whether an update is that of an optimizer of its class, whose method trains with a loss that it is given."""
