@@ -4285,3 +4285,19 @@ def test_what_is_read_behind_the_boundary_is_computed_in_front_of_it(late: str, 
 def test_what_cannot_be_computed_earlier(late: str) -> None:
     text = SETUP + COMPUTED_LATE.format(early="", late=late)
     assert port(text, select=("TPU101",)).text == text
+
+
+def test_what_an_evaluation_fetches_is_computed_in_front_of_its_boundary() -> None:
+    before = """
+        model.eval()
+        with torch.no_grad():
+            for x, _ in loader:
+                output = model(x.to(device))
+                torch_xla.sync()
+                answers = output.detach().max(dim=1)[1].cpu().numpy()
+                keep(answers)
+    """
+    after = before.replace("torch_xla", "answers = output.detach().max(dim=1)[1]\n                torch_xla").replace(
+        "answers = output.detach().max(dim=1)[1].cpu", "answers = answers.cpu"
+    )
+    becomes(before, after)

@@ -1755,3 +1755,14 @@ def test_what_runs_on_the_cpu_is_left_alone_whatever_a_comment_offers(text: str,
     source = SourceFile.from_text(f"import sys\n{text.replace('DEVICE', device)}")
     found = {finding.code for finding in lint(source, Settings(), CATALOGUE).findings}
     assert ("TPU301" in found, "TPU101" in found) == (not is_silent, not is_silent)
+
+
+def test_condition_is_not_put_on_a_row_of_another_statement() -> None:
+    """``model.cuda()`` under a condition belongs in front of the optimizer, which shares its row."""
+    text = (
+        "import torch\nmodel = torch.nn.Linear(4, 4); optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+        "if torch.cuda.is_available(): model.cuda()\n"
+    )
+    result = lint(SourceFile.from_text(text), Settings(select=("TPU303",), fix=True), CATALOGUE)
+    assert result.error == ""
+    assert result.text == text

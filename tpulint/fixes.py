@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from tpulint.imports import ImportTable
     from tpulint.semantic import SemanticIndex
 
+_HOLDERS = (ast.For, ast.While, ast.If, ast.With, ast.Try)
+_COMPOUND = frozenset({"if", "for", "while", "with", "try:", "async", "def", "class", "match"})
+"""First words of statements that cannot stand on one row with another."""
 _COMMENT_BEHIND = r"(,?)([ \t]*#[^\r\n]*)"
 _ATOMS = (
     ast.Name,
@@ -175,7 +178,8 @@ class FixBuilder:
         index, source = self._index, self._source
         end = index.tree.end(statement)
         if self._rows.are_shared(statement):
-            if "\n" in text or "#" in text or isinstance(statement, ast.For | ast.While | ast.If | ast.With | ast.Try):
+            is_compound = text.split(" ", 1)[0] in _COMPOUND
+            if is_compound or "\n" in text or "#" in text or isinstance(statement, _HOLDERS):
                 self.give_up()
                 return
             self.insert(end, "; " + text)
@@ -199,7 +203,7 @@ class FixBuilder:
         index = self._index
         start = index.tree.start(statement)
         if not self._rows.begins_row(statement):
-            if "\n" in text or "#" in text:
+            if "\n" in text or "#" in text or text.split(" ", 1)[0] in _COMPOUND:
                 self.give_up()
                 return
             self.insert(start, text + "; ")

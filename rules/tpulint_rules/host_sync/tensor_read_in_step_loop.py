@@ -13,7 +13,7 @@ from tpulint.semantic.held_values import HeldValue
 from tpulint.semantic.kept_dicts import KeptDict, SummedDict
 from tpulint.semantic.meters import Metered
 from tpulint.semantic.turn_code import STEP
-from tpulint_rules.host_sync._computed_earlier import computed_earlier
+from tpulint_rules.host_sync._computed_earlier import computed_earlier, is_fetched
 from tpulint_rules.host_sync._device_values import insert_behind_loop, keep_on_device, short
 from tpulint_rules.host_sync.progress_bar_reads_every_step import throttle
 
@@ -92,12 +92,13 @@ def _finding(ctx: FileContext, read: Read, pace: Pace, loop: Step, fix: FixBuild
     caller = caller_of(loop)
     index = ctx.index
     is_late = index.deferrals.has_boundary(loop) and index.deferrals.is_computed_behind(read, loop)
+    boundary = index.deferrals.boundary_statement(loop) if is_late else None
     if is_late:
         return ctx.finding(
             read.node,
             f"`{short(ctx.text(read.tensor))}` is computed and {read.how.value} behind the step boundary{caller}: "
             "a graph of its own in every step, and the host waits for it",
-            computed_earlier(ctx, read, loop),
+            computed_earlier(ctx, read, None if is_fetched(ctx, read, loop) else boundary),
             severity=Severity.WARNING,
             certainty=Certainty.CERTAIN if read.certain else Certainty.LIKELY,
             help=_EARLIER,
@@ -264,6 +265,10 @@ def _evaluation_reads(
     group = index.batched_reads.of(node)
     fetched = index.batched_reads.fetched_in(node)
     taken = elsewhere | {read.node for read in (*(group.reads if group else ()), *fetched)}
+    for read in fetched if How.COPY in hows else ():
+        fix = computed_earlier(ctx, read, index.deferrals.evaluation_boundary(node))
+        if fix is not None and index.is_device_tensor(read.tensor):
+            yield _late_finding(ctx, read, fix)
     holders = (node, *index.regions.functions_in(node))
     for read in {read.node: read for holder in holders for read in index.reads.inside(holder)}.values():
         if read.how not in hows or read.node in taken or not is_read_every_turn(index, read):
@@ -272,6 +277,18 @@ def _evaluation_reads(
             metered, held = index.meters.of(read), index.held_values.added_up(read)
             kept = give_tensor(ctx, metered) if metered is not None else None if held is None else _hold(ctx, held)
             yield _evaluation_finding(ctx, read, "", kept)
+
+
+def _late_finding(ctx: FileContext, read: Read, fix: FixBuilder) -> Finding:
+    return ctx.finding(
+        read.node,
+        f"`{short(ctx.text(read.tensor))}` is computed and {read.how.value} behind the boundary: a graph of its own in "
+        "every evaluation batch, and the host waits for it",
+        fix,
+        severity=Severity.WARNING,
+        certainty=Certainty.CERTAIN if read.certain else Certainty.LIKELY,
+        help=_EARLIER,
+    )
 
 
 def is_read_every_turn(index: SemanticIndex, read: Read) -> bool:
