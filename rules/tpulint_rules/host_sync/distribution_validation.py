@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding
 from tpulint.semantic import FunctionNode, Kind, Pace, SemanticIndex
+from tpulint.semantic.tree import is_super
 from tpulint.semantic.turn_code import EVALUATION, STEP
 
 _PREFIX = "torch.distributions"
@@ -105,6 +106,10 @@ def _asked(index: SemanticIndex, made: ast.Call) -> Iterator[ast.Call]:
             yield call
     if _is_returned(index, made):
         yield from _asked_elsewhere(index, made)
+    owner = index.definitions.class_called(made)
+    for call, receiver in index.method_calls(*_CHECKING) if owner is not None else ():
+        if index.tree.class_of(call) is owner and is_super(receiver):
+            yield call  # in a class derived from one of torch
 
 
 def _uses(index: SemanticIndex, made: ast.Call) -> Iterator[ast.Name]:
