@@ -921,3 +921,28 @@ def test_states_that_another_file_gives_to_be_saved(tmp_path: Path) -> None:
     for _ in range(2):  # the second time from the cache
         found = tpulint("check", "--select", "TPU703", "--output-format", "json", ".", cwd=tmp_path)
         assert [item["location"]["row"] for item in json.loads(found.out)] == [4]
+
+
+OWN_LOOP = """\
+import torch
+from model import Autoencoder
+
+device = torch.device("cuda")
+model = Autoencoder().to(device)
+for x in torch.randn(12, 8, 4):
+    losses = model.losses(x.to(device))
+    model.step(losses)
+    for name, value in losses.items():
+        print(name, value.item())
+    for part in x:
+        print(part.item())
+"""
+
+
+def test_losses_of_several_kinds_that_a_module_of_another_file_gives(tmp_path: Path) -> None:
+    """Each element of what a module gives, and is asked for a number, is on the device."""
+    model = OWN_OPTIMIZER["model.py"].format(layer="Linear", parameters="self.parameters()")
+    for name, text in {"pyproject.toml": "", "model.py": model, "train.py": OWN_LOOP}.items():
+        (tmp_path / name).write_text(text)
+    found = tpulint("check", "--no-cache", "--select", "TPU1", "--output-format", "json", ".", cwd=tmp_path)
+    assert [(item["code"], item["location"]["row"]) for item in json.loads(found.out)] == [("TPU101", 10)]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tpulint.config import Settings
     from tpulint.source import SourceFile
 
-_MAY_READ = ("__main__", "loader")
+_MAY_READ = ("__main__", "loader", ".step(")
 """Words of a file that may run the steps of others, or take what a loader deals out."""
 _WORDS_OF_THE_FIELD = (
     "torch", "cuda", "CUDA", "xla:", "'xla'", '"xla"', "XLA", "nccl", "NCCL", "gpu", "GPU", "backward(", "no_grad",

@@ -346,8 +346,9 @@ class Kinds:
         if known is not None:
             return known
         # The result of a function that is not seen, given tensors of the device and asked for a number.
-        if binding in self.roles.asked and binding.kind == "assign" and binding.value is not None:
-            for call in self._made_by(binding.value):
+        if binding in self.roles.asked and binding.kind in ("assign", "loop") and binding.value is not None:
+            made = _dict_of(binding.value) if binding.kind == "loop" else binding.value
+            for call in [] if made is None else self._made_by(made):
                 arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
                 if self._is_run_by_module(call, depth) or any(self.holds_device(item, depth) for item in arguments):
                     return Value(Kind.TENSOR, Side.DEVICE, certain=False)
@@ -392,3 +393,10 @@ class Kinds:
         if depth > LARGEST_DEPTH - 2:
             return UNKNOWN
         return join(self.value(item, depth + 2) for item in self.contents.of(node, key))
+
+
+def _dict_of(node: ast.expr) -> ast.expr | None:
+    """The dict that ``losses.items()`` goes over; None for anything else."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.args:
+        return None
+    return node.func.value if node.func.attr in ("items", "values") else None
