@@ -35,6 +35,7 @@ self.scale = nn.Parameter(torch.ones(4))
 print(self.scale.item())
 self.register_buffer("mask", torch.ones(4, 4))
 self.register_buffer("later", None)
+self.register_buffer("count", torch.tensor(3))
 self.table = torch.arange(4)
 if self.mask.sum() > 3:
     print("on the host so far")"""
@@ -44,6 +45,7 @@ if self.mask.sum() > 3:  # TPU103
     x = x * 2
 x = (x @ self.scale)[self.mask[0] > 0]  # TPU203
 print(self.table.max().item(), self.later.item())
+x = x[: self.count]  # TPU101
 return x"""
     agree(tmp_path, train=of_module(made, forward))
 

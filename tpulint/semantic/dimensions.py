@@ -175,6 +175,9 @@ class Dimensions:
             return self.of(node.value, depth)
         if node.attr in ("values", "indices") and self._gives_several(node.value):
             return self.of(node.value, depth)
+        buffer = self._index.kinds.module_tensors.made_of(node)
+        if buffer is not None:
+            return self.of(buffer, depth)
         return _same(self._bound(binding, depth) for binding in self._index.flow.reaching_attribute(node))
 
     def _of_subscript(self, node: ast.Subscript, depth: int) -> int | None:

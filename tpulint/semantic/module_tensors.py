@@ -40,13 +40,18 @@ class ModuleTensors:
         is_made_here = any(self._tree.function_of(binding.node) is function for binding in bindings)
         return (made and not is_made_here) or (owner, node.attr) in self._registered
 
+    def made_of(self, node: ast.Attribute) -> ast.expr | None:
+        """The tensor that a buffer is made of, ``register_buffer("count", torch.tensor(0))``, where one call makes it."""
+        owner = self._tree.class_of(node) if self.has(node) else None
+        return None if owner is None else self._registered.get((owner, node.attr))
+
     @cached_property
-    def _registered(self) -> set[tuple[ast.ClassDef, str]]:
+    def _registered(self) -> dict[tuple[ast.ClassDef, str], ast.expr]:
         """What ``self.register_buffer("mask", ...)`` makes, by class and name."""
-        found = set()
+        found = {}
         for call in self._tree.calls:
             if isinstance(call.func, ast.Attribute) and call.func.attr in _REGISTERING and len(call.args) > 1:
                 owner, name = self._tree.class_of(call), call.args[0]
                 if owner is not None and isinstance(name, ast.Constant) and not is_none(call.args[1]):
-                    found.add((owner, str(name.value)))
+                    found[owner, str(name.value)] = call.args[1]
         return found

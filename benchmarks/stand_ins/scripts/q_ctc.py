@@ -1,0 +1,5 @@
+"""Words as pictures."""
+
+import written_words
+
+written_words.install()
