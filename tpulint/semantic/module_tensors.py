@@ -41,7 +41,7 @@ class ModuleTensors:
         return (made and not is_made_here) or (owner, node.attr) in self._registered
 
     def made_of(self, node: ast.Attribute) -> ast.expr | None:
-        """The tensor that a buffer is made of, ``register_buffer("count", torch.tensor(0))``, where one call makes it."""
+        """The tensor that a buffer is made of: ``register_buffer("count", torch.tensor(0))``."""
         owner = self._tree.class_of(node) if self.has(node) else None
         return None if owner is None else self._registered.get((owner, node.attr))
 
