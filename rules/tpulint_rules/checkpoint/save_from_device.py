@@ -46,4 +46,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
 
 
 def _is_module(ctx: FileContext, node: ast.expr) -> bool:
+    """Whether a module is saved, alone or in a list: ``[policy, statistics]``."""
+    if isinstance(node, ast.List | ast.Tuple):
+        return any(_is_module(ctx, item) for item in node.elts)
     return isinstance(node, ast.Name | ast.Attribute) and ctx.index.kind(node) is Kind.MODULE
