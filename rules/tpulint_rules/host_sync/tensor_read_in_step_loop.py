@@ -45,7 +45,7 @@ def step_reads(ctx: FileContext, hows: tuple[How, ...]) -> Iterator[Finding]:
     for called in index.evaluations_called:
         for read in index.deferrals.reads_of(called):
             if read.how in hows and read.node not in taken and is_read_every_turn(index, read):
-                yield _evaluation_finding(ctx, read, caller_of(called), None)
+                yield _evaluation_finding(ctx, read, _in_every_batch(read, caller_of(called)), None)
     for read, turn in (*index.turn_code.reads, *index.turn_code.lambda_reads):
         if read.how in hows and read.use is not Use.BRANCH and read.node not in taken:
             yield ctx.finding(
@@ -268,7 +268,8 @@ def _evaluation_reads(
     for read in fetched if How.COPY in hows else ():
         fix = computed_earlier(ctx, read, index.deferrals.evaluation_boundary(node))
         if fix is not None and index.is_device_tensor(read.tensor):
-            yield _late_finding(ctx, read, fix)
+            late = "behind the boundary: a graph of its own in every evaluation batch, and the host waits for it"
+            yield _evaluation_finding(ctx, read, f"computed and {read.how.value} {late}", fix)
     holders = (node, *index.regions.functions_in(node))
     for read in {read.node: read for holder in holders for read in index.reads.inside(holder)}.values():
         if read.how not in hows or read.node in taken or not is_read_every_turn(index, read):
@@ -276,19 +277,7 @@ def _evaluation_reads(
         if index.regions.evaluation_loop_of(read.node) is node:
             metered, held = index.meters.of(read), index.held_values.added_up(read)
             kept = give_tensor(ctx, metered) if metered is not None else None if held is None else _hold(ctx, held)
-            yield _evaluation_finding(ctx, read, "", kept)
-
-
-def _late_finding(ctx: FileContext, read: Read, fix: FixBuilder) -> Finding:
-    return ctx.finding(
-        read.node,
-        f"`{short(ctx.text(read.tensor))}` is computed and {read.how.value} behind the boundary: a graph of its own in "
-        "every evaluation batch, and the host waits for it",
-        fix,
-        severity=Severity.WARNING,
-        certainty=Certainty.CERTAIN if read.certain else Certainty.LIKELY,
-        help=_EARLIER,
-    )
+            yield _evaluation_finding(ctx, read, _in_every_batch(read, ""), kept)
 
 
 def is_read_every_turn(index: SemanticIndex, read: Read) -> bool:
@@ -297,12 +286,15 @@ def is_read_every_turn(index: SemanticIndex, read: Read) -> bool:
     return is_plain and index.pace_of(read.node) is Pace.EVALUATION
 
 
-def _evaluation_finding(ctx: FileContext, read: Read, caller: str, fix: FixBuilder | None) -> Finding:
+def _evaluation_finding(ctx: FileContext, read: Read, happens: str, fix: FixBuilder | None) -> Finding:
     return ctx.finding(
         read.node,
-        f"`{short(ctx.text(read.tensor))}` is {read.how.value} in every evaluation batch{caller}: "
-        "the host waits for the device",
+        f"`{short(ctx.text(read.tensor))}` is {happens}",
         fix,
         severity=Severity.WARNING,
         certainty=Certainty.CERTAIN if read.certain else Certainty.LIKELY,
     )
+
+
+def _in_every_batch(read: Read, caller: str) -> str:
+    return f"{read.how.value} in every evaluation batch{caller}: the host waits for the device"
