@@ -882,7 +882,14 @@ if __name__ == "__main__":
 }
 
 
-@pytest.mark.parametrize(("context", "told"), [("with torch.no_grad():", [11]), ("if diffusion.training:", [])])
+@pytest.mark.parametrize(
+    ("context", "told"),
+    [
+        ("with torch.no_grad():", [11]),
+        ("if diffusion.training:", []),
+        ("with torch.no_grad():\n      for size in (1, 2):", []),
+    ],
+)
 def test_loop_of_a_function_that_another_file_calls_without_gradients(
     tmp_path: Path, context: str, told: list[int]
 ) -> None:

@@ -4280,6 +4280,10 @@ def test_what_is_read_behind_the_boundary_is_computed_in_front_of_it(late: str, 
         "print([part.sum().item() for part in output])",
         "print(score(output).sum().item())",
         "print(output.sum().item() if step else 0)",
+        "show(output)\n    print(output.sum().item())",
+        "parts = output.detach()\n    parts.mul_(2)\n    print(output.sum().item())",
+        "torch.clamp(output, max=0, out=output)\n    print(output.sum().item())",
+        "print(output[step].sum().item())",
     ],
 )
 def test_what_cannot_be_computed_earlier(late: str) -> None:
@@ -4301,3 +4305,11 @@ def test_what_an_evaluation_fetches_is_computed_in_front_of_its_boundary() -> No
         "answers = output.detach().max(dim=1)[1].cpu", "answers = answers.cpu"
     )
     becomes(before, after)
+
+
+def test_old_value_of_a_variable_that_is_looked_at_before_it_is_read_anew() -> None:
+    late = "print(right)\n    right = torch.eq(output.argmax(1), y).sum().item()"
+    early = "result = torch.eq(output.argmax(1), y).sum()\n    "
+    left = "print(right)\n    right = result.item()"
+    before, after = COMPUTED_LATE.format(early="", late=late), COMPUTED_LATE.format(early=early, late=left)
+    becomes(f"right = 0{before}", f"right = 0{after}")

@@ -709,10 +709,15 @@ def test_length_of_what_is_moved(made: str) -> None:
         "torch.nn.utils.rnn.pad_sequence([torch.randn(9, 4) for _ in range(4)])",
         "x[:, : rows.size(1)]",
         "torch.tensor(list(range(9))[:k] + [0] * (9 - k))",
+        "rows[start:end]",
+        "rows[first:last]",
+        "rows[top - 16 : top]",
+        "rows[torch.rand(64) < torch.rand(64).median()]",
     ],
 )
 def test_length_that_is_not_known_to_change(made: str) -> None:
-    body = f"rows = torch.randn(64, 4)\nk = random.randint(2, 9)\nmade = {made}\nz = model(made.to(device))"
+    bounds = "start, end = k * 16, (k + 1) * 16\nfirst, last = bounds(k)\ntop = min(k + 16, 64)"
+    body = f"rows = torch.randn(64, 4)\nk = random.randint(2, 9)\n{bounds}\nmade = {made}\nz = model(made.to(device))"
     assert codes(in_loop(body)) == []
 
 

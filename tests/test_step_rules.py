@@ -1766,3 +1766,23 @@ def test_condition_is_not_put_on_a_row_of_another_statement() -> None:
     result = lint(SourceFile.from_text(text), Settings(select=("TPU303",), fix=True), CATALOGUE)
     assert result.error == ""
     assert result.text == text
+
+
+@pytest.mark.parametrize(
+    ("layer", "load", "flags"),
+    [
+        ("nn.GRU(4, 4)", "if state:\n    model.to(device)\n    print(1)\nmodel.load_state_dict(state)", ["True", "False"]),
+        ("getattr(nn, 'GRU')(4, 4)", "if state:\n    model.to(device)\n    print(1)\nmodel.load_state_dict(state)", ["True", "False"]),
+        ("nn.GRU(4, 4)", "model.to(device).load_state_dict(state)", []),
+        ("nn.Linear(4, 4)", "model.to(device).load_state_dict(state)", ["True"]),
+    ],
+)
+def test_flag_that_recurrent_layers_cannot_load_with(layer: str, load: str, flags: list[str]) -> None:
+    text = (
+        "import torch\nimport torch_xla\nfrom torch import nn\ndevice = torch_xla.device()\n"
+        f"model = {layer}\noptimizer = torch.optim.SGD(model.parameters(), lr=0.1)\nstate = model.state_dict()\n"
+        f"print(optimizer)\n{load}\n"
+    )
+    settings = Settings(select=("TPU303",), fix=True, unsafe_fixes=True)
+    result = lint(SourceFile.from_text(text), settings, CATALOGUE)
+    assert re.findall(r"set_swap_module_params_on_conversion\((\w+)\)", result.text) == flags

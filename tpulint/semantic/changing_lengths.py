@@ -52,6 +52,7 @@ _PLACES = frozenset({
 _DRAWS = frozenset({"rand", "randn", "random", "uniform", "normal", "bernoulli", "binomial", "randint", "rand_like"})
 _AS_MANY = frozenset({
     "argsort", "sort", "sorted", "randperm", "permutation", "shuffle", "topk", "choice", "sample", "eye", "arange",
+    "quantile", "percentile", "median", "kthvalue", "partition", "argpartition",
 })  # fmt: skip
 """What is made of them by a comparison is true as often in every turn: ``torch.randperm(n) < kept``."""
 

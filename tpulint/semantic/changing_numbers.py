@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from tpulint.semantic.bindings import Binding
+from tpulint.semantic.bindings import Binding, part_of
 from tpulint.semantic.definitions import qualified_in_file
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.linear import Linear
@@ -110,10 +110,14 @@ class ChangingNumbers:
 
     def of_difference(self, given: ast.expr, lower: ast.expr, depth: int = 0) -> ast.AST | None:
         """What changes in ``end - start``; nothing where ``end = min(start + size, total)``, but in the last turn."""
+        whole = Linear(self._index).difference(given, lower)
+        if whole == [] or self._are_given_together(given, lower):
+            return None
         upper = given
         bindings = self._index.flow.reaching(upper) if isinstance(upper, ast.Name) else ()
-        if len(bindings) == 1 and bindings[0].kind == "assign" and not bindings[0].path and bindings[0].value:
-            upper = bindings[0].value
+        value = part_of(bindings[0].value, bindings[0].path) if len(bindings) == 1 else None
+        if value is not None and bindings[0].kind == "assign":
+            upper = value
         is_least = isinstance(upper, ast.Call) and self._index.qualified_name(upper.func) == "builtins.min"
         causes = []
         for end in upper.args if is_least and isinstance(upper, ast.Call) and len(upper.args) > 1 else [given]:
@@ -121,6 +125,12 @@ class ChangingNumbers:
             either = (end, lower) if parts is None else parts
             causes.append(next(filter(None, (self.cause(part, depth + 1) for part in either)), None))
         return causes[0] if all(causes) else None
+
+    def _are_given_together(self, one: ast.expr, other: ast.expr) -> bool:
+        """Whether a call gives both numbers: ``start, end = bounds(step)`` may be as far apart every time."""
+        given = [self._index.flow.reaching(item) if isinstance(item, ast.Name) else () for item in (one, other)]
+        values = [{binding.value for binding in bindings if binding.path} for bindings in given]
+        return any(isinstance(value, ast.Call) for value in values[0] & values[1])
 
     # ---------------------------------------------------------------- calls
 

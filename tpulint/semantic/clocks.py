@@ -17,6 +17,8 @@ CLOCKS = frozenset({
     "time.time", "time.time_ns", "time.perf_counter", "time.perf_counter_ns", "time.monotonic", "time.monotonic_ns",
     "timeit.default_timer", "datetime.datetime.now", "datetime.datetime.utcnow",
 })  # fmt: skip
+_TIMES = r"\bEvent\(|[tT]imer|timeit|[pP]rofile|\.(?:start|tic|tick|lap)\("
+"""What measures time under other names."""
 
 
 class Clocks:
@@ -60,7 +62,7 @@ class Clocks:
     @property
     def are_read(self) -> bool:
         """Whether the file measures time at all: if not, a wait in an evaluation is for nothing."""
-        return bool(self._index.names.calls_to(*CLOCKS)) or self._index.mentions(r"\bEvent\(|[tT]imer|[pP]rofile")
+        return bool(self._index.names.calls_to(*CLOCKS)) or self._index.mentions(_TIMES)
 
     def ends_batch(self, loop: LoopNode) -> bool:
         """Whether every turn of an evaluation loop waits for CUDA where its boundary belongs, or in front of that.

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from collections import Counter
 
+from tpulint.semantic.bindings import part_of
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
@@ -58,8 +60,10 @@ class Linear:
             return self._terms(ast.copy_location(ast.BinOp(ast.Constant(0), ast.Sub(), node.operand), node), depth + 1)
         if isinstance(node, ast.Name):
             bindings = self._index.flow.reaching(node)
-            if len(bindings) == 1 and bindings[0].kind == "assign" and not bindings[0].path and bindings[0].value:
-                found = self._terms(bindings[0].value, depth + 1)
+            made = bindings[0] if len(bindings) == 1 and bindings[0].kind == "assign" else None
+            value = None if made is None else part_of(made.value, made.path)
+            if value is not None:  # of `start, end = i * n, (i + 1) * n` a part
+                found = self._terms(value, depth + 1)
                 if found is not None:
                     return found
         key = ast.dump(node)

@@ -185,8 +185,14 @@ def _handed_to(index: SemanticIndex, call: ast.Call) -> list[Definition]:
 
 
 def _is_quiet(index: SemanticIndex, call: ast.Call) -> bool:
-    """Whether a call is made under ``torch.no_grad()`` or the like."""
-    return index.source.has_any(_QUIET) and index.regions.evaluation.is_under_no_grad(call)
+    """Whether a call is made under ``torch.no_grad()`` or the like, once or in every epoch.
+
+    A loop within the turn of another may be a short one: of scales, or of flips.
+    """
+    if not index.source.has_any(_QUIET) or not index.regions.evaluation.is_under_no_grad(call):
+        return False
+    loop = index.tree.loop_of(call)
+    return loop is None or index.paces.is_epoch_loop(loop)
 
 
 def _has_loops(item: Definition) -> bool:

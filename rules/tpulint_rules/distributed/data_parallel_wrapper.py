@@ -71,17 +71,18 @@ def _strip_prefixes(ctx: FileContext, fix: FixBuilder, target: ast.expr | None) 
     if index.mentions(r"""["']module\.["']\s*\+|f["']module\.\{"""):
         return False
     for call, loaded in index.method_calls("load_state_dict"):
-        if target is None or not _same(target, loaded):
+        if target is None or not (_same(target, loaded) or _is_copy(ctx, loaded, target)):
             continue
         statement = index.statement_of(call)
         if not isinstance(statement, ast.Expr) or not call.args:
             return False
         given, lines = call.args[0], []
         state = ctx.text(given)
-        if isinstance(given, ast.Call):
+        if any(isinstance(part, ast.Call) for part in ast.walk(given)):
             name = index.names.fresh("state", statement)
-            if index.qualified_name(given.func) == "torch.load" and len(given.args) == 1 and not given.keywords:
-                state = f'{state[:-1]}, map_location="cpu")'  # written on a GPU, maybe; this is the last time it shows
+            if isinstance(given, ast.Call) and _loads_anywhere(ctx, given):
+                # Written on a GPU, maybe; this is the last time it shows.
+                state = f'{state[:-1].rstrip().rstrip(",")}, map_location="cpu")'
             lines.append(f"{name} = {state}")
             fix.replace(given, name)
             state = name
@@ -90,6 +91,23 @@ def _strip_prefixes(ctx: FileContext, fix: FixBuilder, target: ast.expr | None) 
         lines.append(f'{fix.use("torch", at=statement)}{_STRIP}({state}, "module.")')
         fix.insert_before(statement, "\n".join(lines))
     return True
+
+
+def _loads_anywhere(ctx: FileContext, call: ast.Call) -> bool:
+    """``torch.load(path)``"""
+    return ctx.index.qualified_name(call.func) == "torch.load" and len(call.args) == 1 and not call.keywords
+
+
+def _is_copy(ctx: FileContext, node: ast.expr, target: ast.expr) -> bool:
+    """``copy.deepcopy(model)``, which loads what the model does."""
+    values = [binding.value for binding in ctx.index.flow.reaching(node)] if isinstance(node, ast.Name) else []
+    return any(
+        isinstance(value, ast.Call)
+        and ctx.index.qualified_name(value.func) == "copy.deepcopy"
+        and bool(value.args)
+        and _same(target, value.args[0])
+        for value in values
+    )
 
 
 def _emptied(ctx: FileContext, statement: ast.stmt) -> ast.stmt:

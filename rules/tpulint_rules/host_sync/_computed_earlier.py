@@ -6,9 +6,12 @@ import ast
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Scope
-from tpulint.semantic import Read, Step
+from tpulint.semantic import Kind, Read, Step
 
 _SAME = "The same values, computed by the graph that the boundary runs."
+_LOOKING = frozenset(f"builtins.{name}" for name in ("print", "float", "int", "len", "str", "round", "max", "min"))
+_READING = frozenset({"item", "tolist", "cpu", "numpy", "detach", "size", "dim", "format", "set_postfix", "add_scalar"})
+"""Functions and methods that change nothing they are given, or are called on."""
 _OF_EACH = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda, ast.IfExp, ast.BoolOp)
 
 
@@ -25,7 +28,12 @@ def computed_earlier(ctx: FileContext, read: Read, boundary: ast.Expr | None) ->
         return None
     if index.reads.inside(tensor) or not index.batched_reads.is_ready(tensor, boundary, statement):
         return None
-    name = _target_of(statement, read.node) or index.names.fresh("result", statement)
+    between = suite[suite.index(boundary) + 1 : suite.index(statement)]
+    if not all(_leaves_tensors_alone(ctx, item) for item in between) or _changes_every_turn(ctx, tensor):
+        return None
+    # What a variable held before may be looked at in between, or by a function.
+    target = "" if between else _target_of(ctx, statement, read.node)
+    name = target or index.names.fresh("result", statement)
     fix = ctx.fix("Compute it in front of the boundary", Applicability.SAFE, _SAME, Scope.STATEMENT)
     fix.insert_before(boundary, f"{name} = {ctx.text(tensor)}")
     fix.replace(tensor, name)
@@ -41,15 +49,45 @@ def is_fetched(ctx: FileContext, read: Read, loop: Step) -> bool:
     return group is not None and read.node in {one.node for one in group.reads}
 
 
-def _target_of(statement: ast.stmt, read: ast.expr) -> str:
-    """The variable that a statement gives what is read, and nothing else: ``found = x.cpu().numpy()``."""
+def _target_of(ctx: FileContext, statement: ast.stmt, read: ast.expr) -> str:
+    """The local variable that a statement gives what is read, and nothing else: ``found = x.cpu().numpy()``."""
     if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
         return ""
     value: ast.expr = statement.value
     while value is not read and isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
         value = value.func.value
     target = statement.targets[0]
-    return target.id if value is read and isinstance(target, ast.Name) else ""
+    if value is not read or not isinstance(target, ast.Name):
+        return ""
+    index = ctx.index
+    uses = index.names.loads(target.id, index.names.scope_of(target))
+    is_local = all(
+        index.function_of(use) is index.function_of(statement) and index.tree.lambda_of(use) is None for use in uses
+    )
+    is_needed = any(isinstance(node, ast.Name) and node.id == target.id for node in ast.walk(read))
+    return target.id if is_local and not is_needed else ""
+
+
+def _leaves_tensors_alone(ctx: FileContext, statement: ast.stmt) -> bool:
+    """Whether a statement changes no tensor in place, under whatever name: it reads, shows or keeps numbers."""
+    index = ctx.index
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Call) and not (
+            index.qualified_name(node.func) in _LOOKING
+            or (isinstance(node.func, ast.Attribute) and node.func.attr in _READING)
+        ):
+            return False
+        if isinstance(node, ast.Subscript | ast.Attribute) and not isinstance(node.ctx, ast.Load):
+            return False
+        if isinstance(node, ast.AugAssign) and index.kind(node.target) is not Kind.HOST:
+            return False
+    return True
+
+
+def _changes_every_turn(ctx: FileContext, tensor: ast.expr) -> bool:
+    """Whether a number in an expression is another one in every turn: the graph of the step would be, too."""
+    names = (node for node in ast.walk(tensor) if isinstance(node, ast.Name))
+    return any(ctx.index.changing_numbers.cause(name) is not None for name in names)
 
 
 def _is_of_each(ctx: FileContext, node: ast.expr, statement: ast.stmt) -> bool:

@@ -15,7 +15,8 @@ _FOR_ALL = (
     "and `load_state_dict` fails on recurrent layers."
 )
 _FOR_ONE = "The flag is set for this move alone: with it `load_state_dict` fails on recurrent layers."
-_HOLDS_WEAK_REFERENCES = ("torch.nn.LSTM", "torch.nn.GRU", "torch.nn.RNN")
+_HOLDS_WEAK_REFERENCES = r"\b(?:LSTM|GRU|RNN)\b"
+"""Layers by their names, which may be looked up: ``getattr(nn, \"GRU\")``."""
 
 
 def keep_parameters(
@@ -31,11 +32,13 @@ def keep_parameters(
     files = (index, *made_in)
     if any(next(file.references("torch.nn.utils.weight_norm"), None) is not None for file in files):
         return None  # its tensors hold on to the graph, and the move fails
-    is_recurrent = any(next(file.references(*_HOLDS_WEAK_REFERENCES), None) is not None for file in files)
+    is_recurrent = any(file.mentions(_HOLDS_WEAK_REFERENCES) for file in files)
     is_loaded = any(file.mentions(r"\bload_state_dict\b") for file in files)
     statement = index.statement_of(move) if move is not None else None
-    if is_recurrent and is_loaded and not isinstance(statement, ast.Assign | ast.Expr):
-        return None
+    if is_recurrent and is_loaded:
+        is_plain = isinstance(statement, ast.Assign | ast.Expr)
+        if not is_plain or statement is None or "load_state_dict" in ctx.text(statement):
+            return None
     fix = ctx.fix(
         "Make moves keep the parameters", Applicability.UNSAFE, _FOR_ONE if is_recurrent and is_loaded else _FOR_ALL,
         Scope.STATEMENT,

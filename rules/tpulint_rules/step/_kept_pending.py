@@ -18,7 +18,9 @@ def kept_pending(ctx: FileContext) -> Iterator[Finding]:
     index = ctx.index
     told: set[ast.stmt] = set()
     for called in index.evaluations_called:
-        if called.boundaries or index.regions.boundaries_in(called.node):
+        # A boundary within an update now and then does not run what is pending in every turn.
+        boundaries = (boundary for boundary in index.regions.boundaries_in(called.node))
+        if any(index.tree.encloses(called.node, one) and index.regions.gate_of(one) is None for one in boundaries):
             continue
         for function in (called.node, *called.functions):
             if not isinstance(function, FUNCTIONS) or index.regions.boundaries_in(function):

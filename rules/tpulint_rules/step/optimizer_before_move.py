@@ -17,7 +17,7 @@ from tpulint_rules.step._kept_parameters import keep_parameters
 from tpulint_rules.step._moved_first import branch_of_moves, moved_first
 
 _MOVES = frozenset({"to", "cuda"})
-_MAY_UPDATE = r"\.(?:step|update|train)\(|[oO]ptimizer\b|optim\w*[\"']\]"
+_MAY_UPDATE = r"\.step\(|[oO]ptimizer\b|optim\w*[\"']\]"
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
@@ -26,7 +26,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         return
     optimizers = [(call, modules_of(ctx, call)) for call in ctx.index.calls if builds_optimizer(ctx, call)]
     # Where no optimizer is built, one may still come in from another file, to be stepped here.
-    if not (optimizers or ctx.index.mentions(_MAY_UPDATE)) or moves.keeps_parameters:
+    may_update = optimizers or ctx.index.imported.knows_others or ctx.index.mentions(_MAY_UPDATE)
+    if not may_update or moves.keeps_parameters:
         return
     told: list[Move] = []
     for optimizer, modules in optimizers:
