@@ -1768,11 +1768,14 @@ def test_condition_is_not_put_on_a_row_of_another_statement() -> None:
     assert result.text == text
 
 
+MOVED = "if state:\n    model.to(device)\n    print(1)\nmodel.load_state_dict(state)"
+
+
 @pytest.mark.parametrize(
     ("layer", "load", "flags"),
     [
-        ("nn.GRU(4, 4)", "if state:\n    model.to(device)\n    print(1)\nmodel.load_state_dict(state)", ["True", "False"]),
-        ("getattr(nn, 'GRU')(4, 4)", "if state:\n    model.to(device)\n    print(1)\nmodel.load_state_dict(state)", ["True", "False"]),
+        ("nn.GRU(4, 4)", MOVED, ["True", "False"]),
+        ("getattr(nn, 'GRU')(4, 4)", MOVED, ["True", "False"]),
         ("nn.GRU(4, 4)", "model.to(device).load_state_dict(state)", []),
         ("nn.Linear(4, 4)", "model.to(device).load_state_dict(state)", ["True"]),
     ],
