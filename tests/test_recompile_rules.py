@@ -713,6 +713,8 @@ def test_length_of_what_is_moved(made: str) -> None:
         "rows[first:last]",
         "rows[top - 16 : top]",
         "rows[torch.rand(64) < torch.rand(64).median()]",
+        "rows[[i for i in range(64) if i != k]]",
+        "torch.from_numpy(np.r_[rows.numpy()[:k], rows.numpy()[k:]])",
     ],
 )
 def test_length_that_is_not_known_to_change(made: str) -> None:

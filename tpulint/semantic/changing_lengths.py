@@ -57,6 +57,8 @@ _AS_MANY = frozenset({
 """What is made of them by a comparison is true as often in every turn: ``torch.randperm(n) < kept``."""
 
 
+_JOINING = ("numpy.r_", "numpy.c_")
+_EQUAL = (ast.Eq, ast.NotEq)
 _FILLING = frozenset({"append", "extend", "insert", "resize", "resize_"})
 _ONE_BEHIND_THE_OTHER = frozenset({"torch.cat", "torch.nn.utils.rnn.pad_sequence", "numpy.concatenate"})
 """Functions whose result is another length where the parts are."""
@@ -139,6 +141,8 @@ class ChangingLengths:
         return self._numbers.cause(number) or self._index.batch_measures.of(number)
 
     def _of_chosen(self, node: ast.Subscript, depth: int) -> ChangingLength | None:
+        if self._index.qualified_name(node.value) in _JOINING:
+            return None
         if self._asked_for_places(node.value) is not None:
             return self.of(node.value, depth + 1)
         for item in node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]:
@@ -172,7 +176,9 @@ class ChangingLengths:
         if len(node.generators) != 1:
             return None
         made = node.generators[0]
-        draw = next((found for test in made.ifs if (found := self._numbers.draw(test)) is not None), None)
+        # `[i for i in range(n) if i != left_out]` leaves out as many every time.
+        tests = [test for test in made.ifs if not (isinstance(test, ast.Compare) and isinstance(test.ops[0], _EQUAL))]
+        draw = next((found for test in tests if (found := self._numbers.draw(test)) is not None), None)
         if made.ifs:
             return None if draw is None else ChangingLength(node, draw)
         return self.of(made.iter, depth + 1)
