@@ -89,12 +89,20 @@ def _constructions(index: SemanticIndex) -> Iterator[tuple[ast.Call, str]]:
         parent = index.parent(node)
         if isinstance(parent, ast.Call) and parent.func is node:
             yield parent, parts[-1]
-        elif isinstance(parent, ast.ClassDef) and index.definitions.method(parent, "__init__") is None:
+        elif isinstance(parent, ast.ClassDef):
             derived.append((parent, parts[-1]))
     for owner, name in derived:
+        own = index.definitions.method(owner, "__init__") is not None
         for call in index.calls:
-            if index.definitions.class_called(call) is owner:
+            if _starts_base(index, call, owner) if own else index.definitions.class_called(call) is owner:
                 yield call, name
+
+
+def _starts_base(index: SemanticIndex, call: ast.Call, owner: ast.ClassDef) -> bool:
+    """``super().__init__(mean, deviation)``"""
+    func = call.func
+    is_start = isinstance(func, ast.Attribute) and func.attr == "__init__" and is_super(func.value)
+    return is_start and index.tree.class_of(call) is owner
 
 
 def _asked(index: SemanticIndex, made: ast.Call) -> Iterator[ast.Call]:
