@@ -92,13 +92,13 @@ def _finding(ctx: FileContext, read: Read, pace: Pace, loop: Step, fix: FixBuild
     caller = caller_of(loop)
     index = ctx.index
     is_late = index.deferrals.has_boundary(loop) and index.deferrals.is_computed_behind(read, loop)
-    boundary = index.deferrals.boundary_statement(loop) if is_late else None
     if is_late:
+        boundary = None if is_fetched(ctx, read, loop) else index.deferrals.boundary_statement(loop)
         return ctx.finding(
             read.node,
             f"`{short(ctx.text(read.tensor))}` is computed and {read.how.value} behind the step boundary{caller}: "
             "a graph of its own in every step, and the host waits for it",
-            computed_earlier(ctx, read, None if is_fetched(ctx, read, loop) else boundary),
+            computed_earlier(ctx, read, boundary),
             severity=Severity.WARNING,
             certainty=Certainty.CERTAIN if read.certain else Certainty.LIKELY,
             help=_EARLIER,

@@ -23,13 +23,21 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     for call in index.turn_code.nodes(ast.Call):
         sizes = index.graph_numbers.sizes(call) if index.is_device_tensor(call) else ()
         cause = next((found for size in sizes if (found := index.changing_numbers.cause(size)) is not None), None)
-        turn = index.turn_code.turn_of(call)
-        if turn is not None and cause is not None:
-            yield _finding(ctx, call, cause, turn, _fix(ctx, call))
+        given = _moved(ctx, call) if cause is None else None
+        length = None if given is None else index.changing_lengths.of(given)
+        turn = None if cause is None and length is None else index.turn_code.turn_of(call)
+        if turn is None:
             continue
-        given = _moved(ctx, call) if turn is not None else None
-        length = index.changing_lengths.of(given) if given is not None else None
-        if turn is not None and length is not None and length.made not in told:
+        if cause is not None:
+            yield ctx.finding(
+                call,
+                f"`{ctx.text(call)}` has a size or place from Python's `{ctx.text(cause)}`, which changes in every "
+                f"{turn}: each value is another graph to compile",
+                _fix(ctx, call),
+                certainty=Certainty.CERTAIN if index.value(call).certain else Certainty.LIKELY,
+                related=((index.span(cause), "changes here"),),
+            )
+        elif length is not None and length.made not in told:
             told.add(length.made)  # moved in several places, it is still one
             yield ctx.finding(
                 length.made,
@@ -38,18 +46,6 @@ def check(ctx: FileContext) -> Iterator[Finding]:
                 certainty=Certainty.LIKELY,
                 related=((index.span(length.cause), "changes here"), (index.span(call), "moved here")),
             )
-
-
-def _finding(ctx: FileContext, made: ast.expr, cause: ast.AST, turn: str, fix: FixBuilder | None = None) -> Finding:
-    index = ctx.index
-    return ctx.finding(
-        made,
-        f"`{ctx.text(made)}` has a size or place from Python's `{ctx.text(cause)}`, which changes in every {turn}: "
-        "each value is another graph to compile",
-        fix,
-        certainty=Certainty.CERTAIN if index.value(made).certain else Certainty.LIKELY,
-        related=((index.span(cause), "changes here"),),
-    )
 
 
 def _moved(ctx: FileContext, call: ast.Call) -> ast.expr | None:

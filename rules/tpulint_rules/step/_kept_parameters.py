@@ -16,7 +16,7 @@ _FOR_ALL = (
 )
 _FOR_ONE = "The flag is set for this move alone: with it `load_state_dict` fails on recurrent layers."
 _HOLDS_WEAK_REFERENCES = r"\b(?:LSTM|GRU|RNN)\b"
-"""Layers by their names, which may be looked up: ``getattr(nn, \"GRU\")``."""
+"""Layers by their names, which may be looked up: ``getattr(nn, "GRU")``."""
 
 
 def keep_parameters(
@@ -32,21 +32,19 @@ def keep_parameters(
     files = (index, *made_in)
     if any(next(file.references("torch.nn.utils.weight_norm"), None) is not None for file in files):
         return None  # its tensors hold on to the graph, and the move fails
-    is_recurrent = any(file.mentions(_HOLDS_WEAK_REFERENCES) for file in files)
-    is_loaded = any(file.mentions(r"\bload_state_dict\b") for file in files)
-    statement = index.statement_of(move) if move is not None else None
-    if is_recurrent and is_loaded:
-        is_plain = isinstance(statement, ast.Assign | ast.Expr)
-        if not is_plain or statement is None or "load_state_dict" in ctx.text(statement):
-            return None
-    fix = ctx.fix(
-        "Make moves keep the parameters", Applicability.UNSAFE, _FOR_ONE if is_recurrent and is_loaded else _FOR_ALL,
-        Scope.STATEMENT,
-    )  # fmt: skip
+    is_for_one = any(file.mentions(_HOLDS_WEAK_REFERENCES) for file in files) and any(
+        file.mentions(r"\bload_state_dict\b") for file in files
+    )
+    statement = index.statement_of(move) if is_for_one and move is not None else None
+    is_alone = isinstance(statement, ast.Assign | ast.Expr) and "load_state_dict" not in ctx.text(statement)
+    if is_for_one and not is_alone:
+        return None
+    reason = _FOR_ONE if is_for_one else _FOR_ALL
+    fix = ctx.fix("Make moves keep the parameters", Applicability.UNSAFE, reason, Scope.STATEMENT)
     flag = f"{fix.use('torch')}{SWAP_FLAG.removeprefix('torch')}"
-    if is_recurrent and is_loaded and isinstance(statement, ast.Assign | ast.Expr):
+    if statement is None:
+        fix.insert_below_imports(f"{flag}(True)")
+    else:
         fix.insert_before(statement, f"{flag}(True)")
         fix.insert_after(statement, f"{flag}(False)")
-    else:
-        fix.insert_below_imports(f"{flag}(True)")
     return fix

@@ -19,7 +19,7 @@ def kept_pending(ctx: FileContext) -> Iterator[Finding]:
     told: set[ast.stmt] = set()
     for called in index.evaluations_called:
         # A boundary within an update now and then does not run what is pending in every turn.
-        boundaries = (boundary for boundary in index.regions.boundaries_in(called.node))
+        boundaries = index.regions.boundaries_in(called.node)
         if any(index.tree.encloses(called.node, one) and index.regions.gate_of(one) is None for one in boundaries):
             continue
         for function in (called.node, *called.functions):
@@ -46,10 +46,9 @@ def kept_pending(ctx: FileContext) -> Iterator[Finding]:
 def _kept_before(ctx: FileContext, read: Read, statement: ast.stmt) -> ast.expr | None:
     """A tensor that a module computed and the function keeps, in the block of a read and in front of it."""
     index = ctx.index
-    suite = index.tree.suite_of(statement)
-    above = suite[: index.tree.position_of(statement)]
     if index.regions.gate_of(statement) is not None:
         return None
+    above = index.tree.suite_of(statement)[: index.tree.position_of(statement)]
     names = {node.id for node in ast.walk(read.tensor) if isinstance(node, ast.Name)}
     for item in above:
         call = item.value if isinstance(item, ast.Expr) else None
