@@ -10,7 +10,7 @@ from tpulint.model import Applicability, Certainty, Finding, Scope
 from tpulint.semantic import FUNCTIONS, Read
 
 _KEEPING = frozenset({"append", "push", "add", "insert", "store"})
-_REASON = "A step boundary changes when the recorded work runs, not what it computes."
+SAFE = "A step boundary changes when the recorded work runs, not what it computes."
 
 
 def kept_pending(ctx: FileContext) -> Iterator[Finding]:
@@ -31,7 +31,7 @@ def kept_pending(ctx: FileContext) -> Iterator[Finding]:
                 if kept is None or index.function_of(read.node) is not function:
                     continue
                 told.add(statement)
-                fix = ctx.fix("Run all of the turn in front of the read", Applicability.SAFE, _REASON, Scope.STATEMENT)
+                fix = ctx.fix("Run all of the turn in front of the read", Applicability.SAFE, SAFE, Scope.STATEMENT)
                 fix.insert_before(statement, fix.emit.boundary(statement))
                 yield ctx.finding(
                     read.node,

@@ -9,12 +9,11 @@ from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding, Scope, Span
 from tpulint.semantic import LoopNode
 from tpulint_rules.step._host_loops import runs_on_host
-from tpulint_rules.step._kept_pending import kept_pending
+from tpulint_rules.step._kept_pending import SAFE, kept_pending
 
 _ONE_GRAPH = "all of its batches become one graph"
 _READ = "only its reads run the batches, and what no read needs is left to the next one"
 KEPT = "Weights kept on the device are loaded again: with a boundary behind the load, an update can delete them."
-SAFE = "A step boundary changes when the recorded work runs, not what it computes."
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
