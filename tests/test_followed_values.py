@@ -1867,3 +1867,121 @@ def test_models_that_are_loaded_whole_where_a_training_goes_on(tmp_path: Path) -
         main("", [])
     """
     agree(tmp_path, parts=parts, main=program)
+
+
+def test_flags_that_no_call_sets(tmp_path: Path) -> None:
+    program = (
+        SETUP
+        + """
+    from shown import check
+
+    def step(x, y, report=False, quiet=True, writer=None):
+        loss = F.mse_loss(model(x.to(device)), y.to(device))
+        if report:
+            print(loss.item())
+        if not quiet:
+            print(loss.item())
+        if writer is not None and quiet:
+            writer.add_scalar("loss", loss.item())
+        loss.backward()
+        optimizer.step()
+        check(loss, 3)
+        return loss
+
+    def told(x, y, report=False):
+        loss = step(x, y)
+        if report:
+            print(loss.item())  # TPU101
+        return loss
+
+    for x, y in loader:
+        step(x, y)
+        check(told(x, y, report=settings.report), 4, deep=False)
+    """
+    )
+    shown = """\
+    def check(loss, width, deep=False, wide=False, strict=True):
+        if deep:
+            assert loss.item() < width  # TPU103
+        if wide:
+            for at in range(width):
+                assert loss.item() < at
+        if strict and not wide:
+            assert loss.item() > 0  # TPU103
+    """
+    agree(tmp_path, train=program, shown=shown)
+
+
+def test_what_a_configuration_gives_for_a_parameter(tmp_path: Path) -> None:
+    program = """\
+    import torch
+    from torch import nn
+
+    class Retriever(nn.Module):
+        def __init__(self, config):
+            super().__init__()
+            self.config = config
+            self.layer = nn.Linear(4, 4)
+
+        def forward(self, x, scores=None, count=None, size=None):
+            count = count if count is not None else self.config.count
+            size = self.size if size is None else size
+            assert scores.shape[1] % count == 0
+            if size > 3:  # TPU103
+                x = x + 1
+            return self.layer(x).sum()
+
+    model = Retriever(config).to("cuda")
+    optimizer = torch.optim.Adam(model.parameters())
+    for batch in loader:
+        model(batch.to("cuda"), **batch.rest).backward()
+        optimizer.step()
+    """
+    agree(tmp_path, train=program)
+
+
+def test_a_module_that_something_unknown_is_given_and_gives_back(tmp_path: Path) -> None:
+    program = """\
+    import apex
+    import torch
+    from net import Net
+
+    def warm_start(path, model):
+        model.load_state_dict(torch.load(path, map_location="cpu"))
+        return model
+
+    def load(path, model, optimizer):
+        return model, optimizer, 0
+
+    def build():
+        model = Net().cuda()
+        if wanted:
+            model = apex.prepare(model)
+        return model
+
+    model = build()
+    optimizer = torch.optim.Adam(model.parameters())
+    if half:
+        model, optimizer = apex.amp.initialize(model, optimizer, opt_level="O2")
+    if path and warm:
+        model = warm_start(path, model)
+    elif path:
+        model, optimizer, at = load(path, model, optimizer)
+    for x in loader:
+        model(x.cuda()).backward()
+        optimizer.step()
+    """
+    net = """\
+    from torch import nn
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(4, 4)
+
+        def forward(self, x):
+            x = self.layer(x)
+            print(x.max().item())  # TPU101
+            return x.sum()
+    """
+    agree(tmp_path, train=program, net=net)

@@ -94,3 +94,15 @@ def test_variables_of_the_module_stay() -> None:
     text = "import torch\n\nnumber = 1\ntorch.cuda.set_device(number)\nnet = torch.nn.Linear(2, 2).cuda()\n"
     ported = lint(SourceFile.from_text(text, "train.py"), SETTINGS, CATALOGUE).text
     assert "set_device" not in ported and "number = 1\n" in ported
+
+
+def test_frees_the_name_that_another_fix_waits_for() -> None:
+    text = (
+        "import torch\n\nlayer = torch.nn.Linear(2, 2)\n\n\ndef main():\n"
+        '    device = "cuda" if torch.cuda.is_available() else "cpu"\n    model = layer.cuda()\n'
+        '    model.load_state_dict(torch.load("last.pt", map_location=device))\n    return model\n'
+    )
+    settings = Settings(fix=True, portable=True)
+    result = lint(SourceFile.from_text(text, "train.py"), settings, CATALOGUE)
+    assert "cuda" not in result.text and "backend.device()" in result.text
+    assert not result.findings

@@ -160,11 +160,16 @@ def fix_rounds(
     original, findings = look(source)
     index = original
     fixed: list[Finding] = []
-    rounds = 0
+    rounds = tidied = 0
     while True:
         accepted = select(findings, required)
         if not accepted:
-            break
+            if tidied == rounds:
+                break
+            # What is left without a use goes, which may free a name that a fix was waiting for.
+            tidied = rounds
+            source, index, findings = _tidied(original, source, index, findings, look)
+            continue
         rounds += 1
         codes = ", ".join(sorted({finding.code for finding in accepted}))
         if rounds > ROUND_LIMIT:
@@ -179,32 +184,28 @@ def fix_rounds(
         except InvalidSyntax as invalid:
             raise BrokenFix(f"fix of {codes} gives invalid Python: {invalid}") from invalid
     if rounds and isinstance(original, SemanticIndex) and isinstance(index, SemanticIndex):
-        source, index, findings = _tidied(original, source, index, findings, look)
+        comments = comments_on_effect(original, index)
+        if comments:
+            source = source.with_edits(comments)
+            index, findings = look(source)
     return FixedText(source, tuple(fixed), findings, rounds, original, index)
 
 
 def _tidied(
-    original: SemanticIndex,
+    original: Index,
     source: SourceFile,
-    index: SemanticIndex,
+    index: Index,
     findings: list[Finding],
     look: Callable[[SourceFile], tuple[Index, list[Finding]]],
-) -> tuple[SourceFile, SemanticIndex, list[Finding]]:
+) -> tuple[SourceFile, Index, list[Finding]]:
     """Fixed Python code without what the fixes left without a use, and what is found in it."""
-
-    def look_again() -> tuple[SemanticIndex, list[Finding]]:
-        index, findings = look(source)
-        assert isinstance(index, SemanticIndex)
-        return index, findings
-
     steps = (_without_emptied_guards, _without_unused_locals, _without_unused_imports)  # each may give work to the next
-    while (cleaned := next((made for step in steps if (made := step(original, index)) is not None), None)) is not None:
+    while isinstance(original, SemanticIndex) and isinstance(index, SemanticIndex):
+        cleaned = next((made for step in steps if (made := step(original, index)) is not None), None)
+        if cleaned is None:
+            break
         source = cleaned
-        index, findings = look_again()
-    comments = comments_on_effect(original, index)
-    if comments:
-        source = source.with_edits(comments)
-        index, findings = look_again()
+        index, findings = look(source)
     return source, index, findings
 
 

@@ -182,6 +182,8 @@ class OutsideCall(NamedTuple):
     """Whether a function with loops is called, in no turn, where no gradient is recorded."""
     states: tuple[str, ...] = ()
     """Parameters that are given the state of a module or optimizer, to be saved."""
+    left: tuple[str, ...] = ()
+    """Parameters that the call leaves at a default which is written out."""
 
 
 class OutgoingCall(NamedTuple):

@@ -9,6 +9,7 @@ from functools import cached_property
 
 from tpulint.model import Span
 from tpulint.semantic.bindings import Binding
+from tpulint.semantic.default_flags import DefaultFlags
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.events import EventMap
 from tpulint.semantic.flow import Flow
@@ -165,7 +166,14 @@ class SemanticIndex:
     @cached_property
     def regions(self) -> Regions:
         """Step loops, evaluation loops, pace of a line."""
-        return Regions(self.tree, self.names, self.flow, self.kinds, self.definitions, self.imported, self.outside)
+        return Regions(
+            self.tree, self.names, self.flow, self.kinds, self.definitions, self.imported, self.flags, self.outside
+        )
+
+    @cached_property
+    def flags(self) -> DefaultFlags:
+        """Branches for flags that no call sets."""
+        return DefaultFlags(self.tree, self.names, self.definitions, self.outside)
 
     @cached_property
     def own_events(self) -> EventMap:
@@ -178,7 +186,7 @@ class SemanticIndex:
     @cached_property
     def reads(self) -> Reads:
         """Host reads: values fetched from the device."""
-        return Reads(self.tree, self.names, self.flow, self.kinds, lambda node: self.dimensions.of(node))
+        return Reads(self.tree, self.names, self.flow, self.kinds, self.flags, lambda node: self.dimensions.of(node))
 
     @cached_property
     def turns(self) -> Turns:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Container
 
 from tpulint.semantic.counters import Counters
+from tpulint.semantic.default_flags import DefaultFlags
 from tpulint.semantic.names import Names
 from tpulint.semantic.tree import FUNCTIONS, LOOPS, SyntaxTree
 
@@ -13,10 +14,11 @@ from tpulint.semantic.tree import FUNCTIONS, LOOPS, SyntaxTree
 class Gates:
     """The gates of one file."""
 
-    def __init__(self, tree: SyntaxTree, names: Names, counters: Counters) -> None:
+    def __init__(self, tree: SyntaxTree, names: Names, counters: Counters, flags: DefaultFlags) -> None:
         self._tree = tree
         self._names = names
         self._counters = counters
+        self._flags = flags
         self._asked: set[str] = set()
         """Names that are being looked at: a flag may stand in its own condition."""
 
@@ -31,6 +33,8 @@ class Gates:
                 and self._tree.in_body(ancestor, child)
                 and self._is_interval(ancestor.test)
             ):
+                return ancestor
+            if isinstance(ancestor, ast.If) and self._flags.rule_out(ancestor, child):
                 return ancestor
             if isinstance(ancestor, ast.BoolOp) and isinstance(ancestor.op, ast.And) and isinstance(child, ast.expr):
                 before = ancestor.values[: ancestor.values.index(child)]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
     from tpulint.semantic.imported import Imported
 
-_DEPTH = 10
+_DEPTH = 24
 _MOST_CHOICES = 48
 """Classes of a dictionary, one of which an option chooses."""
 
@@ -68,8 +68,21 @@ class ImportedClasses:
         if isinstance(node, ast.Attribute) and not bindings:
             return self._of_attribute(node, depth) or self._kept_by_base(node, depth)
         # The value of a parameter is its default, `augment=None`, which does not matter where calls give another one.
-        found = [(self.is_elsewhere(binding.value), self._bound(binding, depth)) for binding in bindings]
+        found = [
+            (self.is_elsewhere(binding.value), self._bound(binding, depth) or self._wrapped_again(binding, depth))
+            for binding in bindings
+        ]
         return all_of([made for is_elsewhere, made in found if made or not is_elsewhere])
+
+    def _wrapped_again(self, binding: Binding, depth: int) -> tuple[Definition, ...]:
+        """Classes of a module that something unknown is given, and gives back: ``model, opt = prepare(model, opt)``."""
+        call = binding.value
+        if binding.kind != "assign" or not isinstance(call, ast.Call) or not isinstance(binding.node, ast.Name):
+            return ()
+        given = [*call.args, *(keyword.value for keyword in call.keywords)]
+        same = [item for item in given if isinstance(item, ast.Name) and item.id == binding.name]
+        made = self.of(same[0], depth + 1) if len(same) == 1 else ()
+        return made if all(_is_module(item) for item in made) else ()
 
     def _of_parts(self, parts: list[ast.expr], depth: int) -> tuple[Definition, ...]:
         """The classes of the elements of a list of modules, those of torch left out."""
@@ -237,6 +250,10 @@ class ImportedClasses:
         """The classes that an expression of this file, whose index is ``index``, may be an instance of."""
         owners = index.definitions.classes_made(node)
         return tuple(Definition(index, owner) for owner in owners) or self.of(node, depth)
+
+
+def _is_module(made: Definition) -> bool:
+    return isinstance(made.node, ast.ClassDef) and made.file.definitions.is_module_class(made.node)
 
 
 def _is_none(node: ast.expr | None) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from tpulint.model import WORDS_OF_LOOPS
 from tpulint.semantic.default_device import files_told
+from tpulint.semantic.default_flags import flags_left
 from tpulint.semantic.definitions import qualified_in_file
 from tpulint.semantic.device_settings import device_options, settings_used
 from tpulint.semantic.fed_parameters import arguments_given, function_run
@@ -239,6 +240,7 @@ def described_call(index: SemanticIndex, call: ast.Call, definition: Definition,
             name for name, item in given if _SAVES in definition.file.source.text and index.saved_states.holds(item)
         ),
         is_quiet=turn == NOW_AND_THEN and _is_quiet(index, call) and _has_loops(definition),
+        left=flags_left(call, definition.node, [name for name, _ in given]),
     )
     return OutgoingCall(definition.file.source.path, outside)
 

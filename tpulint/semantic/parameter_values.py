@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 
 from tpulint.semantic.bindings import Binding
@@ -25,6 +26,7 @@ _ANNOTATIONS = {
     "torch.amp.GradScaler": Value(Kind.SCALER),
 }  # fmt: skip
 _COPIES = ("cpu", "numpy", "tolist")
+_CONFIGURATION = re.compile(r"(?:^|[._])(?:config|cfg|args|hparams|hps|opt)$")
 _CALLS = 8
 """Calls of a lambda that are looked at."""
 
@@ -90,6 +92,8 @@ class ParameterValues:
                     return UNKNOWN  # `forward(self, x, states=None)`, `if states:`
                 if self._is_called(function, binding.name):
                     return UNKNOWN  # `forward(self, x, decoder=None)`, `decoder(x)`
+                if self._is_option(function, binding.name):
+                    return UNKNOWN  # `count = self.config.count if count is None else count`
                 annotation = binding.node.annotation
                 if annotation is not None and "Tensor" not in self._tree.text(annotation):
                     return UNKNOWN  # `question: List[str]`, `size: Size`
@@ -143,6 +147,16 @@ class ParameterValues:
         """Whether a function calls a parameter: what can be called is no tensor."""
         loads = self._names.loads(name, self._names.scope_of(function.body[0]))
         return any(isinstance(call := self._tree.parents[load], ast.Call) and call.func is load for load in loads)
+
+    def _is_option(self, function: FunctionNode, name: str) -> bool:
+        """Whether a parameter that is not given is read from a configuration, under its own name."""
+        for load in self._names.loads(name, self._names.scope_of(function.body[0])):
+            chosen = self._tree.parents[load]
+            if isinstance(chosen, ast.IfExp) and load in (chosen.body, chosen.orelse):
+                other = chosen.orelse if load is chosen.body else chosen.body
+                if isinstance(other, ast.Attribute) and other.attr == name:
+                    return _CONFIGURATION.search(self._tree.text(other.value)) is not None
+        return False
 
     def _is_condition(self, name: ast.Name) -> bool:
         parent = self._tree.parents[name]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from enum import Enum
 
 from tpulint.records import NamedTuple
+from tpulint.semantic.default_flags import DefaultFlags
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.implicit_reads import ImplicitReads
 from tpulint.semantic.kinds import Kind, Kinds
@@ -80,11 +81,13 @@ class Reads:
         names: Names,
         flow: Flow,
         kinds: Kinds,
+        flags: DefaultFlags,
         dimensions_of: Callable[[ast.expr], int | None],
     ) -> None:
         self._tree = tree
         self._names = names
         self._kinds = kinds
+        self._flags = flags
         self._implicit = ImplicitReads(names, flow, kinds, dimensions_of)
         self._memo: dict[ast.AST, list[Read]] = {}
 
@@ -96,7 +99,8 @@ class Reads:
             reads = [read for item in items for read in self._at(item)]
             unique: dict[ast.expr, Read] = {}
             for read in reads:
-                unique.setdefault(read.node, read)
+                if not self._flags.leave_out(read.node, node):
+                    unique.setdefault(read.node, read)
             found = self._memo[node] = sorted(unique.values(), key=lambda read: self._tree.span(read.node))
         return found
 

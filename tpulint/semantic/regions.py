@@ -8,6 +8,7 @@ from functools import cached_property
 
 from tpulint.model import Pace as Pace
 from tpulint.semantic.counters import Counters
+from tpulint.semantic.default_flags import DefaultFlags
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.evaluation import Evaluation
 from tpulint.semantic.events import EventMap
@@ -50,6 +51,7 @@ class Regions:
         kinds: Kinds,
         definitions: Definitions,
         imported: Imported,
+        flags: DefaultFlags,
         outside: Sequence[OutsideCall] = (),
     ) -> None:
         self._tree = tree
@@ -58,7 +60,7 @@ class Regions:
         self._definitions = definitions
         self.are_called = bool(outside)
         """Whether other files call functions of this one."""
-        self._gates = Gates(tree, names, Counters(tree, names, flow))
+        self._gates = Gates(tree, names, Counters(tree, names, flow), flags)
         # Without any of these words there is no loop to find: most files of a library.
         trains = tree.source.has_any(_TRAINS)
         delegated = None

@@ -26,24 +26,31 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     makers = [call for call in ctx.index.calls if makes_sparse(ctx, call)]
     is_needed = bool(makers) and _is_needed(ctx, makers)
     moved = _moved_elsewhere(ctx, makers)
+    too_early = list(_moved_too_early(ctx))
     for call in makers:
-        yield from _made(ctx, call, is_needed, moved)
-    yield from _moved_too_early(ctx)
+        if all(call is not sparse for sparse, _, _ in too_early):
+            yield from _made(ctx, call, is_needed, moved)
+    for sparse, move, dense in too_early:
+        yield _dense_too_late(ctx, sparse, move, dense)
     yield from _gradients(ctx)
 
 
-def _moved_too_early(ctx: FileContext) -> Iterator[Finding]:
-    """``batch.to(device).to_dense()``: only what is sparse is made dense."""
+def _moved_too_early(ctx: FileContext) -> Iterator[tuple[ast.expr, ast.Call, ast.Call]]:
+    """What is moved, the move and what makes it dense, of ``batch.to(device).to_dense()``: only what is sparse is made so."""
     for call, move in ctx.index.method_calls("to_dense"):
         if not isinstance(move, ast.Call) or not isinstance(move.func, ast.Attribute) or move.func.attr != "to":
             continue
-        if ctx.index.moves.to_device(move) is None or call.args or call.keywords:
-            continue
-        sparse = ctx.text(move.func.value)
-        fix = ctx.fix("Make it dense, then move it", Applicability.UNSAFE, _DENSE_MOVES)
-        fix.replace(call, f"{sparse}.to_dense(){ctx.text(move).removeprefix(sparse)}")
-        message = f"`{_short(sparse)}` is sparse, and cannot be moved to an XLA device: NotImplementedError"
-        yield ctx.finding(move, message, fix)
+        if ctx.index.moves.to_device(move) is not None and not call.args and not call.keywords:
+            yield move.func.value, move, call
+
+
+def _dense_too_late(ctx: FileContext, sparse: ast.expr, move: ast.Call, dense: ast.Call) -> Finding:
+    text = ctx.text(sparse)
+    fix = ctx.fix("Make it dense, then move it", Applicability.UNSAFE, _DENSE_MOVES)
+    fix.replace(dense, f"{text}.to_dense(){ctx.text(move).removeprefix(text)}")
+    return ctx.finding(
+        move, f"`{_short(text)}` is sparse, and cannot be moved to an XLA device: NotImplementedError", fix
+    )
 
 
 def _made(

@@ -1,0 +1,99 @@
+"""Branches for a flag that no call sets: ``if verbose:`` of ``verbose=False``, which nobody gives."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from tpulint.semantic.bindings import Binding
+from tpulint.semantic.definitions import Definitions, qualified_in_file
+from tpulint.semantic.names import Names
+from tpulint.semantic.outside import OutsideCall
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
+
+
+class DefaultFlags:
+    """Of the functions of one file that are called in it, or by others."""
+
+    def __init__(
+        self, tree: SyntaxTree, names: Names, definitions: Definitions, outside: Sequence[OutsideCall]
+    ) -> None:
+        self._tree = tree
+        self._names = names
+        self._definitions = definitions
+        self._outside = outside
+        self._left: dict[tuple[FunctionNode, str], bool] = {}
+
+    def leave_out(self, node: ast.AST, within: ast.AST) -> bool:
+        """Whether a node stands in a branch that no call runs; only branches within a loop or function count."""
+        child = node
+        for ancestor in self._tree.ancestors(node):
+            if ancestor is within or isinstance(ancestor, FUNCTIONS):
+                return False
+            if isinstance(ancestor, ast.If) and self.rule_out(ancestor, child):
+                return True
+            child = ancestor
+        return False
+
+    def rule_out(self, branch: ast.If, child: ast.AST) -> bool:
+        """Whether no call runs the side of a branch which a child of it belongs to."""
+        return child is not branch.test and self._is_never(branch.test, self._tree.in_body(branch, child))
+
+    def _is_never(self, test: ast.expr, answer: bool) -> bool:
+        """Whether a test never has this answer, because of flags that all calls leave at their default."""
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            return self._is_never(test.operand, not answer)
+        if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) is answer:
+            return any(self._is_never(value, answer) for value in test.values)
+        if isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and _is_none(test.comparators[0]):
+            is_none = isinstance(test.ops[0], ast.Is | ast.Eq)
+            default = self._default(test.left)
+            return default is not None and (default.value is None) is not (answer is is_none)
+        default = self._default(test) if isinstance(test, ast.Name) else None
+        return default is not None and bool(default.value) is not answer
+
+    def _default(self, name: ast.Name) -> ast.Constant | None:
+        """The default of a parameter that is bound once, and left at it by all calls that are known."""
+        bindings = self._names.bindings(name)
+        bound = bindings[0] if len(bindings) == 1 else None
+        if bound is None or bound.kind != "parameter" or not isinstance(bound.value, ast.Constant):
+            return None
+        function = bound.statement
+        return bound.value if isinstance(function, FUNCTIONS) and self._is_left(function, bound) else None
+
+    def _is_left(self, function: FunctionNode, bound: Binding) -> bool:
+        key = (function, bound.name)
+        found = self._left.get(key)
+        if found is None:
+            here = self._definitions.calls_of(function)
+            name = qualified_in_file(self._tree, function)
+            others = [call for call in self._outside if call.function == name]
+            found = (
+                bool(here or others)
+                and not any(map(_is_open, here))
+                and not self._definitions.arguments_for(function, bound.name)
+                and all(bound.name in call.left for call in others)
+            )
+            self._left[key] = found
+        return found
+
+
+def flags_left(call: ast.Call, function: FunctionNode, given: Sequence[str]) -> tuple[str, ...]:
+    """Parameters that a call leaves at a default which is written out."""
+    if _is_open(call):
+        return ()
+    positional = [*function.args.posonlyargs, *function.args.args]
+    defaults = dict(zip((item.arg for item in positional[::-1]), function.args.defaults[::-1], strict=False))
+    named = zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True)
+    defaults.update((item.arg, default) for item, default in named if default is not None)
+    return tuple(name for name, value in defaults.items() if isinstance(value, ast.Constant) and name not in given)
+
+
+def _is_open(call: ast.Call) -> bool:
+    """Whether a call unpacks anything, so that nobody can tell what it gives."""
+    starred = any(isinstance(item, ast.Starred) for item in call.args)
+    return starred or any(keyword.arg is None for keyword in call.keywords)
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
