@@ -1985,3 +1985,117 @@ def test_a_module_that_something_unknown_is_given_and_gives_back(tmp_path: Path)
             return x.sum()
     """
     agree(tmp_path, train=program, net=net)
+
+
+def test_what_is_unpacked_later_and_what_a_dictionary_gives(tmp_path: Path) -> None:
+    program = (
+        SETUP
+        + """
+    from torch.utils.data import DataLoader
+    from loaders import make_loaders
+
+    def prepare(args):
+        train = DataLoader(data, batch_size=args.size, shuffle=True)  # TPU501
+        test = DataLoader(held_out, batch_size=args.size, drop_last=False)  # TPU516
+        return train, test, 3
+
+    @torch.no_grad()
+    def embed(test_loader):
+        return torch.cat([part for part in parts(test_loader)])
+
+    @torch.no_grad()
+    def features(loader):
+        found = []
+        for x in loader:  # TPU302
+            found.append(model.features(x.to(device)))
+        return torch.cat(found)
+
+    parts = prepare(args)
+    train_loader, test_loader, count = parts
+    for x, y in train_loader:  # TPU301
+        F.mse_loss(model(x.to(device)), y.to(device)).backward()
+        optimizer.step()
+    features(test_loader)
+
+    settings = {"num_workers": 4, "pin_memory": False}
+    more_loader, sure_loader = make_loaders(args, **settings)
+    for x, y in more_loader:  # TPU301
+        F.mse_loss(model(x.to(device)), y.to(device)).backward()
+        optimizer.step()
+    """
+    )
+    loaders = """\
+    from torch.utils.data import DataLoader
+
+    def make_loaders(args, **kwargs):
+        return DataLoader(data, batch_size=args.size, **kwargs), None  # TPU501
+    """
+    agree(tmp_path, "TPU301,TPU302,TPU501,TPU516", train=program, loaders=loaders)
+    (tmp_path / "train.py").write_text((tmp_path / "train.py").read_text().replace("4, ", '4, "drop_last": last, '))
+    told = tpulint("--output-format=concise", "--select", "TPU501", ".", cwd=tmp_path).out
+    assert "loaders.py" not in told and "train.py" in told
+
+
+def test_flags_that_are_compared_and_first_turns(tmp_path: Path) -> None:
+    program = (
+        SETUP
+        + """
+    def step(x, y, beams=-1, mode="train"):
+        loss = F.mse_loss(model(x.to(device)), y.to(device))
+        if beams > 0:
+            print(loss.item())
+        if mode == "test":
+            print(loss.item())
+        if mode != "test":
+            print(loss.item())  # TPU101
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    for epoch in range(3):
+        for i, (x, y) in enumerate(loader):
+            at = i + 100 * epoch
+            loss = step(x, y)
+            if at < 3:
+                print(loss.item())
+            if i > 3:
+                print(loss.item())  # TPU101
+    """
+    )
+    agree(tmp_path, train=program)
+
+
+def test_a_function_that_a_data_set_and_the_step_call(tmp_path: Path) -> None:
+    program = (
+        SETUP
+        + """
+    def norm(y):
+        if torch.min(y) < -1.0:  # TPU103
+            print("low")
+        return y.abs()
+
+    class Data(torch.utils.data.Dataset):
+        def __getitem__(self, i):
+            return norm(torch.FloatTensor([0.5] * 8))
+
+    for x in torch.utils.data.DataLoader(Data(), batch_size=8, drop_last=True):
+        norm(model(x.to(device))).mean().backward()
+        optimizer.step()
+    """
+    )
+    agree(tmp_path, train=program)
+
+
+def test_elements_that_make_a_tensor_of_the_host(tmp_path: Path) -> None:
+    program = (
+        SETUP
+        + """
+    for x, y in loader:
+        scores = F.relu(model(x.to(device)))
+        values, places = scores.topk(1)
+        words = torch.LongTensor([[places[i][0] for i in range(4)]])  # TPU101
+        F.mse_loss(scores, y.to(device)).backward()
+        optimizer.step()
+    """
+    )
+    agree(tmp_path, "TPU101", train=program)

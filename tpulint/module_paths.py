@@ -39,7 +39,8 @@ class ModulePaths:
         for root in (os.path.join(folder, ""),) if level else self._roots_above(folder):
             if len(parts) > 1 and not has_folder(root + parts[0]):
                 continue
-            if below:
+            # `from model import Net` in `utils/model.py` means another `model`, further up.
+            if below and f"{root}{below}.py" != importer:
                 yield f"{root}{below}.py"
             yield f"{root}{below}{os.sep}__init__.py" if below else f"{root}__init__.py"
 

@@ -39,6 +39,14 @@ class CallArguments:
                 found.setdefault(name, []).append(value)
         return found
 
+    def names(self, call: ast.Call) -> tuple[str, ...]:
+        """The names of what a call gives by name; ``**`` stands for those of a dictionary that is not known."""
+        found: dict[str, None] = {}
+        for keyword in call.keywords:
+            entries = [(keyword.arg, keyword.value)] if keyword.arg else self._entries(keyword.value, 0)
+            found.update(dict.fromkeys(["**"] if entries is None else (name for name, _ in entries)))
+        return tuple(found)
+
     def _entries(self, node: ast.expr, depth: int) -> _Entries | None:
         """Keys and values a dictionary may hold; None when that is not known."""
         if depth > _DEPTH:

@@ -141,8 +141,17 @@ class Creations:
             yield from self._part(node.elts[path[0]], path[1:], depth + 1)
         elif isinstance(node, ast.Call) and (function := self._definitions.function_called(node)) is not None:
             yield from self._returned(function, path, node, depth)
+        elif (whole := self._whole(node)) is not None and depth < _DEPTH:
+            yield from self._part(whole, path, depth + 1)
         else:
             yield Creation(node, tuple(str(item) for item in path))
+
+    def _whole(self, node: ast.expr) -> ast.expr | None:
+        """What is unpacked later, `parts = build()` and `model, loader = parts`, where one assignment gives it."""
+        bindings = self._flow.reaching(node) if isinstance(node, ast.Name) else ()
+        if len(bindings) != 1 or bindings[0].kind != "assign" or bindings[0].path:
+            return None
+        return bindings[0].value
 
     def _returned(
         self, function: FunctionNode, path: tuple[int, ...], call: ast.Call, depth: int

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Sequence
 
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.definitions import Definitions, qualified_in_file
 from tpulint.semantic.names import Names
 from tpulint.semantic.outside import OutsideCall
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_ORDERED = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+_COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
+    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Is: operator.is_, ast.IsNot: operator.is_not,
+    ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
+}  # fmt: skip
 
 
 class DefaultFlags:
@@ -45,21 +56,26 @@ class DefaultFlags:
             return self._is_never(test.operand, not answer)
         if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) is answer:
             return any(self._is_never(value, answer) for value in test.values)
-        if isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and _is_none(test.comparators[0]):
-            is_none = isinstance(test.ops[0], ast.Is | ast.Eq)
-            default = self._default(test.left)
-            return default is not None and (default.value is None) is not (answer is is_none)
+        if isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and len(test.ops) == 1:
+            default, given = self._default(test.left), _literal(test.comparators[0])
+            compare = _COMPARISONS.get(type(test.ops[0]))
+            if default is None or given is None or compare is None:
+                return False
+            are_numbers = isinstance(default[0], int | float) and isinstance(given[0], int | float)
+            if isinstance(test.ops[0], _ORDERED) and not are_numbers:
+                return False
+            return bool(compare(default[0], given[0])) is not answer
         default = self._default(test) if isinstance(test, ast.Name) else None
-        return default is not None and bool(default.value) is not answer
+        return default is not None and bool(default[0]) is not answer
 
-    def _default(self, name: ast.Name) -> ast.Constant | None:
+    def _default(self, name: ast.Name) -> tuple[object] | None:
         """The default of a parameter that is bound once, and left at it by all calls that are known."""
         bindings = self._names.bindings(name)
         bound = bindings[0] if len(bindings) == 1 else None
-        if bound is None or bound.kind != "parameter" or not isinstance(bound.value, ast.Constant):
+        if bound is None or bound.kind != "parameter" or bound.value is None:
             return None
         function = bound.statement
-        return bound.value if isinstance(function, FUNCTIONS) and self._is_left(function, bound) else None
+        return _literal(bound.value) if isinstance(function, FUNCTIONS) and self._is_left(function, bound) else None
 
     def _is_left(self, function: FunctionNode, bound: Binding) -> bool:
         key = (function, bound.name)
@@ -86,7 +102,7 @@ def flags_left(call: ast.Call, function: FunctionNode, given: Sequence[str]) -> 
     defaults = dict(zip((item.arg for item in positional[::-1]), function.args.defaults[::-1], strict=False))
     named = zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True)
     defaults.update((item.arg, default) for item, default in named if default is not None)
-    return tuple(name for name, value in defaults.items() if isinstance(value, ast.Constant) and name not in given)
+    return tuple(name for name, value in defaults.items() if _literal(value) is not None and name not in given)
 
 
 def _is_open(call: ast.Call) -> bool:
@@ -95,5 +111,9 @@ def _is_open(call: ast.Call) -> bool:
     return starred or any(keyword.arg is None for keyword in call.keywords)
 
 
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
+def _literal(node: ast.expr) -> tuple[object] | None:
+    """The value of a constant, ``-1`` among them."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
+        number = node.operand.value
+        return (-number,) if isinstance(number, int | float) else None
+    return (node.value,) if isinstance(node, ast.Constant) else None

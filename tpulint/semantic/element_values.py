@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 _PARTS = ("modules", "children", "parameters")
 """What goes through the parts of a module; where it says ``named_``, a name comes with every one."""
 _NAMED = "named_"
+_WITH_PLACES = frozenset({"topk", "max", "min", "sort", "median", "kthvalue", "mode"})
+"""Operations that give tensors of values and of their places."""
 
 
 class ElementValues:
@@ -50,6 +52,8 @@ class ElementValues:
             moved = self._mapped(node, depth)
             if moved is not None:
                 return moved
+            if self._names.qualified(node.func) == "builtins.next" and node.args:
+                return self.element(node.args[0], path, depth)
             value = self._kinds.value(node, depth)
             if value.kind is Kind.TENSOR:
                 owner = self._module_class(node.func, depth)
@@ -66,7 +70,8 @@ class ElementValues:
                     part = self._kinds.functions.given_by(run, node, path, depth)
                     if part.kind is not Kind.UNKNOWN:
                         return part._replace(side=value.side) if part.kind is Kind.TENSOR else part
-                return value._replace(certain=False)
+                is_operation = isinstance(node.func, ast.Attribute) and node.func.attr in _WITH_PLACES
+                return value if is_operation and len(path) == 1 else value._replace(certain=False)
             return UNKNOWN
         value = self._kinds.value(node, depth)
         if value.kind in (Kind.TENSOR, Kind.NUMPY):
@@ -129,6 +134,10 @@ class ElementValues:
         if isinstance(node, ast.List | ast.Tuple):
             return join(self.part(item, path, depth) for item in node.elts)
         value = self._kinds.value(node, depth)
+        if value.kind is Kind.UNKNOWN and isinstance(node, ast.Name) and depth < LARGEST_DEPTH - 2:
+            handed = self._handed_in(node, path, depth)
+            if handed.kind is not Kind.UNKNOWN:
+                return handed
         if value.kind in (Kind.UNKNOWN, Kind.HOST) and not path:
             given = self._given_element(node, depth)
             value = value if given.kind is Kind.UNKNOWN else given
@@ -153,6 +162,15 @@ class ElementValues:
             binding.kind == "assign" and not binding.path and isinstance(binding.value, ast.Dict | ast.DictComp)
             for binding in bindings
         )
+
+    def _handed_in(self, name: ast.Name, path: tuple[int, ...], depth: int) -> Value:
+        """Value of an element of what calls in this file give for a parameter: ``train(model, batches(rows))``."""
+        bindings = self._flow.reaching(name)
+        function = bindings[0].statement if len(bindings) == 1 and bindings[0].kind == "parameter" else None
+        if not isinstance(function, FUNCTIONS):
+            return UNKNOWN
+        given = self._definitions.arguments_for(function, bindings[0].name)
+        return join(self.element(item, path, depth + 3) for item in given)._replace(certain=False)
 
     def _given_element(self, node: ast.expr, depth: int) -> Value:
         """Value of an element of the list that a function of another file makes of what it is given."""

@@ -96,7 +96,7 @@ class Evaluation:
                 return False
         if not self.takes_batches(loop) and self._is_amid_gradients(loop):
             return False
-        if not self.runs_module(loop) and not self._is_left_open(loop):
+        if not self.runs_module(loop) and not self._is_left_open(loop) and not self._computes_batches(loop):
             return False
         if self._goes_through_modules(loop) or self._is_on_host(loop):
             return False
@@ -104,6 +104,11 @@ class Evaluation:
             return False
         events = self._events.of(loop)
         return not events.updates and (not events.backwards or self._is_against_adversary(loop))
+
+    def _computes_batches(self, loop: LoopNode) -> bool:
+        """Whether a loop over batches gives each to another method of a module: ``model.features(x)``."""
+        calls = (node for node in self._tree.nodes_in(loop, ast.Call, functions=False) if isinstance(node, ast.Call))
+        return self.takes_batches(loop) and any(map(self.computes, calls))
 
     def _is_left_open(self, loop: LoopNode) -> bool:
         """Whether a loop over batches leaves what is done with them to derived classes: ``self.metrics_of(batch)``."""

@@ -12,7 +12,7 @@ from tpulint.semantic.fed_parameters import arguments_given
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.imported import Imported
 from tpulint.semantic.names import Names
-from tpulint.semantic.other_files import Definition, returned
+from tpulint.semantic.other_files import Definition, returned, unpacked
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 from tpulint.semantic.values import LARGEST_DEPTH, UNKNOWN, Kind, Side, Value, join
 
@@ -168,14 +168,12 @@ class FunctionValues:
         return result
 
     def _find_returned(self, function: FunctionNode, path: tuple[int, ...], depth: int) -> Value:
-        values = [
-            self._kinds.elements.part(node.value, path, depth + 2)
-            for node in self._tree.nodes_in(function, ast.Return, functions=False)
-            if node.value is not None
-        ]
+        nodes = self._tree.nodes_in(function, ast.Return, functions=False)
+        given = [node.value for node in nodes if node.value is not None]
         if self.yields(function):
             return UNKNOWN
-        joined = join(values)
+        given = unpacked(given) if path else given
+        joined = join([self._kinds.elements.part(item, path, depth + 2) for item in given])
         if (
             joined.kind is Kind.TENSOR
             and joined.side is Side.UNKNOWN

@@ -10,6 +10,9 @@ from tpulint.semantic.default_flags import DefaultFlags
 from tpulint.semantic.names import Names
 from tpulint.semantic.tree import FUNCTIONS, LOOPS, SyntaxTree
 
+_FIRST = 10
+"""So many turns are few, beside those of an epoch."""
+
 
 class Gates:
     """The gates of one file."""
@@ -55,13 +58,20 @@ class Gates:
             return isinstance(test.operand, ast.BinOp) and isinstance(test.operand.op, ast.Mod)
         if isinstance(test, ast.Compare) and len(test.ops) == 1:
             if not isinstance(test.ops[0], ast.Eq):
-                return False
+                return self._is_beginning(test)
             sides = (test.left, test.comparators[0])
             if any(isinstance(side, ast.BinOp) and isinstance(side.op, ast.Mod) for side in sides):
                 return True
             # `if i == 0`, `if step == last`: one turn of many, when a counter is compared.
             return any(isinstance(side, ast.Name) and self._is_counter(side) for side in sides)
         return isinstance(test, ast.Name) and self._tells_interval(test)
+
+    def _is_beginning(self, test: ast.Compare) -> bool:
+        """``i < 3``: the first turns, of a counter."""
+        end = test.comparators[0]
+        is_few = isinstance(end, ast.Constant) and isinstance(end.value, int) and end.value <= _FIRST
+        is_below = isinstance(test.ops[0], ast.Lt | ast.LtE)
+        return is_below and is_few and isinstance(test.left, ast.Name) and self._is_counter(test.left)
 
     def _tells_interval(self, name: ast.Name) -> bool:
         if name.id in self._asked:
@@ -106,5 +116,10 @@ class Gates:
                 return True
             loop = binding.statement
             if binding.kind == "loop" and isinstance(loop, LOOPS) and self._counters.of(loop) == name.id:
+                return True
+            # `total = i + batches * epoch`
+            value = binding.value if binding.kind == "assign" and not binding.path else None
+            first = value.left if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add) else None
+            if isinstance(first, ast.Name) and first.id != name.id and self._is_counter(first):
                 return True
         return False

@@ -88,7 +88,8 @@ class ImplicitReads:
         if name == "builtins.range" or name in _SIZED:
             return [part for item in call.args for part in self._elements(item) or [item]]
         if name in _OF_ELEMENTS and len(call.args) == 1:
-            return self._elements(call.args[0])
+            rows = self._elements(call.args[0])  # `torch.LongTensor([[top[i][0] for i in range(size)]])`
+            return [part for row in rows for part in self._elements(row) or [row]]
         if name in _COUNTED:
             return call.args[1:]
         if name == "builtins.map" and len(call.args) == 2 and self._names.qualified(call.args[0]) in _MAPPED:

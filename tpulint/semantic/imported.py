@@ -161,12 +161,17 @@ class Imported:
         if not self._names.has_star_import or self._library is None or hops > _HOPS:
             return None
         for statement in self._tree.module.body:
-            if isinstance(statement, ast.ImportFrom) and statement.names[0].name == "*":
-                index = self._library.module(self._path, statement.level, statement.module or "")
-                found = None if index is None else index.imported.exported(name, index, hops + 1)
+            for index in self.starred(statement) if isinstance(statement, ast.ImportFrom) else ():
+                found = index.imported.exported(name, index, hops + 1)
                 if found is not None:
                     return found
         return None
+
+    def starred(self, statement: ast.ImportFrom) -> Iterator[SemanticIndex]:
+        """The file of the project that ``from module import *`` reads."""
+        if statement.names[0].name == "*" and self._library is not None:
+            index = self._library.module(self._path, statement.level, statement.module or "")
+            yield from () if index is None else (index,)
 
     def _module_named(self, importer: str, level: int, name: str) -> Definition | None:
         index = None if self._library is None else self._library.module(importer, level, name)
@@ -208,7 +213,7 @@ class Imported:
             return kept
         if isinstance(call.func, ast.Attribute):
             return methods(self._bases_of_self(call.func) or self.classes_of(call.func.value), call.func.attr)
-        return self.classes.chosen_by(call.func) if name is None else ()
+        return self.classes.chosen.by(call.func) if name is None else ()
 
     def _bases_of_self(self, node: ast.Attribute) -> tuple[Definition, ...]:
         """Classes of other files from which a class of this file has a method: ``self.run``, ``super().__init__``."""

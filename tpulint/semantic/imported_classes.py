@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.bindings import Binding, part_of
+from tpulint.semantic.chosen_classes import ChosenClasses, is_module
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.handed_objects import HandedObjects
 from tpulint.semantic.module_lists import SEQUENTIAL, ModuleLists
 from tpulint.semantic.names import Names
-from tpulint.semantic.other_files import Definition, all_of, returned
+from tpulint.semantic.other_files import Definition, all_of, returned, unpacked
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 
 TYPE_CHECKING = False
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from tpulint.semantic.imported import Imported
 
 _DEPTH = 24
-_MOST_CHOICES = 48
-"""Classes of a dictionary, one of which an option chooses."""
 
 
 class ImportedClasses:
@@ -45,6 +44,7 @@ class ImportedClasses:
         self._returned_by = returned_by
         self._lists = ModuleLists(tree, names, flow.bindings_of)
         self._memo: dict[ast.expr, tuple[Definition, ...]] = {}
+        self.chosen = ChosenClasses(names, flow, imported, handed)
 
     def of(self, node: ast.expr, depth: int = 0) -> tuple[Definition, ...]:
         """The classes of other files of which an expression gives an instance of one; empty when it may be another."""
@@ -82,7 +82,7 @@ class ImportedClasses:
         given = [*call.args, *(keyword.value for keyword in call.keywords)]
         same = [item for item in given if isinstance(item, ast.Name) and item.id == binding.name]
         made = self.of(same[0], depth + 1) if len(same) == 1 else ()
-        return made if all(_is_module(item) for item in made) else ()
+        return made if all(is_module(item) for item in made) else ()
 
     def _of_parts(self, parts: list[ast.expr], depth: int) -> tuple[Definition, ...]:
         """The classes of the elements of a list of modules, those of torch left out."""
@@ -140,11 +140,11 @@ class ImportedClasses:
         found = self._imported.definition(call.func)
         if found is not None:
             other = found.file
-            parts = [part_of(value, path) for value in returned(found)]
+            parts = [part_of(value, path) for value in unpacked(returned(found))]
             return all_of(
                 [() if part is None else other.imported.classes.here(part, other, depth + 1) for part in parts]
             )
-        parts = [part_of(value, path) for value in self._results_here(call.func)]
+        parts = [part_of(value, path) for value in unpacked(self._results_here(call.func))]
         return all_of([() if part is None else self.of(part, depth + 1) for part in parts])
 
     def _made(self, call: ast.Call, depth: int) -> tuple[Definition, ...]:
@@ -156,7 +156,7 @@ class ImportedClasses:
             return self._of_parts(self._lists.parts_of(call), depth)
         found = self._imported.definition(call.func)
         if found is None:
-            return self._returned_here(call.func, depth) or self.chosen_by(call.func)
+            return self._returned_here(call.func, depth) or self.chosen.by(call.func)
         if isinstance(found.node, ast.Module):
             return ()
         if isinstance(found.node, ast.ClassDef):
@@ -182,88 +182,11 @@ class ImportedClasses:
         function = bindings[0].node if len(bindings) == 1 else None
         return self._returned_by(function) if isinstance(function, FUNCTIONS) else []
 
-    def chosen_by(self, func: ast.expr) -> tuple[Definition, ...]:
-        """``MODELS[args.model](...)``, ``MODELS[args.model].Model(...)``: any of a dictionary that is written out.
-
-        Also of a variable with such a value, one that branches set to a class each, or a class of a chosen module.
-        """
-        member = func.attr if isinstance(func, ast.Attribute) else ""
-        chosen = func.value if isinstance(func, ast.Attribute) else func
-        values: list[ast.expr | None] = [chosen]
-        if isinstance(chosen, ast.Name):
-            bindings = self._flow.bindings_of(chosen)
-            plain = all(binding.kind == "assign" and not binding.path for binding in bindings)
-            values = [binding.value for binding in bindings] if plain else []
-        found: list[Definition | None] = []
-        for value in values:
-            of_package = self._of_chosen_module(value)
-            found += of_package
-            options = list(self._options(value))
-            found += [None] if not options and not of_package else []
-            for others, option in options:
-                item = others.definition(option)
-                if member and item is not None:
-                    is_module = isinstance(item.node, ast.Module)
-                    item = item.file.imported.exported(member, item.file) if is_module else None
-                found.append(item)
-        known = [item for item in found if item is not None and item.is_class]
-        return tuple(dict.fromkeys(known)) if len(known) == len(found) <= _MOST_CHOICES else ()
-
-    def _of_chosen_module(self, node: ast.expr | None) -> list[Definition]:
-        """``getattr(importlib.import_module("models." + name), "Model")``: the class of any module of the package."""
-        if not isinstance(node, ast.Call) or self._names.qualified(node.func) != "builtins.getattr":
-            return []
-        module, name = node.args[:2] if len(node.args) == 2 else (None, None)
-        if not isinstance(module, ast.Call) or self._names.qualified(module.func) != "importlib.import_module":
-            return []
-        given = [*module.args[:1], *(item.value for item in module.keywords if item.arg == "name")]
-        path = _beginning(given[0]) if given else ""
-        if not path.endswith(".") or not isinstance(name, ast.Constant):
-            return []
-        return self._imported.of_package(path.rstrip("."), str(name.value))
-
-    def _options(self, node: ast.expr | None) -> Iterator[tuple[Imported, ast.expr]]:
-        """What an expression chooses from, with who knows its imports: of ``MODELS.get(name)`` all that is in it."""
-        is_get = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get"
-        if isinstance(node, ast.Subscript) or is_get:
-            whole = node.value if isinstance(node, ast.Subscript) else node.func.value  # type: ignore[union-attr]
-            for others, values in self._dictionaries(whole):
-                yield from ((others, value) for value in values)
-        elif isinstance(node, ast.IfExp):
-            yield from ((self._imported, side) for side in (node.body, node.orelse))
-        elif isinstance(node, ast.Name | ast.Attribute):
-            yield self._imported, node
-
-    def _dictionaries(self, node: ast.expr) -> Iterator[tuple[Imported, list[ast.expr]]]:
-        """What the one dictionary holds that a variable or ``self.x`` stands for, with who knows its imports."""
-        if isinstance(node, ast.Dict):
-            yield self._imported, node.values
-        bindings = self._flow.bindings_of(node)
-        if isinstance(node, ast.Attribute) and not bindings:
-            for others, value in self._handed.kept_by_base(node):
-                if isinstance(value, ast.Dict):
-                    yield others, value.values
-        if len(bindings) == 1 and isinstance(bindings[0].value, ast.Dict) and not bindings[0].path:
-            yield self._imported, bindings[0].value.values
-
     def here(self, node: ast.expr, index: SemanticIndex, depth: int) -> tuple[Definition, ...]:
         """The classes that an expression of this file, whose index is ``index``, may be an instance of."""
         owners = index.definitions.classes_made(node)
         return tuple(Definition(index, owner) for owner in owners) or self.of(node, depth)
 
 
-def _is_module(made: Definition) -> bool:
-    return isinstance(made.node, ast.ClassDef) and made.file.definitions.is_module_class(made.node)
-
-
 def _is_none(node: ast.expr | None) -> bool:
     return isinstance(node, ast.Constant) and node.value is None
-
-
-def _beginning(node: ast.expr) -> str:
-    """What a text begins with: ``models.`` of ``"models." + name`` and of ``f"models.{name}"``."""
-    if isinstance(node, ast.BinOp):
-        node = node.left
-    elif isinstance(node, ast.JoinedStr) and node.values:
-        node = node.values[0]
-    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""

@@ -101,7 +101,7 @@ class Loaders:
         if function is None or kwargs is None or len(handed_on) != 1 or index.text(handed_on[0]) != kwargs.arg:
             return found
         name = qualified_in_file(index.tree, function)
-        calls = [tuple(key.arg or "**" for key in one.keywords) for one in index.definitions.calls_of(function)]
+        calls = [index.call_arguments.names(one) for one in index.definitions.calls_of(function)]
         calls += [one.keywords for one in index.outside if one.function == name and (one.fed or one.fed_evaluation)]
         if not calls or any(_DECIDING.intersection(keywords) for keywords in calls):
             return None

@@ -91,3 +91,9 @@ def returned(function: Definition) -> list[ast.expr]:
     if not isinstance(function.node, FUNCTIONS):
         return []
     return function.file.definitions.returned_by(function.node)
+
+
+def unpacked(values: list[ast.expr]) -> list[ast.expr]:
+    """Those of the values of a function that a call means which unpacks them: tuples, where any is one."""
+    tuples: list[ast.expr] = [value for value in values if isinstance(value, ast.Tuple)]
+    return tuples or values

@@ -90,7 +90,7 @@ def _described_source(
         return OutgoingCall(source.file.source.path, _feeding(kept, (), turn))
     part = tuple(int(at) if at.isdecimal() else at for at in path if at.isdecimal() or at.startswith("["))
     name = qualified_in_file(source.file.tree, source.node)
-    named = tuple(keyword.arg or "**" for keyword in call.keywords)
+    named = index.call_arguments.names(call)
     # A generator goes on as the loop does: it matters where what it cuts lives.
     is_drawn = source.file.kinds.functions.yields(source.node)
     given = described_call(index, call, source, NOW_AND_THEN).call.arguments if is_drawn else ()

@@ -113,7 +113,7 @@ class ParameterValues:
                 given = [argument for argument in given if not self._definitions.is_of_main(argument)]
             values = [self._kinds.value(argument, depth + 2) for argument in given if not is_none(argument)]
             values.extend(outside)
-            joined = join(values)
+            joined = _join_sides(values)
             if joined.kind is Kind.TENSOR and not joined.certain and self._is_asked(function, binding.name):
                 return UNKNOWN
             if joined.kind is not Kind.UNKNOWN:
@@ -226,3 +226,15 @@ class ParameterValues:
             for parameter, kind, side in call.arguments
             if parameter == name
         ]
+
+
+def _join_sides(values: list[Value]) -> Value:
+    """What a parameter is, of the device where any call gives it a tensor from there, and the others one of the host.
+
+    A function that a data set calls and the step, too, waits in the step.
+    """
+    joined = join(values)
+    sides = {value.side for value in values}
+    if joined.kind is Kind.TENSOR and sides == {Side.HOST, Side.DEVICE}:
+        return joined._replace(side=Side.DEVICE, certain=False)
+    return joined

@@ -36,7 +36,10 @@ def check(ctx: FileContext) -> Iterator[Finding]:
 
 
 def _moved_too_early(ctx: FileContext) -> Iterator[tuple[ast.expr, ast.Call, ast.Call]]:
-    """What is moved, the move and what makes it dense, of ``batch.to(device).to_dense()``: only what is sparse is made so."""
+    """What is moved, the move, and what makes it dense, of ``batch.to(device).to_dense()``.
+
+    Only what is sparse is made dense.
+    """
     for call, move in ctx.index.method_calls("to_dense"):
         if not isinstance(move, ast.Call) or not isinstance(move.func, ast.Attribute) or move.func.attr != "to":
             continue

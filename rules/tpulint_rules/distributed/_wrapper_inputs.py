@@ -57,14 +57,23 @@ class Wrapped:
         return ()
 
 
-def move_inputs(ctx: FileContext, fix: FixBuilder, calls: Iterable[ast.Call]) -> bool:
+def move_inputs(ctx: FileContext, fix: FixBuilder, wrapper: ast.Call, calls: Iterable[ast.Call]) -> bool:
     """Move what is passed to a wrapped model from the host, as the wrapper did. Returns whether there is any.
 
     Whoever moves one part of a batch moves all of its tensors: the parts beside it are texts, names and numbers.
+    What moves only where the model is not wrapped, ``if gpu is not None: x = x.cuda(gpu)``, moves always then.
     """
     moved = False
+    without = _tests_without(ctx, wrapper)
     for call in calls:
         arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
+        tests = (test for item in arguments for test in _moved_if(ctx, item))
+        always = {test: True for test in tests if ctx.text(test) in without}
+        if always:
+            fix.fold(always).write()
+            fix.lower(Applicability.UNSAFE, "Inputs that only a chosen GPU was given move always.")
+            moved = True
+            continue
         values = [(argument, ctx.index.value(argument)) for argument in arguments]
         if any(value.kind is Kind.TENSOR and value.side is not Side.HOST for _, value in values):
             continue
@@ -81,6 +90,31 @@ def move_inputs(ctx: FileContext, fix: FixBuilder, calls: Iterable[ast.Call]) ->
             else:
                 fix.append(argument, f".to({fix.device(argument)})")
     return moved
+
+
+def _tests_without(ctx: FileContext, wrapper: ast.Call) -> set[str]:
+    """Conditions that do not hold where a wrapper is called, each as text: it stands behind ``else``."""
+    found = set()
+    child: ast.AST = wrapper
+    for ancestor in ctx.index.tree.ancestors(wrapper):
+        if isinstance(ancestor, ast.If) and child in ancestor.orelse:
+            found.add(ctx.text(ancestor.test))
+        child = ancestor
+    return found
+
+
+def _moved_if(ctx: FileContext, node: ast.expr) -> Iterable[ast.expr]:
+    """Conditions under which a variable is moved, in branches that do nothing but move."""
+    for binding in ctx.index.flow.bindings_of(node) if isinstance(node, ast.Name) else ():
+        branch = ctx.index.parent(binding.statement)
+        if isinstance(branch, ast.If) and not branch.orelse and all(map(_is_move, branch.body)):
+            yield branch.test
+
+
+def _is_move(statement: ast.stmt) -> bool:
+    """``x = x.cuda(gpu)``"""
+    value = statement.value if isinstance(statement, ast.Assign) else None
+    return isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in ("cuda", "to")
 
 
 def _is_list(ctx: FileContext, node: ast.expr) -> bool:

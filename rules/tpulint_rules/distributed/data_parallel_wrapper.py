@@ -40,7 +40,7 @@ def _fix(ctx: FileContext, call: ast.Call, wrappers: Wrapped) -> FixBuilder | No
         # Together with the choice of the device: a file that names XLA may keep branches for CUDA.
         fix = ctx.fix("Remove what never runs", Applicability.SAFE, reason, Scope.MODULE)
         fix.fold({guard: False}).write()
-        if move_inputs(ctx, fix, wrappers.calls_of(call)):
+        if move_inputs(ctx, fix, call, wrappers.calls_of(call)):
             fix.lower(Applicability.UNSAFE, "Inputs on the host, which it moved to the GPUs, are moved.")
         return fix
     reason = "Keys of the state_dict lose the prefix `module.`, which others may wait for."
@@ -51,7 +51,7 @@ def _fix(ctx: FileContext, call: ast.Call, wrappers: Wrapped) -> FixBuilder | No
         return None
     if not _strip_prefixes(ctx, fix, target):
         return None
-    move_inputs(ctx, fix, wrappers.calls_of(call))
+    move_inputs(ctx, fix, call, wrappers.calls_of(call))
     if isinstance(statement, ast.Assign) and statement.value is call and target is not None and _same(target, wrapped):
         fix.delete(_emptied(ctx, statement))
         return fix

@@ -45,7 +45,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         if len(call.args) > 3:
             fix.give_up()  # what follows by position would move up
         fix.delete_arguments(call, gone)
-        move_inputs(ctx, fix, wrappers.calls_of(call))
+        move_inputs(ctx, fix, call, wrappers.calls_of(call))
         yield ctx.finding(named[0], message, fix)
 
 
@@ -58,7 +58,7 @@ def _left_to_cuda(
     for item in named:
         value = item.value if isinstance(item, ast.keyword) else item
         fix.append(value, f" if {fix.emit.cuda_question(call)} else None")
-    move_inputs(ctx, fix, wrappers.calls_of(call))
+    move_inputs(ctx, fix, call, wrappers.calls_of(call))
     return fix
 
 

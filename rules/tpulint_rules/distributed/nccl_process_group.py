@@ -39,6 +39,11 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             certainty = Certainty.CERTAIN if certain else Certainty.LIKELY
             message = "the NCCL backend needs GPUs: `init_process_group` raises on a TPU machine; use the backend `xla`"
             yield ctx.finding(join.call, message, _fix(ctx, join), certainty=certainty)
+        elif _is_configured_for_gpus(ctx, join):
+            message = f"`{ctx.text(join.backend)}` must name the backend `xla` on a TPU machine, where NCCL raises"
+            yield ctx.finding(
+                join.call, message, _fix(ctx, join), severity=Severity.WARNING, certainty=Certainty.LIKELY
+            )
     for call in index.calls_to("torch.distributed.new_group"):
         for keyword in call.keywords:
             if keyword.arg == "backend" and any(groups.is_nccl(o.node) for o in origins(index, keyword.value)):
@@ -50,6 +55,15 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         yield from _comparisons(ctx)
     if not index.mentions(_KNOWS_XLA, "xla"):
         yield from _options_of_others(ctx)
+
+
+def _is_configured_for_gpus(ctx: FileContext, join: Join) -> bool:
+    """Whether a program for GPUs alone takes its backend from a configuration that is not seen."""
+    index = ctx.index
+    nodes = [origin.node for origin in join.backends]
+    from_configuration = bool(nodes) and all(isinstance(node, ast.Attribute | ast.Subscript) for node in nodes)
+    others = index.mentions(r"gloo|xla_backend|[\"']xla[\"']") or join.hides_arguments or "store" in join.given
+    return from_configuration and not others and index.is_program and index.mentions(_FOR_GPUS)
 
 
 def _comparisons(ctx: FileContext) -> Iterator[Finding]:

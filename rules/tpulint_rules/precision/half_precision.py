@@ -10,12 +10,14 @@ from tpulint.context import FileContext
 from tpulint.model import Applicability, Certainty, Finding, Span
 from tpulint.semantic import Kind, Side, Value
 from tpulint.semantic.origins import written_at
+from tpulint.semantic.torch_facts import MODULE_SELF_METHODS
 from tpulint.semantic.variables import is_configuration, last_name
 from tpulint_rules.precision._host_arrays import goes_to_numpy
 
 _FLOAT16 = ("torch.float16", "torch.half")
 _ARGUMENTS = ("dtype", "torch_dtype")
 _REASON = "bfloat16 has more range and fewer digits than float16."
+_NORM = "Statistics of a batch are then kept in bfloat16, with fewer digits."
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
@@ -24,19 +26,16 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     autocasts = {
         value for autocast in ctx.index.mixed_precision.autocasts for value in (autocast.arguments or {}).values()
     }
-    found = list(ctx.index.method_calls("half"))
-    halves = [(call, ctx.index.value(receiver)) for call, receiver in found]
-    variables = {call for call, receiver in found if not isinstance(receiver, ast.Call)}
+    calls = [call for call, _ in ctx.index.method_calls("half") if not (call.args or call.keywords)]
+    calls = [call for call in calls if not (_is_right(ctx, call) or goes_to_numpy(ctx, call))]
+    halves = [(call, _value_of(ctx, call)) for call in calls if not _is_cast_back(ctx, call)]
     # What meets a model in float16 is a tensor in float16: one changed without the other fails.
     with_model = any(kind.kind is Kind.MODULE for _, kind in halves)
+    halves = [(call, kind) for call, kind in halves if not _is_for_host(ctx, call, kind, with_model)]
+    with_others = any(kind.kind in (Kind.TENSOR, Kind.MODULE) for _, kind in halves)
     for call, kind in halves:
-        is_met = with_model and kind.kind is Kind.UNKNOWN and call in variables  # not `deepcopy(model).half()`, kept
-        is_torch = kind.kind in (Kind.TENSOR, Kind.MODULE) or is_met
-        if call.args or call.keywords or not is_torch or _is_right(ctx, call):
-            continue
-        if goes_to_numpy(ctx, call):
-            continue  # the format of an array; NumPy has no bfloat16
-        if _is_cast_back(ctx, call) or _is_for_host(ctx, call, kind):
+        is_met = with_others and kind.kind is Kind.UNKNOWN and _is_variable(call)  # not `deepcopy(model).half()`, kept
+        if kind.kind not in (Kind.TENSOR, Kind.MODULE) and not is_met:
             continue
         fix = ctx.fix("Use bfloat16", Applicability.UNSAFE, _REASON)
         end = ctx.index.span(call.func).end
@@ -45,6 +44,9 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         yield ctx.finding(
             call, "`.half()` computes in float16, for which a TPU has no units; use bfloat16", fix, certainty=certainty
         )
+    shortened = (ctx.index.kind(receiver) for _, receiver in ctx.index.method_calls("bfloat16"))
+    if with_model or Kind.MODULE in shortened:
+        yield from _norms_in_float32(ctx)
     for node, name in ctx.index.references(*_FLOAT16):
         decides = _sets_dtype(ctx, node) or (with_model and _asks_dtype(ctx, node))
         if name not in _FLOAT16 or node in autocasts or not decides or _is_for_runtime(ctx, node):
@@ -58,11 +60,74 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         yield ctx.finding(node, f"`{name}` has no units on a TPU; use `torch.bfloat16`", fix)
 
 
-def _is_for_host(ctx: FileContext, call: ast.Call, value: Value) -> bool:
-    """``state.half().cpu()`` and ``state.cpu().half()``: the format of what is kept, in which nothing is computed."""
+def _norms_in_float32(ctx: FileContext) -> Iterator[Finding]:
+    """``if isinstance(m, nn.BatchNorm2d): m.float()`` in a network in float16: cuDNN takes both, XLA does not."""
+    for call, receiver in ctx.index.method_calls("float"):
+        statement, branch = ctx.index.statement_of(call), ctx.index.parent(ctx.index.statement_of(call))
+        asked = branch.test if isinstance(branch, ast.If) and statement in branch.body else None
+        if not isinstance(receiver, ast.Name) or not isinstance(asked, ast.Call) or not isinstance(statement, ast.Expr):
+            continue
+        is_norm = ctx.index.qualified_name(asked.func) == "builtins.isinstance" and "BatchNorm" in ctx.text(asked)
+        if not is_norm or not isinstance(asked.args[0], ast.Name) or asked.args[0].id != receiver.id:
+            continue
+        fix = ctx.fix("Leave it in bfloat16", Applicability.UNSAFE, _NORM)
+        fix.delete(_emptied(ctx, statement))
+        yield ctx.finding(
+            call,
+            "batch normalization in float32 gives float32 on XLA, which the next layer in bfloat16 refuses",
+            fix,
+        )
+
+
+def _emptied(ctx: FileContext, statement: ast.stmt) -> ast.stmt:
+    """The outermost condition or loop that is there for nothing but a statement."""
+    while True:
+        holder = ctx.index.parent(statement)
+        if not isinstance(holder, ast.If | ast.For) or holder.body != [statement] or holder.orelse:
+            return statement
+        if isinstance(holder, ast.If) and ctx.source.text.startswith("elif", ctx.index.span(holder).start):
+            return statement
+        statement = holder
+
+
+def _value_of(ctx: FileContext, call: ast.Call) -> Value:
+    """What is made float16; nothing but a module has ``eval``: ``net.cuda().eval().half()``."""
+    value = ctx.index.value(_receiver(call))
+    is_module = value.kind is Kind.UNKNOWN and _is_variable(call) and "eval" in _methods_before(call)
+    return Value(Kind.MODULE, certain=False) if is_module else value
+
+
+def _receiver(call: ast.Call) -> ast.expr:
+    assert isinstance(call.func, ast.Attribute)
+    return call.func.value
+
+
+def _methods_before(call: ast.Call) -> list[str]:
+    """``eval``, ``cuda`` of ``net.cuda().eval().half()``."""
+    found = []
+    node = _receiver(call)
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        found.append(node.func.attr)
+        node = node.func.value
+    return found if not isinstance(node, ast.Call) else ["()"]
+
+
+def _is_variable(call: ast.Call) -> bool:
+    """``net.half()`` and ``net.cuda().eval().half()``."""
+    return MODULE_SELF_METHODS.issuperset(_methods_before(call))
+
+
+def _is_for_host(ctx: FileContext, call: ast.Call, value: Value, with_model: bool) -> bool:
+    """``state.half().cpu()`` and ``state.cpu().half()``: the format of what is kept, in which nothing is computed.
+
+    A batch, ``x.half().cuda()``, goes into a model in float16, where there is one.
+    """
+    if value.kind is not Kind.TENSOR:
+        return False
     attribute = ctx.index.parent(call)
     taken = isinstance(attribute, ast.Attribute) and attribute.attr == "cpu"
-    return value.kind is Kind.TENSOR and (taken or value.side is Side.HOST)
+    kept = not with_model or "cpu" in _methods_before(call)
+    return taken or (value.side is Side.HOST and kept)
 
 
 def _is_cast_back(ctx: FileContext, call: ast.Call) -> bool:

@@ -1,0 +1,171 @@
+"""Classes of other files one of which is chosen when the program runs: by a key, by its name, by a branch."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tpulint.semantic.flow import Flow
+from tpulint.semantic.handed_objects import HandedObjects
+from tpulint.semantic.names import Names
+from tpulint.semantic.other_files import Definition, all_of, returned
+from tpulint.semantic.tree import FUNCTIONS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tpulint.semantic import SemanticIndex
+    from tpulint.semantic.imported import Imported
+
+_MOST_CHOICES = 48
+"""Classes of a dictionary or module, one of which an option chooses."""
+_DICT = "__dict__"
+_DEPTH = 6
+
+
+class ChosenClasses:
+    """Answers about one file, whose ``Imported`` asks."""
+
+    def __init__(self, names: Names, flow: Flow, imported: Imported, handed: HandedObjects) -> None:
+        self._names = names
+        self._flow = flow
+        self._imported = imported
+        self._handed = handed
+
+    def by(self, func: ast.expr, index: SemanticIndex | None = None, depth: int = 0) -> tuple[Definition, ...]:
+        """``MODELS[args.model](...)``, ``MODELS[args.model].Model(...)``: any of a dictionary that is written out.
+
+        Also of a variable with such a value, one that branches set to a class each, a class of a chosen module, any
+        module class of a module that is asked by name, ``getattr(models, args.model)``, and what a function of another
+        file returns so. ``index`` is that of the file itself, where it is at hand.
+        """
+        member = func.attr if isinstance(func, ast.Attribute) else ""
+        chosen = func.value if isinstance(func, ast.Attribute) else func
+        values: list[ast.expr | None] = [chosen]
+        if isinstance(chosen, ast.Name):
+            bindings = self._flow.bindings_of(chosen)
+            plain = all(binding.kind == "assign" and not binding.path for binding in bindings)
+            values = [binding.value for binding in bindings] if plain else []
+        found: list[Definition | None] = []
+        for value in values:
+            of_module = self._of_chosen_module(value)
+            if not of_module and not member:
+                of_module = self._of_named(value, index, depth)
+            found += of_module
+            options = list(self._options(value)) if not of_module else []
+            found += [None] if not options and not of_module else []
+            for others, option in options:
+                item = others.definition(option)
+                if member and item is not None:
+                    is_file = isinstance(item.node, ast.Module)
+                    item = item.file.imported.exported(member, item.file) if is_file else None
+                found.append(item)
+        known = [item for item in found if item is not None and item.is_class]
+        return tuple(dict.fromkeys(known)) if len(known) == len(found) <= _MOST_CHOICES else ()
+
+    def _of_named(self, node: ast.expr | None, index: SemanticIndex | None, depth: int) -> list[Definition]:
+        """The module classes of a module which is asked for one by name, itself or by a function of another file."""
+        if isinstance(node, ast.Call) and depth < _DEPTH:
+            function = self._imported.definition(node.func)
+            if function is not None and isinstance(function.node, FUNCTIONS):
+                other = function.file
+                parts = [other.imported.classes.chosen.by(value, other, depth + 1) for value in returned(function)]
+                return list(all_of(parts))
+        module = self._asked_by_name(node, index)
+        return [] if module is None else list(_made_by_module(module, depth))
+
+    def _asked_by_name(self, node: ast.expr | None, index: SemanticIndex | None) -> Definition | None:
+        """``getattr(models, name)``, ``models.__dict__[name]``, ``vars(models)[name]``, ``globals()[name]``"""
+        if isinstance(node, ast.Call):
+            if self._names.qualified(node.func) != "builtins.getattr" or len(node.args) != 2:
+                return None
+            whole, name = node.args
+        elif isinstance(node, ast.Subscript):
+            whole, name = node.value, node.slice
+            if isinstance(whole, ast.Attribute) and whole.attr == _DICT:
+                whole = whole.value
+            elif isinstance(whole, ast.Call) and self._names.qualified(whole.func) == "builtins.vars" and whole.args:
+                whole = whole.args[0]
+            elif isinstance(whole, ast.Call) and self._names.qualified(whole.func) == "builtins.globals":
+                return None if index is None else Definition(index, index.tree.module)
+            else:
+                return None
+        else:
+            return None
+        module = None if isinstance(name, ast.Constant) else self._imported.definition(whole)
+        return module if module is not None and isinstance(module.node, ast.Module) else None
+
+    def _of_chosen_module(self, node: ast.expr | None) -> list[Definition]:
+        """``getattr(importlib.import_module("models." + name), "Model")``: the class of any module of the package."""
+        if not isinstance(node, ast.Call) or self._names.qualified(node.func) != "builtins.getattr":
+            return []
+        module, name = node.args[:2] if len(node.args) == 2 else (None, None)
+        if not isinstance(module, ast.Call) or self._names.qualified(module.func) != "importlib.import_module":
+            return []
+        given = [*module.args[:1], *(item.value for item in module.keywords if item.arg == "name")]
+        path = _beginning(given[0]) if given else ""
+        if not path.endswith(".") or not isinstance(name, ast.Constant):
+            return []
+        return self._imported.of_package(path.rstrip("."), str(name.value))
+
+    def _options(self, node: ast.expr | None) -> Iterator[tuple[Imported, ast.expr]]:
+        """What an expression chooses from, with who knows its imports: of ``MODELS.get(name)`` all that is in it."""
+        is_get = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get"
+        if isinstance(node, ast.Subscript) or is_get:
+            whole = node.value if isinstance(node, ast.Subscript) else node.func.value  # type: ignore[union-attr]
+            for others, values in self._dictionaries(whole):
+                yield from ((others, value) for value in values)
+        elif isinstance(node, ast.IfExp):
+            yield from ((self._imported, side) for side in (node.body, node.orelse))
+        elif isinstance(node, ast.Name | ast.Attribute):
+            yield self._imported, node
+
+    def _dictionaries(self, node: ast.expr) -> Iterator[tuple[Imported, list[ast.expr]]]:
+        """What the one dictionary holds that a variable or ``self.x`` stands for, with who knows its imports."""
+        if isinstance(node, ast.Dict):
+            yield self._imported, node.values
+        bindings = self._flow.bindings_of(node)
+        if isinstance(node, ast.Attribute) and not bindings:
+            for others, value in self._handed.kept_by_base(node):
+                if isinstance(value, ast.Dict):
+                    yield others, value.values
+        if len(bindings) == 1 and isinstance(bindings[0].value, ast.Dict) and not bindings[0].path:
+            yield self._imported, bindings[0].value.values
+
+
+def is_module(made: Definition) -> bool:
+    """Whether a definition is a class of modules."""
+    return isinstance(made.node, ast.ClassDef) and made.file.definitions.is_module_class(made.node)
+
+
+def _made_by_module(module: Definition, depth: int) -> Iterator[Definition]:
+    """The module classes that a module offers, those that its functions return, and those that a package imports."""
+    assert isinstance(module.node, ast.Module)
+    file = module.file
+    for statement in module.node.body:
+        if isinstance(statement, (*FUNCTIONS, ast.ClassDef)):
+            yield from _made_by(Definition(file, statement), depth)
+        elif isinstance(statement, ast.ImportFrom) and file.source.path.endswith("__init__.py") and depth < _DEPTH:
+            for other in file.imported.starred(statement):
+                yield from _made_by_module(Definition(other, other.tree.module), depth + 1)
+            for alias in statement.names:
+                item = file.imported.exported(alias.asname or alias.name, file)
+                yield from () if item is None else _made_by(item, depth)
+
+
+def _made_by(item: Definition, depth: int) -> Iterator[Definition]:
+    """A module class, or those of which a function returns an instance: ``def resnet18(): return ResNet(18)``."""
+    if isinstance(item.node, ast.Module) or item.node.name.startswith("_"):
+        return
+    if is_module(item):
+        yield item
+    for value in returned(item):
+        yield from filter(is_module, item.file.imported.classes.here(value, item.file, depth + 2))
+
+
+def _beginning(node: ast.expr) -> str:
+    """What a text begins with: ``models.`` of ``"models." + name`` and of ``f"models.{name}"``."""
+    if isinstance(node, ast.BinOp):
+        node = node.left
+    elif isinstance(node, ast.JoinedStr) and node.values:
+        node = node.values[0]
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
