@@ -58,7 +58,9 @@ class Deferrals:
         function = tree.function_of(node)
         if function is not None and self._index.regions.is_gated(function):
             return depth < _DEPTH and self._calls_are_behind(function, loop, depth, of_turn)
-        fresh = True
+        # `criterion(model(x), y)` runs the model in front of what the function does.
+        given = [*node.args, *(item.value for item in node.keywords)] if depth and isinstance(node, ast.Call) else []
+        fresh = not any(map(self._index.regions.runs_module, given))
         places = self._boundary_places(loop)
         # A call that comes to the boundary itself has statements in front of it, too.
         if not (of_turn and depth) and self._passes_boundary(node, loop, places):

@@ -37,6 +37,8 @@ class TurnCode:
         for loop in regions.step_loops:
             chosen = regions.chosen_in(loop.node)
             self._follow([f for f in (*loop.functions, *chosen) if not regions.is_gated(f)], STEP)
+        for step in regions.step_functions:  # `agent.learn(x)`, whatever calls it
+            self._follow([step.node, *(f for f in step.functions if not regions.is_gated(f))], STEP)
         for node in regions.evaluation_loops:
             self._follow(regions.evaluated_in(node), EVALUATION)
         for called in regions.called_steps:
