@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from tpulint.semantic.bindings import part_of
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.handed_objects import HandedObjects
 from tpulint.semantic.names import Names
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 _MOST_CHOICES = 48
 """Classes of a dictionary or module, one of which an option chooses."""
 _DICT = "__dict__"
+_LOADING = ("from_pretrained", "from_config", "load_from_checkpoint")
+"""Methods of classes that make an instance."""
 _DEPTH = 6
 
 
@@ -38,20 +41,24 @@ class ChosenClasses:
         module class of a module that is asked by name, ``getattr(models, args.model)``, and what a function of another
         file returns so. ``index`` is that of the file itself, where it is at hand.
         """
-        member = func.attr if isinstance(func, ast.Attribute) else ""
-        chosen = func.value if isinstance(func, ast.Attribute) else func
-        values: list[ast.expr | None] = [chosen]
-        if isinstance(chosen, ast.Name):
+        is_loaded = isinstance(func, ast.Attribute) and func.attr in _LOADING
+        func = func.value if isinstance(func, ast.Attribute) and is_loaded else func
+        member = func.attr if isinstance(func, ast.Attribute) and not is_loaded else ""
+        chosen = func.value if isinstance(func, ast.Attribute) and not is_loaded else func
+        values: list[tuple[ast.expr | None, tuple[int, ...]]] = [(chosen, ())]
+        if isinstance(chosen, ast.Name) or is_loaded:
             bindings = self._flow.bindings_of(chosen)
-            plain = all(binding.kind == "assign" and not binding.path for binding in bindings)
-            values = [binding.value for binding in bindings] if plain else []
+            is_imported = is_loaded and all(binding.kind in ("import", "class") for binding in bindings)
+            plain = all(binding.kind == "assign" for binding in bindings)
+            values = [(binding.value, binding.path) for binding in bindings] if plain else []
+            values = [(chosen, ())] if is_imported else values
         found: list[Definition | None] = []
-        for value in values:
+        for value, path in values:
             of_module = self._of_chosen_module(value)
             if not of_module and not member:
                 of_module = self._of_named(value, index, depth)
             found += of_module
-            options = list(self._options(value)) if not of_module else []
+            options = list(self._options(value, path)) if not of_module else []
             found += [None] if not options and not of_module else []
             for others, option in options:
                 item = others.definition(option)
@@ -107,16 +114,22 @@ class ChosenClasses:
             return []
         return self._imported.of_package(path.rstrip("."), str(name.value))
 
-    def _options(self, node: ast.expr | None) -> Iterator[tuple[Imported, ast.expr]]:
-        """What an expression chooses from, with who knows its imports: of ``MODELS.get(name)`` all that is in it."""
+    def _options(self, node: ast.expr | None, path: tuple[int, ...] = ()) -> Iterator[tuple[Imported, ast.expr]]:
+        """What an expression chooses from, with who knows its imports: of ``MODELS.get(name)`` all that is in it.
+
+        Of ``MODELS[name][1]``, and where it is unpacked, the part of what is in it.
+        """
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Subscript) and not path:
+            at = node.slice.value if isinstance(node.slice, ast.Constant) else None
+            node, path = (node.value, (at,)) if isinstance(at, int) else (node, path)
         is_get = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get"
         if isinstance(node, ast.Subscript) or is_get:
             whole = node.value if isinstance(node, ast.Subscript) else node.func.value  # type: ignore[union-attr]
             for others, values in self._dictionaries(whole):
-                yield from ((others, value) for value in values)
+                yield from ((others, part_of(value, path) or value) for value in values)
         elif isinstance(node, ast.IfExp):
-            yield from ((self._imported, side) for side in (node.body, node.orelse))
-        elif isinstance(node, ast.Name | ast.Attribute):
+            yield from ((self._imported, part_of(side, path) or side) for side in (node.body, node.orelse))
+        elif isinstance(node, ast.Name | ast.Attribute) and not path:
             yield self._imported, node
 
     def _dictionaries(self, node: ast.expr) -> Iterator[tuple[Imported, list[ast.expr]]]:
@@ -130,6 +143,10 @@ class ChosenClasses:
                     yield others, value.values
         if len(bindings) == 1 and isinstance(bindings[0].value, ast.Dict) and not bindings[0].path:
             yield self._imported, bindings[0].value.values
+        elsewhere = self._imported.variable(node)
+        for binding in elsewhere[0].names.bindings_in(elsewhere[0].names.module, elsewhere[1]) if elsewhere else ():
+            if elsewhere is not None and isinstance(binding.value, ast.Dict):
+                yield elsewhere[0].imported, binding.value.values
 
 
 def is_module(made: Definition) -> bool:

@@ -138,6 +138,9 @@ class ElementValues:
             handed = self._handed_in(node, path, depth)
             if handed.kind is not Kind.UNKNOWN:
                 return handed
+        iterated = self._kinds.functions.iterated(node) if value.kind is Kind.UNKNOWN else None
+        if iterated is not None:
+            return iterated[0].yielded(iterated[1], path, depth + 2)
         if value.kind in (Kind.UNKNOWN, Kind.HOST) and not path:
             given = self._given_element(node, depth)
             value = value if given.kind is Kind.UNKNOWN else given

@@ -12,7 +12,7 @@ from tpulint.semantic.fed_parameters import arguments_given
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.imported import Imported
 from tpulint.semantic.names import Names
-from tpulint.semantic.other_files import Definition, returned, unpacked
+from tpulint.semantic.other_files import Definition, method, returned, unpacked
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 from tpulint.semantic.values import LARGEST_DEPTH, UNKNOWN, Kind, Side, Value, join
 
@@ -196,6 +196,18 @@ class FunctionValues:
         ):
             return None
         return called.file.kinds.functions, called.node
+
+    def iterated(self, node: ast.expr) -> tuple[FunctionValues, FunctionNode] | None:
+        """The generator ``__iter__`` of the class that an expression gives an instance of: ``Prefetcher(loader)``."""
+        here = self._definitions.classes_made(node)
+        if here:
+            function = self._definitions.method(here[0], "__iter__") if len(here) == 1 else None
+            return (self, function) if function is not None and self.yields(function) else None
+        owner = self._imported.class_of(node)
+        found = None if owner is None else method(owner, "__iter__")
+        if found is None or not isinstance(found.node, FUNCTIONS) or not found.file.kinds.functions.yields(found.node):
+            return None
+        return found.file.kinds.functions, found.node
 
     def yields(self, function: FunctionNode) -> bool:
         """Whether a function is a generator."""

@@ -26,6 +26,8 @@ _COUNTED_METHODS = frozenset({
     "new_empty", "new_full",
 })  # fmt: skip
 """Methods of tensors that take nothing but numbers."""
+_BOUNDED = frozenset({"clamp", "clip"})
+_SCALED = frozenset({"add", "sub", "addcmul", "addcdiv", "addmm", "addmv", "addr", "baddbmm"})
 _WHOLE = frozenset({"long", "int", "to"})
 """Methods that make of a tensor one that can be a place."""
 _MAPPED = frozenset({"builtins.float", "builtins.int", "builtins.bool", "builtins.str"})
@@ -77,11 +79,13 @@ class ImplicitReads:
         return given if self._kinds.is_on_device(given) else None
 
     def _is_of_host(self, node: ast.expr, arrays: bool = False) -> bool:
-        """Whether something is certainly a tensor on the host, or an array of NumPy."""
+        """Whether something is certainly a tensor on the host, or an array of NumPy; a parameter by all its calls."""
         value = self._kinds.value(node)
         if value.kind is Kind.NUMPY:
             return arrays and value.certain
-        return value.kind is Kind.TENSOR and value.side is Side.HOST and value.certain
+        bindings = self._flow.reaching(node) if isinstance(node, ast.Name) else ()
+        is_given = bool(bindings) and all(binding.kind == "parameter" for binding in bindings)
+        return value.kind is Kind.TENSOR and value.side is Side.HOST and (value.certain or is_given)
 
     def _numbers_given(self, call: ast.Call, name: str | None) -> list[ast.expr]:
         """Arguments that have to be Python numbers, or are made some."""
@@ -92,12 +96,23 @@ class ImplicitReads:
             return [part for row in rows for part in self._elements(row) or [row]]
         if name in _COUNTED:
             return call.args[1:]
+        last = (name or "").removeprefix("torch.") if name else getattr(call.func, "attr", "")
+        if last.rstrip("_") in _BOUNDED:
+            return self._bounds(call, call.args[1:] if name else call.args)
+        if last.rstrip("_") in _SCALED:
+            return [keyword.value for keyword in call.keywords if keyword.arg in ("alpha", "value")]
         if name == "builtins.map" and len(call.args) == 2 and self._names.qualified(call.args[0]) in _MAPPED:
             return self._elements(call.args[1]) or call.args[1:]
         if name is not None or not isinstance(call.func, ast.Attribute) or call.func.attr not in _COUNTED_METHODS:
             return []
         is_tensor = self._kinds.value(call.func.value).kind is Kind.TENSOR  # a class may have a method of that name
         return call.args if is_tensor else []
+
+    def _bounds(self, call: ast.Call, given: list[ast.expr]) -> list[ast.expr]:
+        """The bound that is a tensor, where the other is a number: ``x.clamp_(0, gain[2] - 1)``."""
+        bounds = [*given, *(keyword.value for keyword in call.keywords if keyword.arg in ("min", "max"))]
+        sides = {self._kinds.value(bound).side for bound in bounds}
+        return bounds if len(bounds) == 2 and sides == {Side.HOST, Side.DEVICE} else []
 
     def _places(self, node: ast.Subscript) -> Iterator[ast.expr]:
         """Ends of slices, and the place in a list: ``x[:count]``, ``names[place]``."""
@@ -107,6 +122,18 @@ class ImplicitReads:
         places = [item for item in items if self._kinds.is_on_device(item)]
         if places and (self._is_of_host(node.value) or self._takes_numbers(node.value)):
             yield from filter(self._is_read, places)
+        elif places and self._kinds.is_on_device(node.value):
+            # A place of no dimensions is a number to torch, on the device as well.
+            yield from (item for item in places if self._dimensions_of(item) == 0 or self._is_numbered(node, item))
+
+    def _is_numbered(self, node: ast.Subscript, place: ast.expr) -> bool:
+        """``table[places[j]] = j`` of ``for j in range(places.size(0))``, which gives each place a number."""
+        if not isinstance(node.ctx, ast.Store) or not isinstance(place, ast.Subscript):
+            return False
+        bindings = self._flow.reaching(place.slice) if isinstance(place.slice, ast.Name) else ()
+        source = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "loop" else None
+        counted = ast.unparse(place.value)
+        return source is not None and ast.unparse(source) in (f"range({counted}.size(0))", f"range({counted}.shape[0])")
 
     def _is_read(self, node: ast.expr) -> bool:
         return self._is_certain(node) or self._is_element_moved(node) or self._is_gone_over(node)

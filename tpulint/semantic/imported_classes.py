@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tpulint.semantic.imported import Imported
 
 _DEPTH = 24
+_LOADS = frozenset({"torch.load", "pickle.load", "joblib.load", "dill.load", "cloudpickle.load"})
 
 
 class ImportedClasses:
@@ -106,16 +107,35 @@ class ImportedClasses:
         return all_of([() if value is None else others.classes.of(value, depth + 2) for others, value in kept])
 
     def is_elsewhere(self, value: ast.expr | None) -> bool:
-        """Whether a value is nothing that a file of the project runs: None, or an instance of a class of torch.
+        """Whether a value is no instance of a class of the project: None, a function, or one of a class of torch.
 
         What is loaded from a file was an instance of the class that is made otherwise.
         """
+        if isinstance(value, ast.Lambda) or (value is not None and self._is_function(value)):
+            return True
         made = self._names.qualified(value.func) if isinstance(value, ast.Call) else None
-        if made == "torch.load":
+        if made in _LOADS or (isinstance(value, ast.Call) and self._is_loaded(value)):
             return True
         if made == SEQUENTIAL and value is not None and self.of(value):
             return False
         return _is_none(value) or ((made or "").startswith("torch.nn.") and made not in facts.MODULE_WRAPPERS)
+
+    def _is_function(self, node: ast.expr) -> bool:
+        """Whether a name stands for a function, of this file or of another."""
+        if not isinstance(node, ast.Name | ast.Attribute):
+            return False
+        bindings = self._names.bindings(node) if isinstance(node, ast.Name) else []
+        found = self._imported.definition(node)
+        here = len(bindings) == 1 and isinstance(bindings[0].node, FUNCTIONS)
+        return here or (found is not None and isinstance(found.node, FUNCTIONS))
+
+    def _is_loaded(self, call: ast.Call) -> bool:
+        """``load_memory(path)``, a function that returns what it loads."""
+        found = self._imported.definition(call.func)
+        names = self._names if found is None else found.file.names
+        given = self._results_here(call.func) if found is None else returned(found)
+        made = (names.qualified(item.func) if isinstance(item, ast.Call) else None for item in given)
+        return bool(given) and all(name in _LOADS for name in made)
 
     def _bound(self, binding: Binding, depth: int) -> tuple[Definition, ...]:
         value = binding.value

@@ -82,7 +82,8 @@ class StepFunctions:
         boundaries = {item for loop in loops for item in loop.boundaries}
         functions = {item for loop in loops for item in loop.functions}
         for function in self._tree.functions:
-            if function in per_step or function.name.startswith(("test", "__")):
+            is_special = function.name.startswith("__") and function.name != "__call__"
+            if function in per_step or is_special or function.name.startswith("test"):
                 continue
             events = self._events.of(function)
             is_known = bool(events.updates or events.manual_updates)

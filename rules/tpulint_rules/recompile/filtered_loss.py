@@ -16,7 +16,7 @@ _FLAT = ("view(-1", "reshape(-1", "flatten(")
 
 def check(ctx: FileContext) -> Iterator[Finding]:
     index = ctx.index
-    if not index.turn_code.loops:
+    if not index.turn_code.exists:
         return
     for call in index.turn_code.nodes(ast.Call):
         loss = filtered_loss(index, call)
@@ -30,6 +30,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             "and the loss is compiled for each number of them",
             _fix(ctx, loss),
             certainty=Certainty.CERTAIN if certain else Certainty.LIKELY,
+            related=((index.span(loss.output), "outputs of some"), (index.span(loss.target), "labels of some")),
         )
 
 
