@@ -4132,12 +4132,12 @@ with torch.no_grad():
     ("made", "default", "told"),
     [
         ("torch.zeros(3, 3)", "", 2),
-        ("torch.zeros(3, 3, device=device)", "", 0),
+        ("torch.zeros(3, 3, device=device)", "", 2),  # a place of no dimensions is a number there, too
         ("torch.zeros(3, 3)", "torch.set_default_device(device)", 0),
         ("{}", "", 0),
     ],
 )
-def test_places_of_a_tensor_on_the_host(made: str, default: str, told: int) -> None:
+def test_places_that_are_tensors(made: str, default: str, told: int) -> None:
     found = check(CONFUSION.format(made=made, default=default), ("TPU101",))
     assert found == [("TPU101", "warning")] * told
 

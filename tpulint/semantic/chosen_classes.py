@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
     from tpulint.semantic.imported import Imported
 
+    _Option = tuple[Imported, ast.expr, SemanticIndex | None]
+
 _MOST_CHOICES = 48
 """Classes of a dictionary or module, one of which an option chooses."""
 _DICT = "__dict__"
@@ -60,8 +62,10 @@ class ChosenClasses:
             found += of_module
             options = list(self._options(value, path)) if not of_module else []
             found += [None] if not options and not of_module else []
-            for others, option in options:
+            for others, option, file in options:
                 item = others.definition(option)
+                if item is None and file is not None and isinstance(option, ast.Name):
+                    item = others.exported(option.id, file)
                 if member and item is not None:
                     is_file = isinstance(item.node, ast.Module)
                     item = item.file.imported.exported(member, item.file) if is_file else None
@@ -114,7 +118,7 @@ class ChosenClasses:
             return []
         return self._imported.of_package(path.rstrip("."), str(name.value))
 
-    def _options(self, node: ast.expr | None, path: tuple[int, ...] = ()) -> Iterator[tuple[Imported, ast.expr]]:
+    def _options(self, node: ast.expr | None, path: tuple[int, ...] = ()) -> Iterator[_Option]:
         """What an expression chooses from, with who knows its imports: of ``MODELS.get(name)`` all that is in it.
 
         Of ``MODELS[name][1]``, and where it is unpacked, the part of what is in it.
@@ -125,28 +129,30 @@ class ChosenClasses:
         is_get = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get"
         if isinstance(node, ast.Subscript) or is_get:
             whole = node.value if isinstance(node, ast.Subscript) else node.func.value  # type: ignore[union-attr]
-            for others, values in self._dictionaries(whole):
-                yield from ((others, part_of(value, path) or value) for value in values)
+            for others, values, file in self._dictionaries(whole):
+                yield from ((others, part_of(value, path) or value, file) for value in values)
         elif isinstance(node, ast.IfExp):
-            yield from ((self._imported, part_of(side, path) or side) for side in (node.body, node.orelse))
+            yield from ((self._imported, part_of(side, path) or side, None) for side in (node.body, node.orelse))
         elif isinstance(node, ast.Name | ast.Attribute) and not path:
-            yield self._imported, node
+            yield self._imported, node, None
 
-    def _dictionaries(self, node: ast.expr) -> Iterator[tuple[Imported, list[ast.expr]]]:
+    def _dictionaries(self, node: ast.expr) -> Iterator[tuple[Imported, list[ast.expr], SemanticIndex | None]]:
         """What the one dictionary holds that a variable or ``self.x`` stands for, with who knows its imports."""
         if isinstance(node, ast.Dict):
-            yield self._imported, node.values
+            yield self._imported, node.values, None
         bindings = self._flow.bindings_of(node)
         if isinstance(node, ast.Attribute) and not bindings:
             for others, value in self._handed.kept_by_base(node):
                 if isinstance(value, ast.Dict):
-                    yield others, value.values
+                    yield others, value.values, None
         if len(bindings) == 1 and isinstance(bindings[0].value, ast.Dict) and not bindings[0].path:
-            yield self._imported, bindings[0].value.values
+            yield self._imported, bindings[0].value.values, None
         elsewhere = self._imported.variable(node)
-        for binding in elsewhere[0].names.bindings_in(elsewhere[0].names.module, elsewhere[1]) if elsewhere else ():
-            if elsewhere is not None and isinstance(binding.value, ast.Dict):
-                yield elsewhere[0].imported, binding.value.values
+        if elsewhere is not None:
+            file, name = elsewhere
+            for binding in file.names.bindings_in(file.names.module, name):
+                if isinstance(binding.value, ast.Dict):
+                    yield file.imported, binding.value.values, file
 
 
 def is_module(made: Definition) -> bool:

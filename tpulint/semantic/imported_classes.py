@@ -60,7 +60,8 @@ class ImportedClasses:
         if isinstance(node, ast.Call):
             return self._made(node, depth)
         if isinstance(node, ast.IfExp):
-            return all_of([self.of(side, depth + 1) for side in (node.body, node.orelse)])
+            sides = [side for side in (node.body, node.orelse) if not self.is_elsewhere(side)]
+            return all_of([self.of(side, depth + 1) for side in sides])
         if isinstance(node, ast.Subscript):
             return self._of_parts(self._lists.parts_of(node.value), depth)
         if isinstance(node, ast.List | ast.Tuple | ast.ListComp):

@@ -82,7 +82,8 @@ class StepFunctions:
         boundaries = {item for loop in loops for item in loop.boundaries}
         functions = {item for loop in loops for item in loop.functions}
         for function in self._tree.functions:
-            is_special = function.name.startswith("__") and function.name != "__call__"
+            is_called = function.name == "__call__" and self._tree.class_of(function) is not None
+            is_special = function.name.startswith("__") and not is_called
             if function in per_step or is_special or function.name.startswith("test"):
                 continue
             events = self._events.of(function)

@@ -49,7 +49,7 @@ def _fix(ctx: FileContext, call: ast.Call, wrappers: Wrapped) -> FixBuilder | No
     target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
     if not _unwrap_uses(ctx, fix, call, target) or _is_unwrapped_elsewhere(ctx.index):
         return None
-    if not _strip_prefixes(ctx, fix, target):
+    if not _strip_prefixes(ctx, fix, statement, target):
         return None
     move_inputs(ctx, fix, call, wrappers.calls_of(call))
     if isinstance(statement, ast.Assign) and statement.value is call and target is not None and _same(target, wrapped):
@@ -62,7 +62,7 @@ def _fix(ctx: FileContext, call: ast.Call, wrappers: Wrapped) -> FixBuilder | No
     return fix
 
 
-def _strip_prefixes(ctx: FileContext, fix: FixBuilder, target: ast.expr | None) -> bool:
+def _strip_prefixes(ctx: FileContext, fix: FixBuilder, wrapped: ast.stmt, target: ast.expr | None) -> bool:
     """Let the model load states of the wrapped one as well; false where the prefix is added, or the state is not plain.
 
     With ``strict=False`` nothing would be loaded, and nobody told.
@@ -73,6 +73,9 @@ def _strip_prefixes(ctx: FileContext, fix: FixBuilder, target: ast.expr | None) 
     for call, loaded in index.method_calls("load_state_dict"):
         if target is None or not (_same(target, loaded) or _is_copy(ctx, loaded, target)):
             continue
+        bindings = index.flow.reaching(loaded) if isinstance(loaded, ast.Name) else ()
+        if bindings and all(one.kind == "assign" and one.statement is not wrapped for one in bindings):
+            continue  # in front of the wrapper, whose prefix such a state has not
         statement = index.statement_of(call)
         if not isinstance(statement, ast.Expr) or not call.args:
             return False

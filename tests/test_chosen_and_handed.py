@@ -1,0 +1,459 @@
+"""What reaches a line through what is chosen or handed on: flags, classes by name, modules that come back, prefetchers.
+
+Lines of which something must be said are marked with the code of the rule; no other line may be named.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from command import tpulint
+from marked_files import SETUP, agree
+
+
+def test_flags_that_no_call_sets(tmp_path: Path) -> None:
+    program = (
+        SETUP
+        + """
+    from shown import check
+
+    def step(x, y, report=False, quiet=True, writer=None):
+        loss = F.mse_loss(model(x.to(device)), y.to(device))
+        if report:
+            print(loss.item())
+        if not quiet:
+            print(loss.item())
+        if writer is not None and quiet:
+            writer.add_scalar("loss", loss.item())
+        loss.backward()
+        optimizer.step()
+        check(loss, 3)
+        return loss
+
+    def told(x, y, report=False):
+        loss = step(x, y)
+        if report:
+            print(loss.item())  # TPU101
+        return loss
+
+    for x, y in loader:
+        step(x, y)
+        check(told(x, y, report=settings.report), 4, deep=False)
+    """
+    )
+    shown = """\
+    def check(loss, width, deep=False, wide=False, strict=True):
+        if deep:
+            assert loss.item() < width  # TPU103
+        if wide:
+            for at in range(width):
+                assert loss.item() < at
+        if strict and not wide:
+            assert loss.item() > 0  # TPU103
+    """
+    agree(tmp_path, train=program, shown=shown)
+
+
+def test_what_a_configuration_gives_for_a_parameter(tmp_path: Path) -> None:
+    program = """\
+    import torch
+    from torch import nn
+
+    class Retriever(nn.Module):
+        def __init__(self, config):
+            super().__init__()
+            self.config = config
+            self.layer = nn.Linear(4, 4)
+
+        def forward(self, x, scores=None, count=None, size=None):
+            count = count if count is not None else self.config.count
+            size = self.size if size is None else size
+            assert scores.shape[1] % count == 0
+            if size > 3:  # TPU103
+                x = x + 1
+            return self.layer(x).sum()
+
+    model = Retriever(config).to("cuda")
+    optimizer = torch.optim.Adam(model.parameters())
+    for batch in loader:
+        model(batch.to("cuda"), **batch.rest).backward()
+        optimizer.step()
+    """
+    agree(tmp_path, train=program)
+
+
+def test_a_module_that_something_unknown_is_given_and_gives_back(tmp_path: Path) -> None:
+    program = """\
+    import apex
+    import torch
+    from net import Net
+
+    def warm_start(path, model):
+        model.load_state_dict(torch.load(path, map_location="cpu"))
+        return model
+
+    def load(path, model, optimizer):
+        return model, optimizer, 0
+
+    def build():
+        model = Net().cuda()
+        if wanted:
+            model = apex.prepare(model)
+        return model
+
+    model = build()
+    optimizer = torch.optim.Adam(model.parameters())
+    if half:
+        model, optimizer = apex.amp.initialize(model, optimizer, opt_level="O2")
+    if path and warm:
+        model = warm_start(path, model)
+    elif path:
+        model, optimizer, at = load(path, model, optimizer)
+    for x in loader:
+        model(x.cuda()).backward()
+        optimizer.step()
+    """
+    net = """\
+    from torch import nn
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(4, 4)
+
+        def forward(self, x):
+            x = self.layer(x)
+            print(x.max().item())  # TPU101
+            return x.sum()
+    """
+    agree(tmp_path, train=program, net=net)
+
+
+def test_what_is_unpacked_later_and_what_a_dictionary_gives(tmp_path: Path) -> None:
+    program = (
+        SETUP
+        + """
+    from torch.utils.data import DataLoader
+    from loaders import make_loaders
+
+    def prepare(args):
+        train = DataLoader(data, batch_size=args.size, shuffle=True)  # TPU501
+        test = DataLoader(held_out, batch_size=args.size, drop_last=False)  # TPU516
+        return train, test, 3
+
+    @torch.no_grad()
+    def embed(test_loader):
+        return torch.cat([part for part in parts(test_loader)])
+
+    @torch.no_grad()
+    def features(loader):
+        found = []
+        for x in loader:  # TPU302
+            found.append(model.features(x.to(device)))
+        return torch.cat(found)
+
+    parts = prepare(args)
+    train_loader, test_loader, count = parts
+    for x, y in train_loader:  # TPU301
+        F.mse_loss(model(x.to(device)), y.to(device)).backward()
+        optimizer.step()
+    features(test_loader)
+
+    settings = {"num_workers": 4, "pin_memory": False}
+    more_loader, sure_loader = make_loaders(args, **settings)
+    for x, y in more_loader:  # TPU301
+        F.mse_loss(model(x.to(device)), y.to(device)).backward()
+        optimizer.step()
+    """
+    )
+    loaders = """\
+    from torch.utils.data import DataLoader
+
+    def make_loaders(args, **kwargs):
+        return DataLoader(data, batch_size=args.size, **kwargs), None  # TPU501
+    """
+    agree(tmp_path, "TPU301,TPU302,TPU501,TPU516", train=program, loaders=loaders)
+    (tmp_path / "train.py").write_text((tmp_path / "train.py").read_text().replace("4, ", '4, "drop_last": last, '))
+    told = tpulint("--output-format=concise", "--select", "TPU501", ".", cwd=tmp_path).out
+    assert "loaders.py" not in told and "train.py" in told
+
+
+def test_flags_that_are_compared_and_first_turns(tmp_path: Path) -> None:
+    program = (
+        SETUP
+        + """
+    def step(x, y, beams=-1, mode="train"):
+        loss = F.mse_loss(model(x.to(device)), y.to(device))
+        if beams > 0:
+            print(loss.item())
+        if mode == "test":
+            print(loss.item())
+        if mode != "test":
+            print(loss.item())  # TPU101
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    for epoch in range(3):
+        for i, (x, y) in enumerate(loader):
+            at = i + 100 * epoch
+            loss = step(x, y)
+            if at < 3:
+                print(loss.item())
+            if i > 3:
+                print(loss.item())  # TPU101
+    """
+    )
+    agree(tmp_path, train=program)
+
+
+def test_a_function_that_a_data_set_and_the_step_call(tmp_path: Path) -> None:
+    program = (
+        SETUP
+        + """
+    def norm(y):
+        if torch.min(y) < -1.0:  # TPU103
+            print("low")
+        return y.abs()
+
+    class Data(torch.utils.data.Dataset):
+        def __getitem__(self, i):
+            return norm(torch.FloatTensor([0.5] * 8))
+
+    for x in torch.utils.data.DataLoader(Data(), batch_size=8, drop_last=True):
+        norm(model(x.to(device))).mean().backward()
+        optimizer.step()
+    """
+    )
+    agree(tmp_path, train=program)
+
+
+def test_elements_that_make_a_tensor_of_the_host(tmp_path: Path) -> None:
+    program = (
+        SETUP
+        + """
+    for x, y in loader:
+        scores = F.relu(model(x.to(device)))
+        values, places = scores.topk(1)
+        words = torch.LongTensor([[places[i][0] for i in range(4)]])  # TPU101
+        F.mse_loss(scores, y.to(device)).backward()
+        optimizer.step()
+    """
+    )
+    agree(tmp_path, "TPU101", train=program)
+
+
+def test_a_step_that_a_class_of_its_own_makes(tmp_path: Path) -> None:
+    loss = """\
+    class LossCompute:
+        def __init__(self, criterion, opt):
+            self.criterion, self.opt = criterion, opt
+
+        def __call__(self, out, y):  # TPU301
+            loss = self.criterion(out, y).sum()
+            rows = out[out > 0]  # TPU203
+            self.opt.zero_grad()
+            loss.backward()
+            self.opt.step()
+            return loss.item()  # TPU101
+    """
+    program = (
+        SETUP
+        + """
+    from loss import LossCompute
+
+    compute = LossCompute(nn.CrossEntropyLoss(), optimizer)
+    for x, y in loader:
+        print(compute(model(x.to(device)), y.to(device)))  # goes backward there
+    """
+    )
+    agree(tmp_path, "TPU101,TPU203,TPU301", train=program, loss=loss)
+
+
+def test_a_model_that_runs_in_an_argument(tmp_path: Path) -> None:
+    program = (
+        SETUP
+        + """
+    import torch_xla
+
+    def criterion(out, d):
+        count = int((d > 0).sum())  # TPU101
+        return out.sum() / count
+
+    for x, d in loader:
+        x, d = x.to(device), d.to(device)
+        loss = criterion(model(x), d)
+        loss.backward()
+        optimizer.step()
+        torch_xla.sync()
+    """
+    )
+    agree(tmp_path, train=program)
+
+
+def test_losses_that_an_option_chooses_among_functions_and_classes(tmp_path: Path) -> None:
+    transfer = """\
+    from torch import nn
+    from coral import coral
+    from mmd import MMD
+
+    class Transfer(nn.Module):
+        def __init__(self, name):
+            super().__init__()
+            if name == "mmd":
+                self.loss = MMD()
+            elif name == "coral":
+                self.loss = coral
+            else:
+                self.loss = lambda x, y: 0
+
+        def forward(self, x, y):
+            return self.loss(x, y)
+    """
+    mmd = """\
+    import torch
+    from torch import nn
+
+    class MMD(nn.Module):
+        def forward(self, x, y):
+            if torch.isnan(x - y).any():  # TPU103
+                return (x * 0).sum()
+            return (x - y).mean()
+    """
+    coral = """\
+    def coral(x, y):
+        return (x - y).pow(2).mean()
+    """
+    program = (
+        SETUP
+        + """
+    from transfer import Transfer
+
+    criterion = Transfer(args.loss).to(device)
+    for x, y in loader:
+        loss = criterion(model(x.to(device)), y.to(device))
+        loss.backward()
+        optimizer.step()
+    """
+    )
+    agree(tmp_path, train=program, transfer=transfer, mmd=mmd, coral=coral)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "getattr(nets, args.net)(3)",
+        "nets.__dict__[args.net](3)",
+        "vars(nets)[args.net](3)",
+        "nets.named(args.net)(3)",
+        "nets.CLASSES[args.net][1](3)",
+        "nets.CLASSES[args.net][1].from_pretrained(args.path)",
+        "load(args.path) if args.path else nets.Small(3)",
+    ],
+)
+def test_models_that_are_chosen_by_name(tmp_path: Path, made: str) -> None:
+    nets = """\
+    import torch
+    from torch import nn
+
+    class Small(nn.Module):
+        def __init__(self, n):
+            super().__init__()
+            self.layer = nn.Linear(4, n)
+
+        def forward(self, x):
+            y = self.layer(x)
+            print(y.max().item())  # TPU101
+            return y
+
+    def named(name):
+        if name not in globals():
+            raise NotImplementedError(name)
+        return globals()[name]
+
+    CLASSES = {"small": ("tiny", Small), "other": ("large", Small)}
+    """
+    program = f"""\
+    import pickle
+    import nets
+    import torch
+
+    def load(path):
+        with open(path, "rb") as file:
+            return pickle.load(file)
+
+    if args.fresh:
+        model = nets.Small(3)
+    else:
+        model = {made}
+    model.cuda()
+    optimizer = torch.optim.Adam(model.parameters())
+    for x in loader:
+        model(x.cuda()).sum().backward()
+        optimizer.step()
+    """
+    agree(tmp_path, train=program, nets=nets)
+
+
+def test_a_loader_that_moves_its_batches_ahead(tmp_path: Path) -> None:
+    ahead = """\
+    class Prefetcher:
+        def __init__(self, loader, device):
+            self.loader, self.device = loader, device
+            self.batch = None
+
+        def preload(self):
+            try:
+                self.batch, self.labels = next(self.rows)
+            except StopIteration:
+                self.batch = None
+                return
+            self.batch = self.batch.to(self.device, non_blocking=True)
+            self.labels = self.labels.to(self.device, non_blocking=True)
+
+        def __iter__(self):
+            self.rows = iter(self.loader)
+            self.preload()
+            while self.batch is not None:
+                batch, labels = self.batch, self.labels
+                self.preload()
+                yield batch, labels
+    """
+    program = (
+        SETUP
+        + """
+    from ahead import Prefetcher
+
+    for x, y in Prefetcher(loader, device):
+        loss = F.mse_loss(model(x), y)
+        print(y.sum().item())  # TPU101
+        loss.backward()
+        optimizer.step()
+    """
+    )
+    agree(tmp_path, "TPU101", train=program, ahead=ahead)
+
+
+def test_numbers_that_are_tensors(tmp_path: Path) -> None:
+    program = (
+        SETUP
+        + """
+    def match(truths, places, table, kept, i):
+        for j in range(places.size(0)):
+            table[places[j]] = j  # TPU101
+        kept[i] = truths  # TPU101
+        return table
+
+    for x, y in loader:
+        y = y.to(device)
+        out = F.relu(model(x.to(device)))
+        kept = torch.zeros(8, 4)
+        match(out[0], out.argmax(1), torch.zeros(9, device=device), kept, 1)
+        out = out.clamp(0, y.max() - 1)  # TPU101
+        out = out.clamp(y.min(), y.max()).add(out, alpha=y.max())  # TPU101
+        F.mse_loss(out, y).backward()
+        optimizer.step()
+    """
+    )
+    agree(tmp_path, "TPU101", train=program)
