@@ -162,10 +162,9 @@ class Reads:
             if self.is_on_device(node.value):
                 yield self._read(node.value, node.value, How.FORMAT)
         elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
-            if isinstance(node.left, ast.JoinedStr) or (
-                isinstance(node.left, ast.Constant) and isinstance(node.left.value, str)
-            ):
-                for item in node.right.elts if isinstance(node.right, ast.Tuple) else (node.right,):
+            if _is_format(node.left):
+                for part in node.right.elts if isinstance(node.right, ast.Tuple) else (node.right,):
+                    item = part.value if isinstance(part, ast.Starred) else part
                     if self.is_on_device(item):
                         yield self._read(item, item, How.FORMAT)
         elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
@@ -185,7 +184,7 @@ class Reads:
         if isinstance(node, ast.JoinedStr):
             return True
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
-            return isinstance(node.left, ast.Constant) and isinstance(node.left.value, str)
+            return _is_format(node.left)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "format":
             return isinstance(node.func.value, ast.Constant)
         return False
@@ -315,6 +314,13 @@ class Reads:
                 break
             child = ancestor
         return Use.OTHER
+
+
+def _is_format(node: ast.expr) -> bool:
+    """Whether a text is what ``%`` fills in: written out, or put together, ``"%11s" * 2 + "%11.4g" * 5``."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Mult):
+        return _is_format(node.left) or _is_format(node.right)
+    return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
 
 
 def adds_to_itself(statement: ast.Assign) -> bool:

@@ -73,7 +73,7 @@ def _strip_prefixes(ctx: FileContext, fix: FixBuilder, wrapped: ast.stmt, target
     for call, loaded in index.method_calls("load_state_dict"):
         if target is None or not (_same(target, loaded) or _is_copy(ctx, loaded, target)):
             continue
-        bindings = index.flow.reaching(loaded) if isinstance(loaded, ast.Name) else ()
+        bindings = index.flow.reaching(loaded) if isinstance(loaded, ast.Name) and _same(target, loaded) else ()
         if bindings and all(one.kind == "assign" and one.statement is not wrapped for one in bindings):
             continue  # in front of the wrapper, whose prefix such a state has not
         statement = index.statement_of(call)
