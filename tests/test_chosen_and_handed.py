@@ -457,3 +457,36 @@ def test_numbers_that_are_tensors(tmp_path: Path) -> None:
     """
     )
     agree(tmp_path, "TPU101", train=program)
+
+
+def test_rows_that_methods_of_a_module_hand_on(tmp_path: Path) -> None:
+    program = """\
+    import torch
+    from torch import nn
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(3, 3)
+
+        def lengthen(self, x, sizes):
+            return torch.stack([self.grow(row, size) for row, size in zip(x, sizes)])
+
+        def grow(self, row, size):
+            parts = []
+            for i, part in enumerate(row):
+                parts.append(part.expand(int(size[i].item()), -1))  # TPU101
+            return torch.cat(parts, 0)
+
+        def forward(self, x, d):
+            for row, size in zip(x, d):
+                x = self.grow(row, size)
+            return self.lengthen(self.layer(x), d)
+
+    model = Net().cuda()
+    optimizer = torch.optim.Adam(model.parameters())
+    for x, d in loader:
+        model(x.cuda(), d.cuda()).mean().backward()
+        optimizer.step()
+    """
+    agree(tmp_path, "TPU101", train=program)
