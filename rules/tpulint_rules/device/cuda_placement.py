@@ -9,7 +9,8 @@ from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Severity, Span
 from tpulint.semantic import FunctionNode, Kind
 from tpulint.semantic.device_numbers import is_index_of_tensor
-from tpulint.semantic.other_files import methods
+from tpulint.semantic.other_files import Definition, methods
+from tpulint.semantic.tree import is_super
 from tpulint.semantic.variables import says_device
 from tpulint_rules.device._choice_doubts import is_plain
 from tpulint_rules.device._gpu_numbers import number_text
@@ -22,6 +23,7 @@ _LIGHTNING = (
     "pytorch_lightning.core.LightningModule",
 )  # fmt: skip
 _LEFT = "The model is taken to be on the device: what moved its inputs is not in this file."
+_OWN = "Define `to(self, *args, **kwargs)` in its place, and call that with the device"
 _KEPT = frozenset({"non_blocking", "memory_format", "device"})
 
 
@@ -55,8 +57,26 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             certainty=Certainty.CERTAIN if certain else Certainty.LIKELY,
             help=help,
         )
+    yield from _own_methods(ctx)
     if calls:
         yield from _left_to_wrapper(ctx)
+
+
+def _own_methods(ctx: FileContext) -> Iterator[Finding]:
+    """Calls of a module's own ``def cuda(self): super().cuda(); ...``, which moves more than torch's."""
+    index = ctx.index
+    for call, receiver in index.method_calls("cuda"):
+        owners = index.imported.classes.here(receiver, index, 0)
+        own = methods(owners, "cuda")
+        if not is_super(receiver) and any(map(_moves_module, own)) and not index.devices.is_for_cuda(call):
+            message = f"`{_short(ctx, receiver)}.cuda()` fails on a TPU machine, where no CUDA device exists"
+            yield ctx.finding(call, message, help=_OWN, certainty=Certainty.LIKELY)
+
+
+def _moves_module(method: Definition) -> bool:
+    calls = method.file.tree.nodes_in(method.node, ast.Call)
+    funcs = (call.func for call in calls)
+    return any(isinstance(func, ast.Attribute) and func.attr == "cuda" and is_super(func.value) for func in funcs)
 
 
 def _left_to_wrapper(ctx: FileContext) -> Iterator[Finding]:
