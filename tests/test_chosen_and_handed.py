@@ -490,3 +490,34 @@ def test_rows_that_methods_of_a_module_hand_on(tmp_path: Path) -> None:
         optimizer.step()
     """
     agree(tmp_path, "TPU101", train=program)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("@click.option('--report')\n", ""),
+        ("", "shown = functools.partial(step, report=True)"),
+        ("", "jobs.append(step)"),
+        ("", "unknown(x, report=True)"),
+    ],
+    ids=["decorator", "partial", "handed on", "a call of nobody knows what"],
+)
+def test_flags_that_may_be_set_otherwise(tmp_path: Path, before: str, after: str) -> None:
+    program = f"""\
+import torch
+
+model = torch.nn.Linear(4, 4).cuda()
+optimizer = torch.optim.Adam(model.parameters())
+
+{before}def step(x, report=False):
+    loss = model(x.cuda()).sum()
+    if report:
+        print(loss.item())  # TPU101
+    loss.backward()
+    optimizer.step()
+
+for x in loader:
+    step(x)
+    {after}
+"""
+    agree(tmp_path, "TPU101", train=program)

@@ -16,6 +16,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+_HARMLESS = ("builtins.", "torch.", "typing.", "abc.")
+"""Beginnings of decorators that give a function nothing: ``staticmethod``, ``torch.no_grad``."""
 _ORDERED = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Is: operator.is_, ast.IsNot: operator.is_not,
@@ -86,12 +88,32 @@ class DefaultFlags:
             others = [call for call in self._outside if call.function == name]
             found = (
                 bool(here or others)
+                and not self._is_set_otherwise(function, bound.name)
                 and not any(map(_is_open, here))
                 and not self._definitions.arguments_for(function, bound.name)
                 and all(bound.name in call.left for call in others)
             )
             self._left[key] = found
         return found
+
+
+    def _is_set_otherwise(self, function: FunctionNode, flag: str) -> bool:
+        """Whether a flag may come from where no call shows: a command line, ``partial(step, report=True)``.
+
+        Also from a call of nobody knows what that gives something of that name.
+        """
+        known = (self._names.qualified(getattr(item, "func", item)) or "" for item in function.decorator_list)
+        if not all(name.startswith(_HARMLESS) for name in known):
+            return True
+        for mention in self._names.mentions_of(function):
+            user = self._tree.parents[mention]
+            if not isinstance(user, ast.Call) or user.func is not mention:
+                return True
+        return any(
+            keyword.arg == flag and self._definitions.function_called(call) in (None, function)
+            for call in self._tree.calls
+            for keyword in call.keywords
+        )
 
 
 def flags_left(call: ast.Call, function: FunctionNode, given: Sequence[str]) -> tuple[str, ...]:
