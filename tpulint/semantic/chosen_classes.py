@@ -82,7 +82,7 @@ class ChosenClasses:
                 parts = [other.imported.classes.chosen.by(value, other, depth + 1) for value in returned(function)]
                 return list(all_of(parts))
         module = self._asked_by_name(node, index)
-        return [] if module is None else list(_made_by_module(module, depth))
+        return [] if module is None else list(_made_by_module(module, depth, set()))
 
     def _asked_by_name(self, node: ast.expr | None, index: SemanticIndex | None) -> Definition | None:
         """``getattr(models, name)``, ``models.__dict__[name]``, ``vars(models)[name]``, ``globals()[name]``"""
@@ -160,16 +160,19 @@ def is_module(made: Definition) -> bool:
     return isinstance(made.node, ast.ClassDef) and made.file.definitions.is_module_class(made.node)
 
 
-def _made_by_module(module: Definition, depth: int) -> Iterator[Definition]:
+def _made_by_module(module: Definition, depth: int, seen: set[ast.AST]) -> Iterator[Definition]:
     """The module classes that a module offers, those that its functions return, and those that a package imports."""
     assert isinstance(module.node, ast.Module)
     file = module.file
+    if module.node in seen:
+        return
+    seen.add(module.node)
     for statement in module.node.body:
         if isinstance(statement, (*FUNCTIONS, ast.ClassDef)):
             yield from _made_by(Definition(file, statement), depth)
         elif isinstance(statement, ast.ImportFrom) and file.source.path.endswith("__init__.py") and depth < _DEPTH:
             for other in file.imported.starred(statement):
-                yield from _made_by_module(Definition(other, other.tree.module), depth + 1)
+                yield from _made_by_module(Definition(other, other.tree.module), depth + 1, seen)
             for alias in statement.names:
                 item = file.imported.exported(alias.asname or alias.name, file)
                 yield from () if item is None else _made_by(item, depth)
