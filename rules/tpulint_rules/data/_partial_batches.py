@@ -8,7 +8,7 @@ from tpulint.semantic import FUNCTIONS, FunctionNode, SemanticIndex
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.left_out_batches import leaves_out_smaller
 from tpulint.semantic.loaders import Loader
-from tpulint.semantic.other_files import Definition, methods
+from tpulint.semantic.other_files import Definition, methods, returned
 
 
 def may_be_partial(index: SemanticIndex, loader: Loader, by_default: bool = False) -> bool:
@@ -65,14 +65,29 @@ def _never_ends(index: SemanticIndex, sampler: ast.expr) -> bool:
     return bool(found) and all(map(_goes_on, found))
 
 
-def _goes_on(function: Definition) -> bool:
-    """Whether all that a generator yields stands in ``while True:``, and nothing leaves it."""
+def _goes_on(function: Definition, depth: int = 0) -> bool:
+    """Whether all that a generator yields stands in ``while True:``, and nothing leaves it.
+
+    Also where a function gives back such a one: ``return iter(places_for_ever(count))``.
+    """
     tree = function.file.tree
     nodes = list(tree.inside(function.node, functions=False))
     yields = [node for node in nodes if isinstance(node, ast.Yield | ast.YieldFrom)]
+    if not yields and depth == 0:
+        given = [_started(function, value) for value in returned(function)]
+        return bool(given) and all(item is not None and _goes_on(item, 1) for item in given)
     if not yields or any(isinstance(node, ast.Return | ast.Break) for node in nodes):
         return False
     return all(any(map(_is_endless, tree.ancestors(node))) for node in yields)
+
+
+def _started(function: Definition, value: ast.expr) -> Definition | None:
+    """The generator function of the same file that a value starts."""
+    names = function.file.names
+    if isinstance(value, ast.Call) and names.qualified(value.func) == "builtins.iter" and len(value.args) == 1:
+        value = value.args[0]
+    called = function.file.definitions.function_called(value) if isinstance(value, ast.Call) else None
+    return None if called is None else Definition(function.file, called)
 
 
 def _is_endless(node: ast.AST) -> bool:
