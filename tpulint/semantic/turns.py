@@ -143,14 +143,7 @@ class Turns:
         """Statement of the body behind which the boundary of an evaluation loop belongs."""
         runs = [at for at, statement in enumerate(loop.body) if self._regions.runs_module(statement)]
         first = runs[-1] if runs else len(loop.body) - 1
-        place = self._forward(loop.body, loop.body[first])
-        # What is added up behind a read would be left to the next turn: `total += criterion(out, y)`.
-        carried = [
-            statement
-            for statement in loop.body[loop.body.index(place) + 1 :]
-            if isinstance(statement, ast.AugAssign) and self.work(statement) is Work.DEVICE
-        ]
-        return self._forward(loop.body, carried[-1]) if carried else place
+        return self._forward(loop.body, loop.body[first])
 
     def _last(self, suite: list[ast.stmt], events: list[ast.AST]) -> ast.stmt | None:
         holders = [statement for statement in suite if any(self._tree.encloses(statement, event) for event in events)]
