@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Certainty, Finding, Span
 from tpulint.semantic import Kind
+from tpulint.semantic.fed_parameters import arguments_given
 
 _BINDS_TIGHTER = (ast.Compare, ast.BinOp)
 
@@ -23,7 +24,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         if isinstance(index.parent(node), ast.Call) or index.devices.is_for_cuda(node) or _knows_others(ctx, node):
             continue
         # What else it may guard, such as kernels written for CUDA, is rightly left out.
-        if not index.devices.features.opens_placement(node) or index.devices.features.guards_cuda_only(node):
+        places = index.devices.features.opens_placement(node) or _is_handed_on(ctx, node)
+        if not places or index.devices.features.guards_cuda_only(node):
             continue
         certain = index.kind(node.value) is Kind.TENSOR
         if is_own and not certain:
@@ -42,6 +44,25 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             fix.insert(end, ")")
         message = f"`{ctx.text(node)}` is false for a tensor on an XLA device"
         yield ctx.finding(node, message, fix, certainty=Certainty.CERTAIN if certain else Certainty.LIKELY)
+
+
+def _is_handed_on(ctx: FileContext, node: ast.expr) -> bool:
+    """``cuda = x.is_cuda``, then ``self.edges(count, cuda)``: whether a function of this file decides a place by it."""
+    index = ctx.index
+    statement = index.parent(node)
+    target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
+    loads = index.names.loads(target.id, index.names.scope_of(target)) if isinstance(target, ast.Name) else []
+    for load in loads:
+        call = index.parent(load)
+        function = index.definitions.function_called(call) if isinstance(call, ast.Call) else None
+        if function is None or not isinstance(call, ast.Call):
+            continue
+        given = arguments_given(call, function, index.tree.class_of(function) is not None)
+        for name in (name for name, item in given if item is load):
+            asked = index.names.loads(name, index.names.scope_of(function.body[0]))
+            if any(map(index.devices.features.opens_placement, asked)):
+                return True
+    return False
 
 
 def _is_given(ctx: FileContext) -> bool:
