@@ -521,3 +521,22 @@ for x in loader:
     {after}
 """
     agree(tmp_path, "TPU101", train=program)
+
+
+def test_sums_of_each_other_are_no_counters(tmp_path: Path) -> None:
+    program = (
+        SETUP
+        + """
+    total = shown = kept = 0
+    for x, y in loader:
+        loss = F.mse_loss(model(x.to(device)), y.to(device))
+        loss.backward()
+        optimizer.step()
+        if total == 3:
+            print(loss.item())  # TPU101
+        shown = total + base
+        kept = shown + base
+        total = kept + base
+    """
+    )
+    agree(tmp_path, "TPU101", train=program)

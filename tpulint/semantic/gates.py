@@ -120,6 +120,15 @@ class Gates:
             # `total = i + batches * epoch`
             value = binding.value if binding.kind == "assign" and not binding.path else None
             first = value.left if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add) else None
-            if isinstance(first, ast.Name) and first.id != name.id and self._is_counter(first):
+            if isinstance(first, ast.Name) and self._counts_on(first, name.id):
                 return True
         return False
+
+    def _counts_on(self, name: ast.Name, sum_of: str) -> bool:
+        """Whether a sum begins with a counter; two that are sums of each other count nothing."""
+        if name.id in self._asked or name.id == sum_of:
+            return False
+        self._asked.add(sum_of)
+        found = self._is_counter(name)
+        self._asked.discard(sum_of)
+        return found

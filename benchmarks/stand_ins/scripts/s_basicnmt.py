@@ -12,7 +12,8 @@ for _split, _count in (("train", 43), ("dev", 19)):
     for _side in ("src", "tgt"):
         _lines = [" ".join(made_up_data.words(int(_chance.integers(3, 8)), 20, number)) for number in range(_count)]
         Path(f"{_split}.{_side}").write_text("\n".join(_lines) + "\n")
-_words = {word: number for number, word in enumerate(["<pad>", "<s>", "</s>", "<unk>", *(f"w{one}" for one in range(20))])}
+_known = ["<pad>", "<s>", "</s>", "<unk>", *(f"w{one}" for one in range(20))]
+_words = {word: number for number, word in enumerate(_known)}
 Path("vocab.json").write_text(json.dumps({"src_word2id": _words, "tgt_word2id": _words}))
 _OPTIONS = {
     "train": True, "decode": False, "--cuda": True, "--train-src": "train.src", "--train-tgt": "train.tgt",
