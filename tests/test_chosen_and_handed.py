@@ -179,7 +179,7 @@ def test_what_is_unpacked_later_and_what_a_dictionary_gives(tmp_path: Path) -> N
     assert "loaders.py" not in told and "train.py" in told
 
 
-def test_flags_that_are_compared_and_first_turns(tmp_path: Path) -> None:
+def test_flags_that_are_compared(tmp_path: Path) -> None:
     program = (
         SETUP
         + """
@@ -197,10 +197,7 @@ def test_flags_that_are_compared_and_first_turns(tmp_path: Path) -> None:
 
     for epoch in range(3):
         for i, (x, y) in enumerate(loader):
-            at = i + 100 * epoch
             loss = step(x, y)
-            if at < 3:
-                print(loss.item())
             if i > 3:
                 print(loss.item())  # TPU101
     """
@@ -520,23 +517,4 @@ for x in loader:
     step(x)
     {after}
 """
-    agree(tmp_path, "TPU101", train=program)
-
-
-def test_sums_of_each_other_are_no_counters(tmp_path: Path) -> None:
-    program = (
-        SETUP
-        + """
-    total = shown = kept = 0
-    for x, y in loader:
-        loss = F.mse_loss(model(x.to(device)), y.to(device))
-        loss.backward()
-        optimizer.step()
-        if total == 3:
-            print(loss.item())  # TPU101
-        shown = total + base
-        kept = shown + base
-        total = kept + base
-    """
-    )
     agree(tmp_path, "TPU101", train=program)

@@ -145,7 +145,8 @@ def programs_with_imports(draw: st.DrawFn) -> str:
 def test_names_and_deleted_statements(text: str) -> None:
     expected = rewritten(text, names_oracle)
     assume(expected is not None and not has_cuda_branches(text))
-    assume("init_process_group" not in text or "seed" not in text)  # a seed moves behind it
+    # A seed moves behind it, and none is drawn in front of a launch, which it would start the runtime of.
+    assume("seed" not in text or ("init_process_group" not in text and "spawn" not in text))
     assert fixed(text, TableRule()) == expected
 
 

@@ -10,9 +10,6 @@ from tpulint.semantic.default_flags import DefaultFlags
 from tpulint.semantic.names import Names
 from tpulint.semantic.tree import FUNCTIONS, LOOPS, SyntaxTree
 
-_FIRST = 10
-"""So many turns are few, beside those of an epoch."""
-
 
 class Gates:
     """The gates of one file."""
@@ -58,20 +55,13 @@ class Gates:
             return isinstance(test.operand, ast.BinOp) and isinstance(test.operand.op, ast.Mod)
         if isinstance(test, ast.Compare) and len(test.ops) == 1:
             if not isinstance(test.ops[0], ast.Eq):
-                return self._is_beginning(test)
+                return False
             sides = (test.left, test.comparators[0])
             if any(isinstance(side, ast.BinOp) and isinstance(side.op, ast.Mod) for side in sides):
                 return True
             # `if i == 0`, `if step == last`: one turn of many, when a counter is compared.
             return any(isinstance(side, ast.Name) and self._is_counter(side) for side in sides)
         return isinstance(test, ast.Name) and self._tells_interval(test)
-
-    def _is_beginning(self, test: ast.Compare) -> bool:
-        """``i < 3``: the first turns, of a counter."""
-        end = test.comparators[0]
-        is_few = isinstance(end, ast.Constant) and isinstance(end.value, int) and end.value <= _FIRST
-        is_below = isinstance(test.ops[0], ast.Lt | ast.LtE)
-        return is_below and is_few and isinstance(test.left, ast.Name) and self._is_counter(test.left)
 
     def _tells_interval(self, name: ast.Name) -> bool:
         if name.id in self._asked:
@@ -117,18 +107,4 @@ class Gates:
             loop = binding.statement
             if binding.kind == "loop" and isinstance(loop, LOOPS) and self._counters.of(loop) == name.id:
                 return True
-            # `total = i + batches * epoch`
-            value = binding.value if binding.kind == "assign" and not binding.path else None
-            first = value.left if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add) else None
-            if isinstance(first, ast.Name) and self._counts_on(first, name.id):
-                return True
         return False
-
-    def _counts_on(self, name: ast.Name, sum_of: str) -> bool:
-        """Whether a sum begins with a counter; two that are sums of each other count nothing."""
-        if name.id in self._asked or name.id == sum_of:
-            return False
-        self._asked.add(sum_of)
-        found = self._is_counter(name)
-        self._asked.discard(sum_of)
-        return found
