@@ -1,6 +1,7 @@
 """Data sets of torchvision by their shapes: a few pictures of noise, as many as the environment says."""
 
 import os
+from pathlib import Path
 from typing import Any
 
 import modules
@@ -28,6 +29,28 @@ def noise(count: int, shape: tuple[int, ...], classes: int, seed: int) -> tuple[
     targets = chance.integers(0, classes, count)
     pictures = means[targets] + chance.normal(0, 30, (count, *shape))
     return pictures.clip(0, 255).astype("uint8"), [int(one) for one in targets]
+
+
+def segmented(counts: dict[str, int], size: tuple[int, int], grain: int) -> None:
+    """Pictures of noise with segments of 21 classes, laid out as those of Pascal VOC below ``made``.
+
+    ``counts`` says how many each split has, ``size`` is height and width, ``grain`` the side of a segment in pixels.
+    """
+    import numpy
+    from PIL import Image
+
+    root = Path("made/VOCdevkit/VOC2012")
+    for name in ("JPEGImages", "SegmentationClass", "ImageSets/Segmentation"):
+        (root / name).mkdir(parents=True, exist_ok=True)
+    chance = numpy.random.default_rng(0)
+    for split, count in counts.items():
+        names = [f"{split}{number}" for number in range(count)]
+        (root / f"ImageSets/Segmentation/{split}.txt").write_text("\n".join(names) + "\n")
+        for one in names:
+            Image.fromarray(chance.integers(0, 255, (*size, 3)).astype("uint8")).save(root / f"JPEGImages/{one}.jpg")
+            segments = chance.integers(0, 21, (size[0] // grain, size[1] // grain))
+            mask = numpy.kron(segments, numpy.ones((grain, grain))).astype("uint8")
+            Image.fromarray(mask).save(root / f"SegmentationClass/{one}.png")
 
 
 def install() -> None:

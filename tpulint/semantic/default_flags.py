@@ -96,7 +96,6 @@ class DefaultFlags:
             self._left[key] = found
         return found
 
-
     def _is_set_otherwise(self, function: FunctionNode, flag: str) -> bool:
         """Whether a flag may come from where no call shows: a command line, ``partial(step, report=True)``.
 

@@ -188,14 +188,7 @@ class FunctionValues:
         function = self._definitions.function_called(call)
         if function is not None:
             return (self, function) if self.yields(function) else None
-        called = self._imported.called(call)
-        if (
-            called is None
-            or not isinstance(called.node, FUNCTIONS)
-            or not called.file.kinds.functions.yields(called.node)
-        ):
-            return None
-        return called.file.kinds.functions, called.node
+        return _generator(self._imported.called(call))
 
     def iterated(self, node: ast.expr) -> tuple[FunctionValues, FunctionNode] | None:
         """The generator ``__iter__`` of the class that an expression gives an instance of: ``Prefetcher(loader)``."""
@@ -204,10 +197,7 @@ class FunctionValues:
             function = self._definitions.method(here[0], "__iter__") if len(here) == 1 else None
             return (self, function) if function is not None and self.yields(function) else None
         owner = self._imported.class_of(node)
-        found = None if owner is None else method(owner, "__iter__")
-        if found is None or not isinstance(found.node, FUNCTIONS) or not found.file.kinds.functions.yields(found.node):
-            return None
-        return found.file.kinds.functions, found.node
+        return None if owner is None else _generator(method(owner, "__iter__"))
 
     def yields(self, function: FunctionNode) -> bool:
         """Whether a function is a generator."""
@@ -224,6 +214,14 @@ class FunctionValues:
             elif isinstance(node, ast.YieldFrom):
                 values.append(self._kinds.elements.element(node.value, path, depth + 2))
         return join(values)._replace(certain=False)
+
+
+def _generator(called: Definition | None) -> tuple[FunctionValues, FunctionNode] | None:
+    """A definition of another file with what is known of that file, if it is a generator function."""
+    if called is None or not isinstance(called.node, FUNCTIONS):
+        return None
+    values = called.file.kinds.functions
+    return (values, called.node) if values.yields(called.node) else None
 
 
 def _reduced(called: Definition) -> str | None:

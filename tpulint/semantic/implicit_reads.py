@@ -96,10 +96,10 @@ class ImplicitReads:
             return [part for row in rows for part in self._elements(row) or [row]]
         if name in _COUNTED:
             return call.args[1:]
-        last = (name or "").removeprefix("torch.") if name else getattr(call.func, "attr", "")
-        if last.rstrip("_") in _BOUNDED:
+        operation = (name.removeprefix("torch.") if name else getattr(call.func, "attr", "")).rstrip("_")
+        if operation in _BOUNDED:
             return self._bounds(call, call.args[1:] if name else call.args)
-        if last.rstrip("_") in _SCALED:
+        if operation in _SCALED:
             return [keyword.value for keyword in call.keywords if keyword.arg in ("alpha", "value")]
         if name == "builtins.map" and len(call.args) == 2 and self._names.qualified(call.args[0]) in _MAPPED:
             return self._elements(call.args[1]) or call.args[1:]

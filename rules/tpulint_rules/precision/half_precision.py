@@ -26,9 +26,12 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     autocasts = {
         value for autocast in ctx.index.mixed_precision.autocasts for value in (autocast.arguments or {}).values()
     }
-    calls = [call for call, _ in ctx.index.method_calls("half") if not (call.args or call.keywords)]
-    calls = [call for call in calls if not (_is_right(ctx, call) or goes_to_numpy(ctx, call))]
-    halves = [(call, _value_of(ctx, call)) for call in calls if not _is_cast_back(ctx, call)]
+    halves = [
+        (call, _value_of(ctx, call, receiver))
+        for call, receiver in ctx.index.method_calls("half")
+        if not (call.args or call.keywords or _is_right(ctx, call))
+        and not (goes_to_numpy(ctx, call) or _is_cast_back(ctx, call))
+    ]
     # What meets a model in float16 is a tensor in float16: one changed without the other fails.
     with_model = any(kind.kind is Kind.MODULE for _, kind in halves)
     halves = [(call, kind) for call, kind in halves if not _is_for_host(ctx, call, kind, with_model)]
@@ -90,31 +93,30 @@ def _emptied(ctx: FileContext, statement: ast.stmt) -> ast.stmt:
         statement = holder
 
 
-def _value_of(ctx: FileContext, call: ast.Call) -> Value:
+def _value_of(ctx: FileContext, call: ast.Call, receiver: ast.expr) -> Value:
     """What is made float16; nothing but a module has ``eval``: ``net.cuda().eval().half()``."""
-    value = ctx.index.value(_receiver(call))
-    is_module = value.kind is Kind.UNKNOWN and _is_variable(call) and "eval" in _methods_before(call)
+    value = ctx.index.value(receiver)
+    is_module = value.kind is Kind.UNKNOWN and _is_variable(call) and "eval" in _chain(call)[1]
     return Value(Kind.MODULE, certain=False) if is_module else value
 
 
-def _receiver(call: ast.Call) -> ast.expr:
-    assert isinstance(call.func, ast.Attribute)
-    return call.func.value
+def _chain(call: ast.Call) -> tuple[ast.expr, list[str]]:
+    """What a chain of methods begins with, and the methods in front of the last, the last of them first.
 
-
-def _methods_before(call: ast.Call) -> list[str]:
-    """``eval``, ``cuda`` of ``net.cuda().eval().half()``."""
-    found = []
-    node = _receiver(call)
+    ``net``, with ``eval`` and ``cuda``, of ``net.cuda().eval().half()``.
+    """
+    methods: list[str] = []
+    node: ast.expr = call
     while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        found.append(node.func.attr)
+        methods.append(node.func.attr)
         node = node.func.value
-    return found if not isinstance(node, ast.Call) else ["()"]
+    return node, methods[1:]
 
 
 def _is_variable(call: ast.Call) -> bool:
     """``net.half()`` and ``net.cuda().eval().half()``."""
-    return MODULE_SELF_METHODS.issuperset(_methods_before(call))
+    begins, methods = _chain(call)
+    return not isinstance(begins, ast.Call) and MODULE_SELF_METHODS.issuperset(methods)
 
 
 def _is_for_host(ctx: FileContext, call: ast.Call, value: Value, with_model: bool) -> bool:
@@ -126,8 +128,14 @@ def _is_for_host(ctx: FileContext, call: ast.Call, value: Value, with_model: boo
         return False
     attribute = ctx.index.parent(call)
     taken = isinstance(attribute, ast.Attribute) and attribute.attr == "cpu"
-    kept = not with_model or "cpu" in _methods_before(call)
+    kept = not with_model or _is_from_cpu(call)
     return taken or (value.side is Side.HOST and kept)
+
+
+def _is_from_cpu(call: ast.Call) -> bool:
+    """``state.cpu().half()``"""
+    begins, methods = _chain(call)
+    return not isinstance(begins, ast.Call) and "cpu" in methods
 
 
 def _is_cast_back(ctx: FileContext, call: ast.Call) -> bool:
