@@ -173,7 +173,11 @@ class ElementValues:
         if not isinstance(function, FUNCTIONS):
             return UNKNOWN
         given = self._definitions.arguments_for(function, bindings[0].name)
-        return join(self.element(item, path, depth + 3) for item in given)._replace(certain=False)
+
+        def find(depth: int) -> Value:
+            return join(self.element(item, path, depth + 3) for item in given)._replace(certain=False)
+
+        return self._kinds.functions.answer((f"elements of {name.id}", function, path), find, depth)
 
     def _given_element(self, node: ast.expr, depth: int) -> Value:
         """Value of an element of the list that a function of another file makes of what it is given."""

@@ -147,13 +147,14 @@ class FunctionValues:
 
     def returned(self, function: FunctionNode, path: tuple[int, ...], depth: int) -> Value:
         """Value (or unpacked part) that a function of this file returns."""
-        return self._answer(("returned", function, path), partial(self._find_returned, function, path), depth)
+        return self.answer(("returned", function, path), partial(self._find_returned, function, path), depth)
 
     def yielded(self, function: FunctionNode, path: tuple[int, ...], depth: int) -> Value:
         """Value (or unpacked part) of what a generator function of this file yields."""
-        return self._answer(("yielded", function, path), partial(self._find_yielded, function, path), depth)
+        return self.answer(("yielded", function, path), partial(self._find_yielded, function, path), depth)
 
-    def _answer(self, key: _Question, find: Callable[[int], Value], depth: int) -> Value:
+    def answer(self, key: _Question, find: Callable[[int], Value], depth: int) -> Value:
+        """The answer to a question about a function, which is looked for once."""
         if depth > LARGEST_DEPTH - 3:
             return UNKNOWN
         found = self._answers.get(key)

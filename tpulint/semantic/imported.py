@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from tpulint.semantic.kept_functions import KeptFunctions
     from tpulint.semantic.outside import OutsideCall
 
-_HOPS = 4
-"""Files that a name is followed through: ``from .meters import Meter`` in an ``__init__.py`` is one hop."""
+    _Seen = set[tuple[str, str]]
+    """Files that were asked for a name already, each with the name."""
+
 _ELSEWHERE = ("torch.", "builtins.", "numpy.", "torch_xla.", "torchvision.")
 """Beginnings of names that most calls have, and that no file of a project defines."""
 
@@ -101,8 +102,8 @@ class Imported:
             return self._submodule(node) if base is None else None
         found = self._names.find_name(node)
         if found is None:
-            return None if hasattr(builtins, node.id) else self._by_star(node.id, 0)
-        return self._bound(found[1], 0)
+            return None if hasattr(builtins, node.id) else self._by_star(node.id, set())
+        return self._bound(found[1], set())
 
     def variable(self, node: ast.expr) -> tuple[SemanticIndex, str] | None:
         """The file whose variable an imported name or an attribute of a module is, and its name there."""
@@ -123,21 +124,25 @@ class Imported:
         bindings = file.names.bindings_in(file.names.module, name)
         return (file, name) if bindings and all(binding.kind == "assign" for binding in bindings) else None
 
-    def exported(self, name: str, index: SemanticIndex, hops: int = 0) -> Definition | None:
+    def exported(self, name: str, index: SemanticIndex, seen: _Seen | None = None) -> Definition | None:
         """What this file, whose index is ``index``, offers under a name."""
+        seen = set() if seen is None else seen
+        if (self._path, name) in seen:
+            return None  # files that import each other
+        seen.add((self._path, name))
         bindings = self._names.bindings_in(self._names.module, name)
         if len(bindings) == 1 and isinstance(bindings[0].node, (*FUNCTIONS, ast.ClassDef)):
             return Definition(index, bindings[0].node)
         if bindings:
-            return self._bound(bindings, hops)
-        found = self._by_star(name, hops)
+            return self._bound(bindings, seen)
+        found = self._by_star(name, seen)
         if found is None and index.source.path.endswith("__init__.py"):
             found = self._module_named(index.source.path, 1, name)
         return found
 
-    def _bound(self, bindings: list[Binding], hops: int) -> Definition | None:
+    def _bound(self, bindings: list[Binding], seen: _Seen) -> Definition | None:
         """What an import binds; where there are several, ``try: ... except ImportError:``, nobody knows which."""
-        if len(bindings) != 1 or hops > _HOPS:
+        if len(bindings) != 1:
             return None
         binding = bindings[0]
         if binding.kind == "assign" and isinstance(binding.value, ast.Name | ast.Attribute) and not binding.path:
@@ -147,22 +152,22 @@ class Imported:
         alias, statement = binding.node, binding.statement
         assert isinstance(alias, ast.alias)
         if isinstance(statement, ast.ImportFrom):
-            return self._member(statement.level, statement.module or "", alias.name, hops)
+            return self._member(statement.level, statement.module or "", alias.name, seen)
         return self._module_named(self._path, 0, alias.name if alias.asname else alias.name.split(".", 1)[0])
 
-    def _member(self, level: int, module: str, name: str, hops: int) -> Definition | None:
+    def _member(self, level: int, module: str, name: str, seen: _Seen) -> Definition | None:
         assert self._library is not None
         index = self._library.module(self._path, level, module)
-        found = None if index is None else index.imported.exported(name, index, hops + 1)
+        found = None if index is None else index.imported.exported(name, index, seen)
         return found or self._module_named(self._path, level, f"{module}.{name}" if module else name)
 
-    def _by_star(self, name: str, hops: int) -> Definition | None:
+    def _by_star(self, name: str, seen: _Seen) -> Definition | None:
         """A name that ``from module import *`` may bind."""
-        if not self._names.has_star_import or self._library is None or hops > _HOPS:
+        if not self._names.has_star_import or self._library is None:
             return None
         for statement in self._tree.module.body:
             for index in self.starred(statement) if isinstance(statement, ast.ImportFrom) else ():
-                found = index.imported.exported(name, index, hops + 1)
+                found = index.imported.exported(name, index, seen)
                 if found is not None:
                     return found
         return None
