@@ -518,3 +518,102 @@ for x in loader:
     {after}
 """
     agree(tmp_path, "TPU101", train=program)
+
+
+def test_bounds_and_places_that_are_no_numbers(tmp_path: Path) -> None:
+    program = (
+        SETUP
+        + """
+    for x, y in loader:
+        scores = F.relu(model(x.to(device)))
+        a = scores.clamp(None, scores.max())
+        b = torch.clamp(scores, torch.tensor(0.0), scores.max())
+        c = scores.clamp(0, scores.max())  # TPU101
+        place = scores.mean().long()
+        d = scores[place]  # TPU201
+        F.mse_loss(scores, y.to(device)).backward()
+        optimizer.step()
+    """
+    )
+    agree(tmp_path, "TPU101,TPU201", train=program)
+
+
+def test_branches_for_tensors_of_the_host(tmp_path: Path) -> None:
+    program = (
+        SETUP
+        + """
+    def scale(t):
+        if t.device.type == "cpu":
+            print(t.mean().item())
+        elif t.device != torch.device("cpu"):
+            print(t.sum().item())  # TPU101
+        return t * 2
+
+    class Data(torch.utils.data.Dataset):
+        def __getitem__(self, i):
+            return scale(torch.rand(4))
+
+    for x, y in loader:
+        loss = F.mse_loss(scale(model(x.to(device))), y.to(device))
+        if loss.is_cpu or loss.device == torch.device("cpu"):
+            print(loss.item())
+        if loss.is_cpu and args.verbose:
+            print(loss.item())
+        loss.backward()
+        optimizer.step()
+    """
+    )
+    agree(tmp_path, train=program)
+
+
+def test_functions_that_hand_rows_to_each_other(tmp_path: Path) -> None:
+    count = 8
+
+    def walk(at: int) -> str:
+        step, over, far = ((at + by) % count for by in (1, 2, 3))
+        return f"""
+    def walk{at}(rows):
+        for r in rows:
+            walk{step}(r)
+            walk{over}(rows)
+            walk{far}(r)
+            small = torch.nonzero(r)  # TPU203
+    """
+
+    program = (
+        SETUP
+        + "".join(map(walk, range(count)))
+        + """
+    for x, y in loader:
+        x = x.to(device)
+        walk0(x)
+        F.mse_loss(model(x), y.to(device)).backward()
+        optimizer.step()
+    """
+    )
+    agree(tmp_path, "TPU203", train=program)
+
+
+def test_a_package_whose_files_import_all_of_each_other(tmp_path: Path) -> None:
+    count = 60
+    package = tmp_path / "nets"
+    package.mkdir()
+    for at in range(count):
+        (package / f"net{at}.py").write_text(
+            "import torch\nfrom torch import nn\nfrom . import *\n\n\n"
+            f"class Net{at}(nn.Module):\n    def forward(self, x):\n        return unknown{at}(x)\n"
+        )
+    (package / "__init__.py").write_text("".join(f"from .net{at} import *\n" for at in range(count)))
+    program = """\
+    import torch
+    import nets
+
+    model = nets.__dict__[args.net](3).cuda()
+    optimizer = torch.optim.Adam(model.parameters())
+    for x in loader:
+        loss = model(x.cuda()).sum()
+        loss.backward()
+        optimizer.step()
+        print(loss.item())  # TPU101
+    """
+    agree(tmp_path, "TPU101", train=program)

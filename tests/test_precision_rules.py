@@ -584,6 +584,78 @@ def test_float16_of_an_array_stays(read: str) -> None:
     assert found(text.replace(read, "x.half().sum().cpu().numpy()"), "TPU402"), "computed in float16"
 
 
+@pytest.mark.parametrize(
+    ("kept", "used"),
+    [("cache[0] = x.half()", "print(cache[0].numpy())"), ("torch.save(x.half(), 'x.pt')", "")],
+)
+def test_what_is_kept_beside_a_model_in_float16_stays(kept: str, used: str) -> None:
+    text = f"""\
+import torch
+from torch import nn
+
+net = nn.Linear(4, 4).cuda().half()
+cache = {{}}
+x = torch.rand(2, 4)
+{kept}
+y = net(x.half().cuda())
+{used}
+"""
+    fixed = port(text, "TPU402")
+    assert kept in fixed
+    assert "net(x.bfloat16().cuda())" in fixed
+
+
+def test_normalization_that_the_model_casts_for_stays_in_float32() -> None:
+    text = """\
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer, self.norm = nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4)
+
+    def forward(self, x):
+        return self.norm(self.layer(x).float())
+
+def lower(net):
+    net.half()
+    for m in net.modules():
+        if isinstance(m, nn.BatchNorm2d):
+            m.float()
+    return net
+
+net = lower(Net().cuda())
+"""
+    assert port(text, "TPU402") == text.replace("net.half()", "net.bfloat16()")
+    plain = text.replace(".float())", ")")
+    assert "m.float()" not in port(plain, "TPU402")
+
+
+def test_half_of_another_class_stays() -> None:
+    text = """\
+import torch
+from torch import nn
+
+class Cut:
+    def half(self):
+        return 0.5
+
+def shrink(shape):
+    return shape.half()
+
+def half(net):
+    net.half()
+    return net
+
+net = half(nn.Linear(4, 4).cuda())
+y = net(torch.rand(2, 4).cuda().half())
+print(shrink(Cut()))
+"""
+    fixed = port(text, "TPU402")
+    assert fixed == text.replace("net.half()", "net.bfloat16()").replace("cuda().half()", "cuda().bfloat16()")
+
+
 COMPUTED = """\
 import numpy as np
 import torch

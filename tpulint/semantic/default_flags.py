@@ -1,4 +1,4 @@
-"""Branches for a flag that no call sets: ``if verbose:`` of ``verbose=False``, which nobody gives."""
+"""Branches that never run: for a flag that no call sets, ``if verbose:`` of ``verbose=False``, or for the host."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.definitions import Definitions, qualified_in_file
+from tpulint.semantic.guards import asks_for_host
 from tpulint.semantic.names import Names
 from tpulint.semantic.outside import OutsideCall
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
@@ -53,11 +54,14 @@ class DefaultFlags:
         return child is not branch.test and self._is_never(branch.test, self._tree.in_body(branch, child))
 
     def _is_never(self, test: ast.expr, answer: bool) -> bool:
-        """Whether a test never has this answer, because of flags that all calls leave at their default."""
+        """Whether a test never has this answer: because all calls leave a flag at its default, or nothing is there."""
+        if answer and asks_for_host(test):
+            return True
         if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
             return self._is_never(test.operand, not answer)
-        if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) is answer:
-            return any(self._is_never(value, answer) for value in test.values)
+        if isinstance(test, ast.BoolOp):
+            never = [self._is_never(value, answer) for value in test.values]
+            return any(never) if isinstance(test.op, ast.And) is answer else all(never)
         if isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and len(test.ops) == 1:
             default, given = self._default(test.left), _literal(test.comparators[0])
             compare = _COMPARISONS.get(type(test.ops[0]))

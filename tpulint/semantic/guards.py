@@ -205,6 +205,22 @@ class Guards:
         return last is not None and re.fullmatch(_ASKS_FOR_XLA, last) is not None
 
 
+def asks_for_host(test: ast.expr) -> bool:
+    """Whether a test holds for tensors and devices of the host alone: ``x.device.type == "cpu"``, ``x.is_cpu``."""
+    if isinstance(test, ast.Attribute):
+        return test.attr == "is_cpu"
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1 or not isinstance(test.ops[0], ast.Eq):
+        return False
+    asked, name = test.left, test.comparators[0]
+    if isinstance(name, ast.Call) and _last(name.func) == "device" and len(name.args) == 1 and not name.keywords:
+        name = name.args[0]
+    elif isinstance(asked, ast.Attribute) and asked.attr == "type":
+        asked = asked.value
+    else:
+        return False
+    return isinstance(name, ast.Constant) and name.value == "cpu" and _last(asked) == "device"
+
+
 def _fork_of(node: ast.If, members: tuple[str, ...] = ()) -> tuple[str, str] | None:
     """What a condition compares with a member of an enumeration, and which: ``self.kind == Kind.XLA``."""
     test = node.test

@@ -12,6 +12,7 @@ from tpulint.semantic.bindings import part_of
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.kinds import Kind, Kinds, Side
 from tpulint.semantic.names import Names
+from tpulint.semantic.values import is_none
 
 _SIZED = frozenset(
     f"torch.{name}" for name in ("zeros", "ones", "empty", "rand", "randn", "arange", "full", "eye", "linspace")
@@ -111,8 +112,8 @@ class ImplicitReads:
     def _bounds(self, call: ast.Call, given: list[ast.expr]) -> list[ast.expr]:
         """The bound that is a tensor, where the other is a number: ``x.clamp_(0, gain[2] - 1)``."""
         bounds = [*given, *(keyword.value for keyword in call.keywords if keyword.arg in ("min", "max"))]
-        sides = {self._kinds.value(bound).side for bound in bounds}
-        return bounds if len(bounds) == 2 and sides == {Side.HOST, Side.DEVICE} else []
+        are_numbers = [self._kinds.value(bound).kind is Kind.HOST and not is_none(bound) for bound in bounds]
+        return bounds if len(bounds) == 2 and sum(are_numbers) == 1 else []
 
     def _places(self, node: ast.Subscript) -> Iterator[ast.expr]:
         """Ends of slices, and the place in a list: ``x[:count]``, ``names[place]``."""
@@ -123,8 +124,7 @@ class ImplicitReads:
         if places and (self._is_of_host(node.value) or self._takes_numbers(node.value)):
             yield from filter(self._is_read, places)
         elif places and self._kinds.is_on_device(node.value):
-            # A place of no dimensions is a number to torch, on the device as well.
-            yield from (item for item in places if self._dimensions_of(item) == 0 or self._is_numbered(node, item))
+            yield from (item for item in places if self._is_numbered(node, item))
 
     def _is_numbered(self, node: ast.Subscript, place: ast.expr) -> bool:
         """``table[places[j]] = j`` of ``for j in range(places.size(0))``, which gives each place a number."""

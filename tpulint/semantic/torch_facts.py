@@ -175,7 +175,7 @@ TEXT_METHODS = frozenset({
 TENSOR_HOST_ATTRIBUTES = frozenset({
     "shape", "device", "dtype", "ndim", "requires_grad", "is_cuda", "is_leaf", "grad_fn", "layout", "names",
     "itemsize", "nbytes",
-    "is_sparse", "is_quantized", "is_meta", "output_nr", "is_mps", "is_xla",
+    "is_sparse", "is_quantized", "is_meta", "output_nr", "is_mps", "is_xla", "is_cpu", "is_xpu", "is_nested",
 })  # fmt: skip
 
 TENSOR_FUNCTIONS = frozenset({"timm.utils.accuracy", "timm.utils.reduce_tensor", "timm.utils.metrics.accuracy"})

@@ -10,7 +10,7 @@ from tpulint.model import Applicability, Finding
 
 _COLLECTIVES = ("all_reduce", "reduce", "reduce_scatter", "reduce_scatter_tensor")
 _AVERAGE = ("torch.distributed.ReduceOp.AVG", "torch.distributed.distributed_c10d.ReduceOp.AVG")
-_REASON = "The sum is divided in place, which a tensor whose gradient is computed later may refuse."
+_REASON = "The sum is divided in place, which a tensor of whole numbers refuses, and one with a gradient may."
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:

@@ -29,7 +29,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     halves = [
         (call, _value_of(ctx, call, receiver))
         for call, receiver in ctx.index.method_calls("half")
-        if not (call.args or call.keywords or _is_right(ctx, call))
+        if not (call.args or call.keywords or _is_right(ctx, call) or _is_own(ctx, receiver))
         and not (goes_to_numpy(ctx, call) or _is_cast_back(ctx, call))
     ]
     # What meets a model in float16 is a tensor in float16: one changed without the other fails.
@@ -48,7 +48,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             call, "`.half()` computes in float16, for which a TPU has no units; use bfloat16", fix, certainty=certainty
         )
     shortened = (ctx.index.kind(receiver) for _, receiver in ctx.index.method_calls("bfloat16"))
-    if with_model or Kind.MODULE in shortened:
+    if (with_model or Kind.MODULE in shortened) and not _casts_for_module(ctx):
         yield from _norms_in_float32(ctx)
     for node, name in ctx.index.references(*_FLOAT16):
         decides = _sets_dtype(ctx, node) or (with_model and _asks_dtype(ctx, node))
@@ -80,6 +80,27 @@ def _norms_in_float32(ctx: FileContext) -> Iterator[Finding]:
             "batch normalization in float32 gives float32 on XLA, which the next layer in bfloat16 refuses",
             fix,
         )
+
+
+def _casts_for_module(ctx: FileContext) -> bool:
+    """Whether a model here, or in a file that is imported, gives a part of it float32: ``self.norm(x.float())``."""
+    return any(
+        isinstance(call.func, ast.Attribute)
+        and call.func.attr == "float"
+        and isinstance(module := index.tree.parents[call], ast.Call)
+        and isinstance(module.func, ast.Attribute)
+        and index.kind(module.func) is Kind.MODULE
+        for index in (ctx.index, *ctx.index.imported.files())
+        for call in index.calls
+    )
+
+
+def _is_own(ctx: FileContext, receiver: ast.expr) -> bool:
+    """Whether a class of this file that is no module has a ``half`` of its own, and this may be an instance of it."""
+    index = ctx.index
+    owners = (index.tree.class_of(function) for function in index.tree.functions if function.name == "half")
+    are_others = any(owner is not None and not index.definitions.is_module_class(owner) for owner in owners)
+    return are_others and index.kind(receiver) is Kind.UNKNOWN
 
 
 def _emptied(ctx: FileContext, statement: ast.stmt) -> ast.stmt:
@@ -126,10 +147,21 @@ def _is_for_host(ctx: FileContext, call: ast.Call, value: Value, with_model: boo
     """
     if value.kind is not Kind.TENSOR:
         return False
-    attribute = ctx.index.parent(call)
-    taken = isinstance(attribute, ast.Attribute) and attribute.attr == "cpu"
-    kept = not with_model or _is_from_cpu(call)
+    user = ctx.index.parent(call)
+    taken = isinstance(user, ast.Attribute) and user.attr == "cpu"
+    saved = isinstance(user, ast.Call) and ctx.index.qualified_name(user.func) == "torch.save"
+    kept = not with_model or saved or _is_from_cpu(call) or _is_kept_for_arrays(ctx, user)
     return taken or (value.side is Side.HOST and kept)
+
+
+def _is_kept_for_arrays(ctx: FileContext, statement: ast.AST | None) -> bool:
+    """``cache[key] = x.half()``, and an array is made of ``cache[key]``."""
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    kept = ctx.text(target.value) if isinstance(target, ast.Subscript) else ""
+    return kept != "" and any(
+        isinstance(receiver, ast.Subscript) and ctx.text(receiver.value) == kept
+        for _, receiver in ctx.index.method_calls("numpy")
+    )
 
 
 def _is_from_cpu(call: ast.Call) -> bool:
@@ -150,7 +182,7 @@ def _is_right(ctx: FileContext, node: ast.expr) -> bool:
     if (
         ctx.index.callers.use_for_gpus(node)
         or ctx.index.devices.is_guarded(node)
-        or (function is not None and function.name == "half")
+        or (function is not None and function.name == "half" and ctx.index.tree.class_of(function) is not None)
     ):
         return True
     child: ast.AST = node
