@@ -5,13 +5,20 @@ from __future__ import annotations
 import ast
 import json
 import re
+import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
-from command import Answer, tpulint
+from command import Answer, environment, tpulint
 
+from tpulint.cache import Cache
+from tpulint.digest import Stamp
+from tpulint.examination import Examined
 from tpulint.library import Library
+from tpulint.model import OutgoingCall, OutsideCall
+from tpulint.report.entry import FileReport
 from tpulint.semantic import Kind, SemanticIndex, Side
 from tpulint.source import SourceFile
 
@@ -273,6 +280,47 @@ def test_the_cache_knows_what_a_report_depends_on(project: Path) -> None:
     models = project / "lib" / "models.py"
     models.write_text(models.read_text().replace("self.head(self.block(x))", "self.head(x)"))
     assert lint(project, ".") == {"metrics.py:3 TPU101"}
+
+
+def test_a_second_run_over_files_that_call_each_other_opens_none(project: Path) -> None:
+    time.sleep(0.06)  # a file just written is not remembered
+    first = tpulint(cwd=project)
+    program = (
+        "import sys\n"
+        "opened = []\n"
+        "sys.addaudithook(lambda event, args: opened.append(str(args[0])) if event == 'open' else None)\n"
+        "from tpulint.cli import run\n"
+        "run([])\n"
+        "sys.stdout.flush()\n"
+        "names = ('train.py', 'metrics.py', 'models.py', 'blocks.py', 'data.py')\n"
+        "print([path for path in opened if path.endswith(names)], file=sys.stderr)\n"
+    )
+    env = environment(project.parent / "user-cache")
+    done = subprocess.run([sys.executable, "-P", "-c", program], cwd=project, env=env, capture_output=True, check=True)
+    assert done.stderr.decode() == "[]\n"
+    assert done.stdout.decode() == first.out
+
+
+def test_the_cache_gives_back_all_that_is_known_of_calls(tmp_path: Path) -> None:
+    place = str(tmp_path / "lib.py")
+    call = OutsideCall(
+        "Meter.update", "step", True, True, (("value", "TENSOR", "DEVICE"),), "train.py", ((0, "['x']"),), ((),),
+        ("at",), (("net", place, "Net"),), ("**",), "step", True, ("gpu",), (("args", place, "device"),), True,
+        ("state",), ("verbose",),
+    )  # fmt: skip
+    assert len(call) == len(OutsideCall._fields)
+    assert all(getattr(call, name) != default for name, default in OutsideCall._field_defaults.items())
+    (tmp_path / "train.py").write_text("")
+    report = FileReport(str(tmp_path / "train.py"))
+    examined = Examined(report, Stamp(1, 2, "digest"), (OutgoingCall(place, call),), (call, call._replace(left=())))
+    cache = Cache(str(tmp_path / "cache"), str(tmp_path), "key")
+    cache.keep(examined)
+    cache.save()
+    again = Cache(str(tmp_path / "cache"), str(tmp_path), "key")
+    again.load()
+    kept = again.find(report.path, 1, 2)
+    assert kept is not None
+    assert (kept.calls, kept.outside) == (examined.calls, examined.outside)
 
 
 def test_an_imported_file_that_appears_later_counts(project: Path) -> None:

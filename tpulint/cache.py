@@ -86,8 +86,8 @@ class Cache:
                 return None
             if kept[3] is None and not only_calls:
                 return None
-            calls = tuple(OutgoingCall(self._full(name), self._outside_call(*call)) for name, call in kept[5])
-            outside = tuple(self._outside_call(*call) for call in kept[6])
+            calls = tuple(OutgoingCall(self._full(name), self._outside_call(call)) for name, call in kept[5])
+            outside = tuple(self._outside_call(call) for call in kept[6])
             return Kept(thaw(path, kept[3] or (), kept[4]), size, calls, outside, bool(kept[7]))
         except (IndexError, KeyError, TypeError, ValueError, AttributeError):
             return None
@@ -163,35 +163,12 @@ class Cache:
             options=tuple((given, self._name(path), names) for given, path, names in call.options),
         )
 
-    def _outside_call(
-        self,
-        function: str,
-        turn: str,
-        is_behind: bool,
-        has_boundary: bool,
-        arguments: list[list[str]],
-        caller: str,
-        fed: list[list[int | str]],
-        fed_evaluation: list[list[int | str]],
-        changing: list[str],
-        classes: list[list[str]],
-        keywords: list[str],
-        collates: str,
-        is_repeated: bool,
-        gpus: list[str],
-        options: list[list[str]],
-        is_quiet: bool,
-        states: list[str],
-    ) -> OutsideCall:
-        given = tuple((name, kind, side) for name, kind, side in arguments)
-        paths = tuple(map(tuple, fed)), tuple(map(tuple, fed_evaluation))
-        made = tuple((parameter, self._full(path), name) for parameter, path, name in classes)
-        parsed = tuple((parameter, self._full(path), names) for parameter, path, names in options)
-        return OutsideCall(
-            function, turn, is_behind, has_boundary, given, caller, *paths, tuple(changing), made, tuple(keywords),
-            collates, is_repeated, tuple(gpus), parsed, is_quiet,
-            tuple(states),
-        )  # fmt: skip
+    def _outside_call(self, values: list[Any]) -> OutsideCall:
+        call = OutsideCall._make(map(_frozen, values))
+        return call._replace(
+            classes=tuple((given, self._full(path), name) for given, path, name in call.classes),
+            options=tuple((given, self._full(path), names) for given, path, names in call.options),
+        )
 
     def _mark_folder(self) -> None:
         """Keep the folder out of version control and backups."""
@@ -206,6 +183,11 @@ class Cache:
             )
         for entry in kept[:-_KEPT_FILES]:
             os.unlink(entry.path)
+
+
+def _frozen(value: object) -> object:
+    """What JSON read, with tuples for its lists."""
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value
 
 
 def is_cache(folder: str) -> bool:
