@@ -184,6 +184,8 @@ class OutsideCall(NamedTuple):
     """Parameters that are given the state of a module or optimizer, to be saved."""
     left: tuple[str, ...] = ()
     """Parameters that the call leaves at a default which is written out."""
+    is_unfollowed: bool = False
+    """Whether the function is only named there, or may be what is called: nothing but ``left`` is known then."""
 
 
 class OutgoingCall(NamedTuple):

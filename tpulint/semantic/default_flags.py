@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _HARMLESS = ("builtins.", "torch.", "typing.", "abc.")
 """Beginnings of decorators that give a function nothing: ``staticmethod``, ``torch.no_grad``."""
+_OPEN_TO_ALL = ("fire.Fire", "builtins.globals")
+"""What takes any function of the file by its name, where it is given none."""
 _ORDERED = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Is: operator.is_, ast.IsNot: operator.is_not,
@@ -105,6 +107,8 @@ class DefaultFlags:
 
         Also from a call of nobody knows what that gives something of that name.
         """
+        if any(not call.args for call in self._names.calls_to(*_OPEN_TO_ALL)):
+            return True
         known = (self._names.qualified(getattr(item, "func", item)) or "" for item in function.decorator_list)
         if not all(name.startswith(_HARMLESS) for name in known):
             return True
@@ -128,6 +132,17 @@ def flags_left(call: ast.Call, function: FunctionNode, given: Sequence[str]) -> 
     named = zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True)
     defaults.update((item.arg, default) for item, default in named if default is not None)
     return tuple(name for name, value in defaults.items() if _literal(value) is not None and name not in given)
+
+
+def has_flags(tree: SyntaxTree, function: FunctionNode) -> bool:
+    """Whether a function has a branch that a parameter decides which has a default that is written out."""
+    given = function.args
+    defaults = [*given.defaults, *(default for default in given.kw_defaults if default is not None)]
+    if not any(_literal(default) is not None for default in defaults):
+        return False
+    names = {argument.arg for argument in (*given.posonlyargs, *given.args, *given.kwonlyargs)}
+    tests = (branch.test for branch in tree.nodes_in(function, ast.If) if isinstance(branch, ast.If))
+    return any(isinstance(node, ast.Name) and node.id in names for test in tests for node in ast.walk(test))
 
 
 def _is_open(call: ast.Call) -> bool:

@@ -314,7 +314,8 @@ class Evaluation:
         calls = [] if function is None else self._definitions.calls_of(function)
         if function is not None and not calls and self._outside:
             name = qualified_in_file(self._tree, function)
-            quiet = [call.is_quiet for call in self._outside if call.function == name and call.turn == NOW_AND_THEN]
+            calls_out = (call for call in self._outside if call.function == name and not call.is_unfollowed)
+            quiet = [call.is_quiet for call in calls_out if call.turn == NOW_AND_THEN]
             return bool(quiet) and all(quiet)
         return bool(calls) and all(
             self.is_under_no_grad(call)

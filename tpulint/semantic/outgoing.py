@@ -16,6 +16,7 @@ from tpulint.semantic.other_files import Definition, methods
 from tpulint.semantic.outside import EVALUATION, NOW_AND_THEN, STEP, OutgoingCall, OutsideCall
 from tpulint.semantic.parsed_options import file_of_options
 from tpulint.semantic.tree import FUNCTIONS
+from tpulint.semantic.unfollowed import unfollowed_uses
 from tpulint.semantic.values import Kind, Side, Value
 from tpulint.semantic.variables import last_name, says_device
 
@@ -60,6 +61,7 @@ def outgoing_calls(index: SemanticIndex) -> tuple[OutgoingCall, ...]:
     if (index.imported.knows_others and "collate" in index.source.text) or any(call.collates for call in index.outside):
         found.update(dict.fromkeys((*_collating(index), *_called_collating(index))))
     found.update(dict.fromkeys(settings_used(index)))
+    found.update(dict.fromkeys(unfollowed_uses(index)))
     found.update(dict.fromkeys(files_told(index)))
     return tuple(found)
 
