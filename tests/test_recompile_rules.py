@@ -388,6 +388,16 @@ def test_what_is_no_mask(mask: str) -> None:
     assert codes(in_loop(body)) == []
 
 
+@pytest.mark.parametrize("mask", ["(x > 0) * (y > 0)", "(x > 0) + (y > 0)", "(x > 0) * (y > 0) & (x == y)"])
+def test_products_of_masks(mask: str) -> None:
+    body = f"""
+        x, y = x.to(device), y.to(device)
+        x[{mask}] -= 1
+    """
+    assert codes(in_loop(body)) == ["TPU204"]
+    assert codes(in_loop(body.replace("> 0", "+ 0").replace("== y", "+ y"))) == []
+
+
 @pytest.mark.parametrize(
     ("made", "joined", "said"),
     [

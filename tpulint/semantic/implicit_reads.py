@@ -123,17 +123,6 @@ class ImplicitReads:
         places = [item for item in items if self._kinds.is_on_device(item)]
         if places and (self._is_of_host(node.value) or self._takes_numbers(node.value)):
             yield from filter(self._is_read, places)
-        elif places and self._kinds.is_on_device(node.value):
-            yield from (item for item in places if self._is_numbered(node, item))
-
-    def _is_numbered(self, node: ast.Subscript, place: ast.expr) -> bool:
-        """``table[places[j]] = j`` of ``for j in range(places.size(0))``, which gives each place a number."""
-        if not isinstance(node.ctx, ast.Store) or not isinstance(place, ast.Subscript):
-            return False
-        bindings = self._flow.reaching(place.slice) if isinstance(place.slice, ast.Name) else ()
-        source = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "loop" else None
-        counted = ast.unparse(place.value)
-        return source is not None and ast.unparse(source) in (f"range({counted}.size(0))", f"range({counted}.shape[0])")
 
     def _is_read(self, node: ast.expr) -> bool:
         return self._is_certain(node) or self._is_element_moved(node) or self._is_gone_over(node)

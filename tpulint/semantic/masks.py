@@ -51,7 +51,8 @@ class Masks:
         if isinstance(node, ast.Compare):
             return not any(isinstance(op, ast.Is | ast.IsNot | ast.In | ast.NotIn) for op in node.ops)
         if isinstance(node, ast.BinOp):
-            plain = isinstance(node.op, ast.BitAnd | ast.BitOr | ast.BitXor)
+            # A product of truth values is one, and so is their sum: measured with PyTorch 2.9.
+            plain = isinstance(node.op, ast.BitAnd | ast.BitOr | ast.BitXor | ast.Mult | ast.Add)
             return plain and self.is_boolean(node.left, depth + 1) and self.is_boolean(node.right, depth + 1)
         if isinstance(node, ast.UnaryOp):
             return isinstance(node.op, ast.Invert) and self.is_boolean(node.operand, depth + 1)

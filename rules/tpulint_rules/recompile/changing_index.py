@@ -29,7 +29,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             continue
         causes = {item: cause for item in items if (cause := _cause(ctx, item)) is not None}
         places = () if causes else items
-        place = next((i for i in places if _is_place_on_device(ctx, i) or _is_place_of_one(ctx, node, items, i)), None)
+        place = next((item for item in places if _is_place(ctx, node, items, item)), None)
         if not (causes or place) or not index.is_device_tensor(node.value):
             continue
         if place is not None:
@@ -67,6 +67,11 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         )
 
 
+def _is_place(ctx: FileContext, node: ast.Subscript, items: list[ast.expr], item: ast.expr) -> bool:
+    """Whether an index is one number that is on the device."""
+    return _is_place_on_device(ctx, item) or _is_place_of_one(ctx, node, items, item) or _is_numbered(ctx, node, item)
+
+
 def _is_place_on_device(ctx: FileContext, item: ast.expr) -> bool:
     """Whether an index is one number on the device, computed in the turn: ``scores.argmax()``, an element of a row."""
     index = ctx.index
@@ -97,6 +102,17 @@ def _is_place_of_one(ctx: FileContext, node: ast.Subscript, items: list[ast.expr
     return bool(made) and all(binding.kind == "assign" and _is_like(ctx, binding.value, node.value) for binding in made)
 
 
+def _is_numbered(ctx: FileContext, node: ast.Subscript, place: ast.expr) -> bool:
+    """``table[places[j]] = j`` of ``for j in range(places.size(0))``, which gives each place a number."""
+    if not isinstance(node.ctx, ast.Store) or not isinstance(place, ast.Subscript):
+        return False
+    bindings = ctx.index.flow.reaching(place.slice) if isinstance(place.slice, ast.Name) else ()
+    source = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "loop" else None
+    counted = ctx.text(place.value)
+    is_counted = source is not None and ctx.text(source) in (f"range({counted}.size(0))", f"range({counted}.shape[0])")
+    return is_counted and ctx.index.is_device_tensor(place)
+
+
 def _counts(ctx: FileContext, item: ast.expr) -> bool:
     """Whether an index is a number that counts the turns of a loop."""
     bindings = ctx.index.flow.reaching(item) if isinstance(item, ast.Name) else ()
@@ -124,8 +140,12 @@ def _read_place(ctx: FileContext, node: ast.Subscript, place: ast.expr, turn: st
         f"`{ctx.text(node)}` reads `{ctx.text(place)}` on the host in every {turn}, "
         "and makes a constant of the graph of it, which is compiled anew for each value",
         certainty=Certainty.CERTAIN if certain else Certainty.LIKELY,
-        help="index with a tensor of one dimension: `x[place[None]][0]`",
+        help="index with a tensor of one dimension: " + _with_place(node),
     )
+
+
+def _with_place(node: ast.Subscript) -> str:
+    return "`x[place[None]] = value`" if isinstance(node.ctx, ast.Store) else "`x[place[None]][0]`"
 
 
 def _is_list(item: ast.expr) -> bool:
