@@ -617,3 +617,47 @@ def test_a_package_whose_files_import_all_of_each_other(tmp_path: Path) -> None:
         print(loss.item())  # TPU101
     """
     agree(tmp_path, "TPU101", train=program)
+
+
+def test_an_engine_that_evaluates_a_batch_with_gradients(tmp_path: Path) -> None:
+    engine = """\
+    import torch
+    from torch import nn
+
+    class Engine:
+        def __init__(self, device):
+            self.model = nn.Linear(4, 4).to(device)
+            self.optimizer = torch.optim.Adam(self.model.parameters())
+
+        def train(self, x, y):
+            self.model.train()
+            loss = (self.model(x) - y).abs().mean()
+            loss.backward()
+            self.optimizer.step()
+            return loss.item()  # TPU101
+
+        def eval(self, x, y):
+            self.model.eval()
+            loss = (self.model(x) - y).abs().mean()
+            return loss.item()  # TPU101
+
+        def show(self, x):
+            self.model.eval()
+            self.model.train()
+            print(self.model(x).sum().item())
+    """
+    program = """\
+    import torch
+    from engine import Engine
+
+    device = torch.device("cuda")
+    engine = Engine(device)
+    for epoch in range(9):
+        for x, y in loader:
+            engine.train(x.to(device), y.to(device))
+        for x, y in held_out:
+            engine.eval(x.to(device), y.to(device))
+        for x in few:
+            engine.show(x.to(device))
+    """
+    agree(tmp_path, train=program, engine=engine)

@@ -647,12 +647,14 @@ if __name__ == "__main__":
 def test_operations_on_the_host(tmp_path: Path) -> None:
     text = HEAD + dedent("""
         from torch.distributions import Beta, Categorical, Normal
+        from torch.nn.utils.weight_norm import WeightNorm
 
         class Net(nn.Module):
             def __init__(self):
                 super().__init__()
                 self.first = nn.utils.weight_norm(nn.Linear(4, 4))  # TPU135
                 self.second = nn.utils.spectral_norm(nn.Linear(4, 4))
+                WeightNorm.apply(self.second, "weight", dim=0)  # TPU135
                 self.gate = nn.GLU()
                 self.bags, self.sizes = self.make()
 

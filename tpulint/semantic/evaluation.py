@@ -177,13 +177,16 @@ class Evaluation:
         return without_gradient in self._runs[function]
 
     def _find_runs(self, function: FunctionNode) -> frozenset[bool]:
-        """Whether the first module that a function runs is run without gradients, and whether it runs one at all."""
+        """Whether the first module that a function runs is run without gradients, and whether it runs one at all.
+
+        One that it switches to ``eval()`` itself is evaluated, whether gradients are recorded or not.
+        """
         found: set[bool] = set()
         if self._has_framework() or self._events.of(function).backwards:
             return frozenset()
         for node in self._tree.nodes_in(function, ast.Call, functions=False):
             if self.is_run(node) or self.computes(node):
-                quiet = self.is_under_no_grad(node)
+                quiet = self.is_under_no_grad(node) or self._is_behind_eval(node)
                 if self._events.holder_of(node) is function:
                     found |= {False, quiet}
                     if quiet:
