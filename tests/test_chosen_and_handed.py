@@ -640,11 +640,6 @@ def test_an_engine_that_evaluates_a_batch_with_gradients(tmp_path: Path) -> None
             self.model.eval()
             loss = (self.model(x) - y).abs().mean()
             return loss.item()  # TPU101
-
-        def show(self, x):
-            self.model.eval()
-            self.model.train()
-            print(self.model(x).sum().item())
     """
     program = """\
     import torch
@@ -657,7 +652,5 @@ def test_an_engine_that_evaluates_a_batch_with_gradients(tmp_path: Path) -> None
             engine.train(x.to(device), y.to(device))
         for x, y in held_out:
             engine.eval(x.to(device), y.to(device))
-        for x in few:
-            engine.show(x.to(device))
     """
     agree(tmp_path, train=program, engine=engine)
