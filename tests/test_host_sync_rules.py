@@ -3231,6 +3231,19 @@ for epoch in range(3):
     assert starts in text
 
 
+def test_totals_that_are_set_back_together_get_a_tensor_each() -> None:
+    """`a = b = 0` with one tensor for both would add to both."""
+    apart = "running = 0.0\n            correct = 0"
+    assert apart in SHOWN_AND_RESET
+    text = port(SETUP + SHOWN_AND_RESET.replace(apart, "running = correct = at = 0")).text
+    resets = """\
+            running = correct = at = 0
+            running = torch.zeros(1).to(device)
+            correct = torch.zeros(1, dtype=torch.long).to(device)
+"""
+    assert resets in text
+
+
 def test_total_whose_device_is_chosen_in_every_epoch_is_left_alone() -> None:
     text = SETUP + SHOWN_AND_RESET.replace("running = 0.0\ncorrect = 0", "running = correct = 0", 1)
     text = text.replace("device = torch_xla.device()\n", "").replace(").to(device)\n", ")\n")
@@ -4131,15 +4144,14 @@ with torch.no_grad():
 @pytest.mark.parametrize(
     ("made", "default", "told"),
     [
-        ("torch.zeros(3, 3)", "", 2),
-        ("torch.zeros(3, 3, device=device)", "", 2),  # a place of no dimensions is a number there, too
-        ("torch.zeros(3, 3)", "torch.set_default_device(device)", 0),
-        ("{}", "", 0),
+        ("torch.zeros(3, 3)", "", [("TPU101", "warning")] * 2),
+        ("torch.zeros(3, 3, device=device)", "", [("TPU201", "error")]),  # a place of no dimensions is a number, too
+        ("torch.zeros(3, 3)", "torch.set_default_device(device)", [("TPU201", "error")]),
+        ("{}", "", []),
     ],
 )
-def test_places_that_are_tensors(made: str, default: str, told: int) -> None:
-    found = check(CONFUSION.format(made=made, default=default), ("TPU101",))
-    assert found == [("TPU101", "warning")] * told
+def test_places_that_are_tensors(made: str, default: str, told: list[tuple[str, str]]) -> None:
+    assert check(CONFUSION.format(made=made, default=default), ("TPU101", "TPU201")) == told
 
 
 @pytest.mark.parametrize(

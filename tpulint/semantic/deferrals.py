@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from tpulint.model import Pace
+from tpulint.semantic.bindings import Binding
 from tpulint.semantic.drivers import Driver
 from tpulint.semantic.effects import Effects, Path, meet
 from tpulint.semantic.events import OPTIMIZER_STEP, SYNCS
@@ -94,6 +95,11 @@ class Deferrals:
             return False
         return self._is_computed(read.tensor, loop, 0)
 
+    def _passes_another(self, binding: Binding, use: ast.expr, loop: Step) -> bool:
+        """Whether a step has one more boundary between where a variable gets its value and where that is used."""
+        boundaries = [] if isinstance(loop, CalledStep) else loop.boundaries
+        return any(self._is_behind(use, one) and not self._is_behind(binding.node, one) for one in boundaries)
+
     def _is_computed(self, tensor: ast.expr, loop: Step, depth: int) -> bool:
         """Whether a tensor is computed from others behind the boundary, and not given to a function that runs there."""
         while isinstance(tensor, ast.Attribute) or (
@@ -104,6 +110,7 @@ class Deferrals:
             bindings = self._index.flow.reaching(tensor)
             return depth < _DEPTH and bool(bindings) and all(
                 self.is_behind_boundary(binding.node, loop, of_turn=True)
+                and not self._passes_another(binding, tensor, loop)
                 and (
                     binding.kind == "augment"
                     or (
@@ -121,7 +128,7 @@ class Deferrals:
             )
         return False
 
-    def _is_behind(self, node: ast.AST, call: ast.Call) -> bool:
+    def _is_behind(self, node: ast.AST, call: ast.AST) -> bool:
         """Whether a node stands behind a call, in the same block or deeper."""
         tree = self._index.tree
         statement = tree.statement_of(call)

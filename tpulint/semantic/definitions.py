@@ -19,6 +19,7 @@ _CALLS_LOOKED_AT = 8
 _CLASS_DEPTH = 5
 """Names that a class is followed through."""
 _CALL = "__call__"
+_APPLY, _FORWARD = "apply", "forward"
 
 
 class Definitions:
@@ -57,6 +58,8 @@ class Definitions:
         if function.name == _CALL:
             return self._calls_of_objects().get(function, [])
         names = self._callees.names_of(function)
+        if function.name == _FORWARD and owner is not None and self.has_own_gradient(owner):
+            names = {*names, _APPLY}
         found = [
             call for name in names for call in self._callers.get(name, ()) if self.function_called(call) is function
         ]
@@ -81,13 +84,33 @@ class Definitions:
                 return bindings[0].node
             return self._callees.compiled(func) or self._object_called(func) if bindings else None
         if isinstance(func, ast.Attribute):
-            return self.method_named(func) or self._callees.compiled(func) or self._object_called(func)
+            own = self.method_named(func) or self._callees.compiled(func) or self._object_called(func)
+            return own or self._applied(func)
         return self._callees.compiled(func) if isinstance(func, ast.Call) else None
 
     def _object_called(self, node: ast.Name | ast.Attribute) -> FunctionNode | None:
         """What calling an object runs, where the one class of this file that it is of says so: ``augment(images)``."""
         owner = self.class_of_variable(node) if _CALL in self._function_names else None
         return None if owner is None else self.method(owner, _CALL)
+
+    def _applied(self, func: ast.Attribute) -> FunctionNode | None:
+        """The ``forward`` that ``Clip.apply(x)`` runs, of a function with a gradient of its own."""
+        bindings = self._names.bindings(func.value) if func.attr == _APPLY and isinstance(func.value, ast.Name) else []
+        owner = bindings[0].node if len(bindings) == 1 else None
+        return self.forward_applied(owner) if isinstance(owner, ast.ClassDef) else None
+
+    def forward_applied(self, owner: ast.ClassDef) -> FunctionNode | None:
+        """The ``forward`` that ``apply`` of a class runs, where that is a function with a gradient of its own."""
+        return self.method(owner, _FORWARD) if self.has_own_gradient(owner) else None
+
+    def has_own_gradient(self, owner: ast.ClassDef) -> bool:
+        """Whether a class is a ``torch.autograd.Function``, whose ``backward`` runs in each backward pass."""
+        return any(self._names.qualified(base) in facts.GRADIENT_FUNCTIONS for base in owner.bases)
+
+    def gradient_of(self, forward: FunctionNode) -> FunctionNode | None:
+        """The ``backward`` beside the ``forward`` of a function with a gradient of its own."""
+        owner = self._tree.class_of(forward) if forward.name == _FORWARD else None
+        return None if owner is None or not self.has_own_gradient(owner) else self.method(owner, "backward")
 
     def function_run(self, call: ast.Call) -> FunctionNode | None:
         """The function that a call runs, its arguments aside: through partials, lambdas and parameters as well."""
@@ -320,7 +343,9 @@ class Definitions:
 
     def _arguments(self, calls: list[ast.Call], function: FunctionNode, name: str) -> list[ast.expr]:
         positions = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
-        offset = 1 if positions[:1] in (["self"], ["cls"]) else 0
+        owner = self._tree.class_of(function)
+        has_context = owner is not None and function.name == _FORWARD and self.has_own_gradient(owner)
+        offset = 1 if has_context or positions[:1] in (["self"], ["cls"]) else 0
         result: list[ast.expr] = []
         for call in calls[:_CALLS_LOOKED_AT]:
             for keyword in call.keywords:

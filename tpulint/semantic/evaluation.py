@@ -57,24 +57,31 @@ class Evaluation:
         found = [loop for loop in candidates if self._evaluates(loop, step_loops)]
         within = {outer: loop for loop in found for outer in self._tree.ancestors(loop)}
         beside = [loop for loop in found if loop not in within or self._is_beside(loop, within[loop])]
-        return [loop for loop in beside if not (self._goes_through_results(loop) and self._is_within(loop, beside))]
+        return [loop for loop in beside if not (self._goes_through_few(loop) and self._is_within(loop, beside))]
 
     def _is_within(self, loop: LoopNode, loops: list[LoopNode]) -> bool:
         return any(outer is not loop and self._tree.encloses(outer, loop) for outer in loops)
 
-    def _goes_through_results(self, loop: LoopNode) -> bool:
-        """Whether a loop goes over what a module made of one batch: ``for output in model(x)``."""
+    def _goes_through_few(self, loop: LoopNode) -> bool:
+        """Whether a loop goes over parts of one batch, what a module made of it, ``for output in model(x)``, or a list
+        that is written out: ``for scale in SCALES``."""
         if not isinstance(loop, ast.For):
             return False
         names = (node for node in (loop.iter, *self._tree.nodes_in(loop.iter, ast.Name)) if isinstance(node, ast.Name))
-        made = (binding.value for name in names for binding in self._names.bindings(name))
-        return any(isinstance(value, ast.Call) and self.is_run(value) for value in made)
+        bound = [binding for name in names for binding in self._names.bindings(name)]
+        values = [binding.value for binding in bound if not binding.path]
+        return (
+            any(isinstance(one.value, ast.Call) and self.is_run(one.value) for one in bound)
+            or (bool(values) and all(isinstance(value, ast.List | ast.Tuple) and value.elts for value in values))
+            or isinstance(loop.iter, ast.List | ast.Tuple)
+            or any(isinstance(one.statement, ast.For) and self.takes_batches(one.statement) for one in bound)
+        )
 
     def _is_beside(self, loop: LoopNode, inner: LoopNode) -> bool:
         """Whether a loop takes batches and runs a module itself too, around another that goes over something else."""
         if not self.takes_batches(loop) or self.takes_batches(inner):
             return False
-        if self._goes_through_results(inner):
+        if self._goes_through_few(inner):
             return True
         runs = (call for call in self._tree.nodes_in(loop, ast.Call, functions=False) if self.is_run(call))
         return any(self._events.holder_of(node) is loop for node in runs)
@@ -166,9 +173,15 @@ class Evaluation:
         return all(isinstance(item, ast.Call) and self._names.qualified(item.func) in _UPLOADS for item in values)
 
     def runs_module(self, holder: ast.AST) -> bool:
-        """Whether a module is run at or below a node."""
+        """Whether a module is run at or below a node; what a loop goes over is run once, in front of its turns."""
         nodes = (holder, *self._tree.nodes_in(holder, ast.Call, functions=False))
-        return any(isinstance(node, ast.Call) and self.is_run(node) for node in nodes)
+        once = holder.iter if isinstance(holder, ast.For | ast.AsyncFor) else None
+        return any(
+            isinstance(node, ast.Call)
+            and self.is_run(node)
+            and (once is None or not self._tree.encloses(once, node))
+            for node in nodes
+        )
 
     def runs_once(self, function: FunctionNode, *, without_gradient: bool) -> bool:
         """Whether a function runs a module, in no loop of its own, and no backward pass."""

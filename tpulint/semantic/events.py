@@ -108,6 +108,7 @@ class EventMap:
             direct = [self._direct.get(function) for function in several]
             return several if direct and all(one and one.backwards and one.updates for one in direct) else []
         abstract = [function for function in found if is_abstract(function)]
+        found += filter(None, map(self._definitions.gradient_of, found))
         return [*found, *(other for function in abstract for other in self._definitions.overriding(function))]
 
     def events_in(self, statement: ast.stmt) -> Events:

@@ -217,6 +217,10 @@ class Imported:
         if kept:
             return kept
         if isinstance(call.func, ast.Attribute):
+            applied = self.definition(call.func.value) if call.func.attr == "apply" else None
+            if applied is not None and isinstance(applied.node, ast.ClassDef):
+                forward = applied.file.definitions.forward_applied(applied.node)
+                return () if forward is None else (Definition(applied.file, forward),)
             return methods(self._bases_of_self(call.func) or self.classes_of(call.func.value), call.func.attr)
         return self.classes.chosen.by(call.func) if name is None else ()
 

@@ -35,7 +35,11 @@ from tpulint.semantic.values import Kind as Kind
 from tpulint.semantic.values import Side as Side
 from tpulint.semantic.values import Value as Value
 
-_DEVICE_WORDS = ("cuda", "device", "torch_xla", "accelerat", "fabric", "lightning", ".to(")
+_DEVICE_WORDS = ("cuda", "device", "torch_xla", "accelerat", "fabric", "lightning")
+_MOVE = ".to("
+_DTYPES = r"dtype\s*=|torch\.(?:b?float|double|half|u?int|long|short|bool)\d*\s*[,)]|[\w.]+\.dtype\s*[,)]"
+_MOVE_ANYWHERE = rf"\.to\((?!\s*(?:{_DTYPES}))"
+"""What is no cast: ``x.to(torch.float32)`` says nothing of a device."""
 _SETS_DEFAULT = ("set_default_device", "set_default_tensor_type")
 _COUNT_OR_NAME = r"(num|n)_|\w+_(length|count|type|name)\Z"
 """Attributes of objects that hold more than a tensor."""
@@ -91,7 +95,10 @@ class Kinds:
 
     def _speaks_of_device(self) -> bool:
         source = self._tree.source
-        return source.has_any(_DEVICE_WORDS) or ("xla" in source.text and re.search(_XLA, source.text) is not None)
+        patterns = (("xla", _XLA), (_MOVE, _MOVE_ANYWHERE))
+        return source.has_any(_DEVICE_WORDS) or any(
+            word in source.text and re.search(pattern, source.text) is not None for word, pattern in patterns
+        )
 
     def _sets_default(self, outside: Sequence[OutsideCall]) -> bool:
         """Whether this file, or one that runs it, may say where tensors are made."""
@@ -203,7 +210,7 @@ class Kinds:
 
     def attribute(self, node: ast.Attribute, depth: int) -> Value:
         """What an attribute holds."""
-        if self.module_tensors.has(node):
+        if self.module_tensors.has(node) or node.attr == "saved_tensors":
             return self.parameter_tensor()
         bindings = self._flow.reaching_attribute(node)
         if bindings:

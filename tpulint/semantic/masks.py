@@ -97,6 +97,8 @@ class Masks:
         name = self._index.qualified_name(call.func)
         if any(k.arg == "dtype" and self._index.qualified_name(k.value) == "torch.bool" for k in call.keywords):
             return True
+        if name == "torch.autograd.Variable" and call.args:
+            return self.is_boolean(call.args[0], depth + 1)
         if name is not None and name.startswith("torch."):
             return name[6:] in _TESTS
         if name is not None or not isinstance(call.func, ast.Attribute):

@@ -160,7 +160,9 @@ def _run_by(index: SemanticIndex, call: ast.Call) -> list[Definition]:
     if not found:
         owners = index.imported.classes_of(call.func)
         found = methods(owners, "forward") or methods(owners, "__call__")
-    return [definition for definition in found if not definition.is_class]
+    runs = [definition for definition in found if isinstance(definition.node, FUNCTIONS)]
+    gradients = [(one.file, one.file.definitions.gradient_of(one.node)) for one in runs]  # type: ignore[arg-type]
+    return [*runs, *(Definition(file, gradient) for file, gradient in gradients if gradient is not None)]
 
 
 def _handed_to(index: SemanticIndex, call: ast.Call) -> list[Definition]:

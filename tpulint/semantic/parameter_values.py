@@ -77,6 +77,9 @@ class ParameterValues:
             if binding.name in self._kinds.hooks.model_parameters(function):
                 return Value(Kind.MODULE, certain=False)
             owner = self._tree.class_of(function)
+            if function.name == "backward" and owner is not None and self._definitions.has_own_gradient(owner):
+                is_context = function.args.args[:1] == [binding.node]
+                return UNKNOWN if is_context else self._kinds.parameter_tensor()  # a gradient
             of_module = owner is not None and self._definitions.is_module_class(owner)
             if of_module and self._is_first(binding.node, function):
                 return Value(Kind.MODULE)

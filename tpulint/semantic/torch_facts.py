@@ -178,6 +178,8 @@ TENSOR_HOST_ATTRIBUTES = frozenset({
     "is_sparse", "is_quantized", "is_meta", "output_nr", "is_mps", "is_xla", "is_cpu", "is_xpu", "is_nested",
 })  # fmt: skip
 
+GRADIENT_FUNCTIONS = frozenset({"torch.autograd.Function", "torch.autograd.function.Function"})
+"""Classes of functions with a gradient of their own."""
 TENSOR_FUNCTIONS = frozenset({"timm.utils.accuracy", "timm.utils.reduce_tensor", "timm.utils.metrics.accuracy"})
 """Functions of other libraries that compute tensors of those they are given."""
 

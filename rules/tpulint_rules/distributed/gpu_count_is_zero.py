@@ -91,6 +91,8 @@ def _comparison(ctx: FileContext, node: ast.Compare) -> Iterator[Finding]:
         message = "this asks for GPUs, and a TPU machine has none: the assertion fails"
     elif isinstance(holder, ast.If) and not wants_many and _ends_here(ctx, holder.body[-1]):
         message = "this asks for GPUs, and a TPU machine has none: the script ends here"
+    elif isinstance(holder, ast.If) and not wants_many and _sends_to_host(ctx, holder) and not _is_asked(ctx, node):
+        message = "this asks for GPUs, and a TPU machine has none: this trains on the host CPU without a word"
     elif isinstance(holder, ast.Return) and wants_many:
         message = "this asks for GPUs, and a TPU machine has none: the answer is always no"
     else:
@@ -167,6 +169,28 @@ def _ends_here(ctx: FileContext, statement: ast.stmt) -> bool:
         return True
     value = statement.value if isinstance(statement, ast.Expr) else None
     return isinstance(value, ast.Call) and ctx.index.qualified_name(value.func) in _ENDS
+
+
+def _sends_to_host(ctx: FileContext, condition: ast.If) -> bool:
+    """``device = "cpu"`` in a branch, of a variable that holds another device otherwise."""
+    index = ctx.index
+    for item in condition.body:
+        value = item.value if isinstance(item, ast.Assign) else None
+        if isinstance(value, ast.Call) and index.qualified_name(value.func) == "torch.device" and value.args:
+            value = value.args[0]
+        target = item.targets[0] if isinstance(item, ast.Assign) else None
+        if not isinstance(value, ast.Constant) or value.value != "cpu" or not isinstance(target, ast.Name):
+            continue
+        others = (binding.value for binding in index.names.bindings(target) if binding.statement is not item)
+        if any(other is not None and (index.devices.flow.derives(other) or "xla" in ctx.text(other))
+               for other in others):  # fmt: skip
+            return True
+    return False
+
+
+def _is_asked(ctx: FileContext, node: ast.Compare) -> bool:
+    """Whether the rule about the choice of a device answers this question."""
+    return any(site.node is node for site in ctx.index.devices.sites)
 
 
 def _starts_many(ctx: FileContext, condition: ast.If) -> bool:

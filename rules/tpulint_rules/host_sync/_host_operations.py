@@ -84,6 +84,7 @@ BACKWARD_LAYERS = frozenset({"GLU"})
 WRAPPERS = {
     "torch.nn.utils.weight_norm": "weight_norm",
     "torch.nn.utils.parametrizations.weight_norm": "weight_norm",
+    "torch.nn.utils.weight_norm.weight_norm": "weight_norm",
     "torch.nn.utils.weight_norm.WeightNorm.apply": "weight_norm",
     "torch.nn.utils.parametrizations.spectral_norm": "spectral_norm",
     "torch.nn.utils.parametrizations.orthogonal": "orthogonal",

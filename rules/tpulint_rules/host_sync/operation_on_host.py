@@ -24,7 +24,7 @@ _NAMES = {
 
 _TAKEN_BY_CTC = 4
 _FACTORED = ("covariance_matrix", "precision_matrix")
-_WEIGHT_NORM = "torch.nn.utils.weight_norm"
+_WEIGHT_NORM = ("torch.nn.utils.weight_norm", "torch.nn.utils.weight_norm.weight_norm")
 _DENSE = "Both factors must be on the device, where no sparse ones exist."
 _ROUNDED = "The weight is computed by other operations: its last digits may differ."
 
@@ -65,9 +65,12 @@ def _wrappers(ctx: FileContext) -> Iterator[Finding]:
     for node, name in index.references("torch.nn.utils"):
         operation, call = on_host.WRAPPERS.get(name), index.parent(node)
         owner = index.tree.class_of(node)
-        if operation is None or owner is None or not isinstance(call, ast.Call) or call.func is not node:
+        if operation is None or not isinstance(call, ast.Call) or call.func is not node:
             continue
-        forward = index.definitions.method(owner, "forward")
+        if owner is None and index.step_loops:  # `net = nn.Sequential(weight_norm(nn.Linear(8, 4)))` of a script
+            found.append((call, operation, name))
+            turns.append(STEP)
+        forward = None if owner is None else index.definitions.method(owner, "forward")
         if forward is not None:
             found.append((call, operation, name))
             turns += [turn for turn in [index.turn_code.turn_of(forward.body[0])] if turn is not None]
@@ -77,7 +80,7 @@ def _wrappers(ctx: FileContext) -> Iterator[Finding]:
             call,
             f"`{operation}` computes the weight on the host in every {STEP if STEP in turns else turns[0]}: "
             "the graph is cut, and the weight is transferred",
-            _own_weight_norm(ctx, call) if name == _WEIGHT_NORM else None,
+            _own_weight_norm(ctx, call) if name in _WEIGHT_NORM else None,
             certainty=Certainty.LIKELY,
             help=on_host.INSTEAD.get(operation, ""),
         )

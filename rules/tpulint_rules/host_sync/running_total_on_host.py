@@ -39,6 +39,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
 def move_to_device(fix: FixBuilder, index: SemanticIndex, loop: LoopNode, totals: list[Total]) -> None:
     """All totals of a loop as tensors, with the reads behind the loop."""
     before: dict[LoopNode, list[str]] = {}
+    behind: dict[ast.stmt, list[str]] = {}
     after: list[str] = []
     for total in totals:
         target = index.text(total.target)
@@ -53,7 +54,11 @@ def move_to_device(fix: FixBuilder, index: SemanticIndex, loop: LoopNode, totals
             zero = _zero(fix, index, total)
             _start_with(fix, index, total, zero, before)
             for reset in total.resets:
-                fix.replace(reset, zero)
+                statement = index.statement_of(reset)
+                if _is_shared(statement):
+                    behind.setdefault(statement, []).append(f"{target} = {zero}")
+                else:
+                    fix.replace(reset, zero)
             if total.is_used_behind:
                 as_float = total.is_count and _starts_as_float(total)
                 after.append(f"{target} = float({target})" if as_float else f"{target} = {target}.item()")
@@ -69,6 +74,8 @@ def move_to_device(fix: FixBuilder, index: SemanticIndex, loop: LoopNode, totals
             keep_on_device(fix, index, read)
     for place, lines in before.items():
         fix.insert_before(place, "\n".join(lines))
+    for statement, lines in behind.items():
+        fix.insert_after(statement, "\n".join(lines))
     if after:
         insert_behind_loop(fix, loop, "\n".join(after))
 
@@ -87,8 +94,7 @@ def _start_with(
     assert total.start is not None
     element = element_of(total.start)
     statement = total.start.statement
-    is_shared = isinstance(statement, ast.Assign) and len(statement.targets) > 1
-    if element is not None and not is_shared and _is_readable_at(index, zero, statement):
+    if element is not None and not _is_shared(statement) and _is_readable_at(index, zero, statement):
         if isinstance(statement, ast.AnnAssign):  # `total: float = 0.0` says what is no longer so
             fix.replace(statement, f"{index.text(statement.target)} = {zero}")
         else:
@@ -98,6 +104,11 @@ def _start_with(
     if outer is not total.loop and not _is_readable_at(index, zero, outer):
         fix.give_up()
     before.setdefault(outer, []).append(f"{total.start.name} = {zero}")
+
+
+def _is_shared(statement: ast.AST | None) -> bool:
+    """Whether several variables get the same value: ``a = b = 0``, a tensor for both would add up both."""
+    return isinstance(statement, ast.Assign) and len(statement.targets) > 1
 
 
 def _outermost(index: SemanticIndex, total: Total) -> LoopNode:
