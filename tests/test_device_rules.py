@@ -1808,10 +1808,10 @@ def test_images_beside_labels_that_are_moved(call: str, is_left: bool) -> None:
                 out = {call}
                 torch.nn.functional.cross_entropy(model(seen), labels).backward()
     """)
-    found = lint(SourceFile.from_text(text), Settings(select=("TPU002",)), CATALOGUE).findings
+    found = lint(SourceFile.from_text(text), Settings(select=("TPU021",)), CATALOGUE).findings
     assert ("`images` is left on the host" in " ".join(item.message for item in found)) is is_left
     wrapped = text.replace("    model.train()", "    model = torch.nn.DataParallel(model)\n    model.train()")
-    found = lint(SourceFile.from_text(wrapped), Settings(select=("TPU002",)), CATALOGUE).findings
+    found = lint(SourceFile.from_text(wrapped), Settings(select=("TPU021",)), CATALOGUE).findings
     assert "left on the host" not in " ".join(item.message for item in found), "the rule about the wrapper does that"
 
 
@@ -1833,7 +1833,7 @@ def test_images_of_a_model_that_is_seen_to_have_no_wrapper(model: str, is_left: 
                 labels = labels.cuda()
                 torch.nn.functional.cross_entropy(model(images), labels).backward()
     """)
-    found = lint(SourceFile.from_text(text + model), Settings(select=("TPU002",)), CATALOGUE).findings
+    found = lint(SourceFile.from_text(text + model), Settings(select=("TPU021",)), CATALOGUE).findings
     assert ("`images` is left on the host" in " ".join(item.message for item in found)) is is_left
 
 

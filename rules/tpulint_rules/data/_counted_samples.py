@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from tpulint.context import FixBuilder
 from tpulint.model import Applicability
-from tpulint.semantic import SemanticIndex
+from tpulint.semantic import LoopNode, SemanticIndex
 from tpulint.semantic.loaders import Loader
 from tpulint_rules.data._partial_batches import is_given
 
 _REASON = "Sums over the batches are divided by the number of all samples, those that are left out among them."
+_SIZE_OF_BATCH = r"\.size\(0\)|\.shape\[0\]|^len\(|batch_?size|^(bs|bsz|n)$"
 
 
 def count_what_is_left(fix: FixBuilder, index: SemanticIndex, loader: Loader) -> None:
@@ -29,6 +31,46 @@ def count_what_is_left(fix: FixBuilder, index: SemanticIndex, loader: Loader) ->
             text = f"{text} if {name}.drop_last else {index.text(count)}"
         is_whole = isinstance(index.parent(count), ast.AugAssign | ast.Call)
         fix.replace(count, text if is_whole else f"({text})")
+    written = {count for count in _divisors(index, loader)}
+    places = [(index, loop) for loop in loader.loops]
+    places += [(file, loop) for file, loop in _loops_elsewhere(index, loader)]
+    if any(not written.intersection(index_of.tree.inside(divisor)) and divisor not in written
+           for index_of, loop in places for divisor in _of_all_samples(index_of, loop)):  # fmt: skip
+        fix.lower(Applicability.DISPLAY, _REASON)
+
+
+def _loops_elsewhere(index: SemanticIndex, loader: Loader) -> Iterator[tuple[SemanticIndex, LoopNode]]:
+    """Step loops of functions and classes of other files that are given a loader."""
+    creations = index.moves.creations
+    for call in index.imported.calls:
+        given = [*call.args, *(keyword.value for keyword in call.keywords)]
+        if any(made.node is loader.call for item in given for made in creations.of(item)):
+            for run in index.imported.all_called(call):
+                steps = [step.node for step in run.file.step_loops]
+                yield from ((run.file, loop) for loop in steps if run.file.tree.encloses(run.node, loop))
+
+
+def _of_all_samples(index: SemanticIndex, loop: LoopNode) -> Iterator[ast.expr]:
+    """What sums over samples, ``total += loss.item() * x.size(0)``, are divided by, if the loop does not count it."""
+    nodes = index.tree.nodes_in(loop, ast.AugAssign, functions=False)
+    added = [node for node in nodes if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add)]
+    counted = {index.text(node.target) for node in added}
+    totals = {index.text(node.target) for node in added if _is_weighted(index, node.value)}
+    holder = index.function_of(loop) or index.tree.module
+    for division in index.tree.nodes_in(holder, ast.BinOp, functions=False) if totals else ():
+        if isinstance(division, ast.BinOp) and isinstance(division.op, ast.Div):
+            parts = (division.left, *index.tree.inside(division.left))
+            if any(isinstance(part, ast.expr) and index.text(part) in totals for part in parts):
+                within = {index.text(part) for part in (division.right, *index.tree.inside(division.right))
+                          if isinstance(part, ast.Name | ast.Attribute)}  # fmt: skip
+                if not within & counted and not isinstance(division.right, ast.Constant):
+                    yield division.right
+
+
+def _is_weighted(index: SemanticIndex, value: ast.expr) -> bool:
+    """``loss.item() * x.size(0)``"""
+    factors = (value.left, value.right) if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Mult) else ()
+    return any(re.search(_SIZE_OF_BATCH, index.text(factor)) for factor in factors)
 
 
 def _divisors(index: SemanticIndex, loader: Loader) -> Iterator[ast.expr]:

@@ -49,11 +49,20 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             yield ctx.finding(loader.call, _MESSAGE, help=advice)
             continue
         fix = ctx.fix("Leave out the partial batch", Applicability.UNSAFE, _LEFT_OUT)
-        fix.set_argument(loader.call, "drop_last", phases or "True")
+        fix.set_argument(loader.call, "drop_last", phases or _shuffles(ctx, loader.call) or "True")
         count_what_is_left(fix, ctx.index, loader)
         if ctx.index.loaders.fills_no_batch(loader):
             fix.lower(Applicability.DISPLAY, _NONE_LEFT)
         yield ctx.finding(loader.call, _MESSAGE, fix)
+
+
+def _shuffles(ctx: FileContext, call: ast.Call) -> str:
+    """The parameter that says whether a loader shuffles: one function may make those of training and of tests."""
+    for keyword in call.keywords:
+        bindings = ctx.index.flow.reaching(keyword.value) if isinstance(keyword.value, ast.Name) else ()
+        if keyword.arg == "shuffle" and bindings and all(binding.kind == "parameter" for binding in bindings):
+            return ctx.text(keyword.value)
+    return ""
 
 
 def _of_batch_samplers(ctx: FileContext, loader: Loader, told: set[ast.AST]) -> Iterator[Finding]:

@@ -14,7 +14,6 @@ from tpulint.semantic.tree import is_super
 from tpulint.semantic.variables import says_device
 from tpulint_rules.device._choice_doubts import is_plain
 from tpulint_rules.device._gpu_numbers import number_text
-from tpulint_rules.device._left_to_wrapper import inputs_left_on_host
 
 _KNOWN = (Kind.TENSOR, Kind.MODULE)
 _NEVER = (Kind.NUMPY, Kind.DEVICE, Kind.LOADER, Kind.OPTIMIZER, Kind.SCHEDULER)
@@ -22,7 +21,6 @@ _LIGHTNING = (
     "lightning.LightningModule", "lightning.pytorch.LightningModule", "pytorch_lightning.LightningModule",
     "pytorch_lightning.core.LightningModule",
 )  # fmt: skip
-_LEFT = "The model is taken to be on the device: what moved its inputs is not in this file."
 _OWN = "Define `to(self, *args, **kwargs)` in its place, and call that with the device"
 _KEPT = frozenset({"non_blocking", "memory_format", "device"})
 
@@ -58,8 +56,6 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             help=help,
         )
     yield from _own_methods(ctx)
-    if calls:
-        yield from _left_to_wrapper(ctx)
 
 
 def _own_methods(ctx: FileContext) -> Iterator[Finding]:
@@ -77,22 +73,6 @@ def _moves_module(method: Definition) -> bool:
     calls = method.file.tree.nodes_in(method.node, ast.Call)
     funcs = (call.func for call in calls)
     return any(isinstance(func, ast.Attribute) and func.attr == "cuda" and is_super(func.value) for func in funcs)
-
-
-def _left_to_wrapper(ctx: FileContext) -> Iterator[Finding]:
-    """Images that no line moves, beside labels that one does: a wrapper that another file makes did."""
-    if ctx.index.mentions("DataParallel"):
-        return  # the rule about the wrapper moves what it moved
-    for argument, sibling in inputs_left_on_host(ctx):
-        fix = ctx.fix("Move it to the XLA device", Applicability.UNSAFE, _LEFT)
-        fix.append(argument, f".to({fix.device(argument)})")
-        yield ctx.finding(
-            argument,
-            f"`{argument.id}` is left on the host, where `{sibling}` of the same batch is moved: nothing takes it to "
-            "the TPU, as `DataParallel` did to the GPUs",
-            fix,
-            certainty=Certainty.LIKELY,
-        )
 
 
 def _calls_on_imported(ctx: FileContext) -> Iterator[tuple[ast.Call, ast.expr]]:

@@ -42,6 +42,10 @@ class Wrapped:
             return found
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             return found | self._held(node.func.value, depth)  # DDP(model).to(device)
+        if isinstance(node, ast.Call):
+            function = self._index.definitions.function_called(node)
+            given = () if function is None else self._index.definitions.returned_by(function)
+            return found.union(*(self._held(value, depth + 1) for value in given))
         for binding in self._index.flow.bindings_of(node):
             if (binding, depth) not in self._memo:
                 values = [self._held(value, depth + 1) for value in self._values(binding)]
@@ -81,7 +85,12 @@ def move_inputs(ctx: FileContext, fix: FixBuilder, wrapper: ast.Call, calls: Ite
             if value.kind is not Kind.TENSOR or value.side is not Side.HOST:
                 continue
             if isinstance(argument, ast.Name) and argument.id in _WHOLE_BATCHES and not value.certain:
-                continue  # a dict or a list, as likely as a tensor
+                # A dict or a list, as likely as a tensor.
+                if _is_dict(ctx, wrapper, argument):
+                    fix.lower(Applicability.UNSAFE, "The tensors of the batch are moved.")
+                    fix.replace(argument, _moved_dict(ctx, fix, argument))
+                    moved = True
+                continue
             if not value.certain:
                 fix.lower(Applicability.UNSAFE, "What is passed to the model is likely on the host, and is moved now.")
             moved = True
@@ -90,6 +99,29 @@ def move_inputs(ctx: FileContext, fix: FixBuilder, wrapper: ast.Call, calls: Ite
             else:
                 fix.append(argument, f".to({fix.device(argument)})")
     return moved
+
+
+def _is_dict(ctx: FileContext, wrapper: ast.Call, batch: ast.Name) -> bool:
+    """Whether a batch is a dict: texts choose parts of it, where it is or in the forward pass that it is given to."""
+    index = ctx.index
+    places: list[tuple[ast.AST | None, str]] = [(index.function_of(batch), batch.id)]
+    wrapped = [*wrapper.args[:1], *(item.value for item in wrapper.keywords if item.arg == "module")]
+    for owner in [owner for model in wrapped for owner in index.definitions.classes_made(model)]:
+        forward = index.definitions.method(owner, "forward")
+        places += [] if forward is None else [(forward, argument.arg) for argument in forward.args.args[1:2]]
+    return any(
+        isinstance(use.slice, ast.Constant) and isinstance(use.slice.value, str) and use.value.id == name
+        for holder, name in places
+        for use in index.tree.nodes_in(holder or index.tree.module, ast.Subscript)
+        if isinstance(use, ast.Subscript) and isinstance(use.value, ast.Name)
+    )
+
+
+def _moved_dict(ctx: FileContext, fix: FixBuilder, batch: ast.Name) -> str:
+    """The batch with its tensors on the device; what else is in it stays."""
+    torch = fix.use("torch", at=batch)
+    chosen = f"value.to({fix.device(batch)}) if {torch}.is_tensor(value) else value"
+    return f"{{key: {chosen} for key, value in {ctx.text(batch)}.items()}}"
 
 
 def _tests_without(ctx: FileContext, wrapper: ast.Call) -> set[str]:

@@ -1,4 +1,4 @@
-"""Parts of a batch that a script leaves on the host for ``DataParallel`` to move, in a file that does not see it."""
+"""Parts of a batch that a script leaves on the host for a wrapper to move, in a file that does not see the wrapper."""
 
 from __future__ import annotations
 
@@ -6,14 +6,33 @@ import ast
 from collections.abc import Iterator
 
 from tpulint.context import FileContext
+from tpulint.model import Applicability, Certainty, Finding
 from tpulint.semantic import Binding, Kind
 from tpulint.semantic.origins import origins
+from tpulint.semantic.other_files import Definition
 
 _TENSOR_ONLY = frozenset({"size", "shape", "dim", "ndim", "numel", "float", "data", "detach"})
 _IMAGES = frozenset({"image", "images", "img", "imgs", "input", "inputs"})
+_MOVES = frozenset({"to", "cuda"})
+_LEFT = "The model is taken to be on the device: what moved its inputs is not in this file."
 
 
-def inputs_left_on_host(ctx: FileContext) -> Iterator[tuple[ast.Name, str]]:
+def check(ctx: FileContext) -> Iterator[Finding]:
+    if ctx.index.mentions("DataParallel") or not ctx.index.kinds.mentions_device:
+        return  # the rule about the wrapper moves what it moved
+    for argument, sibling in _inputs_left(ctx):
+        fix = ctx.fix("Move it to the XLA device", Applicability.UNSAFE, _LEFT)
+        fix.append(argument, f".to({fix.device(argument)})")
+        yield ctx.finding(
+            argument,
+            f"`{argument.id}` is left on the host, where `{sibling}` of the same batch is moved: nothing takes it to "
+            "the TPU, as `DataParallel` did to the GPUs",
+            fix,
+            certainty=Certainty.LIKELY,
+        )
+
+
+def _inputs_left(ctx: FileContext) -> Iterator[tuple[ast.Name, str]]:
     """What a model is called with as it comes from a loader, and the part of the same batch that is moved.
 
     Whoever moves the labels and not the images has a wrapper that moves them. Whether the part is a tensor is told by
@@ -36,6 +55,8 @@ def inputs_left_on_host(ctx: FileContext) -> Iterator[tuple[ast.Name, str]]:
             continue  # a loss or a measure, on the side where that tensor is
         if any(isinstance(origin.node, ast.Call) for origin in origins(index, call.func)):
             continue  # made here without a wrapper: the model itself moves what it is given
+        if any(map(_moves_inputs, index.imported.classes_of(call.func))):
+            continue
         for argument in given:
             parts = _parts(ctx, _inside_variable(ctx, argument))
             if not isinstance(argument, ast.Name) or not parts or not all(_is_tensor(ctx, part) for part in parts):
@@ -43,6 +64,12 @@ def inputs_left_on_host(ctx: FileContext) -> Iterator[tuple[ast.Name, str]]:
             sibling = moved.get(parts[0].statement, "")
             if sibling and all(part.name != sibling and part.statement is parts[0].statement for part in parts):
                 yield argument, sibling
+
+
+def _moves_inputs(model: Definition) -> bool:
+    """Whether a class of another file moves anything itself."""
+    calls = (call.func for call in model.file.tree.nodes_in(model.node, ast.Call))
+    return any(isinstance(func, ast.Attribute) and func.attr in _MOVES for func in calls)
 
 
 def _parts(ctx: FileContext, node: ast.expr) -> tuple[Binding, ...]:
