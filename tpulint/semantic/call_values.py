@@ -282,6 +282,9 @@ class CallValues:
             return receiver._replace(side=Side.HOST)
         if method in ("cuda", "xla"):
             return receiver._replace(side=Side.DEVICE)
+        if method == "type_as" and node.args:  # measured with PyTorch 2.9: it goes to where the other tensor is
+            other = self._kinds.value(node.args[0], depth)
+            return receiver._replace(side=other.side) if other.kind is Kind.TENSOR else receiver
         if method in ("to", "type"):
             for item in (*node.args[:1], *(k.value for k in node.keywords if k.arg == "device")):
                 side = self._kinds.sides.of_move(item, depth)

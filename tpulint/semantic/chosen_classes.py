@@ -9,7 +9,7 @@ from tpulint.semantic.bindings import part_of
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.handed_objects import HandedObjects
 from tpulint.semantic.names import Names
-from tpulint.semantic.other_files import Definition, all_of, returned
+from tpulint.semantic.other_files import Definition, all_of, returned, unpacked
 from tpulint.semantic.tree import FUNCTIONS
 
 TYPE_CHECKING = False
@@ -121,7 +121,7 @@ class ChosenClasses:
     def _options(self, node: ast.expr | None, path: tuple[int, ...] = ()) -> Iterator[_Option]:
         """What an expression chooses from, with who knows its imports: of ``MODELS.get(name)`` all that is in it.
 
-        Of ``MODELS[name][1]``, and where it is unpacked, the part of what is in it.
+        Of ``MODELS[name][1]``, and where it is unpacked, the part of what is in it, or of what a function returns.
         """
         if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Subscript) and not path:
             at = node.slice.value if isinstance(node.slice, ast.Constant) else None
@@ -133,6 +133,12 @@ class ChosenClasses:
                 yield from ((others, part_of(value, path) or value, file) for value in values)
         elif isinstance(node, ast.IfExp):
             yield from ((self._imported, part_of(side, path) or side, None) for side in (node.body, node.orelse))
+        elif isinstance(node, ast.Call) and path:
+            function = self._imported.definition(node.func)
+            for value in unpacked(returned(function)) if function is not None else ():
+                part = part_of(value, path)
+                if function is not None and part is not None:
+                    yield function.file.imported, part, function.file
         elif isinstance(node, ast.Name | ast.Attribute) and not path:
             yield self._imported, node, None
 

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 
 from tpulint.semantic.definitions import qualified_in_file
+from tpulint.semantic.names import Names
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree, is_super
 from tpulint.semantic.variables import itself
 
@@ -26,12 +27,14 @@ class HandedObjects:
     def __init__(
         self,
         tree: SyntaxTree,
+        names: Names,
         imported: Imported,
         library: Library | None,
         outside: Sequence[OutsideCall],
         returned_by: Callable[[FunctionNode], list[ast.expr]],
     ) -> None:
         self._tree = tree
+        self._names = names
         self._imported = imported
         self._library = library
         self._returned_by = returned_by
@@ -62,11 +65,17 @@ class HandedObjects:
                 yield index, name
 
     def kept_by_base(self, node: ast.Attribute) -> Iterator[tuple[Imported, ast.expr | None]]:
-        """Values of ``self.x`` that a base class of another file sets, with what knows the imports of their files.
+        """Values of ``self.x`` that a base class sets, of this file or another, with what knows the imports of theirs.
 
-        What the base class is given by ``super().__init__(model)``, or asks a method of the class for, stands here.
+        What one of another file is given by ``super().__init__(model)``, or asks a method for, stands here.
         """
         owner = self._owner(node)
+        for above in [] if owner is None else self._above(owner):
+            here = [binding.value for binding in self._names.attribute_bindings(above, node.attr)]
+            values = [value for value in here if not self._imported.classes.is_elsewhere(value)]
+            yield from ((self._imported, value) for value in values)
+            if values:
+                return
         for place in [] if owner is None else owner.bases:
             base = self._imported.definition(place)
             if owner is None or base is None or not isinstance(base.node, ast.ClassDef):
@@ -78,6 +87,17 @@ class HandedObjects:
                 yield from [(others, None)] if value is None else self._origins(owner, base, value)
             if values:
                 return
+
+    def _above(self, owner: ast.ClassDef) -> Iterator[ast.ClassDef]:
+        """Base classes of a class that are of this file, too, the nearest first."""
+        seen = [owner]
+        for one in seen:  # grows while it is walked
+            for place in one.bases:
+                bindings = self._names.bindings(place) if isinstance(place, ast.Name) else []
+                above = bindings[0].node if len(bindings) == 1 else None
+                if isinstance(above, ast.ClassDef) and above not in seen:
+                    seen.append(above)
+                    yield above
 
     def _origins(
         self, owner: ast.ClassDef, base: Definition, value: ast.expr

@@ -277,7 +277,7 @@ class Imported:
     def _handed(self) -> HandedObjects:
         from tpulint.semantic.handed_objects import HandedObjects
 
-        return HandedObjects(self._tree, self, self._library, self._outside, self._returned_by)
+        return HandedObjects(self._tree, self._names, self, self._library, self._outside, self._returned_by)
 
     def classes_of(self, node: ast.expr) -> tuple[Definition, ...]:
         """The classes of other files of which an expression gives an instance of one; empty when it may be another."""

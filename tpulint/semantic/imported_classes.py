@@ -186,6 +186,8 @@ class ImportedClasses:
         other = found.file
         parts = []
         for value in returned(found):
+            if other.imported.classes.is_elsewhere(value):
+                continue
             given = self._handed.given_back(call, found, value)
             if given is None:
                 parts.append(other.imported.classes.here(value, other, depth + 1))

@@ -171,7 +171,7 @@ class Kinds:
 
     def _held(self, bindings: tuple[Binding, ...], depth: int) -> Value:
         """What a variable holds; one that an ``if args.cuda`` moves is where it is moved to."""
-        values = [self.binding_value(binding, depth) for binding in bindings]
+        values = [self._moved_parts(binding, depth) or self.binding_value(binding, depth) for binding in bindings]
         sides = {value.side for value in values if value.kind is Kind.TENSOR}
         if (
             Side.DEVICE in sides
@@ -185,18 +185,30 @@ class Kinds:
             return join(values)._replace(certain=False)
         return join(values)
 
+    def _moved_parts(self, binding: Binding, depth: int) -> Value | None:
+        """A batch that is a list, whose parts an option moves: ``targets = [part.cuda() for part in targets]``."""
+        value = binding.value
+        if not isinstance(value, ast.ListComp) or not self._is_moved_on_condition(binding):
+            return None
+        part = self.value(value.elt, depth + 1)
+        return part._replace(certain=False) if part.kind is Kind.TENSOR else None
+
     def _is_moved_on_condition(self, binding: Binding) -> bool:
         """``if args.cuda: x = x.cuda()``; what takes its place otherwise, `weight = self.weight.to(device)`, is not."""
         value = binding.value
         if isinstance(value, ast.Tuple) and binding.path and 0 <= binding.path[0] < len(value.elts):
             value = value.elts[binding.path[0]]
+        whole = value
+        value = value.elt if isinstance(value, ast.ListComp) else value
         moves = (
-            isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in ("to", "cuda")
+            isinstance(value, ast.Call)
+            and isinstance(value.func, ast.Attribute)
+            and value.func.attr in ("to", "cuda", "type_as")
         )
         branch = self._tree.parents.get(binding.statement)
-        if value is None or not moves or not isinstance(branch, ast.If):
+        if whole is None or not moves or not isinstance(branch, ast.If):
             return False
-        itself = any(isinstance(part, ast.Name) and part.id == binding.name for part in self._tree.inside(value))
+        itself = any(isinstance(part, ast.Name) and part.id == binding.name for part in self._tree.inside(whole))
         return itself or re.search(_ABOUT_DEVICES, self._tree.text(branch.test)) is not None
 
     # ---------------------------------------------------------------- calls

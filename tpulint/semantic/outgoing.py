@@ -252,7 +252,7 @@ def described_call(index: SemanticIndex, call: ast.Call, definition: Definition,
 def _value_given(index: SemanticIndex, item: ast.expr) -> Value:
     """What a call gives; a list of tensors, ``[part.to(device) for part in batch]``, as the batch that it is."""
     value = index.value(item)
-    bindings = index.flow.made(item) if value.kind is Kind.HOST and isinstance(item, ast.Name) else ()
+    bindings = index.flow.made(item) if isinstance(item, ast.Name) and value.kind is Kind.HOST else ()
     parts = [index.value(one.value.elt) for one in bindings if isinstance(one.value, ast.ListComp)]
     is_batch = bool(parts) and len(parts) == len(bindings) and all(part.kind is Kind.TENSOR for part in parts)
     return parts[0]._replace(certain=False) if is_batch else value
