@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -50,6 +51,7 @@ _CHANGED_BATCH = frozenset({"input", "shape"})
 _WHEREVER = {"optimizer-reads-device": ".step(", "leaf-on-host": ".backward("}
 """Rules that speak of another statement than the one that reads, and what that one has in it."""
 
+_ON_HOST = "operation-on-host"
 _LEFT_BEHIND = "work-left-pending"
 _STARTS_ANEW = "total-starts-anew"
 _DRAWN_FROM = "dataset-on-device"
@@ -345,7 +347,12 @@ class _Judge:
 
     def _pays_for(self, said: Said, cost: Cost) -> bool:
         """Whether a finding speaks of what another statement, known by its text, waits for."""
-        return _WHEREVER.get(said.name, "\n") in self._layouts.of(cost.path).line(cost.row)
+        paying = self._layouts.of(cost.path).line(cost.row)
+        if said.name == _ON_HOST and cost.kind == "fallback" and cost.path == said.path and "_norm`" in said.message:
+            # It stands where a layer is wrapped, and each forward pass of the layer pays.
+            wrapped = re.findall(r"self\.\w+", self._layouts.of(said.path).line(said.row))
+            return any(f"{layer}(" in paying for layer in wrapped)
+        return _WHEREVER.get(said.name, "\n") in paying
 
     def _statement(self, path: str, row: int) -> Place:
         return path, self._layouts.of(path).statement(row)

@@ -227,6 +227,8 @@ class CallValues:
             if method == "expand":
                 return receiver
             return receiver._replace(kind=Kind.TENSOR) if method in facts.DISTRIBUTION_METHODS else UNKNOWN
+        if receiver.kind is Kind.NUMPY and method == "cuda":
+            return Value(Kind.TENSOR, Side.DEVICE, certain=False)  # `np.argsort(tensor)` gives one of torch
         if receiver.kind is Kind.NUMPY:
             return HOST if method in ("item", "tolist") else NUMPY
         if receiver.kind is Kind.SCALER and method == "scale" and node.args:

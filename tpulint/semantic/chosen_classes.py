@@ -129,7 +129,7 @@ class ChosenClasses:
         is_get = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get"
         if isinstance(node, ast.Subscript) or is_get:
             whole = node.value if isinstance(node, ast.Subscript) else node.func.value  # type: ignore[union-attr]
-            for others, values, file in self._dictionaries(whole):
+            for others, values, file in self.dictionaries(whole):
                 yield from ((others, part_of(value, path) or value, file) for value in values)
         elif isinstance(node, ast.IfExp):
             yield from ((self._imported, part_of(side, path) or side, None) for side in (node.body, node.orelse))
@@ -142,7 +142,7 @@ class ChosenClasses:
         elif isinstance(node, ast.Name | ast.Attribute) and not path:
             yield self._imported, node, None
 
-    def _dictionaries(self, node: ast.expr) -> Iterator[tuple[Imported, list[ast.expr], SemanticIndex | None]]:
+    def dictionaries(self, node: ast.expr) -> Iterator[tuple[Imported, list[ast.expr], SemanticIndex | None]]:
         """What the one dictionary holds that a variable or ``self.x`` stands for, with who knows its imports."""
         if isinstance(node, ast.Dict):
             yield self._imported, node.values, None

@@ -51,6 +51,8 @@ class KeptFunctions:
             return self.of(node.elt, depth + 1)
         if isinstance(node, ast.Call):
             return tuple(self._chosen(node))
+        if isinstance(node, ast.Subscript):
+            return self._in_dictionary(node)
         if not isinstance(node, ast.Name | ast.Attribute):
             return ()
         function = self._imported.definition(node)
@@ -81,6 +83,17 @@ class KeptFunctions:
         elif binding.kind != "assign" or binding.path:
             value = None
         return () if value is None else self.of(value, depth)
+
+    def _in_dictionary(self, node: ast.Subscript) -> tuple[Definition, ...]:
+        """``METRICS[name]``: any of a dictionary that is written out, here or in another file."""
+        found: list[tuple[Definition, ...]] = []
+        for others, values, file in self._imported.classes.chosen.dictionaries(node.value):
+            for value in values:
+                item = others.definition(value)
+                if item is None and file is not None and isinstance(value, ast.Name):
+                    item = others.exported(value.id, file)
+                found.append((item,) if item is not None and isinstance(item.node, FUNCTIONS) else ())
+        return all_of(found) if len(found) <= _MOST_CHOICES else ()
 
     def _chosen(self, call: ast.Call) -> Iterator[Definition]:
         """``getattr(metrics, name)``: any function of a module, as configurations name them."""
