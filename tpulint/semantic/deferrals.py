@@ -102,10 +102,10 @@ class Deferrals:
 
     def _is_computed(self, tensor: ast.expr, loop: Step, depth: int) -> bool:
         """Whether a tensor is computed from others behind the boundary, and not given to a function that runs there."""
-        while isinstance(tensor, ast.Attribute) or (
+        while isinstance(tensor, ast.Attribute | ast.Subscript) or (
             isinstance(tensor, ast.Call) and isinstance(tensor.func, ast.Attribute) and tensor.func.attr in _GIVING
         ):
-            tensor = tensor.value if isinstance(tensor, ast.Attribute) else tensor.func.value  # type: ignore[attr-defined]
+            tensor = tensor.func.value if isinstance(tensor, ast.Call) else tensor.value  # type: ignore[attr-defined]
         if isinstance(tensor, ast.Name):
             bindings = self._index.flow.reaching(tensor)
             return depth < _DEPTH and bool(bindings) and all(

@@ -71,6 +71,8 @@ class ImplicitReads:
             target, given = node.targets[0], node.value
             if not isinstance(target, ast.Subscript) or not self._is_of_host(target.value, arrays=True):
                 return None
+            if self._is_key(target):
+                return None
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "copy_":
             if not node.args or not self._is_of_host(node.func.value):
                 return None
@@ -78,6 +80,14 @@ class ImplicitReads:
         else:
             return None
         return given if self._kinds.is_on_device(given) else None
+
+    def _is_key(self, target: ast.Subscript) -> bool:
+        """``batch[key]`` of ``for key, value in batch.items()``: what was taken for a tensor is a dict of them."""
+        bindings = self._flow.reaching(target.slice) if isinstance(target.slice, ast.Name) else ()
+        gone_over = (one.value.func for one in bindings if one.kind == "loop" and isinstance(one.value, ast.Call))
+        names = (func.attr for func in gone_over if isinstance(func, ast.Attribute))
+        is_text = isinstance(target.slice, ast.Constant) and isinstance(target.slice.value, str)
+        return is_text or any(name in ("items", "keys") for name in names)
 
     def _is_of_host(self, node: ast.expr, arrays: bool = False) -> bool:
         """Whether something is certainly a tensor on the host, or an array of NumPy; a parameter by all its calls."""
