@@ -1,0 +1,330 @@
+"""What reaches a line through a base class, a dictionary of functions, a function's result, or a list that is moved.
+
+Lines of which something must be said are marked with the code of the rule; no other line may be named.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from marked_files import SETUP, agree
+
+LOSS = """\
+import torch
+from torch import nn
+
+class Masked(nn.Module):
+    def forward(self, y_pred, y_true, mask):
+        kept = torch.masked_select(y_pred, mask)  # TPU203
+        return (kept - torch.masked_select(y_true, mask)).abs().mean()  # TPU203
+
+def build(task):
+    if task == "masked":
+        return Masked()
+    if task == "plain":
+        return nn.MSELoss()
+    raise ValueError(task)
+"""
+RUNNERS = """\
+class Base:
+    def __init__(self, model, loader, optimizer, loss):
+        self.model, self.loader, self.optimizer = model, loader, optimizer
+        self.loss = loss
+
+class Plain(Base):
+    def train(self, device):
+        for x, y, mask in self.loader:
+            self.model(x.to(device)).mean().backward()
+            self.optimizer.step()
+
+class Masking(Base):
+    START
+    def train(self, device):
+        for x, y, mask in self.loader:
+            y, mask = y.to(device), mask.to(device)
+            loss = self.loss(self.model(x.to(device)), y, mask)
+            loss.backward()
+            self.optimizer.step()
+
+def choose(task):
+    if task == "masked":
+        return "masked", Masking
+    return "plain", Plain
+"""
+OWN_START = """\
+def __init__(self, model, loader, optimizer, loss):
+        super().__init__(model, loader, optimizer, loss)
+"""
+
+
+@pytest.mark.parametrize("start", ["", OWN_START], ids=["of the base", "its own"])
+@pytest.mark.parametrize("made", ["runner_class", "runners.Masking"])
+def test_what_a_base_class_of_the_same_file_keeps(tmp_path: Path, start: str, made: str) -> None:
+    program = (
+        SETUP
+        + f"""
+    import runners
+    from losses import build
+
+    name, runner_class = runners.choose(settings.task)
+    runner = {made}(model, loader, optimizer, build(settings.task))
+    runner.train(device)
+    """
+    )
+    agree(tmp_path, train=program, losses=LOSS, runners=RUNNERS.replace("START", start or "pass"))
+
+
+def test_functions_of_a_dictionary(tmp_path: Path) -> None:
+    metrics = """\
+    import torch
+
+    def accuracy(y, y_pred):
+        return torch.eq(y_pred.argmax(dim=-1), y).sum().item() / y_pred.shape[0]  # TPU101
+
+    def count(y, y_pred):
+        return y.shape[0]
+
+    METRICS = {"accuracy": accuracy, "count": count}
+    """
+    program = (
+        SETUP
+        + """
+    from metrics import METRICS
+
+    for x, y in loader:
+        out = F.relu(model(x.to(device)))
+        y = y.to(device)
+        F.mse_loss(out, y).backward()
+        optimizer.step()
+        print([METRICS[name](y, out) for name in settings.metrics])
+    """
+    )
+    agree(tmp_path, train=program, metrics=metrics)
+
+
+def test_batches_that_an_option_moves(tmp_path: Path) -> None:
+    loss = """\
+    import torch
+    from torch import nn
+
+    class Loss(nn.Module):
+        def __init__(self, cuda):
+            super().__init__()
+            self.cuda = cuda
+
+        def forward(self, out, targets):
+            truth = torch.zeros(8, 4)
+            for at in range(len(targets)):
+                rows = torch.zeros_like(targets[at])
+                truth[at] = rows.cpu()[0]  # TPU101
+            if self.cuda:
+                truth = truth.type_as(out)
+            chosen = truth[..., 3] == 1
+            count = torch.sum(chosen)
+            if count != 0:  # TPU103
+                return (out - truth)[chosen].mean()  # TPU203
+            return out.mean()
+    """
+    program = (
+        SETUP
+        + """
+    from loss import Loss
+
+    criterion = Loss(settings.cuda)
+    for batch in torch.utils.data.DataLoader(data, batch_size=8, drop_last=True):
+        images, targets = batch[0], batch[1]
+        if settings.cuda:
+            images = images.cuda()
+            targets = [part.cuda() for part in targets]
+        criterion(model(images), targets).backward()
+        optimizer.step()
+    """
+    )
+    agree(tmp_path, train=program, loss=loss)
+
+
+def test_what_numpy_makes_of_a_tensor_and_moves_back(tmp_path: Path) -> None:
+    loss = """\
+    import numpy as np
+    import torch.nn.functional as F
+
+    def small(y, t, count):
+        each = F.cross_entropy(y, t, reduction="none")
+        order = np.argsort(each.cpu().data).cuda()  # TPU101
+        return each[order[:count].cpu()].mean()  # TPU101
+    """
+    program = (
+        SETUP
+        + """
+    from loss import small
+
+    for x, y in loader:
+        small(model(x.to(device)), y.to(device), 4).backward()
+        optimizer.step()
+    """
+    )
+    agree(tmp_path, train=program, loss=loss)
+
+
+CLIP = """\
+import torch
+
+class Clip(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        if x.abs().max() > 3:  # TPU103
+            x = x / 2
+        return x.sign()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        grad = grad_output.clone()
+        grad[x.ge(1)] = 0  # TPU204
+        print(ctx.needs_input_grad)
+        return grad
+"""
+
+
+@pytest.mark.parametrize("is_elsewhere", [False, True])
+def test_functions_with_a_gradient_of_their_own(tmp_path: Path, is_elsewhere: bool) -> None:
+    net = """\
+from torch import nn
+import torch.nn.functional as F
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(4, 4)
+
+    def forward(self, x):
+        return Clip.apply(self.first(x))
+
+device = torch.device("cuda")
+net = Net().to(device)
+optimizer = torch.optim.Adam(net.parameters())
+for x, y in loader:
+    F.mse_loss(net(x.to(device)), y.to(device)).backward()
+    optimizer.step()
+"""
+    select = "TPU101,TPU103,TPU203,TPU204"
+    if is_elsewhere:
+        agree(tmp_path, select, clip=CLIP, train="import torch\nfrom clip import Clip\n" + net)
+    else:
+        agree(tmp_path, select, train=CLIP + net)
+
+
+@pytest.mark.parametrize(
+    ("how", "made"),
+    [
+        ("from torch.nn.utils.weight_norm import weight_norm", "weight_norm(nn.Linear(4, 4))"),
+        ("import torch.nn.utils.weight_norm as wn", "wn(nn.Linear(4, 4), name='weight')"),
+        ("", "nn.utils.weight_norm(nn.Linear(4, 4))"),
+    ],
+)
+def test_weight_norm_by_any_name(tmp_path: Path, how: str, made: str) -> None:
+    program = f"""\
+    import torch
+    from torch import nn
+    {how}
+
+    net = nn.Sequential({made}, nn.ReLU()).cuda()  # TPU135
+    optimizer = torch.optim.Adam(net.parameters())
+    for x in loader:
+        net(x.cuda()).sum().backward()
+        optimizer.step()
+    """
+    agree(tmp_path, "TPU135", train=program)
+
+
+def test_a_batch_that_is_a_dictionary_is_no_tensor_of_the_host(tmp_path: Path) -> None:
+    base = """\
+    class Model:
+        def __init__(self, device):
+            self.device = device
+
+        def place(self, x):
+            if isinstance(x, dict):
+                for key, item in x.items():
+                    x[key] = item.to(self.device)
+                x["kept"] = x["kept"].to(self.device)
+            return x
+    """
+    program = (
+        SETUP
+        + """
+    from base import Model
+
+    placing = Model(device)
+    for batch in torch.utils.data.DataLoader(data, batch_size=8, drop_last=True):
+        batch = placing.place(batch)
+        F.mse_loss(model(batch["x"]), batch["y"]).backward()
+        optimizer.step()
+    """
+    )
+    agree(tmp_path, train=program, base=base)
+
+
+def test_masks_of_another_boundary(tmp_path: Path) -> None:
+    """What is computed between two boundaries of a step is there when the second has run."""
+    program = (
+        SETUP
+        + """
+    import torch_xla
+
+    for x, y in loader:
+        out = model(x.to(device))
+        loss = F.mse_loss(out, y.to(device))
+        loss.backward()
+        optimizer.step()
+        if settings.tune:
+            torch_xla.sync()
+            kept.append(loss.item())
+        values = torch.stack((loss, out.max())).detach()
+        torch_xla.sync()
+        values.tolist()
+        late = (out > 0).float()
+        late[:3].cpu()  # TPU101
+    """
+    )
+    agree(tmp_path, "TPU101", train=program)
+
+
+def test_casts_move_nothing(tmp_path: Path) -> None:
+    program = """\
+    import torch
+    from torch import nn
+
+    model = nn.Linear(8, 4)
+    optimizer = torch.optim.Adam(model.parameters())
+    for x in loader:
+        x = (x > 0.5).to(torch.bfloat16).to(dtype=torch.float32).to(model.weight.dtype)
+        loss = model(x).mean()
+        loss.backward()
+        optimizer.step()
+        print(loss.item())
+    """
+    agree(tmp_path, "TPU101,TPU301", train=program)
+
+
+@pytest.mark.parametrize("parts", ["[0, 1]", "SCALES", "views"])
+def test_the_loop_over_batches_is_the_one_that_evaluates(tmp_path: Path, parts: str) -> None:
+    program = (
+        SETUP
+        + f"""
+    SCALES = (0, 1)
+
+    @torch.no_grad()
+    def embed(loader):
+        for label, *views in loader:  # TPU302
+            found = []
+            for part in {parts}:
+                found.append(model(part.to(device)))
+            for row, kept in zip(label, F.relu(model(views[0].to(device)))):
+                kept.add_(1)
+        return found
+    """
+    )
+    agree(tmp_path, "TPU302", train=program)
