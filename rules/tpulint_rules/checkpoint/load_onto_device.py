@@ -11,6 +11,11 @@ from tpulint.semantic import Binding, Kind
 
 _LOADERS = {"torch.load": 1, "torch.hub.load_state_dict_from_url": 2}
 """Functions that load, with the position of ``map_location``."""
+_CONSUMING = frozenset({
+    "torch.nn.modules.utils.consume_prefix_in_state_dict_if_present",
+    "torch.nn.utils.consume_prefix_in_state_dict_if_present",
+})  # fmt: skip
+"""Functions that change the names in a state, and nothing else."""
 _ON_CUDA = "torch.cuda.is_available()"
 _NUMBERS = ("torch.cuda.current_device", "torch.distributed.get_rank")
 """Functions that tell the number of the GPU, and do nothing else."""
@@ -25,7 +30,9 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         if place is None and len(call.args) > _LOADERS[name]:
             place = call.args[_LOADERS[name]]
         if place is None:
-            if ctx.index.moves.has_device and not _saves_host_tensors(ctx) and _is_only_state(ctx, call):
+            if ctx.index.moves.has_device and not _saves_host_tensors(ctx) and (
+                _is_only_state(ctx, call) or _is_moved_later(ctx, call)
+            ):
                 fix = ctx.fix(
                     'Load with `map_location="cpu"`',
                     Applicability.SAFE,
@@ -164,7 +171,7 @@ def _loads(ctx: FileContext, name: ast.Name) -> list[ast.Name]:
     return ctx.index.names.loads(name.id, found[0]) if found is not None else []
 
 
-def _variable(ctx: FileContext, call: ast.Call) -> ast.Name | None:
+def _variable(ctx: FileContext, call: ast.expr) -> ast.Name | None:
     statement = ctx.index.parent(call)
     if isinstance(statement, ast.Assign) and len(statement.targets) == 1 and isinstance(statement.targets[0], ast.Name):
         return statement.targets[0]
@@ -185,6 +192,19 @@ def _is_only_state(ctx: FileContext, call: ast.Call) -> bool:
     uses = [node for node in ctx.index.tree.names if node.id == target.id and isinstance(node.ctx, ast.Load)]
     uses = [node for node in uses if any(binding.value is call for binding in ctx.index.flow.reaching(node))]
     return bool(uses) and all(_goes_into_state(ctx, node) for node in uses)
+
+
+def _is_moved_later(ctx: FileContext, call: ast.Call) -> bool:
+    """``net = torch.load(path)["model"]``, and ``net.to(device)``: whole modules are moved from where they come."""
+    whole: ast.expr = call
+    while isinstance(part := ctx.index.parent(whole), ast.Subscript) and part.value is whole:
+        whole = part
+    target = _variable(ctx, whole)
+    loads = [] if target is None else _loads(ctx, target)
+    uses = [name for name in loads if any(one.value is whole for one in ctx.index.flow.reaching(name))]
+    methods = [ctx.index.parent(name) for name in uses]
+    called = [item.attr for item in methods if isinstance(item, ast.Attribute)]
+    return len(called) == len(uses) and any(method in ("to", "cuda") for method in called)
 
 
 def _is_data(ctx: FileContext, call: ast.Call, target: ast.Name) -> bool:
@@ -211,5 +231,7 @@ def _goes_into_state(ctx: FileContext, node: ast.expr) -> bool:
         return True
     if not isinstance(parent, ast.Call) or node not in parent.args[:1]:
         return False
+    if ctx.index.qualified_name(parent.func) in _CONSUMING:
+        return True
     is_assigned = any(item.arg == "assign" for item in parent.keywords)
     return isinstance(parent.func, ast.Attribute) and parent.func.attr == "load_state_dict" and not is_assigned

@@ -31,11 +31,15 @@ def count_what_is_left(fix: FixBuilder, index: SemanticIndex, loader: Loader) ->
             text = f"{text} if {name}.drop_last else {index.text(count)}"
         is_whole = isinstance(index.parent(count), ast.AugAssign | ast.Call)
         fix.replace(count, text if is_whole else f"({text})")
-    written = {count for count in _divisors(index, loader)}
-    places = [(index, loop) for loop in loader.loops]
-    places += [(file, loop) for file, loop in _loops_elsewhere(index, loader)]
-    if any(not written.intersection(index_of.tree.inside(divisor)) and divisor not in written
-           for index_of, loop in places for divisor in _of_all_samples(index_of, loop)):  # fmt: skip
+    written = set(_divisors(index, loader))
+    loops = [*((index, loop) for loop in loader.loops), *_loops_elsewhere(index, loader)]
+    left = (
+        divisor
+        for file, loop in loops
+        for divisor in _of_all_samples(file, loop)
+        if written.isdisjoint((divisor, *file.tree.inside(divisor)))
+    )
+    if next(left, None) is not None:
         fix.lower(Applicability.DISPLAY, _REASON)
 
 
@@ -53,18 +57,21 @@ def _loops_elsewhere(index: SemanticIndex, loader: Loader) -> Iterator[tuple[Sem
 def _of_all_samples(index: SemanticIndex, loop: LoopNode) -> Iterator[ast.expr]:
     """What sums over samples, ``total += loss.item() * x.size(0)``, are divided by, if the loop does not count it."""
     nodes = index.tree.nodes_in(loop, ast.AugAssign, functions=False)
-    added = [node for node in nodes if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add)]
+    added = [node for node in nodes if isinstance(node.op, ast.Add)]
     counted = {index.text(node.target) for node in added}
     totals = {index.text(node.target) for node in added if _is_weighted(index, node.value)}
     holder = index.function_of(loop) or index.tree.module
     for division in index.tree.nodes_in(holder, ast.BinOp, functions=False) if totals else ():
-        if isinstance(division, ast.BinOp) and isinstance(division.op, ast.Div):
-            parts = (division.left, *index.tree.inside(division.left))
-            if any(isinstance(part, ast.expr) and index.text(part) in totals for part in parts):
-                within = {index.text(part) for part in (division.right, *index.tree.inside(division.right))
-                          if isinstance(part, ast.Name | ast.Attribute)}  # fmt: skip
-                if not within & counted and not isinstance(division.right, ast.Constant):
-                    yield division.right
+        is_mean = isinstance(division.op, ast.Div) and totals & _variables(index, division.left)
+        is_by_all = not counted & _variables(index, division.right) and not isinstance(division.right, ast.Constant)
+        if is_mean and is_by_all:
+            yield division.right
+
+
+def _variables(index: SemanticIndex, node: ast.expr) -> set[str]:
+    """Variables and attributes in an expression, as text."""
+    parts = (node, *index.tree.inside(node))
+    return {index.text(part) for part in parts if isinstance(part, ast.Name | ast.Attribute)}
 
 
 def _is_weighted(index: SemanticIndex, value: ast.expr) -> bool:

@@ -1,0 +1,221 @@
+"""Ports of whole scripts: what is fixed in one place, and what another place takes for granted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from command import tpulint
+
+
+def ported(folder: Path, codes: str, **files: str) -> str:
+    """The text of ``train.py`` once a project is fixed, which a second run leaves as it is."""
+    for name, text in files.items():
+        (folder / f"{name}.py").write_text(text)
+    tpulint("--fix", "--unsafe-fixes", "--select", codes, ".", cwd=folder)
+    texts = {path: path.read_text() for path in folder.glob("*.py")}
+    for text in texts.values():
+        compile(text, "", "exec")
+    tpulint("--fix", "--unsafe-fixes", "--select", codes, ".", cwd=folder)
+    assert texts == {path: path.read_text() for path in folder.glob("*.py")}
+    return texts[folder / "train.py"]
+
+
+LAST_BATCH = """\
+import torch
+from torch import nn
+import torch.nn.functional as F
+from torch.utils.data import DataLoader, TensorDataset
+
+data = TensorDataset(torch.ones(12, 4), torch.zeros(12, 1))
+model = nn.Linear(4, 1).cuda()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+loader = DataLoader(data, batch_size=8, shuffle=True)
+sizes = {name: len(each.dataset) for name, each in {"train": loader}.items()}
+
+
+def train(loader, total_number):
+    total, count = 0.0, 0
+    for x, y in loader:
+        x, y = x.cuda(), y.cuda()
+        loss = F.mse_loss(model(x), y)
+        loss.backward()
+        optimizer.step()
+        total += loss.item() * x.size(0)
+        count += len(x)
+    return total / DIVISOR
+
+
+print(train(loader, len(data)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("divisor", "leaves_out"),
+    [
+        ("len(loader.dataset)", True),
+        ("count", True),
+        ("float(count)", True),
+        ("12", True),  # nobody knows what it is
+        ("total_number", False),
+        ("sizes['train']", False),
+        ("len(loader.sampler)", False),
+    ],
+)
+def test_means_over_samples_that_would_be_left_out(tmp_path: Path, divisor: str, leaves_out: bool) -> None:
+    fixed = ported(tmp_path, "TPU501", train=LAST_BATCH.replace("DIVISOR", divisor))
+    assert ("drop_last=True" in fixed) is leaves_out
+    assert ("len(loader) * loader.batch_size" in fixed) is (divisor == "len(loader.dataset)")
+
+
+@pytest.mark.parametrize(("divisor", "leaves_out"), [("len(loader.dataset)", False), ("count", True)])
+def test_means_over_samples_in_another_file(tmp_path: Path, divisor: str, leaves_out: bool) -> None:
+    head, loop = LAST_BATCH.replace("DIVISOR", divisor).split("\n\ndef train(loader, ")
+    loop, end = loop.split("\n\nprint(train(")
+    loop = f"import torch.nn.functional as F\n\ndef train(model, optimizer, loader, {loop}\n"
+    program = f"{head}\nfrom loop import train\n\nprint(train(model, optimizer, {end}"
+    assert ("drop_last=True" in ported(tmp_path, "TPU501", train=program, loop=loop)) is leaves_out
+
+
+def test_loaders_of_one_function_leave_out_what_is_shuffled(tmp_path: Path) -> None:
+    text = LAST_BATCH.replace("DIVISOR", "count").replace(
+        "loader = DataLoader(data, batch_size=8, shuffle=True)\n",
+        "def load(data, shuffle=False):\n    return DataLoader(data, batch_size=8, shuffle=shuffle)\n\n\n"
+        "loader, held_out = load(data, True), load(data)\n",
+    )
+    assert "shuffle=shuffle, drop_last=shuffle)" in ported(tmp_path, "TPU501", train=text)
+
+
+WRAPPED = """\
+import torch
+from torch import nn
+import torch.nn.functional as F
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(8, 4)
+
+    def forward(self, batch):
+        return self.layer(PART)
+
+
+def build():
+    net = nn.DataParallel(Net(), device_ids=[0])
+    return net.to("cuda")
+
+
+net = build()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for BATCH in torch.utils.data.DataLoader(data, batch_size=8, drop_last=True):
+    loss = F.cross_entropy(net(GIVEN), LABEL.to("cuda"))
+    loss.backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("part", "batch", "given", "label", "moved"),
+    [
+        ("batch", "x, y", "x", "y", "net(x.to(device))"),
+        (
+            'batch["x"]', "batch", "batch", 'batch["y"]',
+            "net({key: value.to(device) if torch.is_tensor(value) else value for key, value in batch.items()})",
+        ),
+        ("batch[0]", "batch", "batch", "batch[1]", "net(batch)"),  # a tuple, or what else?
+    ],
+)  # fmt: skip
+def test_inputs_of_a_wrapped_model_that_a_function_makes(
+    tmp_path: Path, part: str, batch: str, given: str, label: str, moved: str
+) -> None:
+    text = WRAPPED.replace("PART", part).replace("BATCH", batch).replace("GIVEN", given).replace("LABEL", label)
+    fixed = ported(tmp_path, "TPU604,TPU001", train=text)
+    assert "DataParallel" not in fixed
+    assert moved in fixed
+
+
+@pytest.mark.parametrize(("moves", "is_moved"), [("", True), ("x = x.to(next(self.parameters()).device)", False)])
+def test_inputs_that_a_wrapper_in_another_file_moved(tmp_path: Path, moves: str, is_moved: bool) -> None:
+    loop = """\
+def train_epoch(loader, model, criterion, optimizer, device):
+    model.train()
+    for inputs, targets in loader:
+        targets = targets.to(device)
+        loss = criterion(model(inputs), targets)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+"""
+    nets = f"""\
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(8, 4)
+
+    def forward(self, x):
+        {moves or "x = x * 1"}
+        return self.layer(x)
+"""
+    program = """\
+import torch
+from torch import nn
+
+from loop import train_epoch
+from nets import Net
+
+device = torch.device("cuda")
+model = nn.DataParallel(Net()).to(device)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+loader = torch.utils.data.DataLoader(data, batch_size=16, drop_last=True)
+train_epoch(loader, model, nn.CrossEntropyLoss(), optimizer, device)
+"""
+    ported(tmp_path, "TPU021,TPU604", train=program, loop=loop, nets=nets)
+    assert ("model(inputs.to(device))" in (tmp_path / "loop.py").read_text()) is is_moved
+
+
+@pytest.mark.parametrize(
+    ("loaded", "at"),
+    [
+        ("checkpoint = torch.load(path)\nnet.load_state_dict(checkpoint['model'])", "path"),
+        ("other = torch.load('whole.pt')['model']\nother.eval()\nother.to(device)", "'whole.pt'"),
+    ],
+)
+def test_what_was_saved_on_a_gpu_is_loaded_to_the_host(tmp_path: Path, loaded: str, at: str) -> None:
+    text = f"""\
+import torch
+from torch import nn
+
+device = torch.device("cuda")
+net = nn.DataParallel(nn.Linear(8, 4)).to(device)
+{loaded}
+torch.save(net.state_dict(), "last.pt")
+"""
+    assert f'torch.load({at}, map_location="cpu")' in ported(tmp_path, "TPU001,TPU604,TPU701,TPU703", train=text)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "if torch.cuda.device_count() == 0:",
+        "n = torch.cuda.device_count()\nif n == 0:",
+        "n = torch.cuda.device_count()\nif len(ids) > 0 and n < 1:",
+        "if gpu >= torch.cuda.device_count():",
+    ],
+)
+def test_ways_to_the_host_without_a_gpu(tmp_path: Path, asked: str) -> None:
+    text = f"""\
+import torch
+
+name = "cuda:0"
+{asked}
+    name = "cpu"
+model = torch.nn.Linear(8, 4).to(torch.device(name))
+"""
+    fixed = ported(tmp_path, "TPU001,TPU605", train=text)
+    scope: dict[str, object] = {"gpu": 0, "ids": [0]}
+    exec(fixed.split("model =")[0].replace("import torch_xla", "pass"), scope)
+    assert scope["name"] == "xla"
