@@ -282,6 +282,16 @@ def test_the_cache_knows_what_a_report_depends_on(project: Path) -> None:
     assert lint(project, ".") == {"metrics.py:3 TPU101"}
 
 
+def test_calls_are_followed_through_a_file_of_which_no_rule_may_speak(project: Path) -> None:
+    blocks = project / "lib" / "blocks.py"
+    begins = "def forward(self, x):"
+    text = "import torch\n" + blocks.read_text().replace(begins, begins + "\n        x = torch.fft.rfft(x)")
+    blocks.write_text(text)
+    row = text.splitlines().index("        x = torch.fft.rfft(x)") + 1
+    answer = tpulint("--output-format=json", "--select", "TPU135", ".", cwd=project)
+    assert found(answer) == {f"blocks.py:{row} TPU135"}
+
+
 def test_a_second_run_over_files_that_call_each_other_opens_none(project: Path) -> None:
     time.sleep(0.06)  # a file just written is not remembered
     first = tpulint(cwd=project)

@@ -84,7 +84,8 @@ def lint(
         return index, findings if untouchable is None else untouchable(changed, findings)
 
     try:
-        drives = surroundings.library is not None and may_drive(text)
+        # What is called in the turns of others may call what the turns run next.
+        drives = surroundings.library is not None and (may_drive(text) or any(call.turn for call in surroundings.calls))
         if not rules and not drives and not may_suppress(text, catalogue.letters):
             if language != PYTHON:
                 return FileResult(source.path, (), text, text)

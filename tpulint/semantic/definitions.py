@@ -13,7 +13,7 @@ from tpulint.semantic.flow import Flow
 from tpulint.semantic.imported import Imported
 from tpulint.semantic.names import Names
 from tpulint.semantic.outside import OutsideCall, classes_of_file
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree, is_super
 
 _CALLS_LOOKED_AT = 8
 _CLASS_DEPTH = 5
@@ -54,16 +54,32 @@ class Definitions:
                     self._callers.setdefault(last, []).append(call)
         owner = self._tree.class_of(function)
         if function.name == "__init__" and owner is not None:
-            return [call for call in self._callers.get(owner.name, ()) if self.class_called(call) is owner]
+            made = [call for call in self._callers.get(owner.name, ()) if self.class_called(call) is owner]
+            return [*made, *(call for call in self._callers.get("__init__", ()) if self._starts(call, owner))]
         if function.name == _CALL:
             return self._calls_of_objects().get(function, [])
         names = self._callees.names_of(function)
         if function.name == _FORWARD and owner is not None and self.has_own_gradient(owner):
             names = {*names, _APPLY}
         found = [
-            call for name in names for call in self._callers.get(name, ()) if self.function_called(call) is function
+            call for name in names for call in self._callers.get(name, ()) if self._may_run(call, function)
         ]
         return found if len(names) == 1 else sorted(found, key=self._tree.span)
+
+    def _starts(self, call: ast.Call, owner: ast.ClassDef) -> bool:
+        """Whether a call is ``super().__init__(...)`` of a class of this file that is derived from another."""
+        is_above = isinstance(call.func, ast.Attribute) and is_super(call.func.value)
+        derived = self._tree.class_of(call) if is_above else None
+        base = derived.bases[0] if derived is not None and derived.bases else None
+        bindings = self._names.bindings(base) if isinstance(base, ast.Name) else []
+        return len(bindings) == 1 and bindings[0].node is owner
+
+    def _may_run(self, call: ast.Call, function: FunctionNode) -> bool:
+        """Whether a call runs a function, or one without a body that this one replaces: ``self.step(batch)``."""
+        called = self.function_called(call)
+        if called is None or called is function:
+            return called is function
+        return called.name == function.name and is_abstract(called) and function in self.overriding(called)
 
     def _calls_of_objects(self) -> dict[FunctionNode, list[ast.Call]]:
         """Calls of objects, by the method that they run."""
@@ -402,3 +418,12 @@ def qualified_in_file(tree: SyntaxTree, function: FunctionNode) -> str:
 def _makes_property(decorator: ast.expr) -> bool:
     last = decorator.attr if isinstance(decorator, ast.Attribute) else getattr(decorator, "id", "")
     return last in ("property", "cached_property")
+
+
+def is_abstract(function: FunctionNode) -> bool:
+    """Whether a method does nothing, or says that it is not implemented."""
+    last = function.body[-1]
+    said = last.exc if isinstance(last, ast.Raise) else last.value if isinstance(last, ast.Expr) else None
+    name = said.func if isinstance(said, ast.Call) else said
+    missing = isinstance(last, ast.Raise) and isinstance(name, ast.Name) and name.id == "NotImplementedError"
+    return len(function.body) < 3 and (missing or isinstance(last, ast.Pass) or isinstance(said, ast.Constant))

@@ -7,8 +7,8 @@ import re
 from collections.abc import Sequence
 
 from tpulint.semantic import torch_facts as facts
-from tpulint.semantic.definitions import Definitions, qualified_in_file
-from tpulint.semantic.events import EventMap, is_abstract
+from tpulint.semantic.definitions import Definitions, is_abstract, qualified_in_file
+from tpulint.semantic.events import EventMap
 from tpulint.semantic.kinds import Kind, Kinds, Side
 from tpulint.semantic.names import Names
 from tpulint.semantic.outside import NOW_AND_THEN, OutsideCall

@@ -6,7 +6,7 @@ import ast
 import re
 from functools import cached_property
 
-from tpulint.semantic.definitions import Definitions
+from tpulint.semantic.definitions import Definitions, is_abstract
 from tpulint.semantic.kinds import Kind, Kinds
 from tpulint.semantic.names import Names
 from tpulint.semantic.torch_facts import RUNTIME
@@ -333,12 +333,3 @@ class EventMap:
 def _is_plain_backward(call: ast.Call) -> bool:
     """``loss.backward()``"""
     return isinstance(call.func, ast.Attribute) and call.func.attr == "backward" and not call.args
-
-
-def is_abstract(function: FunctionNode) -> bool:
-    """Whether a method does nothing, or says that it is not implemented."""
-    last = function.body[-1]
-    said = last.exc if isinstance(last, ast.Raise) else last.value if isinstance(last, ast.Expr) else None
-    name = said.func if isinstance(said, ast.Call) else said
-    missing = isinstance(last, ast.Raise) and isinstance(name, ast.Name) and name.id == "NotImplementedError"
-    return len(function.body) < 3 and (missing or isinstance(last, ast.Pass) or isinstance(said, ast.Constant))

@@ -94,6 +94,9 @@ def sources_of(index: SemanticIndex, loop: LoopNode, functions: Iterable[Functio
         is_drawn = call.args and not isinstance(call.args[0], ast.Call)
         if is_drawn and any(index.tree.encloses(place, call) for place in (loop, *functions)):
             found += _given_to_object(index, loop, call.args[0]) or [call.args[0]]
+    for call, drawn in index.method_calls("next", "__next__"):  # as Python 2 wrote it
+        if not call.args and any(index.tree.encloses(place, call) for place in (loop, *functions)):
+            found.append(drawn)
     return found
 
 

@@ -131,6 +131,8 @@ class Loaders:
         loops = [loop for loop in index.step_loops if not leaves_out_smaller(index, loop.node)]
         items = [(item, STEP) for loop in loops for item in sources_of(index, loop.node, loop.functions)]
         items += [(item, EVALUATION) for node in index.regions.evaluation_loops for item in sources_of(index, node)]
+        drivers = index.regions.drivers.loops.values()
+        items += [(item, one.call.turn) for one in drivers for item in sources_of(index, one.node, one.functions)]
         items.extend((item, turn) for item, turns in self._handed_over for turn in sorted(turns))
         for outside in index.outside:  # what loops of other files run over that this one has from a third
             for paths, turn in ((outside.fed, STEP), (outside.fed_evaluation, EVALUATION)):
