@@ -43,6 +43,18 @@ def test_module_is_as_python_would_have_loaded_it(tmp_path: Path) -> None:
     assert module.__spec__.loader.get_source("tpulint.thing") == source.read_text()  # type: ignore[union-attr]
 
 
+def test_package_has_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "thing").mkdir()
+    source = tmp_path / "thing" / "__init__.py"
+    source.write_text("ANSWER = 42\n")
+    assert found(tmp_path) is None, "not compiled"
+    py_compile.compile(str(source), cache_from_source(str(source)), doraise=True)
+    module = found(tmp_path)
+    assert module is not None and module.ANSWER == 42
+    assert module.__file__ == str(source) and module.__path__ == [str(tmp_path / "thing")]
+    assert module.__package__ == "tpulint.thing"
+
+
 def test_text_that_changed_is_left_to_python(tmp_path: Path) -> None:
     source = compiled(tmp_path)
     state = source.stat()

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from tpulint.records import NamedTuple
 
-_IS_PART = re.compile(r"[A-Za-z0-9_]+\Z")
-_SEPARATED = bytes(code if code > 127 or chr(code).isalnum() or code == ord("_") else ord(" ") for code in range(256))
+_SIGNS = bytes(range(128)).translate(None, b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz")
+_SEPARATED = bytes.maketrans(_SIGNS, b" " * len(_SIGNS))
 """Table that puts a blank for each byte that is part of no name."""
 _MOST_NAMES = 50_000
 """Names that are remembered: a few megabytes."""
@@ -37,12 +36,13 @@ class Anchors:
         self._longer: list[_Longer] = []
         """The others."""
         for anchor in sorted(anchors):
-            if _IS_PART.match(anchor):
-                self._parts[anchor.encode()] = anchor
+            first, *others = anchor.encode().translate(_SEPARATED).split(b" ")
+            if not others:
+                self._parts[first] = anchor
             else:
-                first, *whole, last = re.split(rb"[^A-Za-z0-9_]+", anchor.encode())
+                *whole, last = others
                 edges = frozenset({first + b" ", b" " + last} - {b" "})
-                self._longer.append(_Longer(anchor, edges, frozenset(whole)))
+                self._longer.append(_Longer(anchor, edges, frozenset(filter(None, whole))))
         self._looked_for = sorted({*self._parts, *(edge for longer in self._longer for edge in longer.edges)})
         self._held: dict[bytes, frozenset[bytes]] = {}
         """What of all that the names seen so far hold."""

@@ -251,14 +251,12 @@ def load(packages: tuple[str, ...] = ("tpulint_rules",)) -> Catalogue:
     cards, code = user_cache.digest(), user_cache.digest()
     # Cards parsed by another edition of the parser are not the same cards.
     for module in ("card.py", "card_cache.py", "user_cache.py", "card_parser.py", "strict_yaml.py"):
-        cards.update(_stamp(os.path.join(os.path.dirname(__file__), module)).encode())
+        cards.update(_stamp(module, os.stat(os.path.join(os.path.dirname(__file__), module))).encode())
     for package in packages:
-        found, stamps = _scan(package)
-        for place in found:
-            # The time of change stands for the text: reading all cards would take as long as all else at the start.
-            cards.update(f"{package}/{place.category}/{place.has_python}/{_stamp(place.path)}\n".encode())
-        places.extend(found)
-        code.update("\n".join(stamps).encode())
+        found = _scan(package)
+        places.extend(found.places)
+        cards.update("\n".join((package, *found.of_cards)).encode())
+        code.update("\n".join(found.of_code).encode())
     name = cards.hexdigest()
     code.update(name.encode())
     parsed = card_cache.read(name)
@@ -268,8 +266,18 @@ def load(packages: tuple[str, ...] = ("tpulint_rules",)) -> Catalogue:
     return Catalogue([Rule(card, place) for card, place in zip(parsed, places, strict=True)], code.hexdigest())
 
 
-def _scan(package: str) -> tuple[list[Place], list[str]]:
-    """Cards of a package in order of path, and a stamp of every Python file that rules may consist of."""
+class _Found(NamedTuple):
+    """What lies in the folders of a package."""
+
+    places: list[Place]
+    """Cards in order of path."""
+    of_cards: list[str]
+    """What tells each card from the others and from its earlier texts."""
+    of_code: list[str]
+    """The same of every Python file that rules may consist of."""
+
+
+def _scan(package: str) -> _Found:
     try:
         module = importlib.import_module(package)
     except (ImportError, TypeError, ValueError):
@@ -279,31 +287,37 @@ def _scan(package: str) -> tuple[list[Place], list[str]]:
     roots = getattr(module, "__path__", None)
     if roots is None:
         raise ImportError(f"{package} is a module, not a package with folders of rules")
-    places: list[Place] = []
-    stamps: list[str] = []
+    found = _Found([], [], [])
     for root in roots:
-        with os.scandir(root) as entries:
-            folders = {entry.name: entry.is_dir() for entry in entries}
-        for category in sorted(folders):
-            if not folders[category]:
-                if category.endswith(".yaml") and category != MEASUREMENTS:
-                    raise CardError(os.path.join(root, category), 1, "a card must lie in the folder of its category")
-                continue
-            folder = os.path.join(root, category)
-            files = set(os.listdir(folder))
-            for file in sorted(files):
-                stem, dot, suffix = file.rpartition(".")
-                if suffix == "py":
-                    stamps.append(_stamp(os.path.join(folder, file)))
-                elif dot and suffix == "yaml":
-                    places.append(Place(package, category, stem, os.path.join(folder, file), f"{stem}.py" in files))
-    return places, stamps
+        for category in _entries(root):
+            if category.is_dir():
+                _scan_category(package, category, found)
+            elif category.name.endswith(".yaml") and category.name != MEASUREMENTS:
+                raise CardError(category.path, 1, "a card must lie in the folder of its category")
+    return found
 
 
-def _stamp(path: str) -> str:
+def _scan_category(package: str, category: os.DirEntry[str], found: _Found) -> None:
+    files = {entry.name: entry for entry in _entries(category.path)}
+    for name, entry in files.items():
+        stem, dot, suffix = name.rpartition(".")
+        if suffix == "py":
+            found.of_code.append(_stamp(name, entry.stat()))
+        elif dot and suffix == "yaml":
+            place = Place(package, category.name, stem, entry.path, f"{stem}.py" in files)
+            found.places.append(place)
+            # The time of change stands for the text: reading all cards would take as long as all else at the start.
+            found.of_cards.append(f"{category.name}/{place.has_python}/{_stamp(name, entry.stat())}")
+
+
+def _entries(folder: str) -> list[os.DirEntry[str]]:
+    with os.scandir(folder) as entries:
+        return sorted(entries, key=lambda entry: entry.name)
+
+
+def _stamp(name: str, state: os.stat_result) -> str:
     """Changes when the file does."""
-    state = os.stat(path)
-    return f"{os.path.basename(path)}:{state.st_mtime_ns}:{state.st_size}"
+    return f"{name}:{state.st_mtime_ns}:{state.st_size}"
 
 
 def _parse(places: list[Place]) -> list[KeptCard]:

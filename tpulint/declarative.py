@@ -53,7 +53,7 @@ from tpulint.targets import parse_version
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.card import MappingRow
-    from tpulint.context import FileContext
+    from tpulint.context import FileContext, FixBuilder
     from tpulint.targets import Target
 
 _NEVER_RUNS = "never runs on a TPU machine, behind a question for a GPU"
@@ -88,7 +88,6 @@ class NameTable:
 
 def check(ctx: FileContext) -> Iterator[Finding]:
     """Findings of a rule whose card has a mapping table."""
-    from tpulint.portable_rows import GUARD, guarded, only_shown, portable_row
     from tpulint.row_fixes import fix_of
 
     table = ctx.rule.table
@@ -120,13 +119,13 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             in_loop = row.in_step_loop is not None and _is_in_turn(ctx, node)
             used = inside_step_loop(row) if in_loop and not ctx.index.clocks.is_timed_wait(node) else row
             if ctx.portable:
+                from tpulint.portable_rows import portable_row
+
                 heeded = portable_row(ctx, node, used)
                 if heeded is None:
                     continue
                 used = heeded
-            fix = guarded(ctx, node, used) if used.action == GUARD else fix_of(ctx, node, where, used)
-            if ctx.portable and used.action != GUARD:
-                only_shown(ctx, fix, used)
+            fix = (_portable_fix if ctx.portable else fix_of)(ctx, node, where, used)
             text, severity = problem
             if severity is Severity.ERROR and _is_of_runtime(ctx, node):
                 if ctx.index.devices.is_asked_for(node):
@@ -139,6 +138,19 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         from tpulint.row_fixes import module_findings
 
         yield from module_findings(ctx, table)
+
+
+def _portable_fix(
+    ctx: FileContext, node: ast.Attribute | ast.Name, where: ast.AST, row: MappingRow
+) -> FixBuilder | None:
+    from tpulint.portable_rows import GUARD, guarded, only_shown
+    from tpulint.row_fixes import fix_of
+
+    if row.action == GUARD:
+        return guarded(ctx, node, row)
+    fix = fix_of(ctx, node, where, row)
+    only_shown(ctx, fix, row)
+    return fix
 
 
 def _look_up(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from tpulint.model import Edit, Span
+from tpulint.model import Edit, Span, Suite
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,6 +29,23 @@ def one_change(edits: Iterable[Edit], source: SourceFile) -> list[Edit] | None:
     if any(left.span.end > right.span.start or left.span == right.span for left, right in pairwise(ordered)):
         return None
     return ordered
+
+
+def keep_blocks_filled(edits: list[Edit]) -> list[Edit]:
+    """Where every statement of a block is deleted and none is put in, ``pass`` stands for the first one."""
+    deleted: dict[Suite, list[Edit]] = {}
+    for edit in edits:
+        if edit.deletes_from is not None:
+            deleted.setdefault(edit.deletes_from, []).append(edit)
+    for suite, gone in deleted.items():
+        first, last = min(gone), max(gone)
+        if len(gone) < suite.size or any(
+            edit.deletes_from is None and edit.text.strip() and first.span.start <= edit.span.start < last.span.end
+            for edit in edits
+        ):
+            continue
+        edits = [edit._replace(text=edit.placeholder) if edit is first else edit for edit in edits]
+    return edits
 
 
 def _without_double_blanks(edits: list[Edit], source: SourceFile) -> list[Edit]:

@@ -8,9 +8,10 @@ from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Sequence
 
 from tpulint.comments import comment_spans
+from tpulint.edits import keep_blocks_filled
 from tpulint.fixes import FixBuilder
 from tpulint.imports import ImportTable, comments_on_effect, import_edit, unused_imports
-from tpulint.model import Applicability, Edit, Finding, Fix, Scope, Span, Suite
+from tpulint.model import Applicability, Edit, Finding, Fix, Scope, Span
 from tpulint.records import NamedTuple
 from tpulint.semantic import SemanticIndex
 from tpulint.source import InvalidSyntax, SourceFile
@@ -131,23 +132,6 @@ def apply_edits(text: str, edits: Sequence[Edit], first: Edit | None = None) -> 
             parts.append(edit.text)
     parts.append(text[at:])
     return "".join(parts)
-
-
-def keep_blocks_filled(edits: list[Edit]) -> list[Edit]:
-    """Where every statement of a block is deleted and none is put in, ``pass`` stands for the first one."""
-    deleted: dict[Suite, list[Edit]] = {}
-    for edit in edits:
-        if edit.deletes_from is not None:
-            deleted.setdefault(edit.deletes_from, []).append(edit)
-    for suite, gone in deleted.items():
-        first, last = min(gone), max(gone)
-        if len(gone) < suite.size or any(
-            edit.deletes_from is None and edit.text.strip() and first.span.start <= edit.span.start < last.span.end
-            for edit in edits
-        ):
-            continue
-        edits = [edit._replace(text=edit.placeholder) if edit is first else edit for edit in edits]
-    return edits
 
 
 def fix_rounds(

@@ -154,13 +154,14 @@ def _with_calls(
     if surroundings.library is None or index.language != PYTHON:
         return result
     from tpulint.semantic import SemanticIndex
-    from tpulint.semantic.outgoing import with_gpus_of
 
     assert isinstance(index, SemanticIndex)
     source = index.source
     serves = has_functions(source.text) and not source.cell_starts and not index.turn_code.loops
     calls = index.outgoing_calls
     if isinstance(before, SemanticIndex) and before is not index:
+        from tpulint.semantic.outgoing import with_gpus_of
+
         calls = with_gpus_of(before.outgoing_calls, calls)
     return result._replace(calls=calls, serves=serves)
 

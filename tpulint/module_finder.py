@@ -18,6 +18,8 @@ from types import ModuleType
 _PACKAGES = ("tpulint.", "tpulint_rules.")
 _HEADER = 16
 """Length of what stands before the code of a compiled file: magic number, flags, time and size of the source."""
+_MOST = 1 << 16
+"""Bytes that hold most compiled files: nobody has to ask how long they are."""
 _READ_ONLY = os.O_RDONLY | getattr(os, "O_BINARY", 0)
 
 
@@ -42,20 +44,13 @@ class ModuleFinder:
         """Where the module comes from; None where Python has to look itself."""
         if not path or not name.startswith(_PACKAGES):
             return None
-        folder, stem = path[0], name.rpartition(".")[2]
-        source = f"{folder}{os.sep}{stem}.py"
-        cached = f"{folder}{os.sep}__pycache__{os.sep}{stem}.{sys.implementation.cache_tag}.pyc"
-        try:
-            state = os.stat(source)
-            data = _content(cached)
-        except OSError:
-            return None
-        stamp = _four_bytes(int(state.st_mtime)) + _four_bytes(state.st_size)
-        if data[:_HEADER] != MAGIC_NUMBER + b"\0\0\0\0" + stamp:
-            return None
-        spec = ModuleSpec(name, _CompiledLoader(name, source, memoryview(data)[_HEADER:]), origin=source)
-        spec.cached = cached
-        spec.has_location = True
+        stem = name.rpartition(".")[2]
+        spec = _spec(name, path[0], stem)
+        if spec is None:
+            folder = f"{path[0]}{os.sep}{stem}"
+            spec = _spec(name, folder, "__init__")
+            if spec is not None:
+                spec.submodule_search_locations = [folder]
         return spec
 
 
@@ -65,10 +60,29 @@ def install() -> None:
         sys.meta_path.insert(0, ModuleFinder)
 
 
+def _spec(name: str, folder: str, stem: str) -> ModuleSpec | None:
+    """What tells of a module in a folder; None where no compiled file of that text lies there."""
+    source = f"{folder}{os.sep}{stem}.py"
+    cached = f"{folder}{os.sep}__pycache__{os.sep}{stem}.{sys.implementation.cache_tag}.pyc"
+    try:
+        state = os.stat(source)
+        data = _content(cached)
+    except OSError:
+        return None
+    stamp = _four_bytes(int(state.st_mtime)) + _four_bytes(state.st_size)
+    if data[:_HEADER] != MAGIC_NUMBER + b"\0\0\0\0" + stamp:
+        return None
+    spec = ModuleSpec(name, _CompiledLoader(name, source, memoryview(data)[_HEADER:]), origin=source)
+    spec.cached = cached
+    spec.has_location = True
+    return spec
+
+
 def _content(path: str) -> bytes:
     file = os.open(path, _READ_ONLY)
     try:
-        return os.read(file, os.fstat(file).st_size)
+        content = os.read(file, _MOST)
+        return content if len(content) < _MOST else content + os.read(file, os.fstat(file).st_size)
     finally:
         os.close(file)
 

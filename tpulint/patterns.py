@@ -6,7 +6,6 @@ import os
 import re
 from functools import lru_cache
 
-_LITERAL = re.compile(r"[^*?\[\]{}\\!]+\Z")
 _SPECIAL = re.compile(r"[*?\[\]{}\\!]")
 _ANY_SUFFIX = re.compile(r"\*\.[\w.]+\Z")
 
@@ -21,7 +20,7 @@ class PathPatterns:
 
     def __init__(self, patterns: tuple[str, ...]) -> None:
         names = [pattern for pattern in patterns if "/" not in pattern]
-        self._names = frozenset(name for name in names if _LITERAL.match(name))
+        self._names = frozenset(name for name in names if name and not _SPECIAL.search(name))
         self._suffixes = tuple(name[1:] for name in names if _ANY_SUFFIX.match(name))
         others = [name for name in names if name not in self._names and not _ANY_SUFFIX.match(name)]
         paths = [pattern for pattern in patterns if "/" in pattern]

@@ -37,12 +37,13 @@ def may_suppress(text: str, letters: Iterable[str] = ("",)) -> bool:
 
 
 _WORDS_OF_PARTS = ("torch", "self.model", "self.net")
-_DERIVES = (
-    r"(?m)^class \w+\((?:[\w.]+, *)*[\w.]*"
-    r"(?:Abstract\w*|Agent|Algo\w*|Appr\w*|Base|Engine|Exp\w*|Learner|Method|Runner|Solver|Strategy|Task|Trainer)"
-    r"(?:Base)?[,)]"
-)
+_BASES = (
+    r"Abstract\w*", "Agent", r"Algo\w*", r"Appr\w*", "Base", "Engine", r"Exp\w*", "Learner", "Method", "Runner",
+    "Solver", "Strategy", "Task", "Trainer",
+)  # fmt: skip
+_DERIVES = rf"(?m)^class \w+\((?:[\w.]+, *)*[\w.]*(?:{'|'.join(_BASES)})(?:Base)?[,)]"
 """Classes that are derived from what people call the part of a training that loops."""
+_WORDS_OF_BASES = tuple(base.removesuffix(r"\w*") for base in _BASES)
 _HANDED = ("torch", "loader", "args", "opt")
 """Words of what a file gives to the loop that trains."""
 
@@ -56,7 +57,9 @@ def may_drive(text: str) -> bool:
 
 def is_run_by_base(text: str) -> bool:
     """Whether loops of a base class in another file may run what a file defines, by the name of that class."""
-    return any(word in text for word in _WORDS_OF_PARTS) and re.search(_DERIVES, text) is not None
+    if not any(word in text for word in _WORDS_OF_PARTS) or not any(word in text for word in _WORDS_OF_BASES):
+        return False
+    return re.search(_DERIVES, text) is not None
 
 
 def _hands_on_loaders(text: str) -> bool:

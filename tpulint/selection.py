@@ -58,6 +58,8 @@ def _may_run(rule: Rule, preview: bool) -> bool:
 
 
 def _most_specific(selectors: Sequence[str], rule: Rule) -> int | None:
+    if not selectors:
+        return None
     found = [level for level in (specificity(selector, rule) for selector in selectors) if level is not None]
     return max(found, default=None)
 

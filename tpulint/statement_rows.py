@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 
-from tpulint.comments import comments_of
 from tpulint.model import Edit, Span, Suite
 
 TYPE_CHECKING = False
@@ -56,8 +55,12 @@ class StatementRows:
         above = self._source.line(row - 1) if row > 1 else ""
         if not above.endswith("\\"):
             return False
+        if "#" not in above:
+            return True
+        from tpulint.comments import comments_of
+
         comment_end = self._source.line_starts[row - 2] + len(above)
-        return "#" not in above or all(span.end != comment_end for span in comments_of(self._source))
+        return all(span.end != comment_end for span in comments_of(self._source))
 
     def are_shared(self, statement: ast.stmt) -> bool:
         """Whether other code stands on the statement's first or last line."""
@@ -124,4 +127,5 @@ class StatementRows:
 
 def is_comment_at_most(text: str) -> bool:
     """Whether the rest of a line holds no code."""
-    return re.match(r"[ \t\f]*(#.*)?$", text, re.DOTALL) is not None
+    rest = text.lstrip(" \t\f")
+    return rest in ("", "\n") or rest.startswith("#")

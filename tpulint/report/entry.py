@@ -178,7 +178,7 @@ def _describe_finding(finding: Finding, source: SourceFile, fix: int | None, see
 
 def _describe_fix(fix: Fix, source: SourceFile) -> FixEntry:
     """A fix with what applying it alone would add: the import, ``pass`` in an emptied block."""
-    from tpulint.fixer import keep_blocks_filled
+    from tpulint.edits import keep_blocks_filled
 
     edits = keep_blocks_filled(list(fix.edits))
     if fix.import_edit is not None:

@@ -120,6 +120,9 @@ def _changes_of_lines(source: SourceFile, edits: Sequence[Edit]) -> Iterator[Cha
 
 
 def _split(text: str) -> list[str]:
-    lines = SourceFile.from_text(text)
-    rows = [lines.line(row) for row in range(1, lines.row_count + 1)]
+    if "\r" in text:
+        lines = SourceFile.from_text(text)
+        rows = [lines.line(row) for row in range(1, lines.row_count + 1)]
+    else:
+        rows = text.split("\n")
     return rows[:-1] if rows and not rows[-1] else rows

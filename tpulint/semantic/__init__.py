@@ -347,6 +347,8 @@ class SemanticIndex:
     @cached_property
     def outgoing_calls(self) -> tuple[OutgoingCall, ...]:
         """Calls of functions in other files of the project, made in every turn of a loop."""
+        if not self.imported.knows_others:
+            return ()
         from tpulint.semantic.outgoing import outgoing_calls
 
         return outgoing_calls(self)

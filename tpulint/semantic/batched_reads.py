@@ -12,9 +12,7 @@ from tpulint.semantic.kinds import Kind
 from tpulint.semantic.read_doubts import is_taken_as_tensor, may_be_on_host
 from tpulint.semantic.reads import How, Read
 from tpulint.semantic.regions import Pace, Step
-from tpulint.semantic.steady_values import is_steady, may_be_placeholder
 from tpulint.semantic.tree import FunctionNode, LoopNode
-from tpulint.semantic.whole_numbers import may_lose_its_type
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,6 +86,9 @@ class BatchedReads:
 
     def _made_in_blocks(self, node: LoopNode | FunctionNode, boundary: ast.Expr) -> Iterator[tuple[Read, ast.stmt]]:
         """Reads in blocks behind a boundary that can be fetched in front of it, with the statements that make them."""
+        from tpulint.semantic.steady_values import is_steady
+        from tpulint.semantic.whole_numbers import may_lose_its_type
+
         tree, collected = self._index.tree, self._collected_in(node)
         suite = tree.suite_of(boundary)
         for statement in suite[suite.index(boundary) + 1 :]:
@@ -120,6 +121,9 @@ class BatchedReads:
         return reads if whole else []
 
     def _group(self, node: LoopNode | FunctionNode, boundary: ast.Expr, pace: Pace | None) -> ReadGroup | None:
+        from tpulint.semantic.steady_values import may_be_placeholder
+        from tpulint.semantic.whole_numbers import may_lose_its_type
+
         index = self._index
         collected = self._collected_in(node)
         suite = index.tree.suite_of(boundary)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cached_property
 
 from tpulint.semantic import torch_facts as facts
-from tpulint.semantic.batch_parts import BatchParts
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.names import Names
@@ -16,6 +16,7 @@ from tpulint.semantic.values import HOST, NUMPY, UNKNOWN, Kind, Side, Value, com
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from tpulint.semantic.batch_parts import BatchParts
     from tpulint.semantic.kinds import Kinds
 
 
@@ -32,7 +33,12 @@ class CallValues:
         self._names = names
         self._flow = flow
         self._definitions = definitions
-        self._batch_parts = BatchParts(tree, names, flow)
+
+    @cached_property
+    def _batch_parts(self) -> BatchParts:
+        from tpulint.semantic.batch_parts import BatchParts
+
+        return BatchParts(self._tree, self._names, self._flow)
 
     def value(self, node: ast.Call, depth: int) -> Value:
         """What a call gives, whole."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 
 from tpulint.records import NamedTuple
-from tpulint.semantic.batch_measures import gives_batch
 from tpulint.semantic.bindings import part_of
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.variables import last_name
@@ -78,7 +77,6 @@ class ChangingLengths:
 
     def __init__(self, index: SemanticIndex) -> None:
         self._index = index
-        self._numbers = index.changing_numbers
 
     def of(self, node: ast.expr, depth: int = 0) -> ChangingLength | None:
         """Where a length comes from that another turn has another one of; None if that is not known."""
@@ -113,10 +111,12 @@ class ChangingLengths:
         if item.lower is None or item.upper is None:
             ends = [end for end in (item.lower, item.upper) if end is not None]
             return self._cause(ends[0]) if ends else None
-        return self._numbers.of_difference(item.upper, item.lower)
+        return self._index.changing_numbers.of_difference(item.upper, item.lower)
 
     def is_of_turn(self, mask: ast.expr) -> bool:
         """Whether a mask of the host is made of a batch, or of random numbers of a turn: it is true ever so often."""
+        from tpulint.semantic.batch_measures import gives_batch
+
         turns, seen = self._index.turn_code, {mask}
         waiting = [mask]
         found = False
@@ -138,7 +138,7 @@ class ChangingLengths:
         return found
 
     def _cause(self, number: ast.expr) -> ast.AST | None:
-        return self._numbers.cause(number) or self._index.batch_measures.of(number)
+        return self._index.changing_numbers.cause(number) or self._index.batch_measures.of(number)
 
     def _of_chosen(self, node: ast.Subscript, depth: int) -> ChangingLength | None:
         if self._index.qualified_name(node.value) in _JOINING:
@@ -178,7 +178,7 @@ class ChangingLengths:
         made = node.generators[0]
         # `[i for i in range(n) if i != left_out]` leaves out as many every time.
         tests = [test for test in made.ifs if not (isinstance(test, ast.Compare) and isinstance(test.ops[0], _EQUAL))]
-        draw = next((found for test in tests if (found := self._numbers.draw(test)) is not None), None)
+        draw = next((found for test in tests if (found := self._index.changing_numbers.draw(test)) is not None), None)
         if made.ifs:
             return None if draw is None else ChangingLength(node, draw)
         return self.of(made.iter, depth + 1)
@@ -215,7 +215,8 @@ class ChangingLengths:
         cause = next(filter(None, map(self._cause, self._sizes(call, name))), None)
         if name in _COUNTED and call.args:
             ends = call.args[:2]
-            cause = self._cause(ends[0]) if len(ends) == 1 else self._numbers.of_difference(ends[1], ends[0])
+            numbers = self._index.changing_numbers
+            cause = self._cause(ends[0]) if len(ends) == 1 else numbers.of_difference(ends[1], ends[0])
         return None if cause is None else ChangingLength(call, cause)
 
     def _sizes(self, call: ast.Call, name: str) -> list[ast.expr]:

@@ -7,7 +7,6 @@ import ast
 from tpulint.semantic.bindings import Binding, part_of
 from tpulint.semantic.definitions import qualified_in_file
 from tpulint.semantic.kinds import Kind
-from tpulint.semantic.linear import Linear
 from tpulint.semantic.sample_trees import SampleTrees
 from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode
 from tpulint.semantic.turn_code import EVALUATION
@@ -110,6 +109,8 @@ class ChangingNumbers:
 
     def of_difference(self, given: ast.expr, lower: ast.expr, depth: int = 0) -> ast.AST | None:
         """What changes in ``end - start``; nothing where ``end = min(start + size, total)``, but in the last turn."""
+        from tpulint.semantic.linear import Linear
+
         whole = Linear(self._index).difference(given, lower)
         if whole == [] or self._are_given_together(given, lower):
             return None

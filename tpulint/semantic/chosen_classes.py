@@ -191,7 +191,7 @@ def _made_by(item: Definition, depth: int) -> Iterator[Definition]:
     if is_module(item):
         yield item
     for value in returned(item):
-        yield from filter(is_module, item.file.imported.classes.here(value, item.file, depth + 2))
+        yield from filter(is_module, item.file.imported.classes_here(value, item.file, depth + 2))
 
 
 def _beginning(node: ast.expr) -> str:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence, Set
 
 from tpulint.model import Span
-from tpulint.semantic.cuda_features import OTHER_BACKEND
+from tpulint.semantic.cuda_features import OTHER_BACKEND, OTHER_BACKENDS
 from tpulint.semantic.guards import Guards
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode
 from tpulint.semantic.variables import is_configuration, last_name, says_device
@@ -104,7 +104,8 @@ class CudaBranches:
     def _named(self) -> Iterator[Span]:
         for owner in self._tree.classes:
             bases = [self._index.qualified_name(base) or "" for base in owner.bases]
-            if re.match(_CUDA_CLASS, owner.name) and bases and not any(base.startswith("torch.") for base in bases):
+            is_named = "cuda" in owner.name.lower() and re.match(_CUDA_CLASS, owner.name)
+            if is_named and bases and not any(base.startswith("torch.") for base in bases):
                 yield self._tree.span(owner)
         for function in self._tree.functions:
             # the method that torch's own `cuda()` is
@@ -154,7 +155,7 @@ class CudaBranches:
             return False
         sides = [part for side in (test.left, *test.comparators) for part in getattr(side, "elts", [side])]
         texts = [side.value for side in sides if isinstance(side, ast.Constant) and isinstance(side.value, str)]
-        return bool(texts) and all(re.match(_PROVIDER, text) for text in texts)
+        return bool(texts) and all("Provider" in text and re.match(_PROVIDER, text) for text in texts)
 
     def _asks_by_class(self, test: ast.expr) -> bool:
         """``CUDAAccelerator.is_available()``"""
@@ -261,4 +262,5 @@ def is_named_question(name: str) -> bool:
 
 def names_other_backend(text: str) -> bool:
     """Whether a condition asks for a backend other than CUDA, the CPU and XLA."""
-    return OTHER_BACKEND.search(text) is not None
+    may_name = any(backend in text for backend in OTHER_BACKENDS)
+    return may_name and re.search(OTHER_BACKEND, text) is not None

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _ROOTS = tuple(sorted({name.partition(".")[0] for name in CUDA_ONLY_NAMES}))
 _REPORTS = CUDA_ONLY_NAMES | CUDA_REPORTS
-_ASKS_FOR_WRAPPER = re.compile(r"(?i)parallel|distributed|module|cuda|gpu|device")
+_ASKS_FOR_WRAPPER = r"(?i)parallel|distributed|module|cuda|gpu|device"
 _WRAPPERS = frozenset({"torch.nn.DataParallel"})
 CUDA_ONLY_ARGUMENTS = frozenset({"fused", "pin_memory", "pin_memory_device"})
 PRINTING = frozenset({"print", "info", "debug", "warning", "warn", "log", "write", "pprint", "error"})
@@ -28,8 +28,8 @@ _READINGS = frozenset({
 """What tells about a GPU and has no answer without one."""
 _MOVES = frozenset({"cuda", "to"})
 _CUDA_PRODUCTS = r"(?i)rocm|nvidia|tensorrt|CUDAExecution|(?<![A-Za-z])hip(?![A-Za-z])|cuda_?graph|['\"]Stream['\"]"
-_OTHER_BACKENDS = ("xpu", "npu", "hpu", "mlu", "musa", "sdaa", "neuron", "mps")
-OTHER_BACKEND = re.compile(rf"(?<![A-Za-z])(?:{'|'.join(_OTHER_BACKENDS)})(?![A-Za-z])")
+OTHER_BACKENDS = ("xpu", "npu", "hpu", "mlu", "musa", "sdaa", "neuron", "mps")
+OTHER_BACKEND = rf"(?<![A-Za-z])(?:{'|'.join(OTHER_BACKENDS)})(?![A-Za-z])"
 _PLACING = (
     "torch.device",
     ".set_default_device",
@@ -53,8 +53,8 @@ class CudaFeatures:
     def serves_several(self) -> bool:
         """Whether the file chooses among backends: CUDA is one row of its table."""
         text = self._index.source.text
-        may_serve = sum(backend in text for backend in _OTHER_BACKENDS) > 1
-        return may_serve and len(set(OTHER_BACKEND.findall(text))) > 1
+        may_serve = sum(backend in text for backend in OTHER_BACKENDS) > 1
+        return may_serve and len(set(re.findall(OTHER_BACKEND, text))) > 1
 
     def _references(self, names: frozenset[str]) -> frozenset[ast.AST]:
         """References to these names and what lies below them."""
@@ -230,7 +230,8 @@ class CudaFeatures:
         return any(
             self._index.qualified_name(read) is None
             and not any(
-                isinstance(ancestor, ast.If | ast.IfExp) and _ASKS_FOR_WRAPPER.search(self._tree.text(ancestor.test))
+                isinstance(ancestor, ast.If | ast.IfExp)
+                and re.search(_ASKS_FOR_WRAPPER, self._tree.text(ancestor.test))
                 for ancestor in self._tree.ancestors(read)
             )
             for read in reads

@@ -9,14 +9,13 @@ import ast
 import os
 from collections.abc import Iterator
 
-from tpulint.semantic.outside import NOW_AND_THEN, OutgoingCall, OutsideCall
+from tpulint.semantic.outside import CONSTRUCTOR, NOW_AND_THEN, OutgoingCall, OutsideCall
 from tpulint.semantic.values import Kind, Side
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 
-CONSTRUCTOR = "torch.Tensor"
 _SETTERS = ("torch.set_default_tensor_type", "torch.set_default_device")
 _PLACED = frozenset({"to", "cuda", "cpu", "numpy", "tolist", "item", "type", "type_as", "share_memory_", "pin_memory"})
 """Methods that say where a tensor lies, or take it to be on the host."""

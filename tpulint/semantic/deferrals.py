@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
+from functools import cached_property
 
 from tpulint.model import Pace
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.drivers import Driver
-from tpulint.semantic.effects import Effects, Path, meet
 from tpulint.semantic.events import OPTIMIZER_STEP, SYNCS
 from tpulint.semantic.reads import Read
 from tpulint.semantic.regions import CalledStep, Step
@@ -16,6 +16,7 @@ from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, LoopNode
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
+    from tpulint.semantic.effects import Effects, Path
 
 _DEPTH = 3
 _GIVING = frozenset({"detach", "cpu", "to", "item", "clone", "contiguous"})
@@ -27,11 +28,16 @@ class Deferrals:
 
     def __init__(self, index: SemanticIndex) -> None:
         self._index = index
-        self._effects = Effects(index)
         self._last_seen: dict[tuple[ast.AST, ast.stmt], bool | None] = {}
         self._places: dict[ast.AST, list[ast.stmt]] = {}
 
     # ---------------------------------------------------------------- where reads stand
+
+    @cached_property
+    def _effects(self) -> Effects:
+        from tpulint.semantic.effects import Effects
+
+        return Effects(self._index)
 
     def reads_of(self, loop: Step) -> list[Read]:
         """Host reads in the turns of a step loop, those in functions it calls included, in order of position."""
@@ -271,6 +277,8 @@ class Deferrals:
         self, statements: list[ast.stmt], chosen: set[ast.stmt], given: frozenset[Path]
     ) -> list[ast.stmt] | None:
         """What moves, if these do and ``given`` is only there behind the boundary; None when that is not possible."""
+        from tpulint.semantic.effects import meet
+
         effects = self._effects
         moved: list[ast.stmt] = []
         stays: list[ast.stmt] = []
@@ -287,6 +295,8 @@ class Deferrals:
 
     def may_change(self, statements: list[ast.stmt], nodes: list[ast.expr]) -> bool:
         """Whether statements may change what expressions read, so that these cannot be asked in front of them."""
+        from tpulint.semantic.effects import meet
+
         return meet(self._effects.read_by(nodes), self._effects.changed_by(statements))
 
     def dependents(self, statement: ast.Assign, boundary: ast.stmt) -> list[ast.stmt] | None:

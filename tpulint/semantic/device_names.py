@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from functools import cached_property
 
@@ -20,11 +19,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 
-_DEVICE = re.compile(
-    r"(?i)(|.*(cuda|gpu|cpu|tpu|xla|mps|xpu|npu|hpu|ipu|mlu|musa|meta|device|neuron|rocm|hip|dml|vulkan|auto|none|all).*"
-    r"|\d+|:.*)$"
-)
-"""Texts that name a device, or stand for the choice of one."""
+_DEVICES = (
+    "cuda", "gpu", "cpu", "tpu", "xla", "mps", "xpu", "npu", "hpu", "ipu", "mlu", "musa", "meta", "device", "neuron",
+    "rocm", "hip", "dml", "vulkan", "auto", "none", "all",
+)  # fmt: skip
+"""Words in texts that name a device, or stand for the choice of one."""
 
 
 class DeviceNames:
@@ -126,7 +125,9 @@ class DeviceNames:
         for text in self._tree.strings:
             holder = self._tree.parents[text]
             comparison = self._tree.parents[holder] if isinstance(holder, ast.List | ast.Tuple | ast.Set) else holder
-            if isinstance(comparison, ast.Compare) and len(comparison.ops) == 1 and not _DEVICE.match(str(text.value)):
+            if not isinstance(comparison, ast.Compare) or len(comparison.ops) != 1:
+                continue
+            if not _may_name_device(str(text.value)):
                 sides = (comparison.left, comparison.comparators[0])
                 found.update(last_name(side) for side in sides if isinstance(side, ast.Name | ast.Attribute))
         return frozenset(found)
@@ -166,3 +167,8 @@ class DeviceNames:
         """Whether the variable a name is put in is seen to be used as a device."""
         loads = [load for key in place.keys for load in self._flow.variables.loads(key)]
         return any(self._flow.is_device_place(self._flow.places.of(load)) for load in loads)
+
+
+def _may_name_device(text: str) -> bool:
+    lowered = text.lower()
+    return not text or text.startswith(":") or text.isdecimal() or any(word in lowered for word in _DEVICES)

@@ -11,7 +11,6 @@ import os
 from collections.abc import Iterator
 
 from tpulint.semantic.outside import NOW_AND_THEN, OutgoingCall, OutsideCall
-from tpulint.semantic.parsed_options import file_of_options
 from tpulint.semantic.values import Kind, Side
 from tpulint.semantic.variables import last_name
 
@@ -44,6 +43,8 @@ def _option(index: SemanticIndex, given: ast.expr) -> tuple[str, str] | None:
     """The file that parses the option whose value is given, ``args.device``, and the name of the option."""
     if not isinstance(given, ast.Attribute):
         return None
+    from tpulint.semantic.parsed_options import file_of_options
+
     path = file_of_options(index, given.value)
     return None if path is None else (path, option(given.attr))
 
@@ -64,6 +65,8 @@ def sets_device_option(index: SemanticIndex, target: ast.expr) -> bool:
     """Whether a target is an option that another file parses, and that names a device: ``args.device = "cuda"``."""
     if not isinstance(target, ast.Attribute):
         return False
+    from tpulint.semantic.parsed_options import file_of_options
+
     path = file_of_options(index, target.value)
     if path is None or path == os.path.abspath(index.source.path):
         return False

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
+from functools import cached_property
 
 from tpulint.records import NamedTuple
-from tpulint.semantic.effects import Effects
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.reads import COPIES, Read
 from tpulint.semantic.regions import Pace
@@ -14,6 +14,7 @@ from tpulint.semantic.torch_facts import TENSOR_METHODS
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
+    from tpulint.semantic.effects import Effects
 
 _DISPLAYS = (ast.Dict, ast.List, ast.Tuple, ast.JoinedStr)
 _RUNNING = (
@@ -40,7 +41,12 @@ class EarlyDisplays:
 
     def __init__(self, index: SemanticIndex) -> None:
         self._index = index
-        self._effects = Effects(index)
+
+    @cached_property
+    def _effects(self) -> Effects:
+        from tpulint.semantic.effects import Effects
+
+        return Effects(self._index)
 
     def of(self, read: Read) -> EarlyDisplay | None:
         """The display that a read is part of, if it can be made later."""

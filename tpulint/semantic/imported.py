@@ -283,6 +283,13 @@ class Imported:
         """The classes of other files of which an expression gives an instance of one; empty when it may be another."""
         return self.classes.of(node) if self.knows_others else ()
 
+    def classes_here(self, node: ast.expr, index: SemanticIndex, depth: int = 0) -> tuple[Definition, ...]:
+        """The classes that an expression of this file, whose index is ``index``, may be an instance of."""
+        owners = index.definitions.classes_made(node)
+        if owners or not self.knows_others:
+            return tuple(Definition(index, owner) for owner in owners)
+        return self.classes.of(node, depth)
+
     def class_of(self, node: ast.expr) -> Definition | None:
         """The class of another file that a variable, ``self.x`` or a call gives an instance of."""
         found = self.classes_of(node)

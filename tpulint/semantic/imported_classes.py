@@ -17,7 +17,6 @@ from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tpulint.semantic import SemanticIndex
     from tpulint.semantic.imported import Imported
 
 _DEPTH = 24
@@ -99,7 +98,7 @@ class ImportedClasses:
                 values = [binding.value for binding in bound if not self.is_elsewhere(binding.value)]
                 for value in values:
                     other = owner.file
-                    found.append(() if value is None else other.imported.classes.here(value, other, depth + 2))
+                    found.append(() if value is None else other.imported.classes_here(value, other, depth + 2))
         return all_of(found)
 
     def _kept_by_base(self, node: ast.Attribute, depth: int) -> tuple[Definition, ...]:
@@ -163,7 +162,7 @@ class ImportedClasses:
             other = found.file
             parts = [part_of(value, path) for value in unpacked(returned(found))]
             return all_of(
-                [() if part is None else other.imported.classes.here(part, other, depth + 1) for part in parts]
+                [() if part is None else other.imported.classes_here(part, other, depth + 1) for part in parts]
             )
         parts = [part_of(value, path) for value in unpacked(self._results_here(call.func))]
         return all_of([() if part is None else self.of(part, depth + 1) for part in parts])
@@ -190,7 +189,7 @@ class ImportedClasses:
                 continue
             given = self._handed.given_back(call, found, value)
             if given is None:
-                parts.append(other.imported.classes.here(value, other, depth + 1))
+                parts.append(other.imported.classes_here(value, other, depth + 1))
             else:
                 parts.append(self.of(given, depth + 1))
         return all_of(parts)
@@ -204,11 +203,6 @@ class ImportedClasses:
         bindings = self._names.bindings(func) if isinstance(func, ast.Name) else []
         function = bindings[0].node if len(bindings) == 1 else None
         return self._returned_by(function) if isinstance(function, FUNCTIONS) else []
-
-    def here(self, node: ast.expr, index: SemanticIndex, depth: int) -> tuple[Definition, ...]:
-        """The classes that an expression of this file, whose index is ``index``, may be an instance of."""
-        owners = index.definitions.classes_made(node)
-        return tuple(Definition(index, owner) for owner in owners) or self.of(node, depth)
 
 
 def _is_none(node: ast.expr | None) -> bool:

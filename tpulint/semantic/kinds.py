@@ -13,7 +13,6 @@ from tpulint.semantic.bindings import Binding
 from tpulint.semantic.call_values import CallValues
 from tpulint.semantic.circles import Circles
 from tpulint.semantic.contents import Contents, Key, key_of
-from tpulint.semantic.default_device import CONSTRUCTOR
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.element_values import ElementValues
 from tpulint.semantic.flow import Flow
@@ -25,7 +24,7 @@ from tpulint.semantic.imported import Imported
 from tpulint.semantic.kept_tensors import KeptTensors
 from tpulint.semantic.module_tensors import ModuleTensors
 from tpulint.semantic.names import Names
-from tpulint.semantic.outside import OutsideCall
+from tpulint.semantic.outside import CONSTRUCTOR, OutsideCall
 from tpulint.semantic.parameter_values import ParameterValues
 from tpulint.semantic.roles import Roles
 from tpulint.semantic.sides import Sides
@@ -41,8 +40,9 @@ _DTYPES = r"dtype\s*=|torch\.(?:b?float|double|half|u?int|long|short|bool)\d*\s*
 _MOVE_ANYWHERE = rf"\.to\((?!\s*(?:{_DTYPES}))"
 """What is no cast: ``x.to(torch.float32)`` says nothing of a device."""
 _SETS_DEFAULT = ("set_default_device", "set_default_tensor_type")
-_COUNT_OR_NAME = r"(num|n)_|\w+_(length|count|type|name)\Z"
-"""Attributes of objects that hold more than a tensor."""
+_COUNTS = ("num_", "n_")
+_COUNTS_AND_NAMES = ("_length", "_count", "_type", "_name")
+"""How attributes of objects that hold more than a tensor begin, and end."""
 _ABOUT_DEVICES = r"(?i)cuda|gpu|device|xla|tpu|accelerat"
 _XLA = r"\bxla(?:\b|_)"
 _MOVES = r"\.cuda\(|cuda\.is_available|torch\.device\(|xla_device|torch_xla\.device"
@@ -238,7 +238,7 @@ class Kinds:
         if base.kind is Kind.TENSOR:
             if node.attr == "device":
                 return Value(Kind.DEVICE)
-            if not base.certain and re.match(_COUNT_OR_NAME, node.attr):
+            if not base.certain and (node.attr.startswith(_COUNTS) or node.attr[1:].endswith(_COUNTS_AND_NAMES)):
                 return UNKNOWN  # `cache.cache_length`: an object of several things
             return HOST if node.attr in facts.TENSOR_HOST_ATTRIBUTES else base
         if base.kind is Kind.NUMPY:

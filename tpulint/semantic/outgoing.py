@@ -14,7 +14,6 @@ from tpulint.semantic.device_settings import device_options, settings_used
 from tpulint.semantic.fed_parameters import arguments_given, function_run
 from tpulint.semantic.other_files import Definition, methods
 from tpulint.semantic.outside import EVALUATION, NOW_AND_THEN, STEP, OutgoingCall, OutsideCall
-from tpulint.semantic.parsed_options import file_of_options
 from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.unfollowed import unfollowed_uses
 from tpulint.semantic.values import Kind, Side, Value
@@ -167,6 +166,8 @@ def _run_by(index: SemanticIndex, call: ast.Call) -> list[Definition]:
 
 def _handed_to(index: SemanticIndex, call: ast.Call) -> list[Definition]:
     """The functions that a call now and then runs, in files with loops that may use what they are given."""
+    from tpulint.semantic.parsed_options import file_of_options
+
     found = index.imported.all_called(call)
     given = [*call.args, *(item.value for item in call.keywords)] if found else []
     runs = (
@@ -212,6 +213,8 @@ def _is_module(item: Definition) -> bool:
 
 def described_call(index: SemanticIndex, call: ast.Call, definition: Definition, turn: str) -> OutgoingCall:
     """A call in a file as the file of the function is told of it, which it runs in every turn, or now and then."""
+    from tpulint.semantic.parsed_options import file_of_options
+
     assert isinstance(definition.node, FUNCTIONS)
     step = index.step_loop_of(call) if turn == STEP else None
     is_method = definition.file.tree.class_of(definition.node) is not None
@@ -284,7 +287,7 @@ def _classes_of(index: SemanticIndex, item: ast.expr) -> Iterator[tuple[str, str
         for part in [item.elt] if isinstance(item, ast.ListComp) else item.elts:
             yield from _classes_of(index, part)
         return
-    made = index.imported.classes.here(item, index, 0) if isinstance(item, _MAY_GIVE) else ()
+    made = index.imported.classes_here(item, index) if isinstance(item, _MAY_GIVE) else ()
     for owner in made if len(made) <= _MOST_CLASSES else ():
         if isinstance(owner.node, ast.ClassDef) and "torch" in owner.file.source.text:
             yield os.path.abspath(owner.file.source.path), owner.node.name

@@ -13,6 +13,8 @@ EVALUATION = "evaluation batch"
 """What the turns of a loop are called."""
 NOW_AND_THEN = ""
 """In no turn: the call tells what its function is given."""
+CONSTRUCTOR = "torch.Tensor"
+"""What is called in a file that runs under a default which another file sets."""
 
 
 def classes_of_file(calls: Sequence[OutsideCall], path: str) -> dict[tuple[str, str], list[str]]:

@@ -26,7 +26,7 @@ _ANNOTATIONS = {
     "torch.amp.GradScaler": Value(Kind.SCALER),
 }  # fmt: skip
 _COPIES = ("cpu", "numpy", "tolist")
-_CONFIGURATION = re.compile(r"(?:^|[._])(?:config|cfg|args|hparams|hps|opt)$")
+_CONFIGURATION = r"(?:^|[._])(?:config|cfg|args|hparams|hps|opt)$"
 _CALLS = 8
 """Calls of a lambda that are looked at."""
 
@@ -158,7 +158,7 @@ class ParameterValues:
             if isinstance(chosen, ast.IfExp) and load in (chosen.body, chosen.orelse):
                 other = chosen.orelse if load is chosen.body else chosen.body
                 if isinstance(other, ast.Attribute) and other.attr == name:
-                    return _CONFIGURATION.search(self._tree.text(other.value)) is not None
+                    return re.search(_CONFIGURATION, self._tree.text(other.value)) is not None
         return False
 
     def _is_condition(self, name: ast.Name) -> bool:

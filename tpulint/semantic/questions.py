@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterable
 
 from tpulint.semantic.cuda_branches import is_named_question, names_other_backend
 from tpulint.semantic.cuda_features import CUDA_ONLY_ARGUMENTS, PRINTING, CudaFeatures, branch_bodies, last
-from tpulint.semantic.cuda_kernels import needs_kernels
 from tpulint.semantic.half_options import HalfOptions
 from tpulint.semantic.variables import is_configuration, last_name
 
@@ -70,7 +70,7 @@ class Questions:
                 return False
             if self._feeds_kept_branch(parent) or self._chooses_kernels(taken, other) or self._keeps_of_cuda(taken):
                 return False
-            if any(needs_kernels(self._tree, item) for item in taken) and not any(map(features.places, taken)):
+            if self._needs_kernels(taken) and not any(map(features.places, taken)):
                 return False
             if self._speaks_of_feature(parent, question):
                 return False
@@ -326,6 +326,11 @@ class Questions:
                 return False
             child = ancestor
         return False
+
+    def _needs_kernels(self, statements: Iterable[ast.stmt]) -> bool:
+        from tpulint.semantic.cuda_kernels import needs_kernels
+
+        return any(needs_kernels(self._tree, statement) for statement in statements)
 
     def _is_worse(self, choice: ast.IfExp) -> bool:
         """Whether what a GPU wants is worse on a TPU than what the CPU gets: float16, ``accelerator="gpu"``.

@@ -9,7 +9,6 @@ from tpulint.model import Pace
 from tpulint.records import NamedTuple
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.definitions import qualified_in_file
-from tpulint.semantic.kept_sums import parameters_given, set_to_numbers, sums_grown
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.other_files import Definition
 from tpulint.semantic.pending import State
@@ -158,6 +157,8 @@ class Restarts:
             owner = self._class_of(holder) if given else None
             if owner is None:
                 continue
+            from tpulint.semantic.kept_sums import parameters_given, sums_grown
+
             parameters = frozenset(parameters_given(owner, func.attr, call, given))
             sums = sums_grown(owner, func.attr, parameters) if parameters else frozenset()
             for start in self._starts(holder, owner, sums) if sums else ():
@@ -173,6 +174,8 @@ class Restarts:
 
     def _starts(self, holder: ast.Name | ast.Attribute, owner: Definition, sums: frozenset[str]) -> Iterator[ast.AST]:
         """Where these sums of an object are numbers again: calls that make it, or of a method that resets them."""
+        from tpulint.semantic.kept_sums import set_to_numbers
+
         index = self._index
         bindings = index.flow.bindings_of(holder)
         for binding in bindings:

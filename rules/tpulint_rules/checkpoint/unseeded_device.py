@@ -8,7 +8,6 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding, Scope, Severity
-from tpulint.semantic.ranks import RANK_CALLS
 
 _SEEDS_DEVICE = (
     "torch_xla.manual_seed",
@@ -87,6 +86,8 @@ def _is_repeatable(ctx: FileContext, node: ast.AST) -> bool:
     name = ctx.index.qualified_name(node.func)
     if name == "builtins.int":
         return True
+    from tpulint.semantic.ranks import RANK_CALLS
+
     last = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
     return name in RANK_CALLS or re.fullmatch(_RANK_QUESTION, last) is not None
 

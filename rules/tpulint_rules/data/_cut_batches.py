@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from tpulint.context import FileContext
 from tpulint.semantic.batch_makers import BatchMaker
-from tpulint.semantic.linear import Linear
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -113,6 +112,8 @@ def _rounded_up(ctx: FileContext, node: ast.expr, depth: int = 0) -> bool:
 
     Also ``(n + size - 1) // size``, and a variable with such a value.
     """
+    from tpulint.semantic.linear import Linear
+
     if isinstance(node, ast.Name | ast.Attribute) and depth < 2:
         values = _values_of(ctx, node)
         return bool(values) and all(_rounded_up(ctx, value, depth + 1) for value in values)
@@ -183,6 +184,8 @@ def _upper_ends(ctx: FileContext, node: ast.expr) -> list[ast.expr]:
 
 def _is_ahead(ctx: FileContext, upper: ast.expr, lower: ast.expr, size: ast.expr) -> bool:
     """Whether an end is as far behind the start as the next start."""
+    from tpulint.semantic.linear import Linear
+
     ahead = ast.copy_location(ast.BinOp(lower, ast.Add(), size), lower)
     return Linear(ctx.index).difference(upper, ahead) == []
 

@@ -44,7 +44,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             if call not in told:
                 told.add(call)
                 yield _finding(ctx, call, "training batch" if taken_by == STEP else taken_by, None)
-    if not ctx.index.mentions(r"padding\s*=\s*(True|[\"']longest)") or not ctx.index.turn_code.exists:
+    if not ctx.index.mentions(r"padding\s*=\s*(True|[\"']longest)", "padding") or not ctx.index.turn_code.exists:
         return
     for call in ctx.index.turn_code.nodes(ast.Call):
         if call in told or not _pads_longest(ctx, call):

@@ -8,14 +8,11 @@ from collections.abc import Collection, Iterator
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Certainty, Finding, Fix, Scope, Severity
 from tpulint.semantic.device_numbers import is_index_of_tensor
-from tpulint.semantic.device_settings import is_item_used_as_device, is_used_as_device, option, sets_device_option
 from tpulint.semantic.device_sites import Role, Site
 from tpulint.semantic.devices import Devices
 from tpulint_rules.device._choice_doubts import doubt, gpu_numbers
 from tpulint_rules.device._named_outside import REASON as _NAMED_OUTSIDE
 from tpulint_rules.device._named_outside import choose_answer, choose_named, fall_back_to_xla, falls_back
-from tpulint_rules.device._option_help import name_in_help
-from tpulint_rules.device._portable_choice import choose_device, heeded
 from tpulint_rules.device._spent_flags import spent_flags
 
 TYPE_CHECKING = False
@@ -42,7 +39,11 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     if ctx.index.mentions(_BUILDS_KERNELS, "CUDAExtension("):
         return
     devices = ctx.index.devices
-    sites = heeded(ctx, devices.sites) if ctx.portable else devices.sites
+    sites = devices.sites
+    if ctx.portable:
+        from tpulint_rules.device._portable_choice import choose_device, heeded
+
+        sites = heeded(ctx, sites)
     if not _has_torch(ctx) and not any(_is_setting(ctx, site) for site in sites):
         return
     numbers = gpu_numbers(sites)
@@ -73,6 +74,8 @@ def _has_torch(ctx: FileContext) -> bool:
 
 def _is_setting(ctx: FileContext, site: Site) -> bool:
     """Whether a file of the project takes what a place is the value of, a variable or an item, for a device."""
+    from tpulint.semantic.device_settings import is_item_used_as_device, is_used_as_device, option, sets_device_option
+
     items = ctx.index.parent(site.node)
     if isinstance(items, ast.Dict) and site.node in items.values:
         key = items.keys[items.values.index(site.node)]
@@ -149,9 +152,11 @@ def _choose_xla(ctx: FileContext, devices: Devices, left: Collection[ast.expr]) 
             folding.replace(call, fix.device_object(call))
         elif site.role is Role.NAME:
             folding.replace(node, _name(ctx, node))
-            listed = name_in_help(ctx, node) if devices.is_option_default(node) else None
-            if listed is not None:
-                fix.replace(listed, "xla")
+            if devices.is_option_default(node):
+                from tpulint_rules.device._option_help import name_in_help
+
+                if (listed := name_in_help(ctx, node)) is not None:
+                    fix.replace(listed, "xla")
         elif site.role is Role.COMPARISON:
             folding.replace(node, _name(ctx, node, ":0" if _is_compared_as_object(ctx, node) else ""))
         elif isinstance(node, ast.Call) and site.role is Role.GENERATOR:

@@ -62,7 +62,7 @@ def _own_methods(ctx: FileContext) -> Iterator[Finding]:
     """Calls of a module's own ``def cuda(self): super().cuda(); ...``, which moves more than torch's."""
     index = ctx.index
     for call, receiver in index.method_calls("cuda"):
-        owners = index.imported.classes.here(receiver, index, 0)
+        owners = index.imported.classes_here(receiver, index)
         own = methods(owners, "cuda")
         if not is_super(receiver) and any(map(_moves_module, own)) and not index.devices.is_for_cuda(call):
             message = f"`{_short(ctx, receiver)}.cuda()` fails on a TPU machine, where no CUDA device exists"

@@ -10,7 +10,6 @@ from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
 from tpulint.semantic import Pace, Read, Use
 from tpulint.semantic.turn_code import STEP
 from tpulint_rules.host_sync._device_values import short
-from tpulint_rules.host_sync._hinges import add_above_zero
 from tpulint_rules.host_sync._late_switches import is_switched_off, late_switches
 from tpulint_rules.host_sync.tensor_read_in_step_loop import caller_of
 
@@ -45,6 +44,8 @@ def _decides(ctx: FileContext, read: Read) -> bool:
 
 
 def _finding(ctx: FileContext, read: Read, where: str, severity: Severity) -> Finding:
+    from tpulint_rules.host_sync._hinges import add_above_zero
+
     text = short(ctx.text(read.tensor))
     return ctx.finding(
         read.node,

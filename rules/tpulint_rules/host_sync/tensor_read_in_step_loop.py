@@ -8,14 +8,15 @@ from collections.abc import Iterator, Set
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
 from tpulint.semantic import CalledStep, How, LoopNode, Pace, Read, SemanticIndex, Step, Use
-from tpulint.semantic.early_displays import EarlyDisplay
-from tpulint.semantic.held_values import HeldValue
-from tpulint.semantic.kept_dicts import KeptDict, SummedDict
-from tpulint.semantic.meters import Metered
 from tpulint.semantic.turn_code import STEP
-from tpulint_rules.host_sync._computed_earlier import computed_earlier, is_fetched
 from tpulint_rules.host_sync._device_values import insert_behind_loop, keep_on_device, short
-from tpulint_rules.host_sync.progress_bar_reads_every_step import throttle
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tpulint.semantic.early_displays import EarlyDisplay
+    from tpulint.semantic.held_values import HeldValue
+    from tpulint.semantic.kept_dicts import KeptDict, SummedDict
+    from tpulint.semantic.meters import Metered
 
 HELD = "The arithmetic is done in float32 on the device, where it was done in float64 on the host."
 METERED = "The meter holds tensors, and sums them in the dtype they have."
@@ -93,6 +94,8 @@ def _finding(ctx: FileContext, read: Read, pace: Pace, loop: Step, fix: FixBuild
     index = ctx.index
     is_late = index.deferrals.has_boundary(loop) and index.deferrals.is_computed_behind(read, loop)
     if is_late:
+        from tpulint_rules.host_sync._computed_earlier import computed_earlier, is_fetched
+
         boundary = None if is_fetched(ctx, read, loop) else index.deferrals.boundary_statement(loop)
         return ctx.finding(
             read.node,
@@ -202,6 +205,8 @@ def give_tensor(ctx: FileContext, metered: Metered) -> FixBuilder:
         fix.replace(number, f"float({ctx.text(number)})")
     loop = ctx.index.step_loop_of(metered.read.node)
     if metered.bars and loop is not None:
+        from tpulint_rules.host_sync.progress_bar_reads_every_step import throttle
+
         throttle(fix, ctx.index, loop.node, list(metered.bars))
     return fix
 
@@ -266,6 +271,8 @@ def _evaluation_reads(
     fetched = index.batched_reads.fetched_in(node)
     taken = elsewhere | {read.node for read in (*(group.reads if group else ()), *fetched)}
     for read in fetched if How.COPY in hows else ():
+        from tpulint_rules.host_sync._computed_earlier import computed_earlier
+
         fix = computed_earlier(ctx, read, index.deferrals.evaluation_boundary(node))
         if fix is not None and index.is_device_tensor(read.tensor):
             late = "behind the boundary: a graph of its own in every evaluation batch, and the host waits for it"

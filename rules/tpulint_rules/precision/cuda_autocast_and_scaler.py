@@ -7,10 +7,9 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope, Span
-from tpulint.semantic.mixed_precision import Autocast
+from tpulint.semantic.mixed_precision import Autocast, Scaler
 from tpulint.semantic.torch_versions import is_for_older_torch
 from tpulint_rules.precision._host_arrays import read_in_float32
-from tpulint_rules.precision._portable import portable_autocast, portable_findings, scales_on_cuda_only
 from tpulint_rules.precision._problems import (
     BFLOAT16,
     CHOSEN,
@@ -37,6 +36,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         if is_text(arguments.get("device_type"), "xla") and is_float16_by_default(ctx, arguments.get("dtype")):
             yield ctx.finding(autocast.call, CHOSEN, certainty=Certainty.LIKELY)
     if ctx.portable:
+        from tpulint_rules.precision._portable import portable_findings
+
         yield from portable_findings(ctx)
         return
     found = [
@@ -49,7 +50,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         for scaler in ctx.index.mixed_precision.scalers
         if not is_off(scaler.call)
         # In a file that knows XLA, `enabled=device.type == "cuda"` is off there, and stays so.
-        and not (ctx.index.guards.knows_xla() and scales_on_cuda_only(ctx, scaler))
+        and not (ctx.index.guards.knows_xla() and _scales_on_cuda_only(ctx, scaler))
     ]
     if not found and not scalers:
         return
@@ -80,6 +81,12 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         yield ctx.finding(scaler.call, SCALER, group)
 
 
+def _scales_on_cuda_only(ctx: FileContext, scaler: Scaler) -> bool:
+    from tpulint_rules.precision._portable import scales_on_cuda_only
+
+    return scales_on_cuda_only(ctx, scaler)
+
+
 # -------------------------------------------------------------------- autocast
 
 
@@ -99,7 +106,15 @@ def _handed_on(ctx: FileContext) -> Iterator[Finding]:
         if name == "torch.cuda.amp.autocast" and node not in called and not is_alias:
             message = f"`{name}` has no effect on an XLA device, which then computes in float32"
             advice = 'Pass `functools.partial(torch.autocast, "xla", dtype=torch.bfloat16)`'
-            yield ctx.finding(node, message, portable_autocast(ctx, node) if ctx.portable else None, help=advice)
+            yield ctx.finding(node, message, _handed_on_portably(ctx, node), help=advice)
+
+
+def _handed_on_portably(ctx: FileContext, node: ast.expr) -> FixBuilder | None:
+    if not ctx.portable:
+        return None
+    from tpulint_rules.precision._portable import portable_autocast
+
+    return portable_autocast(ctx, node)
 
 
 def _retarget(ctx: FileContext, fix: FixBuilder, autocast: Autocast, is_scaled: bool) -> bool:

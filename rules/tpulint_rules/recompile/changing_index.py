@@ -7,8 +7,6 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding
-from tpulint_rules.recompile._boxes import masked
-from tpulint_rules.recompile._places import choose_by_tensor, is_plain, is_stored, keep_meaning
 
 _LEFT_ALONE = "The chosen rows are copied: what is written into them later no longer changes the tensor."
 _LEVELS = (
@@ -38,6 +36,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         lengths = [ctx.text(item) for item in causes if not _is_steady(ctx, item)]
         statement = index.statement_of(node)
         if lengths and statement not in boxes:
+            from tpulint_rules.recompile._boxes import masked
+
             boxes[statement] = masked(ctx, statement, next(iter(causes)))
         is_of_tree = any(item is cause for item, cause in causes.items())
         fix = boxes[statement] if lengths else None
@@ -175,6 +175,8 @@ def _is_number(ctx: FileContext, item: ast.expr) -> bool:
 
 def _fix(ctx: FileContext, node: ast.Subscript, items: list[ast.expr], item: ast.expr) -> FixBuilder | None:
     """The place as a tensor: the same elements, and one graph for all places."""
+    from tpulint_rules.recompile._places import choose_by_tensor, is_plain, is_stored, keep_meaning
+
     at = items.index(item)
     others = [other for other in items if other is not item]
     if not is_plain(node.value):

@@ -8,9 +8,6 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope
 from tpulint.semantic import FUNCTIONS, Kind, Side
-from tpulint.semantic.host_masks import HostMasks
-from tpulint_rules.recompile._element_counts import count_elements
-from tpulint_rules.recompile._filled_places import filled_places
 from tpulint_rules.recompile._filtered_losses import loss_of
 from tpulint_rules.recompile._filtered_rows import filtered_rows
 
@@ -58,7 +55,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             node,
             f"the size of `{_short(ctx.text(node))}` depends on the data: "
             f"the host reads it in every {turn}, and compiles again for each size",
-            filled_places(ctx, node) or _fix(ctx, node),
+            _fix(ctx, node),
             certainty=Certainty.CERTAIN if certain else Certainty.LIKELY,
         )
 
@@ -220,7 +217,12 @@ def _asks_for_places(ctx: FileContext, node: ast.expr) -> bool:
 
 def _fix(ctx: FileContext, node: ast.expr) -> FixBuilder | None:
     """``x[mask].sum()`` and ``x[mask].mean()`` over all elements, with zeros where the mask is false."""
+    from tpulint_rules.recompile._element_counts import count_elements
+    from tpulint_rules.recompile._filled_places import filled_places
+
     index = ctx.index
+    if (filled := filled_places(ctx, node)) is not None:
+        return filled
     if isinstance(node, ast.Call) and (counted := count_elements(ctx, node)) is not None:
         return counted
     if isinstance(node, ast.Subscript):
@@ -259,6 +261,8 @@ def _fix(ctx: FileContext, node: ast.expr) -> FixBuilder | None:
 
 def _mask_on_host(ctx: FileContext, mask: ast.expr) -> FixBuilder | None:
     """The mask left on the host, where it is made of numbers alone and moved only to choose by it."""
+    from tpulint.semantic.host_masks import HostMasks
+
     index = ctx.index
     moves = HostMasks(index).moves_of(mask)
     if not moves:

@@ -14,7 +14,6 @@ from tpulint.semantic.other_files import Definition, method
 from tpulint.semantic.torch_facts import OPTIMIZER_PREFIXES
 from tpulint_rules.step._built_optimizers import builds_optimizer, modules_of
 from tpulint_rules.step._kept_parameters import keep_parameters
-from tpulint_rules.step._moved_first import branch_of_moves, moved_first
 
 _MOVES = frozenset({"to", "cuda"})
 _MAY_UPDATE = r"\.step\(|[oO]ptimizer\b|optim\w*[\"']\]"
@@ -68,6 +67,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
 def _finding(
     ctx: FileContext, optimizer: ast.AST, move: Move, certainty: Certainty, told: Sequence[Move] = ()
 ) -> Finding:
+    from tpulint_rules.step._moved_first import branch_of_moves, moved_first
+
     module = ctx.text(move.module)
     if not isinstance(optimizer, ast.Call):
         name = optimizer.arg if isinstance(optimizer, ast.arg) else ctx.text(optimizer)
@@ -116,7 +117,7 @@ def _is_of_itself(ctx: FileContext, optimizer: ast.Call, modules: list[ast.expr]
 def _builder_elsewhere(ctx: FileContext, move: Move) -> Definition | None:
     """The class of another file, an instance of which is moved, that builds an optimizer while it is made."""
     made = [creation.node for creation in move.creations if isinstance(creation.node, ast.Call) and not creation.path]
-    owners = (owner for call in made for owner in ctx.index.imported.classes.of(call))
+    owners = (owner for call in made for owner in ctx.index.imported.classes_of(call))
     return next((owner for owner in owners if _builds_its_own(owner)), None)
 
 

@@ -15,7 +15,6 @@ from tpulint.semantic.variables import last_name
 from tpulint_rules.step._built_optimizers import builds_optimizer, modules_of
 from tpulint_rules.step._kept_parameters import keep_parameters
 from tpulint_rules.step._round_trips import is_host, round_trips
-from tpulint_rules.step._saved_in_place import module_moved, saved_in_place
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
@@ -87,6 +86,8 @@ def _here(
         back = next((move for move in ways if _is_way_back(ctx, call, move)), None)
         if optimizer is None or back is None:
             continue
+        from tpulint_rules.step._saved_in_place import module_moved, saved_in_place
+
         from_elsewhere = _is_called_elsewhere(ctx, optimizer, call)
         if not from_elsewhere and not _trains_on(ctx, optimizer, call, back):
             continue
@@ -107,6 +108,8 @@ def _saved_for_others(ctx: FileContext, departures: list[ast.Call]) -> Iterator[
 
     A base class of models, whose optimizers stand in other files.
     """
+    from tpulint_rules.step._saved_in_place import module_moved, saved_in_place
+
     index = ctx.index
     for call in departures:
         if index.function_of(call) is None:
