@@ -54,8 +54,7 @@ class Definitions:
                     self._callers.setdefault(last, []).append(call)
         owner = self._tree.class_of(function)
         if function.name == "__init__" and owner is not None:
-            made = [call for call in self._callers.get(owner.name, ()) if self.class_called(call) is owner]
-            return [*made, *(call for call in self._callers.get("__init__", ()) if self._starts(call, owner))]
+            return [call for call in self._callers.get(owner.name, ()) if self.class_called(call) is owner]
         if function.name == _CALL:
             return self._calls_of_objects().get(function, [])
         names = self._callees.names_of(function)
@@ -68,8 +67,7 @@ class Definitions:
 
     def _starts(self, call: ast.Call, owner: ast.ClassDef) -> bool:
         """Whether a call is ``super().__init__(...)`` of a class of this file that is derived from another."""
-        is_above = isinstance(call.func, ast.Attribute) and is_super(call.func.value)
-        derived = self._tree.class_of(call) if is_above else None
+        derived = self._tree.class_of(call)
         base = derived.bases[0] if derived is not None and derived.bases else None
         bindings = self._names.bindings(base) if isinstance(base, ast.Name) else []
         return len(bindings) == 1 and bindings[0].node is owner
@@ -346,6 +344,15 @@ class Definitions:
     def arguments_for(self, function: FunctionNode, name: str) -> list[ast.expr]:
         """Expressions that module-local calls pass for a parameter, a few calls at most."""
         return self._arguments(self.calls_of(function), function, name)
+
+    def arguments_of_derived(self, function: FunctionNode, name: str) -> list[ast.expr]:
+        """Expressions that classes of this file which are derived from a function's own hand to its ``__init__``."""
+        owner = self._tree.class_of(function)
+        if function.name != "__init__" or owner is None or "super" not in self._tree.source.text:
+            return []
+        calls = (node for node in self._tree.attributes_called("__init__") if is_super(node.value))
+        starting = [call for node in calls if isinstance(call := self._tree.parents[node], ast.Call)]
+        return self._arguments([call for call in starting if self._starts(call, owner)], function, name)
 
     def arguments_when_chosen(self, function: FunctionNode, name: str) -> list[ast.expr]:
         """Expressions that calls pass for a parameter which run one of several functions: ``loss_fn(model, x)``."""

@@ -76,7 +76,9 @@ class FedParameters:
                 if turn in self._fed.setdefault((name, binding.name), set()):
                     continue
                 self._fed[name, binding.name].add(turn)
-                for item in self._index.definitions.arguments_for(function, binding.name):
+                definitions = self._index.definitions
+                given = definitions.arguments_for(function, binding.name)
+                for item in (*given, *definitions.arguments_of_derived(function, binding.name)):
                     self._note(item, turn, depth + 1)
             elif binding.kind == "assign" and binding.value is not None and not binding.path:
                 self._note(binding.value, turn, depth + 1)

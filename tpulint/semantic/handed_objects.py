@@ -73,7 +73,9 @@ class HandedObjects:
         for above in [] if owner is None else self._above(owner):
             here = [binding.value for binding in self._names.attribute_bindings(above, node.attr)]
             values = [value for value in here if not self._imported.classes.is_elsewhere(value)]
-            yield from ((self._imported, value) for value in values)
+            for value in values:
+                given = None if owner is None or value is None else self._handed_up(owner, value)
+                yield self._imported, value if given is None else given
             if values:
                 return
         for place in [] if owner is None else owner.bases:
@@ -98,6 +100,12 @@ class HandedObjects:
                 if isinstance(above, ast.ClassDef) and above not in seen:
                     seen.append(above)
                     yield above
+
+    def _handed_up(self, owner: ast.ClassDef, value: ast.expr) -> ast.expr | None:
+        """What ``super().__init__(model)`` of a class gives for what a base class of this file keeps."""
+        bindings = self._names.bindings(value) if isinstance(value, ast.Name) else []
+        is_given = len(bindings) == 1 and bindings[0].kind == "parameter"
+        return self._given_to_base(owner, bindings[0]) if is_given else None
 
     def _origins(
         self, owner: ast.ClassDef, base: Definition, value: ast.expr
