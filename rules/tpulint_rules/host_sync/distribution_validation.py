@@ -27,9 +27,11 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     every = list(_made(ctx))
     made = [(call, name) for call, name in every if not index.regions.evaluation.is_without_training(call)]
     steps = {call for call, _ in made if _per_step(ctx, call)}
+    told: set[ast.Call] = set()
     for call, name in every:
         if call not in steps and index.turn_code.turn_of(call) == EVALUATION and _takes_device_tensor(index, call):
             yield _finding(ctx, call, name, EVALUATION)
+            told.add(call)
             made = [item for item in made if item[0] is not call]
     owners = [index.tree.class_of(call) for call in steps]
     policies = {owner for owner in owners if owner is not None and index.definitions.is_module_class(owner)}
@@ -38,6 +40,10 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         if call not in steps and index.tree.class_of(call) not in policies:
             continue
         yield _finding(ctx, call, name, STEP)
+        told.add(call)
+    for call, name in _constructions(index):
+        if call not in told and _is_open(call) and not index.regions.evaluation.is_without_training(call):
+            yield from _made_before(ctx, call, name)
     if not made:  # otherwise they are shown beside what makes them
         yield from _asked_of_others(ctx)
 
@@ -51,6 +57,24 @@ def _finding(ctx: FileContext, call: ast.Call, name: str, turn: str) -> Finding:
         fix,
         related=tuple((ctx.index.span(asked), _ASKED) for asked in _asked(ctx.index, call)),
     )
+
+
+def _made_before(ctx: FileContext, call: ast.Call, name: str) -> Iterator[Finding]:
+    """``prior = Normal(0.0, 1.0)`` in front of the steps, and ``prior.log_prob(z)`` in them."""
+    index = ctx.index
+    there = _takes_device_tensor(index, call)
+    asked = [one for one in _asked(index, call) if there or any(map(index.is_device_tensor, one.args))]
+    turns = [turn for one in asked if (turn := index.turn_code.turn_of(one)) is not None]
+    if turns:
+        fix = ctx.fix("Do not check the arguments", Applicability.UNSAFE, "Wrong arguments are no longer reported.")
+        fix.set_argument(call, "validate_args", "False")
+        yield ctx.finding(
+            call,
+            f"`{name}` reads what it is asked about from the device to check it, in every "
+            f"{STEP if STEP in turns else turns[0]}",
+            fix,
+            related=tuple((index.span(one), _ASKED) for one in asked),
+        )
 
 
 def _takes_device_tensor(index: SemanticIndex, call: ast.Call) -> bool:
@@ -74,9 +98,14 @@ def _made(ctx: FileContext) -> Iterator[tuple[ast.Call, str]]:
         given = [*call.args, *(item.value for item in call.keywords)]
         if given and all(ctx.index.kind(item) is Kind.HOST for item in given):
             continue  # numbers of Python are checked on the host
-        is_open = all(item.arg not in ("validate_args", None) for item in call.keywords)
-        if is_open and not any(isinstance(item, ast.Starred) for item in call.args):
+        if _is_open(call):
             yield call, name
+
+
+def _is_open(call: ast.Call) -> bool:
+    """Whether a call leaves it open that arguments are checked."""
+    is_said = any(item.arg in ("validate_args", None) for item in call.keywords)
+    return not is_said and not any(isinstance(item, ast.Starred) for item in call.args)
 
 
 def _constructions(index: SemanticIndex) -> Iterator[tuple[ast.Call, str]]:
@@ -120,10 +149,15 @@ def _asked(index: SemanticIndex, made: ast.Call) -> Iterator[ast.Call]:
             yield call  # in a class derived from one of torch
 
 
-def _uses(index: SemanticIndex, made: ast.Call) -> Iterator[ast.Name]:
-    """Where the variable is read that a distribution is given to."""
+def _uses(index: SemanticIndex, made: ast.Call) -> Iterator[ast.Name | ast.Attribute]:
+    """Where the variable or attribute is read that a distribution is given to."""
     statement = index.parent(made)
     target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    if isinstance(target, ast.Attribute):
+        for part in index.tree.attributes_called(target.attr):
+            if any(binding.value is made for binding in index.flow.reaching_attribute(part)):
+                yield part
+        return
     found = index.names.find_name(target) if isinstance(target, ast.Name) else None
     if found is None or not isinstance(target, ast.Name):
         return
