@@ -1,0 +1,1 @@
+"""Pictures of noise are given to every script."""
