@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from command import tpulint
 from marked_files import SETUP, agree
 
 LOSS = """\
@@ -328,3 +329,54 @@ def test_the_loop_over_batches_is_the_one_that_evaluates(tmp_path: Path, parts: 
     """
     )
     agree(tmp_path, "TPU302", train=program)
+
+
+def test_what_an_accelerator_gathers(tmp_path: Path) -> None:
+    program = """\
+    from accelerate import Accelerator
+    import torch
+    from torch import nn
+    import torch.nn.functional as F
+
+    accelerator = Accelerator()
+    model = nn.Linear(8, 4)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
+    loader = torch.utils.data.DataLoader(data, batch_size=8, drop_last=True)
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    for x, y in loader:
+        with accelerator.accumulate(model):
+            losses = F.cross_entropy(model(x), y, reduction="none")
+            seen.append(accelerator.gather(losses).mean().item())  # TPU105
+            accelerator.backward(losses.mean())
+            optimizer.step()
+            optimizer.zero_grad()
+    """
+    agree(tmp_path, train=program)
+
+
+def test_a_length_that_another_file_draws(tmp_path: Path) -> None:
+    batches = """\
+    def get_batch(source, i, length=None):
+        length = min(length if length else 35, len(source) - 1 - i)
+        return source[i : i + length], source[i + 1 : i + 1 + length]  # TPU201
+    """
+    program = (
+        SETUP
+        + """
+    import numpy as np
+    from batches import get_batch
+
+    text = torch.randint(0, 50, (2000, 4)).to(device)
+    i = 0
+    while i < 2000:
+        length = max(5, int(np.random.normal(35, 5)))
+        x, y = get_batch(text, i, length)
+        F.mse_loss(model(x), y).backward()
+        optimizer.step()
+        i += length
+    """
+    )
+    agree(tmp_path, "TPU201", train=program, batches=batches)
+    told = tpulint("--output-format=concise", "--select", "TPU201", ".", cwd=tmp_path).out
+    assert "takes a new length" in told and "takes another place" not in told
+    assert "fixable" not in told

@@ -13,6 +13,7 @@ from tpulint.semantic.names import Names
 from tpulint.semantic.roles import ASKING
 from tpulint.semantic.tree import SyntaxTree
 from tpulint.semantic.values import HOST, NUMPY, UNKNOWN, Kind, Side, Value, combine, is_text
+from tpulint.semantic.variables import last_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
 _FOR_A_TASK = r"[a-z0-9]For[A-Z][A-Za-z]+\.from_pretrained$"
 """Models of Transformers for a task, ``LlamaForCausalLM``, whose names do not speak of a model."""
+_FRAMEWORK = "accelerat"
+_GATHERING = frozenset({"gather", "gather_for_metrics", "reduce", "pad_across_processes"})
+"""Methods of an ``Accelerator`` that give the tensors of all processes, where the own one is."""
 
 
 class CallValues:
@@ -245,6 +249,11 @@ class CallValues:
             )
         if receiver.kind is Kind.UNKNOWN and method in ("item", "tolist"):
             return HOST._replace(certain=False)
+        if receiver.kind is Kind.UNKNOWN and (prepared := self.prepared(node, (), depth)) is not None:
+            return prepared
+        if receiver.kind is Kind.UNKNOWN and method in _GATHERING and _FRAMEWORK in last_name(func.value).lower():
+            given = self._kinds.value(node.args[0], depth) if node.args else UNKNOWN
+            return given._replace(certain=False) if given.kind is Kind.TENSOR else UNKNOWN
         if receiver.kind is Kind.UNKNOWN and method == "numpy" and not node.args:
             return NUMPY
         if receiver.kind is Kind.UNKNOWN and method in ("to", "cuda") and self._is_made_by_class(func.value):
@@ -263,6 +272,19 @@ class CallValues:
         if receiver.kind is Kind.UNKNOWN and method in facts.TENSOR_ONLY_METHODS:
             return Value(Kind.TENSOR, certain=False)
         return UNKNOWN
+
+    def prepared(self, node: ast.Call, path: tuple[int, ...], depth: int) -> Value | None:
+        """A part of what ``accelerator.prepare(model, optimizer, loader)`` gives back; its batches are moved."""
+        func = node.func
+        if not isinstance(func, ast.Attribute) or func.attr != "prepare" or len(path) > 1:
+            return None
+        at, is_part = (path[0], True) if path else (0, False)
+        if _FRAMEWORK not in last_name(func.value).lower() or not 0 <= at < len(node.args):
+            return None
+        if is_part is not (len(node.args) > 1):
+            return None
+        given = self._kinds.value(node.args[at], depth)
+        return given._replace(side=Side.DEVICE, certain=False) if given.kind in (Kind.LOADER, Kind.MODULE) else given
 
     def _is_made_by_class(self, node: ast.expr) -> bool:
         """``models.Net(config)``: by its name, the call of a class that nobody sees."""

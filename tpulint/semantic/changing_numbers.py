@@ -67,6 +67,8 @@ class ChangingNumbers:
             return found
         if isinstance(node, ast.UnaryOp):
             return None if isinstance(node.op, ast.Not) else self.cause(node.operand, depth + 1)
+        if isinstance(node, ast.IfExp):  # `length if length else self.length`
+            return self.cause(node.body, depth + 1) or self.cause(node.orelse, depth + 1)
         if isinstance(node, ast.Call):
             return self._of_call(node, depth)
         if isinstance(node, ast.ListComp):

@@ -52,6 +52,9 @@ class ElementValues:
             moved = self._mapped(node, depth)
             if moved is not None:
                 return moved
+            prepared = self._kinds.calls.prepared(node, path, depth)
+            if prepared is not None:
+                return prepared
             if self._names.qualified(node.func) == "builtins.next" and node.args:
                 return self.element(node.args[0], path, depth)
             value = self._kinds.value(node, depth)
