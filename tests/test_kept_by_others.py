@@ -380,3 +380,34 @@ def test_a_length_that_another_file_draws(tmp_path: Path) -> None:
     told = tpulint("--output-format=concise", "--select", "TPU201", ".", cwd=tmp_path).out
     assert "takes a new length" in told and "takes another place" not in told
     assert "fixable" not in told
+
+
+def test_what_a_scaler_of_unknown_class_gives_back(tmp_path: Path) -> None:
+    loss = """\
+    import torch
+
+    def masked_mae(y_pred, y_true):
+        mask = (y_true != 0).float()
+        loss = torch.abs(y_pred - y_true) * mask
+        loss[loss != loss] = 0  # TPU204
+        return loss.mean()
+    """
+    program = (
+        SETUP
+        + """
+    from loss import masked_mae
+
+    class Supervisor:
+        def __init__(self, data):
+            self.scaler = data["scaler"]
+
+        def compute(self, y_true, y_predicted):
+            return masked_mae(self.scaler.inverse_transform(y_predicted), self.scaler.inverse_transform(y_true))
+
+        def train(self, loader):
+            for x, y in loader:
+                self.compute(y.to(device), model(x.to(device))).backward()
+                optimizer.step()
+    """
+    )
+    agree(tmp_path, "TPU101,TPU204", train=program, loss=loss)

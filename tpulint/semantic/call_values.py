@@ -26,6 +26,8 @@ _FOR_A_TASK = r"[a-z0-9]For[A-Z][A-Za-z]+\.from_pretrained$"
 _FRAMEWORK = "accelerat"
 _GATHERING = frozenset({"gather", "gather_for_metrics", "reduce", "pad_across_processes"})
 """Methods of an ``Accelerator`` that give the tensors of all processes, where the own one is."""
+_SCALING = frozenset({"inverse_transform", "denormalize", "unnormalize"})
+"""Methods of scalers, of whatever class, that give back what they are given in other units."""
 
 
 class CallValues:
@@ -251,6 +253,9 @@ class CallValues:
             return HOST._replace(certain=False)
         if receiver.kind is Kind.UNKNOWN and (prepared := self.prepared(node, (), depth)) is not None:
             return prepared
+        if receiver.kind is Kind.UNKNOWN and method in _SCALING and node.args:
+            given = self._kinds.value(node.args[0], depth)
+            return given._replace(certain=False) if given.kind is Kind.TENSOR else UNKNOWN
         if receiver.kind is Kind.UNKNOWN and method in _GATHERING and _FRAMEWORK in last_name(func.value).lower():
             given = self._kinds.value(node.args[0], depth) if node.args else UNKNOWN
             return given._replace(certain=False) if given.kind is Kind.TENSOR else UNKNOWN
