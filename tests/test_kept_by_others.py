@@ -411,3 +411,78 @@ def test_what_a_scaler_of_unknown_class_gives_back(tmp_path: Path) -> None:
     """
     )
     agree(tmp_path, "TPU101,TPU204", train=program, loss=loss)
+
+
+def test_lists_of_tensors_are_true_by_their_length(tmp_path: Path) -> None:
+    program = (
+        SETUP
+        + """
+    for batch in torch.utils.data.DataLoader(data, batch_size=8, drop_last=True):
+        images, targets = batch[0].to(device), batch[1]
+        if settings.cuda:
+            targets = [part.cuda() for part in targets]
+        if not targets or (len(targets) > 2 and targets):
+            continue
+        assert targets
+        F.mse_loss(model(images), targets[0]).backward()
+        optimizer.step()
+    """
+    )
+    agree(tmp_path, train=program)
+
+
+def test_contexts_of_gradients(tmp_path: Path) -> None:
+    program = (
+        SETUP
+        + """
+    class Scale(torch.autograd.Function):
+        @staticmethod
+        def forward(x, flag, factor):
+            if flag:
+                x = x * factor
+            if x.max() > 3:  # TPU103
+                x = x / 2
+            return x
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(output)
+
+        @staticmethod
+        def backward(ctx, grad):
+            if ctx.saved_tensors:
+                grad = grad * ctx.saved_tensors[0]
+            return grad, None, None
+
+    class Buffer:
+        def __init__(self):
+            self.saved_tensors = []
+
+        def drain(self):
+            while self.saved_tensors:
+                self.saved_tensors.pop()
+
+    buffer = Buffer()
+    for x, y in loader:
+        F.mse_loss(Scale.apply(model(x.to(device)), settings.flag, 2.0), y.to(device)).backward()
+        buffer.drain()
+        optimizer.step()
+    """
+    )
+    agree(tmp_path, train=program)
+
+
+def test_places_computed_in_front_of_the_loop_are_read(tmp_path: Path) -> None:
+    program = (
+        SETUP
+        + """
+    best = torch.rand(4).to(device).argmax()
+    for x, y in loader:
+        scores = F.relu(model(x.to(device)))
+        F.mse_loss(scores[:, best], y.to(device)).backward()  # TPU101
+        late = scores[0].argmax()
+        print(scores.shape, scores[:, late].shape)  # TPU201
+        optimizer.step()
+    """
+    )
+    agree(tmp_path, "TPU101,TPU201", train=program)

@@ -41,7 +41,7 @@ def train(loader, total_number):
         loss = F.mse_loss(model(x), y)
         loss.backward()
         optimizer.step()
-        total += loss.item() * x.size(0)
+        ADDED
         count += len(x)
     return total / DIVISOR
 
@@ -60,17 +60,26 @@ print(train(loader, len(data)))
         ("total_number", False),
         ("sizes['train']", False),
         ("len(loader.sampler)", False),
+        ("len(loader)", True),
     ],
 )
-def test_means_over_samples_that_would_be_left_out(tmp_path: Path, divisor: str, leaves_out: bool) -> None:
-    fixed = ported(tmp_path, "TPU501", train=LAST_BATCH.replace("DIVISOR", divisor))
+@pytest.mark.parametrize(
+    "added",
+    ["total += loss.item() * x.size(0)", "total = total + loss.item() * len(x)", "total += (y == 1).sum().item()"],
+)
+def test_means_over_samples_that_would_be_left_out(tmp_path: Path, divisor: str, leaves_out: bool, added: str) -> None:
+    fixed = ported(tmp_path, "TPU501", train=LAST_BATCH.replace("DIVISOR", divisor).replace("ADDED", added))
     assert ("drop_last=True" in fixed) is leaves_out
     assert ("len(loader) * loader.batch_size" in fixed) is (divisor == "len(loader.dataset)")
 
 
 @pytest.mark.parametrize(("divisor", "leaves_out"), [("len(loader.dataset)", False), ("count", True)])
 def test_means_over_samples_in_another_file(tmp_path: Path, divisor: str, leaves_out: bool) -> None:
-    head, loop = LAST_BATCH.replace("DIVISOR", divisor).split("\n\ndef train(loader, ")
+    head, loop = (
+        LAST_BATCH.replace("DIVISOR", divisor)
+        .replace("ADDED", "total += loss.item() * x.size(0)")
+        .split("\n\ndef train(loader, ")
+    )
     loop, end = loop.split("\n\nprint(train(")
     loop = f"import torch.nn.functional as F\n\ndef train(model, optimizer, loader, {loop}\n"
     program = f"{head}\nfrom loop import train\n\nprint(train(model, optimizer, {end}"
@@ -78,10 +87,14 @@ def test_means_over_samples_in_another_file(tmp_path: Path, divisor: str, leaves
 
 
 def test_loaders_of_one_function_leave_out_what_is_shuffled(tmp_path: Path) -> None:
-    text = LAST_BATCH.replace("DIVISOR", "count").replace(
-        "loader = DataLoader(data, batch_size=8, shuffle=True)\n",
-        "def load(data, shuffle=False):\n    return DataLoader(data, batch_size=8, shuffle=shuffle)\n\n\n"
-        "loader, held_out = load(data, True), load(data)\n",
+    text = (
+        LAST_BATCH.replace("DIVISOR", "count")
+        .replace("ADDED", "total += loss.item()")
+        .replace(
+            "loader = DataLoader(data, batch_size=8, shuffle=True)\n",
+            "def load(data, shuffle=False):\n    return DataLoader(data, batch_size=8, shuffle=shuffle)\n\n\n"
+            "loader, held_out = load(data, True), load(data)\n",
+        )
     )
     assert "shuffle=shuffle, drop_last=shuffle)" in ported(tmp_path, "TPU501", train=text)
 

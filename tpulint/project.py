@@ -32,7 +32,7 @@ class Project:
     def calls_into(self, path: str) -> tuple[OutsideCall, ...]:
         """Calls that other files make of the functions of a file, in an order that is always the same."""
         callers = self._into.get(os.path.abspath(path))
-        return tuple(sorted({call for calls in callers.values() for call in calls})) if callers else ()
+        return tuple(sorted({call for calls in callers.values() for call in calls}, key=repr)) if callers else ()
 
     def called_from(self, path: str) -> list[str]:
         """The files whose functions run in the turns of a file's loops, at any depth, sorted."""

@@ -121,6 +121,16 @@ class Definitions:
         """Whether a class is a ``torch.autograd.Function``, whose ``backward`` runs in each backward pass."""
         return any(self._names.qualified(base) in facts.GRADIENT_FUNCTIONS for base in owner.bases)
 
+    def takes_context(self, function: FunctionNode) -> bool:
+        """Whether a function with a gradient of its own takes a context in front of what ``apply`` is given.
+
+        With a ``setup_context`` beside it, ``forward`` takes none.
+        """
+        owner = self._tree.class_of(function)
+        if owner is None or function.name not in (_FORWARD, "backward") or not self.has_own_gradient(owner):
+            return False
+        return function.name != _FORWARD or self.method(owner, "setup_context") is None
+
     def gradient_of(self, forward: FunctionNode) -> FunctionNode | None:
         """The ``backward`` beside the ``forward`` of a function with a gradient of its own."""
         owner = self._tree.class_of(forward) if forward.name == _FORWARD else None
@@ -366,9 +376,8 @@ class Definitions:
 
     def _arguments(self, calls: list[ast.Call], function: FunctionNode, name: str) -> list[ast.expr]:
         positions = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
-        owner = self._tree.class_of(function)
-        has_context = owner is not None and function.name == _FORWARD and self.has_own_gradient(owner)
-        offset = 1 if has_context or positions[:1] in (["self"], ["cls"]) else 0
+        is_led = positions[:1] in (["self"], ["cls"]) or self.takes_context(function)
+        offset = 1 if is_led else 0
         result: list[ast.expr] = []
         for call in calls[:_CALLS_LOOKED_AT]:
             for keyword in call.keywords:

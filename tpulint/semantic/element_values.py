@@ -76,6 +76,8 @@ class ElementValues:
                 is_operation = isinstance(node.func, ast.Attribute) and node.func.attr in _WITH_PLACES
                 return value if is_operation and len(path) == 1 else value._replace(certain=False)
             return UNKNOWN
+        if self._kinds.is_saved(node):
+            return self._kinds.parameter_tensor()
         value = self._kinds.value(node, depth)
         if value.kind in (Kind.TENSOR, Kind.NUMPY):
             return value._replace(certain=False)

@@ -133,6 +133,9 @@ class ImplicitReads:
         places = [item for item in items if self._kinds.is_on_device(item)]
         if places and (self._is_of_host(node.value) or self._takes_numbers(node.value)):
             yield from filter(self._is_read, places)
+        elif places and self._kinds.is_on_device(node.value):
+            # A place of no dimensions is a number to torch, on the device as well.
+            yield from (item for item in places if self._dimensions_of(item) == 0)
 
     def _is_read(self, node: ast.expr) -> bool:
         return self._is_certain(node) or self._is_element_moved(node) or self._is_gone_over(node)
@@ -173,6 +176,11 @@ class ImplicitReads:
         if isinstance(node, ast.Call):
             return self._names.qualified(node.func) in ("builtins.list", "builtins.tuple")
         return isinstance(node, ast.List | ast.Tuple | ast.ListComp)
+
+    def is_list(self, node: ast.expr) -> bool:
+        """Whether a variable may be a list, ``[part.cuda() for part in batch]``, whose truth is its length."""
+        bindings = self._flow.reaching(node) if isinstance(node, ast.Name) else ()
+        return any(isinstance(binding.value, ast.ListComp | ast.List) for binding in bindings)
 
     def truths_at(self, node: ast.AST) -> Iterator[ast.expr]:
         """Tensors that are asked whether they are true: all but the last of ``a or b``, and ``x in [1, 2]``."""

@@ -159,6 +159,8 @@ class Kinds:
         if isinstance(node, ast.IfExp):
             return join((self.value(node.body, depth), self.value(node.orelse, depth)))
         if isinstance(node, ast.Subscript):
+            if self.is_saved(node.value):
+                return self.parameter_tensor()
             base = self.value(node.value, depth)
             if base.kind in (Kind.TENSOR, Kind.NUMPY):
                 return base
@@ -222,7 +224,7 @@ class Kinds:
 
     def attribute(self, node: ast.Attribute, depth: int) -> Value:
         """What an attribute holds."""
-        if self.module_tensors.has(node) or node.attr == "saved_tensors":
+        if self.module_tensors.has(node):
             return self.parameter_tensor()
         bindings = self._flow.reaching_attribute(node)
         if bindings:
@@ -262,6 +264,15 @@ class Kinds:
         made = self._imported.classes_of(node) if base.kind is Kind.UNKNOWN else ()
         known = join(item.file.kinds.instance(item.node) for item in made if isinstance(item.node, ast.ClassDef))
         return (self._of_base(node) if known.kind is Kind.UNKNOWN else known)._replace(certain=False)
+
+    def is_saved(self, node: ast.expr) -> bool:
+        """``ctx.saved_tensors`` in a function with a gradient of its own: a tuple of tensors."""
+        if not isinstance(node, ast.Attribute) or node.attr != "saved_tensors":
+            return False
+        function, owner = self._tree.function_of(node), self._tree.class_of(node)
+        if function is None or owner is None or not self._definitions.has_own_gradient(owner):
+            return False
+        return isinstance(node.value, ast.Name) and [node.value.id] == [one.arg for one in function.args.args[:1]]
 
     def _of_base(self, node: ast.Attribute) -> Value:
         """What a base class of another file uses ``self.model`` as: a module, an optimizer."""

@@ -217,8 +217,10 @@ def described_call(index: SemanticIndex, call: ast.Call, definition: Definition,
 
     assert isinstance(definition.node, FUNCTIONS)
     step = index.step_loop_of(call) if turn == STEP else None
-    is_method = definition.file.tree.class_of(definition.node) is not None
-    given = arguments_given(call, definition.node, is_method)
+    definitions, owner = definition.file.definitions, definition.file.tree.class_of(definition.node)
+    is_method = owner is not None
+    is_led = definitions.takes_context(definition.node) if owner and definitions.has_own_gradient(owner) else is_method
+    given = arguments_given(call, definition.node, is_led)
     values = [(name, _value_given(index, item)) for name, item in given]
     first = [*definition.node.args.posonlyargs, *definition.node.args.args][:1]
     run = index.value(call.func)

@@ -195,7 +195,7 @@ class Reads:
                 yield from self._truth(value)
         elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
             yield from self._truth(test.operand)
-        elif self.is_on_device(test):
+        elif self.is_on_device(test) and not self._implicit.is_list(test):
             yield self._read(test, test, How.TRUTH)
 
     def _at_call(self, call: ast.Call) -> Iterator[Read]:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 from tpulint.context import FixBuilder
 from tpulint.model import Applicability
-from tpulint.semantic import LoopNode, SemanticIndex
+from tpulint.semantic import Kind, LoopNode, SemanticIndex
 from tpulint.semantic.loaders import Loader
+from tpulint.semantic.reads import adds_to_itself
+from tpulint.semantic.variables import last_name
 from tpulint_rules.data._partial_batches import is_given
 
 _REASON = "Sums over the batches are divided by the number of all samples, those that are left out among them."
-_SIZE_OF_BATCH = r"\.size\(0\)|\.shape\[0\]|^len\(|batch_?size|^(bs|bsz|n)$"
 
 
 def count_what_is_left(fix: FixBuilder, index: SemanticIndex, loader: Loader) -> None:
@@ -55,29 +55,46 @@ def _loops_elsewhere(index: SemanticIndex, loader: Loader) -> Iterator[tuple[Sem
 
 
 def _of_all_samples(index: SemanticIndex, loop: LoopNode) -> Iterator[ast.expr]:
-    """What sums over samples, ``total += loss.item() * x.size(0)``, are divided by, if the loop does not count it."""
-    nodes = index.tree.nodes_in(loop, ast.AugAssign, functions=False)
-    added = [node for node in nodes if isinstance(node.op, ast.Add)]
-    counted = {index.text(node.target) for node in added}
-    totals = {index.text(node.target) for node in added if _is_weighted(index, node.value)}
+    """What totals of a loop are divided by, unless the loop counts it, or its batches do: ``right / size``."""
+    nodes = index.tree.nodes_in(loop, ast.AugAssign, ast.Assign, functions=False)
+    targets = [target for node in nodes if (target := _added_to(node)) is not None]
+    counted = {index.text(target) for target in targets}
+    if isinstance(loop, ast.For | ast.AsyncFor):
+        counted |= _variables(index, loop.target)
+    totals = {index.text(target) for target in targets}
     holder = index.function_of(loop) or index.tree.module
     for division in index.tree.nodes_in(holder, ast.BinOp, functions=False) if totals else ():
-        is_mean = isinstance(division.op, ast.Div) and totals & _variables(index, division.left)
-        is_by_all = not counted & _variables(index, division.right) and not isinstance(division.right, ast.Constant)
-        if is_mean and is_by_all:
-            yield division.right
+        if not isinstance(division.op, ast.Div) or not totals & _variables(index, division.left):
+            continue
+        by = division.right
+        if not (isinstance(by, ast.Constant) or counted & _variables(index, by) or _counts_batches(index, by)):
+            yield by
+
+
+def _added_to(node: ast.AST) -> ast.expr | None:
+    """What ``total += loss.item()`` and ``total = total + loss.item()`` add to."""
+    if isinstance(node, ast.AugAssign):
+        return node.target if isinstance(node.op, ast.Add) else None
+    return node.targets[0] if isinstance(node, ast.Assign) and adds_to_itself(node) else None
+
+
+def _counts_batches(index: SemanticIndex, node: ast.expr, depth: int = 0) -> bool:
+    """``len(loader)``, by a variable too; ``len(loader.dataset)`` counts samples."""
+    if isinstance(node, ast.Name) and depth < 2:
+        bindings = index.flow.reaching(node)
+        return bool(bindings) and all(
+            binding.kind == "assign" and binding.value is not None and _counts_batches(index, binding.value, depth + 1)
+            for binding in bindings
+        )
+    if not isinstance(node, ast.Call) or index.qualified_name(node.func) != "builtins.len" or len(node.args) != 1:
+        return False
+    return "loader" in last_name(node.args[0]).lower() or index.kind(node.args[0]) is Kind.LOADER
 
 
 def _variables(index: SemanticIndex, node: ast.expr) -> set[str]:
     """Variables and attributes in an expression, as text."""
     parts = (node, *index.tree.inside(node))
     return {index.text(part) for part in parts if isinstance(part, ast.Name | ast.Attribute)}
-
-
-def _is_weighted(index: SemanticIndex, value: ast.expr) -> bool:
-    """``loss.item() * x.size(0)``"""
-    factors = (value.left, value.right) if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Mult) else ()
-    return any(re.search(_SIZE_OF_BATCH, index.text(factor)) for factor in factors)
 
 
 def _divisors(index: SemanticIndex, loader: Loader) -> Iterator[ast.expr]:

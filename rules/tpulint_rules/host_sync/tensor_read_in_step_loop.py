@@ -8,6 +8,7 @@ from collections.abc import Iterator, Set
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
 from tpulint.semantic import CalledStep, How, LoopNode, Pace, Read, SemanticIndex, Step, Use
+from tpulint.semantic.computed_places import computed_places
 from tpulint.semantic.turn_code import STEP
 from tpulint_rules.host_sync._device_values import insert_behind_loop, keep_on_device, short
 
@@ -74,14 +75,14 @@ def _costly_reads(ctx: FileContext, loop: Step, taken: Set[ast.expr]) -> Iterato
 
 
 def reads_kept_elsewhere(index: SemanticIndex) -> set[ast.expr]:
-    """Reads that the rules for totals, lists and NumPy arithmetic speak about."""
+    """Reads that the rules for totals, lists, NumPy arithmetic and places speak about."""
     reads = [read for loop in index.totals.loops for total in index.totals.of(loop) for read in total.reads]
     for loop in (*index.regions.turn_loops, *index.filled_lists.inner_loops):
         reads += [read for filled in index.filled_lists.of(loop) for read in filled.reads]
     for loop in index.regions.turn_loops:
         arrays = index.host_arithmetic.of(loop)
         reads += [] if arrays is None else arrays.copies
-    return {read.node for read in reads}
+    return {*(read.node for read in reads), *computed_places(index)}
 
 
 def caller_of(step: Step) -> str:

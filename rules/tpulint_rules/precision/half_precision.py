@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Certainty, Finding, Span
-from tpulint.semantic import Kind, Side, Value
+from tpulint.semantic import Kind, SemanticIndex, Side, Value
 from tpulint.semantic.origins import written_at
 from tpulint.semantic.torch_facts import MODULE_SELF_METHODS
 from tpulint.semantic.variables import is_configuration, last_name
@@ -89,10 +89,17 @@ def _casts_for_module(ctx: FileContext) -> bool:
         and call.func.attr == "float"
         and isinstance(module := index.tree.parents[call], ast.Call)
         and isinstance(module.func, ast.Attribute)
-        and index.kind(module.func) is Kind.MODULE
+        and _is_part_of_model(index, module.func)
         for index in (ctx.index, *ctx.index.imported.files())
         for call in index.calls
     )
+
+
+def _is_part_of_model(index: SemanticIndex, module: ast.Attribute) -> bool:
+    """``self.norm`` in the ``forward`` of a module; the loss of a trainer is none."""
+    function, owner = index.function_of(module), index.tree.class_of(module)
+    within = function is not None and function.name == "forward" and isinstance(module.value, ast.Name)
+    return within and owner is not None and index.definitions.is_module_class(owner)
 
 
 def _is_own(ctx: FileContext, receiver: ast.expr) -> bool:

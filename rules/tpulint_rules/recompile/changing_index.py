@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding
+from tpulint.semantic.computed_places import indices_of, is_computed_place
 
 _LEFT_ALONE = "The chosen rows are copied: what is written into them later no longer changes the tensor."
 _LEVELS = (
@@ -22,7 +23,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     boxes: dict[ast.stmt, FixBuilder | None] = {}
     for node in index.turn_code.nodes(ast.Subscript):
         turn = index.turn_code.turn_of(node)
-        items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        items = indices_of(node)
         if turn is None or any(_is_list(item) for item in items):
             continue
         causes = {item: cause for item in items if (cause := _cause(ctx, item)) is not None}
@@ -69,21 +70,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
 
 def _is_place(ctx: FileContext, node: ast.Subscript, items: list[ast.expr], item: ast.expr) -> bool:
     """Whether an index is one number that is on the device."""
-    return _is_place_on_device(ctx, item) or _is_place_of_one(ctx, node, items, item) or _is_numbered(ctx, node, item)
-
-
-def _is_place_on_device(ctx: FileContext, item: ast.expr) -> bool:
-    """Whether an index is one number on the device, computed in the turn: ``scores.argmax()``, an element of a row."""
-    index = ctx.index
-    if not index.is_device_tensor(item) or index.dimensions.of(item) != 0:
-        return False
-    bindings = index.flow.reaching(item) if isinstance(item, ast.Name) else ()
-    return not isinstance(item, ast.Attribute) and all(_is_of_turn(ctx, binding.statement) for binding in bindings)
-
-
-def _is_of_turn(ctx: FileContext, statement: ast.AST) -> bool:
-    """Whether every turn gives a variable its value: in its code, or as the loop goes on."""
-    return statement in ctx.index.turn_code.loops or ctx.index.turn_code.turn_of(statement) is not None
+    is_computed = is_computed_place(ctx.index, item)
+    return is_computed or _is_place_of_one(ctx, node, items, item) or _is_numbered(ctx, node, item)
 
 
 def _is_place_of_one(ctx: FileContext, node: ast.Subscript, items: list[ast.expr], item: ast.expr) -> bool:
