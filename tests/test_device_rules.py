@@ -1816,6 +1816,31 @@ def test_images_beside_labels_that_are_moved(call: str, is_left: bool) -> None:
 
 
 @pytest.mark.parametrize(
+    ("head", "batches", "moved", "call"),
+    [
+        ("from accelerate import Accelerator", "loader", "labels.to(device)", "images"),
+        ("", "loader", "labels.to(torch.float32)", "images"),
+        ("", "loader", "labels.to('cpu')", "images"),
+        ("host = torch.device('cpu')", "loader", "labels.to(host)", "images"),
+        ("", "Prefetcher(loader)", "labels.to(device)", "images"),
+        ("", "torch.utils.data.DataLoader(data, collate_fn=place)", "labels.to(device)", "images"),
+        ("", "loader", "labels.to(device)", "**images"),
+    ],
+)
+def test_images_that_something_else_moves_or_nothing_does(head: str, batches: str, moved: str, call: str) -> None:
+    text = dedent(f"""
+        import torch
+        {head}
+        def train(loader, model, device):
+            model.train()
+            for images, labels in {batches}:
+                labels = {moved}
+                torch.nn.functional.cross_entropy(model({call}), labels).backward()
+    """)
+    assert lint(SourceFile.from_text(text), Settings(select=("TPU021",)), CATALOGUE).findings == ()
+
+
+@pytest.mark.parametrize(
     ("model", "is_left"),
     [
         ("", True),  # whoever calls the function has wrapped it

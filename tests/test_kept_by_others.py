@@ -486,3 +486,36 @@ def test_places_computed_in_front_of_the_loop_are_read(tmp_path: Path) -> None:
     """
     )
     agree(tmp_path, "TPU101,TPU201", train=program)
+
+
+@pytest.mark.parametrize("parts", ["video", "range(src.size(1))", "range(0, src.size(1) - 8, 4)", "enumerate(src)"])
+def test_parts_of_a_batch_of_any_number_are_batches_of_their_own(tmp_path: Path, parts: str) -> None:
+    program = (
+        SETUP
+        + f"""
+    @torch.no_grad()
+    def predict(loader):
+        for src, video in loader:
+            for part in {parts}:  # TPU302
+                model(src.to(device)[:, :2])
+    """
+    )
+    agree(tmp_path, "TPU302", train=program)
+
+
+def test_what_is_on_the_host_though_a_loop_deals_it_out(tmp_path: Path) -> None:
+    program = (
+        SETUP
+        + """
+    history = torch.zeros(2)
+    for x, y in loader:
+        loss = F.mse_loss(model(x.to(device)), y.to(device))
+        if x.device.type == "cpu":
+            print(loss.item())  # TPU101
+        for place, value in {0: loss, 1: loss * 2}.items():
+            history[place] = value  # TPU101
+        loss.backward()
+        optimizer.step()
+    """
+    )
+    agree(tmp_path, train=program)

@@ -217,6 +217,8 @@ torch.save(net.state_dict(), "last.pt")
         "n = torch.cuda.device_count()\nif n == 0:",
         "n = torch.cuda.device_count()\nif len(ids) > 0 and n < 1:",
         "if gpu >= torch.cuda.device_count():",
+        "if not torch.cuda.device_count():",
+        "n = torch.cuda.device_count()\nif not n:",
     ],
 )
 def test_ways_to_the_host_without_a_gpu(tmp_path: Path, asked: str) -> None:

@@ -630,6 +630,8 @@ net = lower(Net().cuda())
     assert port(text, "TPU402") == text.replace("net.half()", "net.bfloat16()")
     plain = text.replace(".float())", ")")
     assert "m.float()" not in port(plain, "TPU402")
+    trainer = "\n\nclass Trainer:\n    def step(self, x, y):\n        return self.criterion(self.model(x).float(), y)\n"
+    assert "m.float()" not in port(plain + trainer, "TPU402"), "the loss is no part of the model"
 
 
 def test_half_of_another_class_stays() -> None:

@@ -57,7 +57,7 @@ class DefaultFlags:
 
     def _is_never(self, test: ast.expr, answer: bool) -> bool:
         """Whether a test never has this answer: because all calls leave a flag at its default, or nothing is there."""
-        if answer and asks_for_host(test):
+        if answer and asks_for_host(test) and not self._is_dealt(test):
             return True
         if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
             return self._is_never(test.operand, not answer)
@@ -75,6 +75,11 @@ class DefaultFlags:
             return bool(compare(default[0], given[0])) is not answer
         default = self._default(test) if isinstance(test, ast.Name) else None
         return default is not None and bool(default[0]) is not answer
+
+    def _is_dealt(self, test: ast.expr) -> bool:
+        """Whether a test asks a variable of a loop: what a loader deals out is on the host."""
+        nodes = (node for node in ast.walk(test) if isinstance(node, ast.Name))
+        return any(binding.kind == "loop" for node in nodes for binding in self._names.bindings(node))
 
     def _default(self, name: ast.Name) -> tuple[object] | None:
         """The default of a parameter that is bound once, and left at it by all calls that are known."""

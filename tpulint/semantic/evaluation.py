@@ -63,8 +63,8 @@ class Evaluation:
         return any(outer is not loop and self._tree.encloses(outer, loop) for outer in loops)
 
     def _goes_through_few(self, loop: LoopNode) -> bool:
-        """Whether a loop goes over parts of one batch, what a module made of it, ``for output in model(x)``, or a list
-        that is written out: ``for scale in SCALES``."""
+        """Whether a loop goes over what a module made of one batch, ``for output in model(x)``, the rest of a batch,
+        ``views`` of ``for x, *views in loader``, or a list that is written out."""
         if not isinstance(loop, ast.For):
             return False
         names = (node for node in (loop.iter, *self._tree.nodes_in(loop.iter, ast.Name)) if isinstance(node, ast.Name))
@@ -74,7 +74,7 @@ class Evaluation:
             any(isinstance(one.value, ast.Call) and self.is_run(one.value) for one in bound)
             or (bool(values) and all(isinstance(value, ast.List | ast.Tuple) and value.elts for value in values))
             or isinstance(loop.iter, ast.List | ast.Tuple)
-            or any(isinstance(one.statement, ast.For) and self.takes_batches(one.statement) for one in bound)
+            or any(isinstance(self._tree.parents[one.node], ast.Starred) for one in bound if one.kind == "loop")
         )
 
     def _is_beside(self, loop: LoopNode, inner: LoopNode) -> bool:

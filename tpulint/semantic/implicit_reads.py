@@ -85,9 +85,11 @@ class ImplicitReads:
         """``batch[key]`` of ``for key, value in batch.items()``: what was taken for a tensor is a dict of them."""
         bindings = self._flow.reaching(target.slice) if isinstance(target.slice, ast.Name) else ()
         gone_over = (one.value.func for one in bindings if one.kind == "loop" and isinstance(one.value, ast.Call))
-        names = (func.attr for func in gone_over if isinstance(func, ast.Attribute))
-        is_text = isinstance(target.slice, ast.Constant) and isinstance(target.slice.value, str)
-        return is_text or any(name in ("items", "keys") for name in names)
+        own = ast.unparse(target.value)
+        return (isinstance(target.slice, ast.Constant) and isinstance(target.slice.value, str)) or any(
+            isinstance(func, ast.Attribute) and func.attr in ("items", "keys") and ast.unparse(func.value) == own
+            for func in gone_over
+        )
 
     def _is_of_host(self, node: ast.expr, arrays: bool = False) -> bool:
         """Whether something is certainly a tensor on the host, or an array of NumPy; a parameter by all its calls."""

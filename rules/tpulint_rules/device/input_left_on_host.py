@@ -7,19 +7,23 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Certainty, Finding
-from tpulint.semantic import Binding, Kind
+from tpulint.semantic import Binding, Kind, Side
 from tpulint.semantic.origins import origins
 from tpulint.semantic.other_files import Definition
 
 _TENSOR_ONLY = frozenset({"size", "shape", "dim", "ndim", "numel", "float", "data", "detach"})
 _IMAGES = frozenset({"image", "images", "img", "imgs", "input", "inputs"})
+_MOVED_OTHERWISE = r"DataParallel|accelerat|[Ff]abric|lightning|DeviceLoader"
 _MOVES = frozenset({"to", "cuda"})
+_PLAIN = frozenset({
+    "torch.utils.data.DataLoader", "builtins.enumerate", "builtins.zip", "tqdm.tqdm", "tqdm.auto.tqdm",
+})  # fmt: skip
 _LEFT = "The model is taken to be on the device: what moved its inputs is not in this file."
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
-    if ctx.index.mentions("DataParallel") or not ctx.index.kinds.mentions_device:
-        return  # the rule about the wrapper moves what it moved
+    if ctx.index.mentions(_MOVED_OTHERWISE) or not ctx.index.kinds.mentions_device:
+        return  # the rule about the wrapper moves what it moved, and frameworks move it all
     for argument, sibling in _inputs_left(ctx):
         fix = ctx.fix("Move it to the XLA device", Applicability.UNSAFE, _LEFT)
         fix.append(argument, f".to({fix.device(argument)})")
@@ -41,13 +45,12 @@ def _inputs_left(ctx: FileContext) -> Iterator[tuple[ast.Name, str]]:
     index = ctx.index
     moved: dict[ast.AST, str] = {}
     for call, receiver in index.method_calls("cuda", "to"):
-        for part in _parts(ctx, receiver):
-            if call.args or (isinstance(call.func, ast.Attribute) and call.func.attr == "cuda"):
-                moved.setdefault(part.statement, part.name)
+        if _goes_to_device(ctx, call):
+            moved.update((part.statement, part.name) for part in _parts(ctx, receiver) if part.statement not in moved)
     if not moved:
         return
     for call in index.calls:
-        given = [*call.args, *(keyword.value for keyword in call.keywords)]
+        given = [*call.args, *(keyword.value for keyword in call.keywords if keyword.arg is not None)]
         if not given or index.kind(call.func) is not Kind.MODULE:
             continue
         others = (item for item in given if not _parts(ctx, _inside_variable(ctx, item)))
@@ -62,8 +65,39 @@ def _inputs_left(ctx: FileContext) -> Iterator[tuple[ast.Name, str]]:
             if not isinstance(argument, ast.Name) or not parts or not all(_is_tensor(ctx, part) for part in parts):
                 continue
             sibling = moved.get(parts[0].statement, "")
+            if not _is_dealt_plainly(ctx, parts[0]):
+                continue
             if sibling and all(part.name != sibling and part.statement is parts[0].statement for part in parts):
                 yield argument, sibling
+
+
+def _goes_to_device(ctx: FileContext, call: ast.Call) -> bool:
+    """Whether a call moves to a device beside the CPU: ``x.cuda()``, ``x.to(device)``, no ``x.to(torch.float32)``."""
+    if isinstance(call.func, ast.Attribute) and call.func.attr == "cuda":
+        return True
+    given = [*call.args[:1], *(keyword.value for keyword in call.keywords if keyword.arg == "device")]
+    return any(_is_device(ctx, item) for item in given)
+
+
+def _is_device(ctx: FileContext, item: ast.expr) -> bool:
+    """Whether something stands for another device than the CPU, as far as is known."""
+    sides = ctx.index.kinds.sides
+    bindings = ctx.index.flow.reaching(item) if isinstance(item, ast.Name) else ()
+    values = [binding.value for binding in bindings if binding.kind == "assign" and binding.value is not None]
+    if values and len(values) == len(bindings):
+        return any(sides.of_move(value, 0) is not Side.HOST for value in values)
+    return sides.of_move(item, 0) is Side.DEVICE
+
+
+def _is_dealt_plainly(ctx: FileContext, part: Binding) -> bool:
+    """Whether a batch comes from nobody knows where, or from a data loader that makes batches as all do."""
+    for creation in ctx.index.moves.creations.of(part.value) if part.value is not None else ():
+        call = creation.node
+        if isinstance(call, ast.Call) and ctx.index.qualified_name(call.func) not in _PLAIN:
+            return False
+        if isinstance(call, ast.Call) and any(keyword.arg in ("collate_fn", None) for keyword in call.keywords):
+            return False
+    return True
 
 
 def _moves_inputs(model: Definition) -> bool:

@@ -16,6 +16,7 @@ _DIVISIONS = (ast.Div, ast.FloorDiv, ast.Mod)
 _STARTERS = ("torch.nn.DataParallel", SPAWN)
 _ENDS = frozenset({"sys.exit", "builtins.exit", "builtins.quit", "os._exit"})
 _SEEDING = frozenset({"torch.cuda.manual_seed", "torch.cuda.manual_seed_all", "torch_xla.manual_seed"})
+_ON_HOST = "this asks for GPUs, and a TPU machine has none: this trains on the host CPU without a word"
 _NOT_CHECKED = "The number of devices is no longer checked."
 _SEEDED = "The seed is set whatever the number of devices."
 
@@ -38,6 +39,10 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             yield ctx.finding(node, message, count_one(ctx, node), severity=Severity.ERROR)
         elif isinstance(node, ast.Compare) and len(node.ops) == 1:
             yield from _comparison(ctx, node)
+        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not) and counts.is_zero(node.operand):
+            holder = _holder(ctx, node)
+            if isinstance(holder, ast.If) and _sends_to_host(ctx, holder) and not _is_asked(ctx, node.operand):
+                yield _without_gpus(ctx, node)
     for call, test in choices(ctx):
         message = (
             f"`{ctx.text(call)}` is 0 on a TPU machine, and `{ctx.text(test)}` decides by it: "
@@ -92,7 +97,7 @@ def _comparison(ctx: FileContext, node: ast.Compare) -> Iterator[Finding]:
     elif isinstance(holder, ast.If) and not wants_many and _ends_here(ctx, holder.body[-1]):
         message = "this asks for GPUs, and a TPU machine has none: the script ends here"
     elif isinstance(holder, ast.If) and not wants_many and _sends_to_host(ctx, holder) and not _is_asked(ctx, node):
-        message = "this asks for GPUs, and a TPU machine has none: this trains on the host CPU without a word"
+        message = _ON_HOST
     elif isinstance(holder, ast.Return) and wants_many:
         message = "this asks for GPUs, and a TPU machine has none: the answer is always no"
     else:
@@ -181,6 +186,8 @@ def _sends_to_host(ctx: FileContext, condition: ast.If) -> bool:
         target = item.targets[0] if isinstance(item, ast.Assign) else None
         if not isinstance(value, ast.Constant) or value.value != "cpu" or not isinstance(target, ast.Name):
             continue
+        if "map" in target.id:
+            continue  # where a checkpoint is loaded to
         others = (binding.value for binding in index.names.bindings(target) if binding.statement is not item)
         if any(other is not None and (index.devices.flow.derives(other) or "xla" in ctx.text(other))
                for other in others):  # fmt: skip
@@ -188,7 +195,14 @@ def _sends_to_host(ctx: FileContext, condition: ast.If) -> bool:
     return False
 
 
-def _is_asked(ctx: FileContext, node: ast.Compare) -> bool:
+def _without_gpus(ctx: FileContext, test: ast.UnaryOp) -> Finding:
+    """``if not n: device = "cpu"``"""
+    fix = ctx.fix("Do not ask for GPUs", Applicability.UNSAFE, _NOT_CHECKED, Scope.STATEMENT)
+    fix.fold({test: False}).write()
+    return ctx.finding(test, _ON_HOST, fix, severity=Severity.ERROR)
+
+
+def _is_asked(ctx: FileContext, node: ast.expr) -> bool:
     """Whether the rule about the choice of a device answers this question."""
     return any(site.node is node for site in ctx.index.devices.sites)
 
