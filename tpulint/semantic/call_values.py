@@ -289,7 +289,7 @@ class CallValues:
         if is_part is not (len(node.args) > 1):
             return None
         given = self._kinds.value(node.args[at], depth)
-        return given._replace(side=Side.DEVICE, certain=False) if given.kind in (Kind.LOADER, Kind.MODULE) else given
+        return given._replace(side=Side.DEVICE, certain=False) if given.kind in (Kind.LOADER, Kind.MODULE) else None
 
     def _is_made_by_class(self, node: ast.expr) -> bool:
         """``models.Net(config)``: by its name, the call of a class that nobody sees."""

@@ -79,7 +79,9 @@ def _added_to(node: ast.AST) -> ast.expr | None:
 
 
 def _counts_batches(index: SemanticIndex, node: ast.expr, depth: int = 0) -> bool:
-    """``len(loader)``, by a variable too; ``len(loader.dataset)`` counts samples."""
+    """``len(loader)``, times the size of a batch, by a variable too; ``len(loader.dataset)`` counts samples."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        return _counts_batches(index, node.left, depth) or _counts_batches(index, node.right, depth)
     if isinstance(node, ast.Name) and depth < 2:
         bindings = index.flow.reaching(node)
         return bool(bindings) and all(

@@ -57,12 +57,12 @@ def check(ctx: FileContext) -> Iterator[Finding]:
 
 
 def _shuffles(ctx: FileContext, call: ast.Call) -> str:
-    """The parameter that says whether a loader shuffles: one function may make those of training and of tests."""
-    for keyword in call.keywords:
-        bindings = ctx.index.flow.reaching(keyword.value) if isinstance(keyword.value, ast.Name) else ()
-        if keyword.arg == "shuffle" and bindings and all(binding.kind == "parameter" for binding in bindings):
-            return ctx.text(keyword.value)
-    return ""
+    """What decides whether a loader shuffles, by a parameter: one function may make those of training and of tests."""
+    given = [keyword.value for keyword in call.keywords if keyword.arg == "shuffle"] + call.args[2:3]
+    names = [node for value in given for node in ast.walk(value) if isinstance(node, ast.Name)]
+    bindings = [binding for name in names for binding in ctx.index.flow.reaching(name)]
+    is_plain = not any(isinstance(node, ast.Call) for value in given for node in ast.walk(value))
+    return ctx.text(given[0]) if is_plain and any(one.kind in ("parameter", "loop") for one in bindings) else ""
 
 
 def _of_batch_samplers(ctx: FileContext, loader: Loader, told: set[ast.AST]) -> Iterator[Finding]:
