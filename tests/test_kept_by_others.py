@@ -519,3 +519,29 @@ def test_what_is_on_the_host_though_a_loop_deals_it_out(tmp_path: Path) -> None:
     """
     )
     agree(tmp_path, train=program)
+
+
+def test_what_a_step_moves_is_no_model(tmp_path: Path) -> None:
+    program = """\
+    import torch
+
+    def step(model, batch, optimizer):
+        loss = model(batch.cuda()).sum()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+    def step_of_variable(model, x, optimizer):
+        x = x.cuda()
+        loss = model(x).sum()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+    def fit(net, optimizer, loader):
+        net.cuda()  # TPU303
+        for x in loader:
+            net(x.cuda()).sum().backward()
+            optimizer.step()
+    """
+    agree(tmp_path, "TPU303", train=program)

@@ -86,6 +86,8 @@ class KeptFunctions:
 
     def _in_dictionary(self, node: ast.Subscript) -> tuple[Definition, ...]:
         """``METRICS[name]``: any of a dictionary that is written out, here or in another file."""
+        if isinstance(node.slice, ast.Constant):
+            return ()  # one of them, and the others do not run
         found: list[tuple[Definition, ...]] = []
         for others, values, file in self._imported.classes.chosen.dictionaries(node.value):
             for value in values:

@@ -67,7 +67,8 @@ def _wrappers(ctx: FileContext) -> Iterator[Finding]:
         owner = index.tree.class_of(node)
         if operation is None or not isinstance(call, ast.Call) or call.func is not node:
             continue
-        if owner is None and index.step_loops:  # `net = nn.Sequential(weight_norm(nn.Linear(8, 4)))` of a script
+        # `net = nn.Sequential(weight_norm(nn.Linear(8, 4)))` of a script
+        if owner is None and index.step_loops and not index.mentions("remove_weight_norm"):
             found.append((call, operation, name))
             turns.append(STEP)
         forward = None if owner is None else index.definitions.method(owner, "forward")

@@ -173,10 +173,23 @@ def _passed_beside(ctx: FileContext, move: Move) -> ast.arg | ast.Subscript | No
     arguments = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
     if not any(creation.node in arguments and not creation.way for creation in move.creations):
         return None
+    if _is_input(ctx, move):
+        return None
     for argument in arguments:
         if _is_optimizer(ctx, argument):
             return argument
     return None
+
+
+def _is_input(ctx: FileContext, move: Move) -> bool:
+    """Whether what moves is given to a model: ``model(batch.cuda())`` of ``def step(model, batch, optimizer)``."""
+    index, uses = ctx.index, list[ast.expr]([move.call])
+    if isinstance(move.module, ast.Name):
+        uses += index.names.loads(move.module.id, index.names.scope_of(move.module))
+    calls = [call for use in uses if isinstance(call := index.parent(use), ast.Call) and use in call.args]
+    given = (call.func for call in calls if isinstance(call.func, ast.Name))
+    is_called = any(binding.kind == "parameter" for func in given for binding in index.names.bindings(func))
+    return is_called or any(index.kind(call.func) is Kind.MODULE for call in calls)
 
 
 def _packed_beside(ctx: FileContext, module: ast.Subscript) -> ast.Subscript | None:
