@@ -933,3 +933,21 @@ def test_values_that_another_file_adds_up_over_processes(tmp_path: Path, old: st
     (tmp_path / "main.py").write_text(DETECTION)
     rows = found(tpulint("--output-format=json", "--select", "TPU101", cwd=tmp_path))
     assert ("main.py:10 TPU101" in rows) == is_read
+
+
+def test_different_parts_of_what_a_function_of_another_file_gives(tmp_path: Path) -> None:
+    (tmp_path / "memory.py").write_text(
+        "import torch\n\n\nclass Memory:\n    def everything(self):\n"
+        "        return torch.stack(self.xs), torch.stack(self.ys)\n"
+    )
+    loop = (
+        "    for (x,) in DataLoader(TensorDataset(xs), batch_size=4):\n        model(x.cuda()).sum().backward()\n"
+        "        optimizer.step()\n"
+    )
+    (tmp_path / "train.py").write_text(
+        "import torch\nfrom torch.utils.data import DataLoader, TensorDataset\nfrom memory import Memory\n\n\n"
+        "def fit(model, optimizer):\n    memory = Memory()\n    kept = memory.everything()\n    xs = kept[0]\n"
+        f"{loop}    xs, ys = memory.everything()\n{loop}"
+    )
+    answer = tpulint("--output-format=json", ".", cwd=tmp_path)
+    assert {entry["code"] for entry in json.loads(answer.out)} >= {"TPU301", "TPU501"}
