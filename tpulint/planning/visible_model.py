@@ -179,9 +179,7 @@ class _Reader:
             raise _Unseen(owner, f"{owner.name} is built on {self._index.text(base)}, which is not in this file")
 
     def _base(self, node: ast.expr) -> ast.ClassDef | None:
-        bindings = self._index.names.bindings(node) if isinstance(node, ast.Name) else ()
-        found = bindings[0].node if len(bindings) == 1 else None
-        return found if isinstance(found, ast.ClassDef) else None
+        return self._index.names.class_named(node)
 
     def _of_bases(self, call: ast.Call, frame: Frame | None, depth: int) -> int:
         """``super().__init__(...)``."""

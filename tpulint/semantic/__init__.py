@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from tpulint.semantic.distributions import Distributions
     from tpulint.semantic.early_calls import EarlyCalls
     from tpulint.semantic.early_displays import EarlyDisplays
+    from tpulint.semantic.effects import Effects
     from tpulint.semantic.environment import Environment
     from tpulint.semantic.episodes import Episodes
     from tpulint.semantic.fed_parameters import FedParameters
@@ -343,6 +344,13 @@ class SemanticIndex:
 
     parent_process: ParentProcess = part("tree", "names", "definitions")
     """Code that runs before processes are started; false when none are."""
+
+    @cached_property
+    def effects(self) -> Effects:
+        """What statements read, bind and may change."""
+        from tpulint.semantic.effects import Effects
+
+        return Effects(self)
 
     @cached_property
     def outgoing_calls(self) -> tuple[OutgoingCall, ...]:

@@ -43,7 +43,7 @@ def calls_of_bases(index: SemanticIndex) -> tuple[OutsideCall, ...]:
 def _bases_above(owner: Definition, depth: int) -> Iterator[Definition]:
     for base in bases(owner) if depth < _DEPTH else ():
         assert isinstance(base.node, ast.ClassDef)
-        yield from (Definition(base.file, one) for one in base.file.definitions.classes_above(base.node))
+        yield from (Definition(base.file, one) for one in base.file.names.classes_above(base.node))
         yield from _bases_above(base, depth + 1)
 
 

@@ -63,9 +63,7 @@ class ChosenClasses:
             options = list(self._options(value, path)) if not of_module else []
             found += [None] if not options and not of_module else []
             for others, option, file in options:
-                item = others.definition(option)
-                if item is None and file is not None and isinstance(option, ast.Name):
-                    item = others.exported(option.id, file)
+                item = others.definition_in(option, file)
                 if member and item is not None:
                     is_file = isinstance(item.node, ast.Module)
                     item = item.file.imported.exported(member, item.file) if is_file else None

@@ -132,22 +132,27 @@ def flags_left(call: ast.Call, function: FunctionNode, given: Sequence[str]) -> 
     """Parameters that a call leaves at a default which is written out."""
     if _is_open(call):
         return ()
-    positional = [*function.args.posonlyargs, *function.args.args]
-    defaults = dict(zip((item.arg for item in positional[::-1]), function.args.defaults[::-1], strict=False))
-    named = zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True)
-    defaults.update((item.arg, default) for item, default in named if default is not None)
-    return tuple(name for name, value in defaults.items() if _literal(value) is not None and name not in given)
+    return tuple(name for name in _flags(function) if name not in given)
 
 
 def has_flags(tree: SyntaxTree, function: FunctionNode) -> bool:
-    """Whether a function has a branch that a parameter decides which has a default that is written out."""
-    given = function.args
-    defaults = [*given.defaults, *(default for default in given.kw_defaults if default is not None)]
-    if not any(_literal(default) is not None for default in defaults):
+    """Whether a function has a default that is written out, and a branch that a parameter decides."""
+    if not _flags(function):
         return False
+    given = function.args
     names = {argument.arg for argument in (*given.posonlyargs, *given.args, *given.kwonlyargs)}
     tests = (branch.test for branch in tree.nodes_in(function, ast.If) if isinstance(branch, ast.If))
     return any(isinstance(node, ast.Name) and node.id in names for test in tests for node in ast.walk(test))
+
+
+def _flags(function: FunctionNode) -> list[str]:
+    """Parameters with a default that is written out."""
+    positional = [*function.args.posonlyargs, *function.args.args]
+    defaults: list[tuple[ast.arg, ast.expr | None]] = [
+        *zip(positional[::-1], function.args.defaults[::-1], strict=False),
+        *zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True),
+    ]
+    return [item.arg for item, value in defaults if value is not None and _literal(value) is not None]
 
 
 def _is_open(call: ast.Call) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from functools import cached_property
 
 from tpulint.model import Pace
 from tpulint.semantic.bindings import Binding
@@ -16,7 +15,7 @@ from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, LoopNode
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
-    from tpulint.semantic.effects import Effects, Path
+    from tpulint.semantic.effects import Path
 
 _DEPTH = 3
 _GIVING = frozenset({"detach", "cpu", "to", "item", "clone", "contiguous"})
@@ -32,12 +31,6 @@ class Deferrals:
         self._places: dict[ast.AST, list[ast.stmt]] = {}
 
     # ---------------------------------------------------------------- where reads stand
-
-    @cached_property
-    def _effects(self) -> Effects:
-        from tpulint.semantic.effects import Effects
-
-        return Effects(self._index)
 
     def reads_of(self, loop: Step) -> list[Read]:
         """Host reads in the turns of a step loop, those in functions it calls included, in order of position."""
@@ -279,7 +272,7 @@ class Deferrals:
         """What moves, if these do and ``given`` is only there behind the boundary; None when that is not possible."""
         from tpulint.semantic.effects import meet
 
-        effects = self._effects
+        effects = self._index.effects
         moved: list[ast.stmt] = []
         stays: list[ast.stmt] = []
         for item in statements:
@@ -297,7 +290,7 @@ class Deferrals:
         """Whether statements may change what expressions read, so that these cannot be asked in front of them."""
         from tpulint.semantic.effects import meet
 
-        return meet(self._effects.read_by(nodes), self._effects.changed_by(statements))
+        return meet(self._index.effects.read_by(nodes), self._index.effects.changed_by(statements))
 
     def dependents(self, statement: ast.Assign, boundary: ast.stmt) -> list[ast.stmt] | None:
         """Statements in front of the boundary that need the number a statement gives to a variable.
@@ -310,18 +303,18 @@ class Deferrals:
             return None
         given = frozenset({(statement.targets[0].id,)})
         between = suite[suite.index(statement) + 1 : suite.index(boundary)]
-        if any(self._effects.of(item).binds & given or self._index.tree.may_leave(item) for item in between):
+        if any(self._index.effects.of(item).binds & given or self._index.tree.may_leave(item) for item in between):
             return None
         return self._split(between, set(), given)
 
     def mutated_between(self, boundary: ast.stmt, statement: ast.stmt) -> set[str]:
         """Names of objects that may change between a boundary and a later statement, in its block or deeper."""
         between = self._between(boundary, statement)
-        return {path[0] for item in between for path in self._effects.of(item).changes}
+        return {path[0] for item in between for path in self._index.effects.of(item).changes}
 
     def trains_between(self, boundary: ast.stmt, statement: ast.stmt) -> bool:
         """Whether weights or their gradients may change between a boundary and a later statement."""
-        return any(map(self._effects.trains, self._between(boundary, statement)))
+        return any(map(self._index.effects.trains, self._between(boundary, statement)))
 
     def _between(self, boundary: ast.stmt, statement: ast.stmt) -> list[ast.stmt]:
         tree, suite = self._index.tree, self._index.tree.suite_of(boundary)

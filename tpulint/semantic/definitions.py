@@ -68,9 +68,7 @@ class Definitions:
     def _starts(self, call: ast.Call, owner: ast.ClassDef) -> bool:
         """Whether a call is ``super().__init__(...)`` of a class of this file that is derived from another."""
         derived = self._tree.class_of(call)
-        base = derived.bases[0] if derived is not None and derived.bases else None
-        bindings = self._names.bindings(base) if isinstance(base, ast.Name) else []
-        return len(bindings) == 1 and bindings[0].node is owner
+        return derived is not None and any(self._names.class_named(base) is owner for base in derived.bases[:1])
 
     def _may_run(self, call: ast.Call, function: FunctionNode) -> bool:
         """Whether a call runs a function, or one without a body that this one replaces: ``self.step(batch)``."""
@@ -109,9 +107,8 @@ class Definitions:
 
     def _applied(self, func: ast.Attribute) -> FunctionNode | None:
         """The ``forward`` that ``Clip.apply(x)`` runs, of a function with a gradient of its own."""
-        bindings = self._names.bindings(func.value) if func.attr == _APPLY and isinstance(func.value, ast.Name) else []
-        owner = bindings[0].node if len(bindings) == 1 else None
-        return self.forward_applied(owner) if isinstance(owner, ast.ClassDef) else None
+        owner = self._names.class_named(func.value) if func.attr == _APPLY else None
+        return None if owner is None else self.forward_applied(owner)
 
     def forward_applied(self, owner: ast.ClassDef) -> FunctionNode | None:
         """The ``forward`` that ``apply`` of a class runs, where that is a function with a gradient of its own."""
@@ -257,9 +254,8 @@ class Definitions:
         bindings = self._flow.bindings_of(func.value)
         whole = bindings[0].value if len(bindings) == 1 and not bindings[0].path else func.value
         values = whole.values if isinstance(whole, ast.Dict) else []
-        named = [self._names.bindings(value) if isinstance(value, ast.Name) else [] for value in values]
-        owners = [bound[0].node if len(bound) == 1 else None for bound in named]
-        classes = [owner for owner in owners if isinstance(owner, ast.ClassDef)]
+        owners = [self._names.class_named(value) for value in values]
+        classes = [owner for owner in owners if owner is not None]
         return tuple(dict.fromkeys(classes)) if len(classes) == len(owners) else ()
 
     def named(self, name: str) -> list[FunctionNode]:
@@ -287,22 +283,10 @@ class Definitions:
         if name in own:
             return own[name]
         for base in owner.bases:
-            if isinstance(base, ast.Name):
-                bindings = self._names.bindings(base)
-                if len(bindings) == 1 and isinstance(bindings[0].node, ast.ClassDef) and bindings[0].node is not owner:
-                    return self.method(bindings[0].node, name)
+            above = self._names.class_named(base)
+            if above is not None and above is not owner:
+                return self.method(above, name)
         return None
-
-    def classes_above(self, owner: ast.ClassDef) -> list[ast.ClassDef]:
-        """A class and the classes of this file that it is derived from."""
-        found = [owner]
-        for one in found:
-            for base in one.bases:
-                bindings = self._names.bindings(base) if isinstance(base, ast.Name) else []
-                above = bindings[0].node if len(bindings) == 1 else None
-                if isinstance(above, ast.ClassDef) and above not in found:
-                    found.append(above)
-        return found
 
     def properties(self, name: str) -> list[FunctionNode]:
         """What reading an attribute of this name may run: the properties of this file's classes that are called so."""

@@ -42,9 +42,9 @@ class EarlyCalls:
 
     def may_be_run_while_made(self, base: ast.expr, name: str, depth: int = 0) -> bool:
         """Whether the ``__init__`` of a base class may call a method, which a class below it defines, by its name."""
-        bindings = self._names.bindings(base) if isinstance(base, ast.Name) else []
-        if len(bindings) == 1 and isinstance(bindings[0].node, ast.ClassDef):
-            return self._calls_while_made(bindings[0].node, name, depth)
+        here = self._names.class_named(base)
+        if here is not None:
+            return self._calls_while_made(here, name, depth)
         other = self._imported.definition(base)
         if other is not None and isinstance(other.node, ast.ClassDef):
             return other.file.early_calls._calls_while_made(other.node, name, depth)

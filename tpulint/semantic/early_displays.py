@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from functools import cached_property
 
 from tpulint.records import NamedTuple
 from tpulint.semantic.kinds import Kind
@@ -14,7 +13,6 @@ from tpulint.semantic.torch_facts import TENSOR_METHODS
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
-    from tpulint.semantic.effects import Effects
 
 _DISPLAYS = (ast.Dict, ast.List, ast.Tuple, ast.JoinedStr)
 _RUNNING = (
@@ -42,12 +40,6 @@ class EarlyDisplays:
     def __init__(self, index: SemanticIndex) -> None:
         self._index = index
 
-    @cached_property
-    def _effects(self) -> Effects:
-        from tpulint.semantic.effects import Effects
-
-        return Effects(self._index)
-
     def of(self, read: Read) -> EarlyDisplay | None:
         """The display that a read is part of, if it can be made later."""
         index = self._index
@@ -66,7 +58,7 @@ class EarlyDisplays:
         if not all(any(index.tree.encloses(item, use) for item in gate.body) for use in uses):
             return None
         between = later[: later.index(gate)]
-        if not self._effects.of(statement).is_movable or self._effects.clash(statement, between):
+        if not self._index.effects.of(statement).is_movable or self._index.effects.clash(statement, between):
             return None
         if not self._only_reads(statement) or (_shows_rates(statement) and any(map(_steps, between))):
             return None
@@ -80,7 +72,7 @@ class EarlyDisplays:
             if not is_like or any(self._index.tree.encloses(item, use) for use in uses):
                 return item
             passed.append(item)
-            if self._effects.clash(statement, passed):
+            if self._index.effects.clash(statement, passed):
                 break
         return gate.body[0]
 

@@ -70,17 +70,19 @@ class HandedObjects:
         What one of another file is given by ``super().__init__(model)``, or asks a method for, stands here.
         """
         owner = self._owner(node)
-        for above in [] if owner is None else self._above(owner):
+        if owner is None:
+            return
+        for above in self._names.classes_above(owner)[1:]:
             here = [binding.value for binding in self._names.attribute_bindings(above, node.attr)]
             values = [value for value in here if not self._imported.classes.is_elsewhere(value)]
             for value in values:
-                given = None if owner is None or value is None else self._handed_up(owner, value)
+                given = None if value is None else self._handed_up(owner, value)
                 yield self._imported, value if given is None else given
             if values:
                 return
-        for place in [] if owner is None else owner.bases:
+        for place in owner.bases:
             base = self._imported.definition(place)
-            if owner is None or base is None or not isinstance(base.node, ast.ClassDef):
+            if base is None or not isinstance(base.node, ast.ClassDef):
                 continue
             others = base.file.imported
             bound = base.file.names.attribute_bindings(base.node, node.attr)
@@ -89,17 +91,6 @@ class HandedObjects:
                 yield from [(others, None)] if value is None else self._origins(owner, base, value)
             if values:
                 return
-
-    def _above(self, owner: ast.ClassDef) -> Iterator[ast.ClassDef]:
-        """Base classes of a class that are of this file, too, the nearest first."""
-        seen = [owner]
-        for one in seen:  # grows while it is walked
-            for place in one.bases:
-                bindings = self._names.bindings(place) if isinstance(place, ast.Name) else []
-                above = bindings[0].node if len(bindings) == 1 else None
-                if isinstance(above, ast.ClassDef) and above not in seen:
-                    seen.append(above)
-                    yield above
 
     def _handed_up(self, owner: ast.ClassDef, value: ast.expr) -> ast.expr | None:
         """What ``super().__init__(model)`` of a class gives for what a base class of this file keeps."""

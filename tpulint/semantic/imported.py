@@ -105,6 +105,13 @@ class Imported:
             return None if hasattr(builtins, node.id) else self._by_star(node.id, set())
         return self._bound(found[1], set())
 
+    def definition_in(self, node: ast.expr, file: SemanticIndex | None) -> Definition | None:
+        """What ``definition`` finds, or what this file itself defines, where its index, ``file``, is given."""
+        found = self.definition(node)
+        if found is None and file is not None and isinstance(node, ast.Name):
+            return self.exported(node.id, file)
+        return found
+
     def variable(self, node: ast.expr) -> tuple[SemanticIndex, str] | None:
         """The file whose variable an imported name or an attribute of a module is, and its name there."""
         file: SemanticIndex | None = None

@@ -91,9 +91,7 @@ class KeptFunctions:
         found: list[tuple[Definition, ...]] = []
         for others, values, file in self._imported.classes.chosen.dictionaries(node.value):
             for value in values:
-                item = others.definition(value)
-                if item is None and file is not None and isinstance(value, ast.Name):
-                    item = others.exported(value.id, file)
+                item = others.definition_in(value, file)
                 found.append((item,) if item is not None and isinstance(item.node, FUNCTIONS) else ())
         return all_of(found) if len(found) <= _MOST_CHOICES else ()
 

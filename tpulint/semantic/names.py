@@ -197,6 +197,22 @@ class Names:
         found = self.find_name(node)
         return found[1] if found else []
 
+    def class_named(self, node: ast.AST | None) -> ast.ClassDef | None:
+        """The class of this file that a name alone stands for, where it stands for nothing else."""
+        bindings = self.bindings(node) if isinstance(node, ast.Name) else []
+        owner = bindings[0].node if len(bindings) == 1 else None
+        return owner if isinstance(owner, ast.ClassDef) else None
+
+    def classes_above(self, owner: ast.ClassDef) -> list[ast.ClassDef]:
+        """A class and the classes of this file that it is derived from, the nearest first."""
+        found = [owner]
+        for one in found:  # grows while it is walked
+            for base in one.bases:
+                above = self.class_named(base)
+                if above is not None and above not in found:
+                    found.append(above)
+        return found
+
     def binding_at(self, node: ast.AST) -> Binding | None:
         """The binding that a name (or ``self.x``) makes where it is given a value."""
         if isinstance(node, ast.Name):

@@ -74,7 +74,7 @@ def method(owner: Definition, name: str, depth: int = 0) -> Definition | None:
 def bases(owner: Definition) -> Iterator[Definition]:
     """Base classes of a class that come from another file than the class, be it through others of its own file."""
     if isinstance(owner.node, ast.ClassDef):
-        for one in owner.file.definitions.classes_above(owner.node):
+        for one in owner.file.names.classes_above(owner.node):
             for base in one.bases:
                 found = owner.file.imported.definition(base)
                 if found is not None and found.is_class:

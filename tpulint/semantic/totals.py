@@ -87,7 +87,7 @@ class Totals:
         """Whether a name is added to a total that could move to the device if the name stood for a tensor."""
         index = self._index
         statement = index.statement_of(use)
-        target, loop = _target(statement), index.tree.loop_of(statement)
+        target, loop = added_to(statement), index.tree.loop_of(statement)
         if target is None or loop not in self.loops or not self._is_operand(use, statement):
             return False
         total = Total(loop, target, (statement,), (), False, Home.NEW_VARIABLE)
@@ -110,7 +110,7 @@ class Totals:
         index = self._index
         groups: dict[str, list[ast.stmt]] = {}
         for node in index.tree.nodes_in(loop, ast.AugAssign, ast.Assign, functions=False):
-            target = _target(node)
+            target = added_to(node)
             if target is None or index.tree.loop_of(node) is not loop:
                 continue
             assert isinstance(node, ast.AugAssign | ast.Assign)
@@ -123,7 +123,7 @@ class Totals:
 
     def _total(self, loop: LoopNode, additions: list[ast.stmt]) -> Total | None:
         index = self._index
-        target = _target(additions[0])
+        target = added_to(additions[0])
         assert target is not None
         if self._reads_all_variables(loop) or has_onlookers(index, loop, target):
             return None
@@ -155,7 +155,7 @@ class Totals:
 
     def _adds_integer(self, statement: ast.stmt) -> bool:
         assert isinstance(statement, ast.AugAssign | ast.Assign)
-        target = _target(statement)
+        target = added_to(statement)
         tensors = {read.node: read.tensor for read in self._index.reads.inside(statement)}
 
         def integer(node: ast.expr) -> bool:
@@ -342,7 +342,7 @@ class Totals:
         return any(index.tree.lambda_of(use) is not None for use in uses)
 
 
-def _target(node: ast.AST) -> ast.expr | None:
+def added_to(node: ast.AST) -> ast.expr | None:
     """What a statement adds to."""
     if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add):
         return node.target

@@ -9,7 +9,7 @@ from tpulint.context import FixBuilder
 from tpulint.model import Applicability
 from tpulint.semantic import Kind, LoopNode, SemanticIndex
 from tpulint.semantic.loaders import Loader
-from tpulint.semantic.reads import adds_to_itself
+from tpulint.semantic.totals import added_to
 from tpulint.semantic.variables import last_name
 from tpulint_rules.data._partial_batches import is_given
 
@@ -57,11 +57,9 @@ def _loops_elsewhere(index: SemanticIndex, loader: Loader) -> Iterator[tuple[Sem
 def _of_all_samples(index: SemanticIndex, loop: LoopNode) -> Iterator[ast.expr]:
     """What totals of a loop are divided by, unless the loop counts it, or its batches do: ``right / size``."""
     nodes = index.tree.nodes_in(loop, ast.AugAssign, ast.Assign, functions=False)
-    targets = [target for node in nodes if (target := _added_to(node)) is not None]
-    counted = {index.text(target) for target in targets}
-    if isinstance(loop, ast.For | ast.AsyncFor):
-        counted |= _variables(index, loop.target)
-    totals = {index.text(target) for target in targets}
+    totals = {index.text(target) for node in nodes if (target := added_to(node)) is not None}
+    dealt = _variables(index, loop.target) if isinstance(loop, ast.For | ast.AsyncFor) else set[str]()
+    counted = totals | dealt
     holder = index.function_of(loop) or index.tree.module
     for division in index.tree.nodes_in(holder, ast.BinOp, functions=False) if totals else ():
         if not isinstance(division.op, ast.Div) or not totals & _variables(index, division.left):
@@ -69,13 +67,6 @@ def _of_all_samples(index: SemanticIndex, loop: LoopNode) -> Iterator[ast.expr]:
         by = division.right
         if not (isinstance(by, ast.Constant) or counted & _variables(index, by) or _counts_batches(index, by)):
             yield by
-
-
-def _added_to(node: ast.AST) -> ast.expr | None:
-    """What ``total += loss.item()`` and ``total = total + loss.item()`` add to."""
-    if isinstance(node, ast.AugAssign):
-        return node.target if isinstance(node.op, ast.Add) else None
-    return node.targets[0] if isinstance(node, ast.Assign) and adds_to_itself(node) else None
 
 
 def _counts_batches(index: SemanticIndex, node: ast.expr, depth: int = 0) -> bool:

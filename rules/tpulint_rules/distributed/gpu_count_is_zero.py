@@ -42,7 +42,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not) and counts.is_zero(node.operand):
             holder = _holder(ctx, node)
             if isinstance(holder, ast.If) and _sends_to_host(ctx, holder) and not _is_asked(ctx, node.operand):
-                yield _without_gpus(ctx, node)
+                yield _demand(ctx, node, _ON_HOST, False)
     for call, test in choices(ctx):
         message = (
             f"`{ctx.text(call)}` is 0 on a TPU machine, and `{ctx.text(test)}` decides by it: "
@@ -112,9 +112,14 @@ def _comparison(ctx: FileContext, node: ast.Compare) -> Iterator[Finding]:
     if count is not None:
         yield ctx.finding(node, message, count_one(ctx, count), severity=Severity.ERROR)
         return
+    yield _demand(ctx, node, message, wants_many)
+
+
+def _demand(ctx: FileContext, test: ast.expr, message: str, answer: bool) -> Finding:
+    """A test that asks for GPUs, which the fix takes to be answered."""
     fix = ctx.fix("Do not ask for GPUs", Applicability.UNSAFE, _NOT_CHECKED, Scope.STATEMENT)
-    fix.fold({node: wants_many}).write()
-    yield ctx.finding(node, message, fix, severity=Severity.ERROR)
+    fix.fold({test: answer}).write()
+    return ctx.finding(test, message, fix, severity=Severity.ERROR)
 
 
 def _only_seeds(ctx: FileContext, condition: ast.If) -> bool:
@@ -193,13 +198,6 @@ def _sends_to_host(ctx: FileContext, condition: ast.If) -> bool:
                for other in others):  # fmt: skip
             return True
     return False
-
-
-def _without_gpus(ctx: FileContext, test: ast.UnaryOp) -> Finding:
-    """``if not n: device = "cpu"``"""
-    fix = ctx.fix("Do not ask for GPUs", Applicability.UNSAFE, _NOT_CHECKED, Scope.STATEMENT)
-    fix.fold({test: False}).write()
-    return ctx.finding(test, _ON_HOST, fix, severity=Severity.ERROR)
 
 
 def _is_asked(ctx: FileContext, node: ast.expr) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding
@@ -49,14 +49,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
 
 
 def _finding(ctx: FileContext, call: ast.Call, name: str, turn: str) -> Finding:
-    fix = ctx.fix("Do not check the arguments", Applicability.UNSAFE, "Wrong arguments are no longer reported.")
-    fix.set_argument(call, "validate_args", "False")
-    return ctx.finding(
-        call,
-        f"`{name}` reads its arguments from the device to check them, in every {turn}",
-        fix,
-        related=tuple((ctx.index.span(asked), _ASKED) for asked in _asked(ctx.index, call)),
-    )
+    message = f"`{name}` reads its arguments from the device to check them, in every {turn}"
+    return _checking(ctx, call, message, _asked(ctx.index, call))
 
 
 def _made_before(ctx: FileContext, call: ast.Call, name: str) -> Iterator[Finding]:
@@ -66,15 +60,15 @@ def _made_before(ctx: FileContext, call: ast.Call, name: str) -> Iterator[Findin
     asked = [one for one in _asked(index, call) if there or any(map(index.is_device_tensor, one.args))]
     turns = [turn for one in asked if (turn := index.turn_code.turn_of(one)) is not None]
     if turns:
-        fix = ctx.fix("Do not check the arguments", Applicability.UNSAFE, "Wrong arguments are no longer reported.")
-        fix.set_argument(call, "validate_args", "False")
-        yield ctx.finding(
-            call,
-            f"`{name}` reads what it is asked about from the device to check it, in every "
-            f"{STEP if STEP in turns else turns[0]}",
-            fix,
-            related=tuple((index.span(one), _ASKED) for one in asked),
-        )
+        turn = STEP if STEP in turns else turns[0]
+        message = f"`{name}` reads what it is asked about from the device to check it, in every {turn}"
+        yield _checking(ctx, call, message, asked)
+
+
+def _checking(ctx: FileContext, call: ast.Call, message: str, asked: Iterable[ast.Call]) -> Finding:
+    fix = ctx.fix("Do not check the arguments", Applicability.UNSAFE, "Wrong arguments are no longer reported.")
+    fix.set_argument(call, "validate_args", "False")
+    return ctx.finding(call, message, fix, related=tuple((ctx.index.span(one), _ASKED) for one in asked))
 
 
 def _takes_device_tensor(index: SemanticIndex, call: ast.Call) -> bool:
