@@ -12,7 +12,7 @@ from tpulint.semantic.flow import Flow
 from tpulint.semantic.names import Names
 from tpulint.semantic.roles import ASKING
 from tpulint.semantic.tree import SyntaxTree
-from tpulint.semantic.values import HOST, NUMPY, UNKNOWN, Kind, Side, Value, combine, is_text
+from tpulint.semantic.values import HOST, NUMPY, UNKNOWN, Kind, Path, Side, Value, combine, is_text
 from tpulint.semantic.variables import last_name
 
 TYPE_CHECKING = False
@@ -278,13 +278,13 @@ class CallValues:
             return Value(Kind.TENSOR, certain=False)
         return UNKNOWN
 
-    def prepared(self, node: ast.Call, path: tuple[int, ...], depth: int) -> Value | None:
+    def prepared(self, node: ast.Call, path: Path, depth: int) -> Value | None:
         """A part of what ``accelerator.prepare(model, optimizer, loader)`` gives back; its batches are moved."""
         func = node.func
         if not isinstance(func, ast.Attribute) or func.attr != "prepare" or len(path) > 1:
             return None
         at, is_part = (path[0], True) if path else (0, False)
-        if _FRAMEWORK not in last_name(func.value).lower() or not 0 <= at < len(node.args):
+        if _FRAMEWORK not in last_name(func.value).lower() or not isinstance(at, int) or not 0 <= at < len(node.args):
             return None
         if is_part is not (len(node.args) > 1):
             return None

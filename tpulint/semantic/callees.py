@@ -39,8 +39,11 @@ class Callees:
         """The function that a call of the expression runs, through partials, lambdas and parameters as well."""
         return self._follow(node, (), loosely=True) if self._may_name(node) else None
 
-    def several(self, node: ast.Name) -> list[FunctionNode]:
-        """The functions of which a name is one, set in branches or given by calls; none where it may be more."""
+    def several(self, node: ast.Name | ast.Attribute) -> list[FunctionNode]:
+        """The functions of which a name or attribute is one, set in branches or given by calls.
+
+        None where it may be another.
+        """
         return list(dict.fromkeys(self._any_of(node, ())))
 
     def is_compiled_for_xla(self, node: ast.expr) -> bool:
@@ -154,12 +157,15 @@ class Callees:
 
     def _any_of(self, node: ast.expr, seen: tuple[ast.AST, ...]) -> list[FunctionNode]:
         """Every function that an expression may stand for; empty where one of the ways to it gives something else."""
-        if len(seen) > _DEPTH or not isinstance(node, ast.Name | ast.IfExp):
+        if len(seen) > _DEPTH or not isinstance(node, ast.Name | ast.Attribute | ast.IfExp):
             return []
+        method = self._definitions.method_named(node) if isinstance(node, ast.Attribute) else None
+        if method is not None:
+            return [method]
         if isinstance(node, ast.IfExp):
             parts = [self._any_of(part, (*seen, node)) for part in (node.body, node.orelse)]
         else:
-            parts = [self._any_bound(binding, seen) for binding in self._names.bindings(node)]
+            parts = [self._any_bound(binding, seen) for binding in self._bindings(node)]
         return [function for part in parts for function in part] if all(parts) else []
 
     def _any_bound(self, binding: Binding, seen: tuple[ast.AST, ...]) -> list[FunctionNode]:
@@ -179,7 +185,7 @@ class Callees:
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
             owner = self._tree.class_of(node)
             return [] if owner is None else self._names.attribute_bindings(owner, node.attr)
-        return []
+        return list(self._definitions.bindings_of_part(node)) if isinstance(node, ast.Attribute) else []
 
     def _compiler(self, call: ast.Call) -> str | None:
         """``torch.compile(f)``, ``torch.compile(backend="openxla")(f)``: the compiler's name."""

@@ -104,7 +104,8 @@ class Contents:
                 ]
                 exact = not stored and isinstance(key, int)
                 found = self.of(binding.value, key if exact or isinstance(key, str) else None, depth + 1)
-                found += [value for at, value in stored if None in (at, key) or at == key]
+                by_name = [value for at, value in stored if at == key] if isinstance(key, str) else []
+                found += by_name or [value for at, value in stored if None in (at, key) or at == key]
                 result += [item for item in found if item not in result]
             elif binding.kind == "assign" and len(binding.path) == 1 and isinstance(binding.value, ast.Call):
                 for value in self._parts(binding.value, binding.path[0]):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Sequence
+from functools import cached_property
 
 from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.bindings import Binding, part_of
@@ -14,6 +15,7 @@ from tpulint.semantic.imported import Imported
 from tpulint.semantic.names import Names
 from tpulint.semantic.outside import OutsideCall, classes_of_file
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree, is_super
+from tpulint.semantic.variables import last_name
 
 _CALLS_LOOKED_AT = 8
 _CLASS_DEPTH = 5
@@ -164,10 +166,22 @@ class Definitions:
         if not isinstance(func, ast.Attribute) or not isinstance(func.value, ast.Name | ast.Attribute):
             return []
         if func.attr not in self._function_names:
-            return []
+            return self._callees.several(func) if func.attr in self._attributes_kept else []
         owners = self.classes_of_variable(func.value)
         found = (self.method(owner, func.attr) for owner in owners) if len(owners) > 1 else ()
         return list(dict.fromkeys(method for method in found if method is not None))
+
+    @cached_property
+    def _attributes_kept(self) -> set[str]:
+        """Attributes that are given a function or method of this file by its name: ``self.step = self.long_step``."""
+        found = set()
+        for node in self._tree.binders:
+            given = self._tree.parents[node] if isinstance(node, ast.Attribute) else None
+            if isinstance(node, ast.Attribute) and isinstance(given, ast.Assign):
+                value = given.value.body if isinstance(given.value, ast.IfExp) else given.value
+                if isinstance(value, ast.Name | ast.Attribute) and last_name(value) in self._function_names:
+                    found.add(node.attr)
+        return found
 
     def class_called(self, call: ast.Call) -> ast.ClassDef | None:
         """The class of this file that a call makes an instance of."""
@@ -199,7 +213,7 @@ class Definitions:
         if isinstance(name, ast.Name):
             bindings = self._flow.made(name)
         else:
-            bindings = self._flow.reaching_attribute(name) or self._bindings_of_part(name, depth)
+            bindings = self._flow.reaching_attribute(name) or self.bindings_of_part(name, depth)
         values: list[ast.expr | None] = []
         found: dict[ast.ClassDef, None] = {}
         for binding in bindings:
@@ -226,7 +240,7 @@ class Definitions:
         """Whether an object was saved before: an instance of the class that is made otherwise."""
         return isinstance(value, ast.Call) and self._names.qualified(value.func) == "torch.load"
 
-    def _bindings_of_part(self, node: ast.Attribute, depth: int) -> tuple[Binding, ...]:
+    def bindings_of_part(self, node: ast.Attribute, depth: int = 0) -> tuple[Binding, ...]:
         """What the classes of an object give an attribute of it: ``agent.network``."""
         if not isinstance(node.value, ast.Name | ast.Attribute):
             return ()
@@ -353,8 +367,8 @@ class Definitions:
         if self._chosen is None:
             self._chosen = {}
             for call in self._tree.calls:
-                if isinstance(call.func, ast.Name) and self.function_called(call) is None:
-                    for one in self._callees.several(call.func):
+                if self.function_called(call) is None:
+                    for one in self.functions_of_several(call):
                         self._chosen.setdefault(one, []).append(call)
         return self._arguments(self._chosen.get(function, []), function, name)
 

@@ -11,7 +11,7 @@ from tpulint.semantic.imported import Imported
 from tpulint.semantic.names import Names
 from tpulint.semantic.other_files import method
 from tpulint.semantic.tree import FUNCTIONS
-from tpulint.semantic.values import BATCH, HOST, LARGEST_DEPTH, UNKNOWN, Kind, Side, Value, join
+from tpulint.semantic.values import BATCH, HOST, LARGEST_DEPTH, UNKNOWN, Kind, Path, Side, Value, join
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,11 +34,13 @@ class ElementValues:
         self._definitions = definitions
         self._imported = imported
 
-    def part(self, node: ast.expr, path: tuple[int, ...], depth: int = 0) -> Value:
-        """Value of one part of an unpacked expression."""
+    def part(self, node: ast.expr, path: Path, depth: int = 0) -> Value:
+        """Value of one part of an expression that is unpacked, or asked for an element."""
         if not path:
             return self._kinds.value(node, depth)
         if isinstance(node, ast.Tuple | ast.List):
+            if not isinstance(path[0], int):
+                return UNKNOWN if path[0] else join(self.part(item, path[1:], depth) for item in node.elts)
             if -len(node.elts) <= path[0] < len(node.elts) and not any(isinstance(e, ast.Starred) for e in node.elts):
                 return self.part(node.elts[path[0]], path[1:], depth)
             return UNKNOWN
@@ -81,7 +83,9 @@ class ElementValues:
         value = self._kinds.value(node, depth)
         if value.kind in (Kind.TENSOR, Kind.NUMPY):
             return value._replace(certain=False)
-        return self._kinds.content(node, path[0], depth) if len(path) == 1 else UNKNOWN
+        if len(path) == 1:
+            return self._kinds.content(node, path[0], depth)
+        return join(self.part(item, path[1:], depth + 2) for item in self._kinds.contents.of(node, path[0]))
 
     def _mapped(self, node: ast.Call, depth: int) -> Value | None:
         """One of the tensors that ``map(lambda x: x.to(device), batch)`` moves."""
@@ -93,7 +97,7 @@ class ElementValues:
             return None
         return self._kinds.calls.tensor_method(Value(Kind.TENSOR, certain=False), moved.func.attr, moved, depth)
 
-    def element(self, node: ast.expr, path: tuple[int, ...], depth: int) -> Value:
+    def element(self, node: ast.expr, path: Path, depth: int) -> Value:
         """Value of (part of) one element of an iterable."""
         if self._is_dict(node):
             return UNKNOWN  # a key
@@ -104,7 +108,10 @@ class ElementValues:
                     return UNKNOWN
                 return HOST if path[0] == 0 else self.element(node.args[0], path[1:], depth)
             if name == "builtins.zip" and path:
-                return self.element(node.args[path[0]], path[1:], depth) if 0 <= path[0] < len(node.args) else UNKNOWN
+                at = path[0]
+                if not isinstance(at, int) or not 0 <= at < len(node.args):
+                    return UNKNOWN
+                return self.element(node.args[at], path[1:], depth)
             if name in ("builtins.range",):
                 return HOST
             if name in facts.ITERABLE_WRAPPERS and node.args:
@@ -171,7 +178,7 @@ class ElementValues:
             for binding in bindings
         )
 
-    def _handed_in(self, name: ast.Name, path: tuple[int, ...], depth: int) -> Value:
+    def _handed_in(self, name: ast.Name, path: Path, depth: int) -> Value:
         """Value of an element of what calls in this file give for a parameter: ``train(model, batches(rows))``."""
         bindings = self._flow.reaching(name)
         function = bindings[0].statement if len(bindings) == 1 and bindings[0].kind == "parameter" else None

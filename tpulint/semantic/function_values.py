@@ -14,7 +14,7 @@ from tpulint.semantic.imported import Imported
 from tpulint.semantic.names import Names
 from tpulint.semantic.other_files import Definition, method, returned, unpacked
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
-from tpulint.semantic.values import LARGEST_DEPTH, UNKNOWN, Kind, Side, Value, join
+from tpulint.semantic.values import LARGEST_DEPTH, UNKNOWN, Kind, Path, Side, Value, join
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tpulint.semantic.passing import Passing
 
 _YIELDS = (ast.Yield, ast.YieldFrom)
-_Question = tuple[str, FunctionNode, tuple[int, ...]]
+_Question = tuple[str, FunctionNode, Path]
 """What is asked of a function, and of which part of it."""
 
 
@@ -49,14 +49,14 @@ class FunctionValues:
         self._answers: dict[_Question, Value] = {}
         self._generators: dict[FunctionNode, bool] = {}
 
-    def by_import(self, node: ast.Call, path: tuple[int, ...], depth: int) -> Value:
+    def by_import(self, node: ast.Call, path: Path, depth: int) -> Value:
         """What a call of a definition in another file gives, or the part of it that a path says."""
         found = self._imported.all_called(node)
         if not found or depth > LARGEST_DEPTH - 3:
             return UNKNOWN
         return join(self.given_by(called, node, path, depth) for called in found)
 
-    def given_by(self, called: Definition, node: ast.Call, path: tuple[int, ...], depth: int) -> Value:
+    def given_by(self, called: Definition, node: ast.Call, path: Path, depth: int) -> Value:
         other = called.file.kinds
         if isinstance(called.node, ast.ClassDef):
             return UNKNOWN if path else other.instance(called.node)
@@ -102,7 +102,7 @@ class FunctionValues:
                 return self._kinds.value(item, depth + 2)
         return None
 
-    def given_here(self, function: FunctionNode, node: ast.Call, path: tuple[int, ...], depth: int) -> Value:
+    def given_here(self, function: FunctionNode, node: ast.Call, path: Path, depth: int) -> Value:
         """What a call of a function of this file gives, or a part of it: where its own arguments are.
 
         Tensors of both sides cannot be calculated with: a function that moves none gives what lies where these do.
@@ -145,11 +145,11 @@ class FunctionValues:
 
         return Passing(self._tree, self._names, self._flow, self._definitions)
 
-    def returned(self, function: FunctionNode, path: tuple[int, ...], depth: int) -> Value:
+    def returned(self, function: FunctionNode, path: Path, depth: int) -> Value:
         """Value (or unpacked part) that a function of this file returns."""
         return self.answer(("returned", function, path), partial(self._find_returned, function, path), depth)
 
-    def yielded(self, function: FunctionNode, path: tuple[int, ...], depth: int) -> Value:
+    def yielded(self, function: FunctionNode, path: Path, depth: int) -> Value:
         """Value (or unpacked part) of what a generator function of this file yields."""
         return self.answer(("yielded", function, path), partial(self._find_yielded, function, path), depth)
 
@@ -168,7 +168,7 @@ class FunctionValues:
         self._circles.leave(self._answers, key, result, outer)
         return result
 
-    def _find_returned(self, function: FunctionNode, path: tuple[int, ...], depth: int) -> Value:
+    def _find_returned(self, function: FunctionNode, path: Path, depth: int) -> Value:
         nodes = self._tree.nodes_in(function, ast.Return, functions=False)
         given = [node.value for node in nodes if node.value is not None]
         if self.yields(function):
@@ -207,7 +207,7 @@ class FunctionValues:
             found = self._generators[function] = bool(self._tree.nodes_in(function, *_YIELDS, functions=False))
         return found
 
-    def _find_yielded(self, function: FunctionNode, path: tuple[int, ...], depth: int) -> Value:
+    def _find_yielded(self, function: FunctionNode, path: Path, depth: int) -> Value:
         values = []
         for node in self._tree.nodes_in(function, *_YIELDS, functions=False):
             if isinstance(node, ast.Yield) and node.value is not None:

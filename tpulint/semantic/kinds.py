@@ -81,7 +81,7 @@ class Kinds:
         self.functions = FunctionValues(self, tree, names, flow, definitions, imported, self._circles)
         self.elements = ElementValues(self, names, flow, definitions, imported)
         self.kept = KeptTensors(self, tree, names, definitions, imported)
-        self.parameters = ParameterValues(self, tree, names, definitions, outside)
+        self.parameters = ParameterValues(self, tree, names, flow, definitions, outside)
         given = any(side == Side.DEVICE.name for call in outside for _, _, side in call.arguments)
         speaks = not self._host_only and (given or self._speaks_of_device() or self._imports_device())
         self.mentions_device = speaks or bool(self.hooks.all)
@@ -185,7 +185,25 @@ class Kinds:
         ):
             values = [value for value in values if value.kind is not Kind.TENSOR or value.side is Side.DEVICE]
             return join(values)._replace(certain=False)
+        if sides and any(
+            value.kind in (Kind.NUMPY, Kind.HOST) and self.is_converted(binding)
+            for binding, value in zip(bindings, values, strict=True)
+        ):
+            return join(value for value in values if value.kind is not Kind.TENSOR)._replace(certain=False)
         return join(values)
+
+    def is_converted(self, binding: Binding) -> bool:
+        """``if torch.is_tensor(x): x = x.cpu().numpy()``: behind it, x is no tensor."""
+        branch = self._tree.parents.get(binding.statement)
+        if not isinstance(branch, ast.If) or binding.statement not in branch.body:
+            return False
+        test = branch.test if isinstance(branch.test, ast.Call) and branch.test.args else None
+        asked = None if test is None else test.args[0]
+        if test is None or not isinstance(asked, ast.Name) or asked.id != binding.name:
+            return False
+        is_asked_for = len(test.args) == 2 and self._names.qualified(test.args[1]) == "torch.Tensor"
+        name = self._names.qualified(test.func)
+        return name == "torch.is_tensor" or (name == "builtins.isinstance" and is_asked_for)
 
     def _moved_parts(self, binding: Binding, depth: int) -> Value | None:
         """A batch that is a list, whose parts an option moves: ``targets = [part.cuda() for part in targets]``."""
@@ -422,7 +440,24 @@ class Kinds:
         """Value of an element of a container, where it is known what is put into it."""
         if depth > LARGEST_DEPTH - 2:
             return UNKNOWN
-        return join(self.value(item, depth + 2) for item in self.contents.of(node, key))
+        known = join(self.value(item, depth + 2) for item in self.contents.of(node, key))
+        return known if known.kind is not Kind.UNKNOWN else self._given_content(node, key, depth)
+
+    def _given_content(self, node: ast.expr, key: Key, depth: int) -> Value:
+        """Value of an element of what calls give: ``accuracy(output, target)[0]``, ``losses = criterion(output)``."""
+        if isinstance(node, ast.Call):
+            return self.elements.part(node, (key,), depth + 2)
+        if isinstance(node, ast.Name):
+            bindings = self._flow.reaching(node)
+        else:
+            bindings = self._flow.reaching_attribute(node) if isinstance(node, ast.Attribute) else ()
+        given = []
+        for binding in bindings:
+            if binding.kind == "assign" and isinstance(binding.value, ast.Call):
+                given.append(self.elements.part(binding.value, (*binding.path, key), depth + 2))
+            elif binding.kind == "parameter":
+                given.append(self.parameters.element(binding, key, depth + 2))
+        return join(given)
 
 
 def _dict_of(node: ast.expr) -> ast.expr | None:

@@ -13,10 +13,10 @@ from tpulint.semantic.definitions import qualified_in_file
 from tpulint.semantic.device_settings import device_options, settings_used
 from tpulint.semantic.fed_parameters import arguments_given, function_run
 from tpulint.semantic.other_files import Definition, methods
-from tpulint.semantic.outside import EVALUATION, NOW_AND_THEN, STEP, OutgoingCall, OutsideCall
+from tpulint.semantic.outside import ELEMENT_OF, EVALUATION, NOW_AND_THEN, STEP, OutgoingCall, OutsideCall
 from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.unfollowed import unfollowed_uses
-from tpulint.semantic.values import Kind, Side, Value
+from tpulint.semantic.values import UNKNOWN, Kind, Side, Value
 from tpulint.semantic.variables import last_name, says_device
 
 TYPE_CHECKING = False
@@ -34,6 +34,8 @@ _QUIET = ("no_grad", "inference_mode")
 _SAVES = "torch.save("
 _MAY_GIVE = (ast.Name, ast.Attribute, ast.Call, ast.IfExp)
 """Expressions that may give an object of a class of the project."""
+_MAY_HOLD = (ast.Name, ast.Attribute, ast.Dict, ast.List, ast.Tuple)
+"""Expressions that may give a list or a dictionary of tensors."""
 _MAY_NAME = (ast.Name, ast.Attribute, ast.Call)
 """Expressions that may give a function of the project."""
 
@@ -222,6 +224,7 @@ def described_call(index: SemanticIndex, call: ast.Call, definition: Definition,
     is_led = definitions.takes_context(definition.node) if owner and definitions.has_own_gradient(owner) else is_method
     given = arguments_given(call, definition.node, is_led)
     values = [(name, _value_given(index, item)) for name, item in given]
+    values += [(ELEMENT_OF.format(name), _element_given(index, item)) for name, item in given]
     first = [*definition.node.args.posonlyargs, *definition.node.args.args][:1]
     run = index.value(call.func)
     if is_method and first and run.kind is Kind.MODULE:  # a module that is called is where its tensors are
@@ -261,6 +264,12 @@ def _value_given(index: SemanticIndex, item: ast.expr) -> Value:
     parts = [index.value(one.value.elt) for one in bindings if isinstance(one.value, ast.ListComp)]
     is_batch = bool(parts) and len(parts) == len(bindings) and all(part.kind is Kind.TENSOR for part in parts)
     return parts[0]._replace(certain=False) if is_batch else value
+
+
+def _element_given(index: SemanticIndex, item: ast.expr) -> Value:
+    """What is in a list or a dictionary that a call gives."""
+    is_known = index.kind(item) not in (Kind.HOST, Kind.UNKNOWN)
+    return UNKNOWN if is_known or not isinstance(item, _MAY_HOLD) else index.kinds.content(item, None, 0)
 
 
 def _tells(call: OutsideCall) -> bool:

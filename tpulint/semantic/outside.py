@@ -16,6 +16,9 @@ NOW_AND_THEN = ""
 CONSTRUCTOR = "torch.Tensor"
 """What is called in a file that runs under a default which another file sets."""
 
+ELEMENT_OF = "{}[]"
+"""The name by which a call tells what is in the list or dictionary that it gives for a parameter."""
+
 
 def classes_of_file(calls: Sequence[OutsideCall], path: str) -> dict[tuple[str, str], list[str]]:
     """Names of a file's own classes, by function and parameter, of which calls in other files give objects."""

@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.definitions import Definitions
+from tpulint.semantic.flow import Flow
 from tpulint.semantic.names import Names
-from tpulint.semantic.outside import OutsideCall
+from tpulint.semantic.outside import ELEMENT_OF, OutsideCall
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 from tpulint.semantic.values import HOST, NUMPY, UNKNOWN, Kind, Side, Value, is_none, join
 
@@ -35,11 +36,18 @@ class ParameterValues:
     """Of the functions of one file."""
 
     def __init__(
-        self, kinds: Kinds, tree: SyntaxTree, names: Names, definitions: Definitions, outside: Sequence[OutsideCall]
+        self,
+        kinds: Kinds,
+        tree: SyntaxTree,
+        names: Names,
+        flow: Flow,
+        definitions: Definitions,
+        outside: Sequence[OutsideCall],
     ) -> None:
         self._kinds = kinds
         self._tree = tree
         self._names = names
+        self._flow = flow
         self._definitions = definitions
         self._outside = outside
         self._asked: dict[tuple[FunctionNode, str], bool] = {}
@@ -66,6 +74,17 @@ class ParameterValues:
             given = self._given(binding, depth)  # an annotation does not say where a tensor is
             return known._replace(side=given.side, certain=False) if given.kind is Kind.TENSOR else known
         return self._given(binding, depth) if known.kind is Kind.UNKNOWN else known
+
+    def element(self, binding: Binding, key: str | int | None, depth: int) -> Value:
+        """What is in the list or dictionary that calls, here and in other files, give for a parameter."""
+        function = binding.statement
+        if not isinstance(function, FUNCTIONS):
+            return UNKNOWN
+        here = self._definitions.arguments_for(function, binding.name)
+        owner = self._tree.class_of(function)
+        outside = self._given_outside(function, ELEMENT_OF.format(binding.name), owner)
+        values = [*(self._kinds.content(item, key, depth) for item in here), *outside]
+        return _join_sides(values)._replace(certain=False)
 
     def _given(self, binding: Binding, depth: int) -> Value:
         """What the framework, the class of the function or its calls give for a parameter."""
@@ -193,14 +212,22 @@ class ParameterValues:
         given = self._given_outside(function, name, owner)
         if not given or (first and first[0].arg == name):
             return False
+        if not all(value.kind is Kind.TENSOR and value.side is Side.HOST for value in given):
+            return False
         loads = self._names.loads(name, self._names.scope_of(function.body[0]))
-        return all(value.kind is Kind.TENSOR and value.side is Side.HOST for value in given) and all(
-            map(self._is_copied, loads)
-        )
+        return all(self._is_copied(load) or not self._is_first_value(load) for load in loads)
+
+    def _is_first_value(self, name: ast.Name) -> bool:
+        """Whether a variable may still be what its function was given, not only an array made of it."""
+        bindings = self._flow.reaching(name)
+        made = [binding for binding in bindings if binding.kind != "parameter"]
+        return len(made) < len(bindings) and not any(map(self._kinds.is_converted, made))
 
     def _is_copied(self, name: ast.Name) -> bool:
         """Whether a use of a name copies it to the host, or hands it to a call."""
         parent = self._tree.parents[name]
+        if isinstance(parent, ast.Attribute) and parent.attr == "detach":
+            parent = self._tree.parents[self._tree.parents[parent]]  # `labels.detach().cpu()`
         if isinstance(parent, ast.Attribute):
             return parent.attr in _COPIES
         return isinstance(parent, ast.keyword) or (isinstance(parent, ast.Call) and parent.func is not name)

@@ -147,7 +147,8 @@ TENSOR_ONLY_METHODS = frozenset({
     "contiguous", "unsqueeze", "narrow", "permute", "index_select", "masked_fill", "masked_fill_", "masked_select",
     "expand_as", "view_as", "type_as", "new_zeros", "new_ones", "new_full", "new_tensor", "scatter_", "log_softmax",
     "logsumexp", "unbind", "detach", "bmm", "add_", "mul_", "div_", "sub_", "clamp_", "copy_", "fill_", "zero_",
-    "uniform_", "normal_",
+    "uniform_", "normal_", "topk", "scatter_add", "scatter_add_", "index_add", "index_add_", "new_empty",
+    "repeat_interleave",
 })  # fmt: skip
 """Methods that nothing but a tensor has, no array and no module: what they give is a tensor."""
 

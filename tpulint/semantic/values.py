@@ -46,6 +46,9 @@ HOST = Value(Kind.HOST, Side.HOST)
 NUMPY = Value(Kind.NUMPY, Side.HOST)
 BATCH = Value(Kind.TENSOR, Side.HOST, certain=False)
 
+Path = tuple[int | str | None, ...]
+"""Where a part is in what is unpacked or asked for an element: places and keys, from outside in; None for any."""
+
 LARGEST_DEPTH = 48
 """Of questions that wait for each other; past it the answer is UNKNOWN."""
 

@@ -1,0 +1,178 @@
+"""What is asked of a part: an element of what a call gives, of a dictionary that is handed on, a method that is kept.
+
+Lines of which something must be said are marked with the code of the rule; no other line may be named.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from marked_files import SETUP, agree
+
+MEASURES = """\
+    def accuracy(output, target, topk=(1,)):
+        result = []
+        for k in topk:
+            hits = output.topk(k, 1)[1].t().eq(target.view(1, -1))
+            result.append(hits[:k].float().sum())
+        return result
+
+
+    def measures(output, target):
+        return {"best": accuracy(output, target)[0], "size": len(target)}
+    """
+
+
+def test_an_element_of_what_a_function_of_another_file_gives(tmp_path: Path) -> None:
+    program = (
+        SETUP
+        + """
+    from measures import *
+
+    for x, y in loader:
+        x, y = x.to(device), y.to(device)
+        output = model(x)
+        F.cross_entropy(output, y).backward()
+        optimizer.step()
+        print(accuracy(output, y)[0].item())  # TPU101
+        found = accuracy(output, y, (1, 5))
+        print(found[1].item())  # TPU101
+        named = measures(output, y)
+        if named["best"] > 0.5:  # TPU103
+            break
+        if named["size"] > 3:
+            break
+    """
+    )
+    agree(tmp_path, main=program, measures=MEASURES)
+
+
+def test_a_dictionary_of_losses_that_a_base_class_of_another_file_is_given(tmp_path: Path) -> None:
+    base = """\
+    class Trainer:
+        def average(self, losses, sizes):
+            shown = {}
+            for name, value in losses.items():
+                shown[name] = value.mean().item()  # TPU101
+            for name, value in sizes.items():
+                shown[name] = value.mean().item()
+            return shown
+    """
+    trainer = """\
+    import torch.nn.functional as F
+
+    from base import Trainer
+
+
+    class Images(Trainer):
+        def __init__(self, model, optimizer, device):
+            self.model, self.optimizer, self.device = model.to(device), optimizer, device
+
+        def step(self, x, y):
+            losses = {}
+            losses["pixels"] = F.mse_loss(self.model(x.to(self.device)), y.to(self.device))
+            losses["pixels"].backward()
+            self.optimizer.step()
+            self.shown = self.average(losses, {"rows": x})
+    """
+    program = (
+        SETUP
+        + """
+    from trainer import Images
+
+    images = Images(model, optimizer, device)
+    for x, y in loader:
+        images.step(x, y)
+    """
+    )
+    agree(tmp_path, main=program, trainer=trainer, base=base)
+
+
+SAMPLER = """\
+    import torch
+    from torch import nn
+
+
+    class Sampler:
+        def __init__(self, method):
+            if method == "hard":
+                self.give = self.hard
+            else:
+                self.give = self.easy
+
+        def hard(self, rows, labels):
+            far = (rows - rows[0]).pow(2).sum(1)
+            return far.argsort().tolist()  # TPU101
+
+        def easy(self, rows, labels):
+            return [0] * len(labels)
+
+        def unused(self, rows, labels):
+            return rows.sum().item()
+
+
+    class Margin(nn.Module):
+        def __init__(self, method):
+            super().__init__()
+            self.sampler = Sampler(method)
+
+        def forward(self, rows, labels):
+            if isinstance(labels, torch.Tensor):
+                labels = labels.detach().cpu().numpy()
+            places = self.sampler.give(rows, labels)
+            if labels[0] > 3:
+                places = places[:3]
+            return rows[places[0]].sum()
+    """
+
+
+def test_methods_of_which_an_attribute_keeps_one_and_labels_that_become_an_array(tmp_path: Path) -> None:
+    program = (
+        SETUP
+        + """
+    from margin import Margin
+
+    def train(criterion):
+        for x, y in torch.utils.data.DataLoader(data):
+            loss = criterion(model(x.to(device)), y)
+            loss.backward()
+            optimizer.step()
+
+    train(Margin("hard").to(device))
+    """
+    )
+    agree(tmp_path, main=program, margin=SAMPLER)
+
+
+def test_a_dictionary_of_several_kinds(tmp_path: Path) -> None:
+    data = """\
+    import numpy as np
+
+
+    class Scaler:
+        def back(self, rows):
+            return rows * 2
+
+
+    def read(names):
+        data = {}
+        for name in names:
+            data["x_" + name] = np.zeros((3, 4))
+        data["scaler"] = Scaler()
+        return data
+    """
+    program = (
+        SETUP
+        + """
+    from data import read
+
+    scaler = read(["a"])["scaler"]
+    for x, y in loader:
+        found = scaler.back(model(x.to(device)))
+        loss = F.mse_loss(found, scaler.back(y.to(device)))
+        loss[loss != loss] = 0  # TPU204
+        loss.backward()
+        optimizer.step()
+    """
+    )
+    agree(tmp_path, "TPU103,TPU204", main=program, data=data)
