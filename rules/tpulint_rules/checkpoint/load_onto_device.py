@@ -19,6 +19,8 @@ _CONSUMING = frozenset({
 _ON_CUDA = "torch.cuda.is_available()"
 _NUMBERS = ("torch.cuda.current_device", "torch.distributed.get_rank")
 """Functions that tell the number of the GPU, and do nothing else."""
+_COPIED = "`load_state_dict` copies the values to where the parameters are."
+_TO_BE_MOVED = "Tensors of the file that are used as they are must be moved to the device."
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
@@ -30,15 +32,14 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         if place is None and len(call.args) > _LOADERS[name]:
             place = call.args[_LOADERS[name]]
         if place is None:
-            if ctx.index.moves.has_device and not _saves_host_tensors(ctx) and (
-                _is_only_state(ctx, call) or _is_moved_later(ctx, call)
+            is_copied = _is_only_state(ctx, call) or _is_moved_later(ctx, call)
+            if ctx.index.moves.has_device and (
+                _is_one_of_two(ctx, call) or (is_copied and not _saves_host_tensors(ctx))
             ):
-                fix = ctx.fix(
-                    'Load with `map_location="cpu"`',
-                    Applicability.SAFE,
-                    "`load_state_dict` copies the values to where the parameters are.",
-                )
+                fix = ctx.fix('Load with `map_location="cpu"`', Applicability.SAFE, _COPIED)
                 fix.set_argument(call, "map_location", '"cpu"')
+                if not is_copied:
+                    fix.lower(Applicability.UNSAFE, _TO_BE_MOVED)
                 message = f"`{name}` fails on a file that was saved on a GPU where there is none; load it to the host"
                 yield ctx.finding(call, message, fix, severity=Severity.INFO)
             continue
@@ -50,6 +51,22 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         given = isinstance(place, ast.Name) and any(b.kind == "parameter" for b in ctx.index.names.bindings(place))
         severity = Severity.WARNING if given and not ctx.index.is_program else ctx.rule.severity
         yield ctx.finding(place, message, _loaded_to_host(ctx, call, place), severity=severity, certainty=certainty)
+
+
+def _is_one_of_two(ctx: FileContext, call: ast.Call) -> bool:
+    """Whether the file is loaded to the host in the branch for machines without a GPU: `if self.use_cuda:`."""
+    index = ctx.index
+    statement = index.statement_of(call)
+    branch = index.parent(statement)
+    if not isinstance(branch, ast.If) or not isinstance(statement, ast.Assign | ast.Expr | ast.Return):
+        return False
+    suites = [suite for suite in (branch.body, branch.orelse) if statement not in suite]
+    others = (other for other in index.calls_to(*_LOADERS) if index.statement_of(other) in suites[0])
+    return len(suites) == 1 and any(
+        item.arg == "map_location" and not _goes_to_device(ctx, item.value)
+        for other in others
+        for item in other.keywords
+    )
 
 
 def _saves_host_tensors(ctx: FileContext) -> bool:
@@ -105,11 +122,7 @@ def _is_cuda(node: ast.AST) -> bool:
 
 
 def _loaded_to_host(ctx: FileContext, call: ast.Call, place: ast.expr) -> FixBuilder:
-    fix = ctx.fix(
-        'Load with `map_location="cpu"`',
-        Applicability.SAFE,
-        "`load_state_dict` copies the values to where the parameters are.",
-    )
+    fix = ctx.fix('Load with `map_location="cpu"`', Applicability.SAFE, _COPIED)
     is_only_state = _is_only_state(ctx, call)
     if ctx.portable and not is_only_state:
         # What is used as it is stays on the GPU where there is one.
@@ -121,7 +134,7 @@ def _loaded_to_host(ctx: FileContext, call: ast.Call, place: ast.expr) -> FixBui
             fix.delete(made)
     if is_only_state:
         return fix
-    fix.lower(Applicability.UNSAFE, "Tensors of the file that are used as they are must be moved to the device.")
+    fix.lower(Applicability.UNSAFE, _TO_BE_MOVED)
     target = _variable(ctx, call)
     if target is not None and not ctx.portable and _is_data(ctx, call, target):
         sends = f"{fix.use('torch_xla.core.xla_model', alias='xm', at=call)}.send_cpu_data_to_device"

@@ -11,6 +11,7 @@ from tpulint.semantic.device_numbers import is_index_of_tensor
 from tpulint.semantic.device_sites import Role, Site
 from tpulint.semantic.devices import Devices
 from tpulint_rules.device._choice_doubts import doubt, gpu_numbers
+from tpulint_rules.device._loads_to_host import loads_to_host
 from tpulint_rules.device._named_outside import REASON as _NAMED_OUTSIDE
 from tpulint_rules.device._named_outside import choose_answer, choose_named, fall_back_to_xla, falls_back
 from tpulint_rules.device._spent_flags import spent_flags
@@ -129,7 +130,8 @@ def _choose_xla(ctx: FileContext, devices: Devices, left: Collection[ast.expr]) 
     never = dict.fromkeys(devices.false_comparisons, False) if not ctx.portable else {}
     known = {**never, **_present(ctx, devices), **answers, **_answered_flags(ctx, devices, answers)}
     flags = spent_flags(ctx, fix, known, kept)
-    folding = fix.fold({**known, **{load: flag.value for flag in flags for load in flag.loads}})
+    known |= {load: flag.value for flag in flags for load in flag.loads}
+    folding = fix.fold({**known, **loads_to_host(ctx, known)})
     for flag in flags:
         folding.delete(flag.statement)
     for site in devices.sites:

@@ -38,7 +38,7 @@ def count_one(ctx: FileContext, node: ast.expr) -> FixBuilder | None:
         if isinstance(index.parent(call), ast.Compare) or _is_shown(ctx, call) or is_for_several(ctx, call):
             continue
         product = index.parent(call)
-        factor = _other_factor(product, call) if text == "1" and isinstance(product, ast.BinOp) else None
+        factor = _other_factor(ctx, product, call) if text == "1" and isinstance(product, ast.BinOp) else None
         if factor is not None and product is not None and "#" not in ctx.text(product):
             fix.replace(product, ctx.text(factor))
         else:
@@ -46,9 +46,15 @@ def count_one(ctx: FileContext, node: ast.expr) -> FixBuilder | None:
     return fix
 
 
-def _other_factor(product: ast.BinOp, call: ast.expr) -> ast.expr | None:
-    """What stands beside the number in a product: ``64`` of ``64 * torch.cuda.device_count()``."""
+def _other_factor(ctx: FileContext, product: ast.BinOp, call: ast.expr) -> ast.expr | None:
+    """What stands beside the number in a product: ``64`` of ``64 * torch.cuda.device_count()``.
+
+    Not of ``lr = lr * torch.cuda.device_count()``, of which ``lr = lr`` would be left.
+    """
     factor = product.left if product.right is call else product.right
+    holder = ctx.index.parent(product)
+    if isinstance(holder, ast.Assign) and ctx.text(holder.targets[0]) == ctx.text(factor):
+        return None
     is_one = isinstance(factor, ast.Name | ast.Attribute | ast.Constant | ast.Call | ast.Subscript)
     return factor if is_one and isinstance(product.op, ast.Mult) else None
 

@@ -8,10 +8,16 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Finding, Scope, Severity
+from tpulint.records import NamedTuple
 from tpulint.semantic.launches import SPAWN
+from tpulint.semantic.variables import last_name
 from tpulint_rules.distributed._own_device import choices, count_one, is_for_several
 
-_BATCH_SIZE = r"(?i)(.*_)?(batch_?size|bs)|batch"
+_PRODUCTS = {
+    r"(?i)(.*_)?(batch_?size|bs)|batch": "batches of no samples",
+    r"(?i)(.*_)?(lr|learning_rate)": "with such a learning rate nothing is trained",
+}
+"""What comes of a number of this name that is multiplied by the number of GPUs."""
 _DIVISIONS = (ast.Div, ast.FloorDiv, ast.Mod)
 _STARTERS = ("torch.nn.DataParallel", SPAWN)
 _ENDS = frozenset({"sys.exit", "builtins.exit", "builtins.quit", "os._exit"})
@@ -26,17 +32,18 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     if not counts.calls:
         return
     for node in ctx.index.tree.parents:
-        if isinstance(node, ast.BinOp) and _divides(node) and (count := _zero_factor(ctx, node.right)) is not None:
-            if is_for_several(ctx, node):
+        divisor = _divisor(node)
+        if divisor is not None and (count := _zero_factor(ctx, divisor)) is not None:
+            if is_for_several(ctx, divisor):
                 continue
             message = f"`{ctx.text(count)}` is 0 on a TPU machine: ZeroDivisionError"
             yield ctx.finding(count, message, _count_fix(ctx, count), severity=Severity.ERROR)
         elif isinstance(node, ast.keyword) and node.arg == "num_workers" and _zero_factor(ctx, node.value) is not None:
             message = "there are no GPUs to count on a TPU machine: the loader gets 0 workers and blocks every step"
             yield ctx.finding(node.value, message, count_one(ctx, node.value), severity=Severity.WARNING)
-        elif isinstance(node, ast.BinOp) and _is_batch_size(ctx, node) and _zero_factor(ctx, node) is not None:
-            message = f"`{ctx.text(node)}` is 0 on a TPU machine, which has no GPUs: batches of no samples"
-            yield ctx.finding(node, message, count_one(ctx, node), severity=Severity.ERROR)
+        elif (product := _product(ctx, node)) is not None and _zero_factor(ctx, product.factor) is not None:
+            message = f"`{ctx.text(product.factor)}` is 0 on a TPU machine, which has no GPUs: {product.harm}"
+            yield ctx.finding(product.factor, message, count_one(ctx, product.factor), severity=Severity.ERROR)
         elif isinstance(node, ast.Compare) and len(node.ops) == 1:
             yield from _comparison(ctx, node)
         elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not) and counts.is_zero(node.operand):
@@ -52,26 +59,44 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         yield ctx.finding(call, message, count_one(ctx, call), severity=Severity.ERROR, related=related)
 
 
-def _divides(node: ast.BinOp) -> bool:
+def _divisor(node: ast.AST) -> ast.expr | None:
+    """What something is divided by."""
+    if isinstance(node, ast.AugAssign):
+        return node.value if isinstance(node.op, _DIVISIONS) else None
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, _DIVISIONS):
+        return None
     left = node.left
     text = isinstance(left, ast.JoinedStr) or (isinstance(left, ast.Constant) and isinstance(left.value, str))
-    return isinstance(node.op, _DIVISIONS) and not text  # "%d GPUs" % n is no division
+    return None if text else node.right  # "%d GPUs" % n is no division
 
 
-def _is_batch_size(ctx: FileContext, node: ast.BinOp) -> bool:
-    """Whether a product is the size of a batch, by the name that it is given."""
-    parent = ctx.index.parent(node)
-    if isinstance(parent, ast.keyword):
-        name = parent.arg
-    elif isinstance(parent, ast.Dict):
-        key = parent.keys[parent.values.index(node)] if node in parent.values else None
-        name = key.value if isinstance(key, ast.Constant) and isinstance(key.value, str) else None
-    elif isinstance(parent, ast.Assign) and len(parent.targets) == 1:
-        target = parent.targets[0]
-        name = target.attr if isinstance(target, ast.Attribute) else target.id if isinstance(target, ast.Name) else None
-    else:
-        return False
-    return isinstance(node.op, ast.Mult) and name is not None and re.fullmatch(_BATCH_SIZE, name) is not None
+class _Product(NamedTuple):
+    """A number that is multiplied, of which the name tells what it is for."""
+
+    factor: ast.expr
+    """The product, or what ``batch_size *= factor`` multiplies by."""
+    harm: str
+
+
+def _product(ctx: FileContext, node: ast.AST) -> _Product | None:
+    if not isinstance(node, ast.AugAssign | ast.BinOp) or not isinstance(node.op, ast.Mult):
+        return None
+    factor = node if isinstance(node, ast.BinOp) else node.value
+    name = _name_given(ctx.index.parent(factor), factor)
+    harms = (harm for names, harm in _PRODUCTS.items() if name is not None and re.fullmatch(names, name))
+    return next((_Product(factor, harm) for harm in harms), None)
+
+
+def _name_given(holder: ast.AST | None, value: ast.expr) -> str | None:
+    """The name that a statement, a dictionary or a call gives a value."""
+    if isinstance(holder, ast.keyword):
+        return holder.arg
+    if isinstance(holder, ast.Dict):
+        key = holder.keys[holder.values.index(value)] if value in holder.values else None
+        return key.value if isinstance(key, ast.Constant) and isinstance(key.value, str) else None
+    if isinstance(holder, ast.Assign) and len(holder.targets) == 1:
+        return last_name(holder.targets[0])
+    return last_name(holder.target) if isinstance(holder, ast.AugAssign) else None
 
 
 def _zero_factor(ctx: FileContext, node: ast.expr) -> ast.expr | None:
