@@ -153,3 +153,41 @@ def test_a_device_that_nobody_calls_by_the_name_of_cuda(tmp_path: Path, device: 
     main = CHOOSING.replace("DEVICE", device).replace("import torch\n", "import torch\nimport torch_xla\n", 1)
     ported = fixed(tmp_path, {"main.py": main, "asking.py": ASKING})
     assert '"cuda" in device.type' in ported["asking.py"] and 'self.half = device.type == "cuda"' in ported["asking.py"]
+
+
+def test_a_device_in_the_options_that_another_file_asks_about(tmp_path: Path) -> None:
+    asking = """\
+import torch
+
+
+def check(args, model, x):
+    loss = model(x.to(args.device)).sum()
+    if args.device == "cuda":
+        loss = loss.cpu()
+    if args.name == "cuda":
+        print("named so")
+    return loss.detach().numpy()
+"""
+    main = """\
+import argparse
+
+import torch
+from asking import check
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--name")
+args = parser.parse_args()
+args.device = "cuda" if torch.cuda.is_available() else "cpu"
+model = torch.nn.Linear(4, 4).to(args.device)
+print(check(args, model, torch.ones(3, 4)))
+"""
+    files = {"main.py": main, "asking.py": asking}
+    assert changes(files, fixed(tmp_path, files)) == {'if args.device == "xla":', 'args.device = "xla"'}
+
+
+@pytest.mark.parametrize("made", ["yacs.config.CfgNode()", "dict()"])
+def test_a_device_of_a_configuration_of_yacs(tmp_path: Path, made: str) -> None:
+    defaults = f"import yacs.config\n\n_C = {made}\n_C.MODEL.DEVICE = 'cuda'\n_C.MODEL.NAME = 'cuda'\n"
+    files = {"defaults.py": defaults, "model.py": MODEL}
+    expected = {"_C.MODEL.DEVICE = 'xla'"} if "yacs" in made else set()
+    assert changes(files, fixed(tmp_path, files)) == expected

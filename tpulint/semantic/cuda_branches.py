@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence, Set
 from tpulint.model import Span
 from tpulint.semantic.cuda_features import OTHER_BACKEND, OTHER_BACKENDS
 from tpulint.semantic.guards import Guards
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree, is_super
 from tpulint.semantic.variables import is_configuration, last_name, says_device
 
 TYPE_CHECKING = False
@@ -21,6 +21,7 @@ _NAMED_QUESTION = r"(?i)(?:is_|has_)(?:.*_)?(?:cuda|gpu|nvidia)(?:_.*)?|.*(?:cud
 _CUDA_CLASS = r"_?(?:CUDA|Cuda)[A-Z_]?|.*[a-z](?:CUDA|Cuda)\Z"
 _GPU_COUNTS = frozenset({"n_gpus", "n_gpu", "num_gpus", "num_gpu", "ngpus", "gpu_count", "n_gpus_per_node"})
 _PROVIDER = r"(?:CUDA|Cuda|Tensor[Rr][Tt])\w*Provider"
+_OBJECT = "builtins.object"
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
@@ -103,7 +104,7 @@ class CudaBranches:
 
     def _named(self) -> Iterator[Span]:
         for owner in self._tree.classes:
-            bases = [self._index.qualified_name(base) or "" for base in owner.bases]
+            bases = [name for base in owner.bases if (name := self._index.qualified_name(base) or "") != _OBJECT]
             is_named = "cuda" in owner.name.lower() and re.match(_CUDA_CLASS, owner.name)
             if is_named and bases and not any(base.startswith("torch.") for base in bases):
                 yield self._tree.span(owner)
@@ -115,9 +116,19 @@ class CudaBranches:
 
     def _is_only_move(self, function: FunctionNode, owner: ast.ClassDef) -> bool:
         """Whether a method ``cuda``, told of no device, is the one way to move objects of a class: to any device."""
-        is_plain = not any(self._index.qualified_name(base) != "builtins.object" for base in owner.bases)
+        is_plain = not any(self._index.qualified_name(base) != _OBJECT for base in owner.bases)
         others = [item for item in owner.body if isinstance(item, FUNCTIONS) and item.name in ("to", "xla", "apply")]
-        return is_plain and len(function.args.args) == 1 and not others
+        is_told_nothing = len(function.args.args) == 1 and not others
+        return is_told_nothing and (is_plain or self._moves_parts_alone(function))
+
+    def _moves_parts_alone(self, function: FunctionNode) -> bool:
+        """``self.model = self.model.cuda()`` in a module's own ``cuda``, in place of what torch's would do."""
+        moves = [
+            item.value
+            for item in self._tree.attributes_called("cuda")
+            if self._tree.function_of(item) is function and _is_called(self._tree, item)
+        ]
+        return bool(moves) and not any(map(is_super, moves))
 
     # ---------------------------------------------------------------- conditions
 
@@ -232,6 +243,11 @@ class CudaBranches:
         answered = (asks_torch and not self._index.is_program) or self._features.asks_cuda_only(test)
         if self._features.serves_several or answered or self._asks_by_class(test) or _asks_device_object(test):
             self.kept.extend(spans)
+
+
+def _is_called(tree: SyntaxTree, attribute: ast.Attribute) -> bool:
+    call = tree.parents[attribute]
+    return isinstance(call, ast.Call) and call.func is attribute
 
 
 def _asks_device_object(test: ast.expr) -> bool:

@@ -152,7 +152,7 @@ class DeviceFlow:
                 return self.derives(node.value, depth)
             stored = self.variables.stores(node)
             if says_device(node.attr):
-                return any(self.derives(value, depth) for value in stored)
+                return any(self.derives(value, depth) for value in stored) or self._is_given_in(node)
             return bool(stored) and all(self.derives(value, depth) for value in stored)
         if isinstance(node, ast.Name):
             return any(self._binding_derives(binding, depth) for binding in self._names.bindings(node))
@@ -191,13 +191,18 @@ class DeviceFlow:
                 return any(self.derives(item, depth + 2) for item in passed) or self._is_given(binding)
         return False
 
-    def _is_given(self, binding: Binding) -> bool:
-        """Whether calls in other files give a device for a parameter that they call by CUDA's name."""
+    def _is_given_in(self, node: ast.Attribute) -> bool:
+        """``args.device`` of what calls in other files give for a parameter."""
+        bindings = self._names.bindings(node.value) if isinstance(node.value, ast.Name) and self._index.outside else ()
+        return any(binding.kind == "parameter" and self._is_given(binding, f".{node.attr}") for binding in bindings)
+
+    def _is_given(self, binding: Binding, part: str = "") -> bool:
+        """Whether calls in other files give a device for a parameter, or in it, that they call by CUDA's name."""
         calls = [call for call in self._index.outside if call.gpus]
         if not calls or not isinstance(binding.statement, FUNCTIONS):
             return False
         function = qualified_in_file(self._tree, binding.statement)
-        return any(call.function == function and binding.name in call.gpus for call in calls)
+        return any(call.function == function and f"{binding.name}{part}" in call.gpus for call in calls)
 
 
 def _repeats(rest: list[ast.expr]) -> bool:

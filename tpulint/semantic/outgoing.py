@@ -17,7 +17,7 @@ from tpulint.semantic.outside import ELEMENT_OF, EVALUATION, NOW_AND_THEN, STEP,
 from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.unfollowed import unfollowed_uses
 from tpulint.semantic.values import UNKNOWN, Kind, Side, Value
-from tpulint.semantic.variables import last_name, says_device
+from tpulint.semantic.variables import is_configuration, last_name, says_device
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ def _handed_to(index: SemanticIndex, call: ast.Call) -> list[Definition]:
         or any(index.kind(value) is Kind.LOADER for value in given)
         or (
             item.file.source.has_any(_ABOUT_DEVICES)
-            and any(_is_gpu(index, value) or file_of_options(index, value) is not None for value in given)
+            and any(list(_gpus_in(index, value)) or file_of_options(index, value) is not None for value in given)
         )
         or (_is_quiet(index, call) and _has_loops(item))
         or (_SAVES in item.file.source.text and any(map(index.saved_states.holds, given)))
@@ -242,7 +242,7 @@ def described_call(index: SemanticIndex, call: ast.Call, definition: Definition,
         changing=tuple(changing),
         classes=tuple((name, *made) for name, item in given for made in _classes_of(index, item)),
         is_repeated=index.tree.loop_of(call) is not None,
-        gpus=tuple(name for name, item in given if _is_gpu(index, item)),
+        gpus=tuple(f"{name}{part}" for name, item in given for part in _gpus_in(index, item)),
         options=tuple(
             (name, path, device_options(index, path))
             for name, item in given
@@ -275,6 +275,20 @@ def _element_given(index: SemanticIndex, item: ast.expr) -> Value:
 def _tells(call: OutsideCall) -> bool:
     """Whether a call that no loop makes in its turns says what its function is given."""
     return bool(call.arguments or call.classes or call.gpus or call.options or call.is_quiet or call.states)
+
+
+def _gpus_in(index: SemanticIndex, item: ast.expr) -> Iterator[str]:
+    """Where in what a call gives there is a device that its file calls by CUDA's name: ``.device`` of ``args``."""
+    if _is_gpu(index, item):
+        yield ""
+    if not isinstance(item, ast.Name) or not is_configuration(item.id):
+        return
+    for node in index.tree.attributes:
+        if not says_device(node.attr) or not isinstance(node.value, ast.Name) or node.value.id != item.id:
+            continue
+        given = index.parent(node) if isinstance(node.ctx, ast.Store) else None
+        if isinstance(given, ast.Assign) and index.devices.flow.derives(given.value):
+            yield f".{node.attr}"
 
 
 def _is_gpu(index: SemanticIndex, item: ast.expr) -> bool:

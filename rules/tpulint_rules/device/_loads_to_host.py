@@ -11,7 +11,8 @@ from tpulint.context import FileContext
 def loads_to_host(ctx: FileContext, known: Mapping[ast.expr, bool]) -> dict[ast.expr, bool]:
     """The answers turned round where what a GPU machine saved would be loaded without ``map_location`` otherwise."""
     loads = set(ctx.index.calls_to("torch.load"))
-    return {node: not answer for node, answer in known.items() if loads and _is_better_on_host(ctx, node, answer, loads)}
+    asked = known.items() if loads else ()
+    return {node: not answer for node, answer in asked if _is_better_on_host(ctx, node, answer, loads)}
 
 
 def _is_better_on_host(ctx: FileContext, node: ast.expr, answer: bool, loads: set[ast.Call]) -> bool:

@@ -10,6 +10,7 @@ from tpulint.model import Applicability, Certainty, Finding, Fix, Scope, Severit
 from tpulint.semantic.device_numbers import is_index_of_tensor
 from tpulint.semantic.device_sites import Role, Site
 from tpulint.semantic.devices import Devices
+from tpulint.semantic.variables import last_name
 from tpulint_rules.device._choice_doubts import doubt, gpu_numbers
 from tpulint_rules.device._loads_to_host import loads_to_host
 from tpulint_rules.device._named_outside import REASON as _NAMED_OUTSIDE
@@ -30,6 +31,7 @@ _MODEL_PARALLEL = (
     "so the parts of the model must share it or be sharded with `torch_xla.distributed.spmd`"
 )
 
+_YACS = ("CfgNode", "CN")
 _PARTS_OF_TORCH = ("accelerator", "cuda")
 _GUARDS_CUDA = (
     "What follows asks the CUDA driver, which a TPU machine does not have: write the answer for the XLA device"
@@ -87,9 +89,21 @@ def _is_setting(ctx: FileContext, site: Site) -> bool:
     statement = ctx.index.statement_of(site.node)
     names = statement.targets if isinstance(statement, ast.Assign) and statement.value is site.node else []
     return any(
-        is_used_as_device(ctx.index, name.id) if isinstance(name, ast.Name) else sets_device_option(ctx.index, name)
+        is_used_as_device(ctx.index, name.id)
+        if isinstance(name, ast.Name)
+        else sets_device_option(ctx.index, name) or _is_of_yacs(ctx, name)
         for name in names
     )
+
+
+def _is_of_yacs(ctx: FileContext, target: ast.expr) -> bool:
+    """``_C.MODEL.DEVICE = "cuda"`` of a configuration of yacs, which programs hand on as ``cfg``."""
+    root = target
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    bindings = ctx.index.names.bindings(root) if isinstance(root, ast.Name) and root is not target else []
+    made = [binding.value for binding in bindings if binding.kind == "assign" and not binding.path]
+    return bool(made) and all(isinstance(value, ast.Call) and last_name(value.func) in _YACS for value in made)
 
 
 def _serves_others(ctx: FileContext, site: Site) -> bool:
