@@ -179,7 +179,8 @@ parser.add_argument("--name")
 args = parser.parse_args()
 args.device = "cuda" if torch.cuda.is_available() else "cpu"
 model = torch.nn.Linear(4, 4).to(args.device)
-print(check(args, model, torch.ones(3, 4)))
+if __name__ == "__main__":
+    print(check(args, model, torch.ones(3, 4)))
 """
     files = {"main.py": main, "asking.py": asking}
     assert changes(files, fixed(tmp_path, files)) == {'if args.device == "xla":', 'args.device = "xla"'}
