@@ -29,6 +29,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     if not may_update or moves.keeps_parameters:
         return
     told: list[Move] = []
+    builders: set[ast.AST] = set()
     for optimizer, modules in optimizers:
         for module in modules:
             creations = moves.creations.of(module)
@@ -46,17 +47,18 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     for move in moves.moves:
         if move not in told and (built := _passed_beside(ctx, move)) is not None:
             yield _finding(ctx, built, move, Certainty.LIKELY)
-        elif move not in told and (builder := _builder_elsewhere(ctx, move)) is not None:
+        elif move not in told and (builder := _builder(ctx, move)) is not None:
             name = builder.node.name if isinstance(builder.node, ast.ClassDef) else ""
             message = (
                 f"`{ctx.text(move.module)}` moves to the device after `{name}` built an optimizer of its own "
                 "parameters: on XLA a move makes new parameters, and the optimizer keeps the old ones, so that the "
                 "model never trains"
             )
+            builders.add(builder.node)
             fix = keep_parameters(ctx, move.call, (builder.file,))
             yield ctx.finding(move.call, message, fix, certainty=Certainty.LIKELY)
     for optimizer, modules in optimizers:
-        if _is_of_itself(ctx, optimizer, modules) and not told:
+        if not told and ctx.index.tree.class_of(optimizer) not in builders and _is_of_itself(ctx, optimizer, modules):
             message = (
                 "the module builds an optimizer of its own parameters before whoever makes it can move it: on XLA a "
                 "move makes new parameters, and the optimizer keeps the old ones, so that the model never trains"
@@ -114,28 +116,54 @@ def _is_of_itself(ctx: FileContext, optimizer: ast.Call, modules: list[ast.expr]
     return not placed
 
 
-def _builder_elsewhere(ctx: FileContext, move: Move) -> Definition | None:
-    """The class of another file, an instance of which is moved, that builds an optimizer while it is made."""
+def _builder(ctx: FileContext, move: Move) -> Definition | None:
+    """The class, an instance of which is moved, that builds an optimizer of its parts while it is made."""
     made = [creation.node for creation in move.creations if isinstance(creation.node, ast.Call) and not creation.path]
-    owners = (owner for call in made for owner in ctx.index.imported.classes_of(call))
+    here = (ctx.index.definitions.class_called(call) for call in made)
+    owners = [Definition(ctx.index, owner) for owner in here if owner is not None]
+    owners += [owner for call in made for owner in ctx.index.imported.classes_of(call)]
     return next((owner for owner in owners if _builds_its_own(owner)), None)
 
 
 def _builds_its_own(owner: Definition) -> bool:
-    """Whether a class builds an optimizer of its own parameters where it is made, and does not move itself."""
+    """Whether a class builds an optimizer of its own parameters where it is made, and moves nothing there."""
     start = method(owner, "__init__")
     if start is None or not isinstance(start.node, FUNCTIONS) or not start.node.args.args:
         return False
     own, builds = start.node.args.args[0].arg, False
-    for call in start.file.tree.nodes_in(start.node, ast.Call, functions=False):
-        if isinstance(call.func, ast.Attribute) and call.func.attr in _MOVES and _is(call.func.value, own):
+    calls = start.file.tree.nodes_in(start.node, ast.Call, functions=False)
+    for call in calls:
+        if isinstance(call.func, ast.Attribute) and call.func.attr in _MOVES:
             return False
         if (start.file.qualified_name(call.func) or "").startswith(OPTIMIZER_PREFIXES):
-            given = [item.func for item in call.args if isinstance(item, ast.Call)]
-            builds |= any(
-                isinstance(item, ast.Attribute) and item.attr == "parameters" and _is(item.value, own) for item in given
-            )
+            builds |= any(_is_part(start, module, own) for module in _modules_given(start, call))
     return builds
+
+
+def _modules_given(start: Definition, optimizer: ast.Call) -> Iterator[ast.expr]:
+    """``generator`` of ``Adam(params=generator.parameters())``."""
+    given = start.file.tree.nodes_in(optimizer, ast.Call, functions=False)
+    funcs = (call.func for call in given)
+    yield from (func.value for func in funcs if isinstance(func, ast.Attribute) and func.attr == "parameters")
+
+
+def _is_part(start: Definition, module: ast.expr, own: str) -> bool:
+    """Whether a module is the object that is made, or a part of it: ``self.net``, ``self.add_module("net", net)``."""
+    if _is(module, own) or (isinstance(module, ast.Attribute) and _is(module.value, own)):
+        return True
+    for use in start.file.tree.names_called(module.id) if isinstance(module, ast.Name) else ():
+        holder = start.file.tree.parents[use]
+        if start.file.tree.function_of(use) is not start.node:
+            continue
+        if isinstance(holder, ast.Assign) and holder.value is use:
+            targets = [target.value for target in holder.targets if isinstance(target, ast.Attribute)]
+        else:
+            adding = holder.func if isinstance(holder, ast.Call) and use in holder.args else None
+            adds = isinstance(adding, ast.Attribute) and adding.attr == "add_module"
+            targets = [adding.value] if adds and isinstance(adding, ast.Attribute) else []
+        if any(_is(target, own) for target in targets):
+            return True
+    return False
 
 
 def _is(node: ast.expr, name: str) -> bool:
