@@ -17,6 +17,7 @@ _FOR_ALL = (
 _FOR_ONE = "The flag is set for this move alone: with it `load_state_dict` fails on recurrent layers."
 _HOLDS_WEAK_REFERENCES = r"\b(?:LSTM|GRU|RNN)\b"
 """Layers by their names, which may be looked up: ``getattr(nn, "GRU")``."""
+_SCRIPTED = r"\bjit\.(?:script|trace)\b|\bimport (?:script|trace)\b"
 
 
 def keep_parameters(
@@ -32,6 +33,8 @@ def keep_parameters(
     files = (index, *made_in)
     if any(next(file.references("torch.nn.utils.weight_norm"), None) is not None for file in files):
         return None  # its tensors hold on to the graph, and the move fails
+    if any(file.mentions(_SCRIPTED, "jit") for file in files):
+        return None  # what is in the parameters of such a module cannot be exchanged
     is_for_one = any(file.mentions(_HOLDS_WEAK_REFERENCES) for file in files) and any(
         file.mentions(r"\bload_state_dict\b") for file in files
     )
