@@ -65,7 +65,7 @@ class DefaultFlags:
             never = [self._is_never(value, answer) for value in test.values]
             return any(never) if isinstance(test.op, ast.And) is answer else all(never)
         if isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and len(test.ops) == 1:
-            default, given = self._default(test.left), _literal(test.comparators[0])
+            default, given = self._default(test.left), literal(test.comparators[0])
             compare = _COMPARISONS.get(type(test.ops[0]))
             if default is None or given is None or compare is None:
                 return False
@@ -88,7 +88,7 @@ class DefaultFlags:
         if bound is None or bound.kind != "parameter" or bound.value is None:
             return None
         function = bound.statement
-        return _literal(bound.value) if isinstance(function, FUNCTIONS) and self._is_left(function, bound) else None
+        return literal(bound.value) if isinstance(function, FUNCTIONS) and self._is_left(function, bound) else None
 
     def _is_left(self, function: FunctionNode, bound: Binding) -> bool:
         key = (function, bound.name)
@@ -152,7 +152,7 @@ def _flags(function: FunctionNode) -> list[str]:
         *zip(positional[::-1], function.args.defaults[::-1], strict=False),
         *zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True),
     ]
-    return [item.arg for item, value in defaults if value is not None and _literal(value) is not None]
+    return [item.arg for item, value in defaults if value is not None and literal(value) is not None]
 
 
 def _is_open(call: ast.Call) -> bool:
@@ -161,7 +161,7 @@ def _is_open(call: ast.Call) -> bool:
     return starred or any(keyword.arg is None for keyword in call.keywords)
 
 
-def _literal(node: ast.expr) -> tuple[object] | None:
+def literal(node: ast.expr) -> tuple[object] | None:
     """The value of a constant, ``-1`` among them."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
         number = node.operand.value

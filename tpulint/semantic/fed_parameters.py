@@ -156,6 +156,8 @@ def fed_elsewhere(index: SemanticIndex, call: ast.Call) -> list[tuple[ast.expr, 
         objects = methods(index.imported.classes_of(call.func), "__call__")  # `trainer(loader)`
         found = objects if len(objects) == 1 else ()
     fed: dict[ast.expr, set[str]] = {}
+    if found:
+        from tpulint.semantic.ruled_out import only_evaluates
     for run in (function_run(item) for item in found):
         if run is None or not isinstance(run.node, FUNCTIONS):
             continue
@@ -163,6 +165,8 @@ def fed_elsewhere(index: SemanticIndex, call: ast.Call) -> list[tuple[ast.expr, 
             continue
         name = qualified_in_file(run.file.tree, run.node)
         is_method = run.file.tree.class_of(run.node) is not None
+        evaluates = only_evaluates(call, run)
         for parameter, item in arguments_given(call, run.node, is_method):
-            fed.setdefault(item, set()).update(run.file.fed_parameters.loops_of(name, parameter))
+            turns = run.file.fed_parameters.loops_of(name, parameter)
+            fed.setdefault(item, set()).update({EVALUATION} if evaluates and turns else turns)
     return [(item, turns) for item, turns in fed.items() if turns]

@@ -12,6 +12,7 @@ from tpulint.semantic.entries import entries, entries_named
 from tpulint.semantic.fed_parameters import fed_elsewhere, sources_of
 from tpulint.semantic.left_out_batches import leaves_out_smaller
 from tpulint.semantic.origins import origins
+from tpulint.semantic.other_files import Definition
 from tpulint.semantic.outside import EVALUATION, STEP
 
 TYPE_CHECKING = False
@@ -76,8 +77,11 @@ class Loaders:
         self._feed_elsewhere()
         self._fed_elsewhere = [loader for loader in self.all if loader.feeds or loader.feeds_evaluation]
         for loop in index.step_loops:
+            evaluated = self._evaluated_by(loop)
             for call in self.makers_of(loop.node, loop.functions):
-                if call in self._loaders:
+                if call in evaluated:
+                    self._loaders[call].feeds_evaluation = True
+                elif call in self._loaders:
                     self._loaders[call].feeds = True
                     self._loaders[call].loops.append(loop.node)
             self._feed_phases(loop)
@@ -209,6 +213,22 @@ class Loaders:
             yield from self._appended.at(named)
 
     # ---------------------------------------------------------------- what feeds a loop
+
+    def _evaluated_by(self, loop: StepLoop) -> set[ast.Call]:
+        """Loaders that only those calls give to the function of a step loop which train nothing: ``train=False``."""
+        index = self._index
+        function = index.function_of(loop.node) if self._loaders else None
+        calls = [] if function is None else index.definitions.calls_of(function)
+        if len(calls) < 2 or function is None:
+            return set()
+        from tpulint.semantic.ruled_out import only_evaluates
+
+        given: dict[bool, set[ast.Call]] = {True: set(), False: set()}
+        for call in calls:
+            arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
+            made = self._loaders.keys() & set(self._behind([item for item in arguments if isinstance(item, ast.Name)]))
+            given[only_evaluates(call, Definition(index, function))] |= made
+        return given[True] - given[False]
 
     def _feed_phases(self, loop: StepLoop) -> None:
         """Note the loaders of a loop that trains and evaluates in turns: ``for x, y in loaders[phase]``."""

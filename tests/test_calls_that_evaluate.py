@@ -1,0 +1,64 @@
+"""One function that trains and evaluates: which of its calls take batches for what, by the constants that they give.
+
+Lines of which something must be said are marked with the code of the rule; no other line may be named.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+from marked_files import SETUP, agree
+
+EPOCH = """\
+    import torch
+
+
+    def run_epoch(loader, model, criterion, optimizer, mode="train", train=True):
+        for x, y in loader:
+            if CONDITION:
+                optimizer.zero_grad()
+                criterion(model(x.cuda()), y.cuda()).backward()
+                optimizer.step()
+            else:
+                with torch.no_grad():
+                    criterion(model(x.cuda()), y.cuda())
+    """
+LOADERS = """
+    from torch.utils.data import DataLoader, SubsetRandomSampler, TensorDataset
+
+    criterion = nn.CrossEntropyLoss()
+    samples = TensorDataset(torch.randn(42, 4), torch.randint(0, 2, (42,)))
+    trained = DataLoader(samples, batch_size=8, shuffle=True)  # TPU501
+    checked = DataLoader(samples, batch_size=8, sampler=SubsetRandomSampler(range(12)))  # TPU516
+    for epoch in range(3):
+        run_epoch(trained, model, criterion, optimizer)
+        run_epoch(loader=checked, model=model, criterion=criterion, optimizer=optimizer, GIVEN)
+    """
+
+
+@pytest.mark.parametrize(
+    ("condition", "given"),
+    [
+        ("train", "train=False"),
+        ("train and mode", "mode=None"),
+        ("mode == 'train'", "mode='val'"),
+        ("not (mode != 'train' or not train)", "train=False"),
+    ],
+)
+@pytest.mark.parametrize("is_apart", [True, False])
+def test_constants_with_which_nothing_is_trained(tmp_path: Path, condition: str, given: str, is_apart: bool) -> None:
+    epoch, loaders = EPOCH.replace("CONDITION", condition), SETUP + LOADERS.replace("GIVEN", given)
+    files = {"main": loaders.replace("import torch\n", "import torch\n    from epochs import run_epoch\n", 1)}
+    if is_apart:
+        files["epochs"] = epoch
+    else:
+        files["main"] = dedent(epoch) + dedent(loaders)
+    agree(tmp_path, "TPU501,TPU516", **files)
+
+
+@pytest.mark.parametrize("given", ["train=1", "train=is_checked", "mode='train'", "**options"])
+def test_what_may_train(tmp_path: Path, given: str) -> None:
+    program = SETUP + LOADERS.replace("GIVEN", given).replace("TPU516", "TPU501")
+    agree(tmp_path, "TPU501,TPU516", main=dedent(EPOCH.replace("CONDITION", "train")) + dedent(program))
