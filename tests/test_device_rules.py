@@ -1989,3 +1989,86 @@ def test_comparison_and_scaler_of_a_file_for_several_backends(made: str, told: b
     )
     found = lint(SourceFile.from_text(text), Settings(select=("TPU001", "TPU401"), preview=True), CATALOGUE).findings
     assert {finding.code for finding in found} == ({"TPU001", "TPU401"} if told else set())
+
+
+# -------------------------------------------------------------------- buffers that are resized through an alias
+
+
+BUFFERS = """
+import argparse
+import torch
+from torch.autograd import Variable
+
+options = argparse.ArgumentParser().parse_args()
+net = torch.nn.Linear(8, 1)
+label = torch.FloatTensor(options.size)
+noise = torch.FloatTensor(options.size, 8)
+if options.cuda:
+    net.cuda()
+    label, noise = label.cuda(), noise.cuda()
+label, noise = Variable(label), Variable(noise)
+"""
+
+
+def test_buffers_of_a_program_are_made_anew_in_each_turn() -> None:
+    before = (
+        BUFFERS
+        + """
+for x in batches:
+    count = x.size(0)
+    label.data.resize_(count).fill_(1)  # real
+    noise.data.resize_(count, 8)
+    noise.data.normal_(0, 1)
+    loss = net(noise).view(-1) - label
+"""
+    )
+    after = (
+        BUFFERS
+        + """
+for x in batches:
+    count = x.size(0)
+    label = label.new_empty(count).fill_(1)  # real
+    noise = noise.new_empty(count, 8)
+    noise.data.normal_(0, 1)
+    loss = net(noise).view(-1) - label
+"""
+    )
+    result = port(before, select=("TPU022",))
+    assert (result.text, result.findings) == (after, ())
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        # a function that would make a variable of its own
+        "def step(x):\n    label.data.resize_(x.size(0)).fill_(1)\n",
+        # another name holds the buffer
+        "target = label\nfor x in batches:\n    label.data.resize_(x.size(0)).fill_(1)\n    print(target)\n",
+        "show = Window(label)\nfor x in batches:\n    label.data.resize_(x.size(0)).fill_(1)\n",
+        # the old values are still read
+        "for x in batches:\n    label.data.resize_(x.size(0))\n    print(label)\n",
+        "for x in batches:\n    rows = label.data.resize_(x.size(0)).fill_(1)\n",
+        # a gradient is recorded for it
+        "label.requires_grad = True\nfor x in batches:\n    label.data.resize_(x.size(0)).fill_(1)\n",
+    ],
+)
+def test_buffer_is_not_made_anew_where_the_old_one_may_be_wanted(loop: str) -> None:
+    result = port(BUFFERS + loop, select=("TPU022",))
+    assert result.text == BUFFERS + loop
+    assert [finding.code for finding in result.findings] == ["TPU022"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "net.weight.data.resize_(4, 8).zero_()",  # a parameter
+        "noise.data.resize_(options.size, 8).normal_(0, 1)",  # the size it has
+        "x.data.resize_(4, 8)",  # unknown
+        "torch.FloatTensor(4).data.resize_(2)",
+        "label.data.fill_(0)",
+    ],
+)
+def test_other_aliases_are_left_alone(line: str) -> None:
+    text = BUFFERS + f"for x in batches:\n    {line}\n"
+    result = port(text, select=("TPU022",))
+    assert (result.text, result.findings) == (text, ())
