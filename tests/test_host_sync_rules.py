@@ -4325,3 +4325,60 @@ def test_old_value_of_a_variable_that_is_looked_at_before_it_is_read_anew() -> N
     left = "print(right)\n    right = result.item()"
     before, after = COMPUTED_LATE.format(early="", late=late), COMPUTED_LATE.format(early=early, late=left)
     becomes(f"right = 0{before}", f"right = 0{after}")
+
+
+# -------------------------------------------------------------------- metrics that check what they are given
+
+
+def of_metric(made: str, given: str) -> list[tuple[str, str]]:
+    """What is found where a step gives a metric values."""
+    return check(
+        f"""
+        import torchmetrics
+        from torchmetrics import MetricCollection, classification
+        metric = {made}
+        for x, y in loader:
+            x, y = x.to(device), y.to(device)
+            out = model(x)
+            _, predicted = torch.max(out, 1)
+            loss = F.cross_entropy(out, y)
+            loss.backward()
+            optimizer.step()
+            {given}
+            torch_xla.sync()
+        """,
+        ("TPU143",),
+    )
+
+
+@pytest.mark.parametrize(
+    ("made", "given"),
+    [
+        ('torchmetrics.Accuracy(task="multiclass", num_classes=3).to(device)', "metric(predicted, y)"),
+        ('torchmetrics.Accuracy("multiclass", num_classes=3).to(device)', "metric.update(out.max(1)[1], y)"),
+        ("classification.MulticlassF1Score(3).to(device)", "metric(out.max(1).indices, target=y)"),
+        ("classification.MulticlassAUROC(3).to(device)", "metric.update(out, y)"),
+        ("classification.BinaryPrecision().to(device)", "metric.update(out[:, 0], y == 1)"),
+        ('MetricCollection({"f": torchmetrics.F1Score("binary")}).to(device)', "metric.update(out[:, 0], y == 1)"),
+    ],
+)
+def test_metric_checks_what_a_step_gives_it(made: str, given: str) -> None:
+    assert of_metric(made, given) == [("TPU143", "warning")]
+
+
+@pytest.mark.parametrize(
+    ("made", "given"),
+    [
+        ('torchmetrics.Accuracy(task="multiclass", num_classes=3).to(device)', "metric(out, y)"),
+        ('torchmetrics.Accuracy(task="multiclass", num_classes=3)', "metric(predicted.cpu(), y.cpu())"),
+        ('torchmetrics.Accuracy(task="multiclass", num_classes=3, **options)', "metric(predicted, y)"),
+        ("torchmetrics.Accuracy(task=task, num_classes=3).to(device)", "metric(predicted, y)"),
+        ("classification.BinaryAUROC().to(device)", "metric.update(out[:, 0], y == 1)"),
+        ("classification.BinaryAccuracy(validate_args=False).to(device)", "metric.update(out[:, 0], y == 1)"),
+        ("torchmetrics.MeanSquaredError().to(device)", "metric.update(out, out)"),
+        ("classification.BinaryAccuracy().to(device)", "metric.reset()"),
+        ("classification.BinaryAccuracy().to(device)", "metric.update()"),
+    ],
+)
+def test_metric_that_reads_nothing_of_the_device(made: str, given: str) -> None:
+    assert of_metric(made, given) == []

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from tpulint.context import FileContext
-from tpulint.model import Applicability, Finding
+from tpulint.model import Finding
 from tpulint.semantic import FunctionNode, Kind, Pace, SemanticIndex
 from tpulint.semantic.tree import is_super
 from tpulint.semantic.turn_code import EVALUATION, STEP
+from tpulint_rules.host_sync._argument_checks import checking, is_open, uses
 
 _PREFIX = "torch.distributions"
 _CHECKING = frozenset({"log_prob", "cdf"})
 """Methods that check what they are given."""
-_ASKED = "the value is read and checked here too"
 _NOT_DISTRIBUTIONS = ("kl", "transforms", "constraints", "utils", "constraint_registry")
 
 
@@ -42,7 +42,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         yield _finding(ctx, call, name, STEP)
         told.add(call)
     for call, name in _constructions(index):
-        if call not in told and _is_open(call) and not index.regions.evaluation.is_without_training(call):
+        if call not in told and is_open(call) and not index.regions.evaluation.is_without_training(call):
             yield from _made_before(ctx, call, name)
     if not made:  # otherwise they are shown beside what makes them
         yield from _asked_of_others(ctx)
@@ -50,7 +50,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
 
 def _finding(ctx: FileContext, call: ast.Call, name: str, turn: str) -> Finding:
     message = f"`{name}` reads its arguments from the device to check them, in every {turn}"
-    return _checking(ctx, call, message, _asked(ctx.index, call))
+    return checking(ctx, call, message, _asked(ctx.index, call))
 
 
 def _made_before(ctx: FileContext, call: ast.Call, name: str) -> Iterator[Finding]:
@@ -62,13 +62,7 @@ def _made_before(ctx: FileContext, call: ast.Call, name: str) -> Iterator[Findin
     if turns:
         turn = STEP if STEP in turns else turns[0]
         message = f"`{name}` reads what it is asked about from the device to check it, in every {turn}"
-        yield _checking(ctx, call, message, asked)
-
-
-def _checking(ctx: FileContext, call: ast.Call, message: str, asked: Iterable[ast.Call]) -> Finding:
-    fix = ctx.fix("Do not check the arguments", Applicability.UNSAFE, "Wrong arguments are no longer reported.")
-    fix.set_argument(call, "validate_args", "False")
-    return ctx.finding(call, message, fix, related=tuple((ctx.index.span(one), _ASKED) for one in asked))
+        yield checking(ctx, call, message, asked)
 
 
 def _takes_device_tensor(index: SemanticIndex, call: ast.Call) -> bool:
@@ -92,14 +86,8 @@ def _made(ctx: FileContext) -> Iterator[tuple[ast.Call, str]]:
         given = [*call.args, *(item.value for item in call.keywords)]
         if given and all(ctx.index.kind(item) is Kind.HOST for item in given):
             continue  # numbers of Python are checked on the host
-        if _is_open(call):
+        if is_open(call):
             yield call, name
-
-
-def _is_open(call: ast.Call) -> bool:
-    """Whether a call leaves it open that arguments are checked."""
-    is_said = any(item.arg in ("validate_args", None) for item in call.keywords)
-    return not is_said and not any(isinstance(item, ast.Starred) for item in call.args)
 
 
 def _constructions(index: SemanticIndex) -> Iterator[tuple[ast.Call, str]]:
@@ -130,7 +118,7 @@ def _starts_base(index: SemanticIndex, call: ast.Call, owner: ast.ClassDef) -> b
 
 def _asked(index: SemanticIndex, made: ast.Call) -> Iterator[ast.Call]:
     """Calls that give the distribution values, of which it reads each to check it: ``normal.log_prob(x)``."""
-    for use in _uses(index, made):
+    for use in uses(index, made):
         method = index.parent(use)
         call = index.parent(method) if isinstance(method, ast.Attribute) and method.attr in _CHECKING else None
         if isinstance(call, ast.Call):
@@ -143,26 +131,9 @@ def _asked(index: SemanticIndex, made: ast.Call) -> Iterator[ast.Call]:
             yield call  # in a class derived from one of torch
 
 
-def _uses(index: SemanticIndex, made: ast.Call) -> Iterator[ast.Name | ast.Attribute]:
-    """Where the variable or attribute is read that a distribution is given to."""
-    statement = index.parent(made)
-    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
-    if isinstance(target, ast.Attribute):
-        for part in index.tree.attributes_called(target.attr):
-            if any(binding.value is made for binding in index.flow.reaching_attribute(part)):
-                yield part
-        return
-    found = index.names.find_name(target) if isinstance(target, ast.Name) else None
-    if found is None or not isinstance(target, ast.Name):
-        return
-    for use in index.names.loads(target.id, found[0]):
-        if any(binding.value is made for binding in index.flow.reaching(use)):
-            yield use
-
-
 def _is_returned(index: SemanticIndex, made: ast.Call) -> bool:
     """Whether a function hands a distribution on, maybe with something else: ``return normal, value``."""
-    for node in (made, *_uses(index, made)):
+    for node in (made, *uses(index, made)):
         parent = index.parent(node)
         if isinstance(parent, ast.Return) or (
             isinstance(parent, ast.Tuple) and isinstance(index.parent(parent), ast.Return)
