@@ -87,6 +87,32 @@ def test_bad_becomes_good(case: Case) -> None:
         assert run(case, case.text, fix=True).text != expected, "the fix is safe: `unsafe` is not needed"
 
 
+def with_torch_renamed(text: str) -> str:
+    """The same program with ``import torch as th``; without that name, the same text."""
+    tree = ast.parse(text)
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import)]
+    bound = [
+        alias for node in imports for alias in node.names if alias.name.split(".")[0] == "torch" and not alias.asname
+    ]
+    rows = text.split("\n")
+    if [alias.name for alias in bound] != ["torch"]:
+        return text
+    names = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == "torch"]
+    for node in sorted([*names, *bound], key=lambda node: (node.lineno, -node.col_offset)):
+        row, at = rows[node.lineno - 1].encode(), node.col_offset
+        new = b"th" if isinstance(node, ast.Name) else b"torch as th"
+        rows[node.lineno - 1] = (row[:at] + new + row[at + len("torch") :]).decode()
+    return "\n".join(rows)
+
+
+@pytest.mark.parametrize("case", list(_cases("bad")))
+def test_bad_is_found_under_another_name_of_torch(case: Case) -> None:
+    if language_of(case.file) != PYTHON or not re.search(r"(?m)^import torch$", case.text):
+        return
+    found = own(run(case, case.text), case)
+    assert len(own(run(case, with_torch_renamed(case.text)), case)) == len(found)
+
+
 RUNTIME_IMPORT = "from tpulint_runtime import backend\n"
 
 

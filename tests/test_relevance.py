@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tpulint.catalog import load
@@ -30,6 +32,25 @@ def test_words_that_any_program_may_hold_wait_for_pytorch() -> None:
     text = "rows = [concatenate(x) for x in batches]\nprint(len(rows), max(rows))\n"
     assert applicable(text, "python", EVERY, CATALOGUE, called=False) == ()
     assert applicable(f"import torch\n{text}", "python", EVERY, CATALOGUE, called=False)
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("model.load_state_dict(t.load(path))", "TPU701"),
+        ("t.save(model.state_dict(), path)", "TPU703"),
+        ("x = t.zeros(4, dtype=t.double)", "TPU403"),
+        ("x = t.zeros(4, dtype=t.half)", "TPU402"),
+        ("run = t.compile", "TPU210"),
+        ("x = t.normal(mean, deviation)", "TPU225"),
+        ("x = t.device(0)", "TPU001"),
+        ("x = t.utils.checkpoint.checkpoint(model, x)", "TPU311"),
+        ("x = t.distributions.Gamma(a, b).sample()", "TPU135"),
+    ],
+)
+def test_torch_may_have_another_name(line: str, code: str) -> None:
+    for text in (f"import torch as t\n{line}\n", "import torch\n" + re.sub(r"\bt\.", "torch.", line)):
+        assert code in {rule.code for rule in applicable(text, "python", EVERY, CATALOGUE, called=False)}
 
 
 def test_what_loops_of_other_files_call_is_examined_whatever_it_names() -> None:

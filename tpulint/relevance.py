@@ -76,8 +76,8 @@ def uses_imports(source: SourceFile) -> bool:
         or ".cuda()" in text  # of a class of another file, that may have a method of that name
         or "DataParallel(" in text  # around a model that another file may take out again
         or ("cuda" in text and "torch" not in text)  # a name that another file takes for a device
-        or "torch.device(" in text  # of an option, maybe, that another file parses
-        or "torch_xla.device(" in text  # what becomes of it, and what is moved there is of another file, maybe
+        # Of an option, maybe, that another file parses; or of torch_xla, where what another file holds is moved.
+        or ".device(" in text
         or is_run_by_base(text)
     )
 

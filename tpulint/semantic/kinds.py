@@ -36,7 +36,7 @@ from tpulint.semantic.values import Value as Value
 
 _DEVICE_WORDS = ("cuda", "device", "torch_xla", "accelerat", "fabric", "lightning")
 _MOVE = ".to("
-_DTYPES = r"dtype\s*=|torch\.(?:b?float|double|half|u?int|long|short|bool)\d*\s*[,)]|[\w.]+\.dtype\s*[,)]"
+_DTYPES = r"dtype\s*=|\w+\.(?:b?float|double|half|u?int|long|short|bool)\d*\s*[,)]|[\w.]+\.dtype\s*[,)]"
 _MOVE_ANYWHERE = rf"\.to\((?!\s*(?:{_DTYPES}))"
 """What is no cast: ``x.to(torch.float32)`` says nothing of a device."""
 _SETS_DEFAULT = ("set_default_device", "set_default_tensor_type")
@@ -45,7 +45,7 @@ _COUNTS_AND_NAMES = ("_length", "_count", "_type", "_name")
 """How attributes of objects that hold more than a tensor begin, and end."""
 _ABOUT_DEVICES = r"(?i)cuda|gpu|device|xla|tpu|accelerat"
 _XLA = r"\bxla(?:\b|_)"
-_MOVES = r"\.cuda\(|cuda\.is_available|torch\.device\(|xla_device|torch_xla\.device"
+_MOVES = r"\.cuda\(|cuda\.is_available|\.device\(|xla_device|torch_xla\.device"
 
 
 _KEPT_BY_BASES = frozenset({Kind.MODULE, Kind.OPTIMIZER, Kind.SCHEDULER, Kind.SCALER})

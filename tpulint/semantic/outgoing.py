@@ -31,7 +31,8 @@ _ABOUT_DEVICES = ("device", "super(")
 """Words of files that may ask about a device, or hand it on to a base class."""
 _QUIET = ("no_grad", "inference_mode")
 """Words of files that call anything where no gradient is recorded."""
-_SAVES = "torch.save("
+_SAVES = ("torch.save(", "torch as ", "import save")
+"""Words of files that may call `torch.save`."""
 _MAY_GIVE = (ast.Name, ast.Attribute, ast.Call, ast.IfExp)
 """Expressions that may give an object of a class of the project."""
 _MAY_HOLD = (ast.Name, ast.Attribute, ast.Dict, ast.List, ast.Tuple)
@@ -182,7 +183,7 @@ def _handed_to(index: SemanticIndex, call: ast.Call) -> list[Definition]:
             and any(list(_gpus_in(index, value)) or file_of_options(index, value) is not None for value in given)
         )
         or (_is_quiet(index, call) and _has_loops(item))
-        or (_SAVES in item.file.source.text and any(map(index.saved_states.holds, given)))
+        or (item.file.source.has_any(_SAVES) and any(map(index.saved_states.holds, given)))
         or (
             ("train" in item.file.source.text or _is_module(item))
             and any(True for value in given for _ in _classes_of(index, value))
@@ -249,7 +250,7 @@ def described_call(index: SemanticIndex, call: ast.Call, definition: Definition,
             if (path := file_of_options(index, item)) is not None
         ),
         states=tuple(
-            name for name, item in given if _SAVES in definition.file.source.text and index.saved_states.holds(item)
+            name for name, item in given if definition.file.source.has_any(_SAVES) and index.saved_states.holds(item)
         ),
         is_quiet=turn == NOW_AND_THEN and _is_quiet(index, call) and _has_loops(definition),
         left=flags_left(call, definition.node, [name for name, _ in given]),

@@ -10,7 +10,7 @@ from tpulint.semantic import FunctionNode
 from tpulint_rules.distributed._own_device import is_for_several
 from tpulint_rules.distributed._xla_launch import xla_launch
 
-_GPU_WORDS = r"nccl|torch\.cuda|\.cuda\(|[\"']cuda|device_ids"
+_GPU_WORDS = r"nccl|torch\.cuda|\.cuda[.(]|[\"']cuda|device_ids"
 _NONE_START = (
     "`torch.multiprocessing` starts one process per GPU: none on a TPU machine, so nothing trains and the script ends "
     "without an error; start them with `torch_xla.launch`"

@@ -19,7 +19,7 @@ _KNOWS_XLA = r"backend.*\bxla\b|\bxla\b.*backend|[\"']xla[\"']\s*:\s*[\"']|nccl.
 """Where the backend of XLA is chosen too; a device of XLA alone chooses none."""
 _COMPARES_XLA = r"(?:==|!=)\s*[\"']xla[\"']|\bin\s*[(\[{][^)\]}\n]*[\"']xla[\"']|\b(?:use|is_torch)_(?:xla|tpu)"
 """Where whoever wrote it thought of XLA."""
-_FOR_GPUS = r"torch\.cuda|\.cuda\(|[\"']cuda|device_ids"
+_FOR_GPUS = r"torch\.cuda|\.cuda[.(]|[\"']cuda|device_ids"
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:

@@ -188,7 +188,7 @@ def _is_on_device(ctx: FileContext, optimizer: ast.Call, creations: list[Creatio
                 and moves.precedes(move.call, optimizer) is not False
             ):
                 return True
-    return ctx.index.mentions(r"set_default_(device|tensor_type)|with torch\.device\(")
+    return ctx.index.mentions(r"set_default_(device|tensor_type)|with \w+\.device\(")
 
 
 def _passed_beside(ctx: FileContext, move: Move) -> ast.arg | ast.Subscript | None:
