@@ -176,3 +176,58 @@ def test_a_dictionary_of_several_kinds(tmp_path: Path) -> None:
     """
     )
     agree(tmp_path, "TPU103,TPU204", main=program, data=data)
+
+
+def test_bounds_that_calls_give_the_same_distance_apart(tmp_path: Path) -> None:
+    program = (
+        SETUP
+        + """
+    def cut(start, end):
+        rows = torch.as_tensor(data[start:end])
+        return rows.to(device)
+
+    def cut_at(start, end):
+        rows = torch.as_tensor(data[start:end])  # TPU202
+        return rows.to(device)
+
+    start = 0
+    while start < len(data):
+        loss = model(cut(start, start + 8)).sum() + model(cut_at(0, start)).sum()
+        loss.backward()
+        optimizer.step()
+        start += 8
+    """
+    )
+    agree(tmp_path, "TPU202", main=program)
+
+
+def test_what_one_of_several_losses_of_another_file_gives(tmp_path: Path) -> None:
+    losses = """\
+    from torch import nn
+
+
+    class Plain(nn.Module):
+        def forward(self, output, target):
+            return (output - target).pow(2).sum(), (target != 0).sum().item()  # TPU101
+
+
+    class Smooth(nn.Module):
+        def forward(self, output, target):
+            return (output - target).abs().sum(), len(target)
+    """
+    program = (
+        SETUP
+        + """
+    from losses import Plain, Smooth
+
+    criterion = Smooth() if smooth else Plain()
+    for x, y in loader:
+        loss, count = criterion(model(x.to(device)), y.to(device))
+        loss.backward()
+        optimizer.step()
+        assert count == len(x)
+        if loss > 3:  # TPU103
+            break
+    """
+    )
+    agree(tmp_path, "TPU101,TPU103", main=program, losses=losses)

@@ -6,6 +6,7 @@ import ast
 
 from tpulint.semantic.bindings import Binding, part_of
 from tpulint.semantic.definitions import qualified_in_file
+from tpulint.semantic.fed_parameters import arguments_given
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.sample_trees import SampleTrees
 from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 
 _DEPTH = 32
+_CALLS = 8
+"""Calls of one function that are looked at."""
 _DRAWS = frozenset({
     "random.random", "random.randint", "random.randrange", "random.uniform", "random.choice", "random.gauss",
     "numpy.random.randint", "numpy.random.rand", "numpy.random.random", "numpy.random.uniform", "numpy.random.choice",
@@ -116,6 +119,9 @@ class ChangingNumbers:
         whole = Linear(self._index).difference(given, lower)
         if whole == [] or self._are_given_together(given, lower):
             return None
+        function = self._parameters_of(given, lower)
+        if function is not None:
+            return self._of_distance_given(function, given, lower, depth)
         upper = given
         bindings = self._index.flow.reaching(upper) if isinstance(upper, ast.Name) else ()
         value = part_of(bindings[0].value, bindings[0].path) if len(bindings) == 1 else None
@@ -128,6 +134,30 @@ class ChangingNumbers:
             either = (end, lower) if parts is None else parts
             causes.append(next(filter(None, (self.cause(part, depth + 1) for part in either)), None))
         return causes[0] if all(causes) else None
+
+    def _parameters_of(self, *numbers: ast.expr) -> FunctionNode | None:
+        """The function all of these are parameters of: ``def cut(rows, start, end): return rows[start:end]``."""
+        bindings = [self._index.flow.reaching(item) if isinstance(item, ast.Name) else () for item in numbers]
+        if not all(len(found) == 1 and found[0].kind == "parameter" for found in bindings):
+            return None
+        functions = {found[0].statement for found in bindings}
+        function = functions.pop() if len(functions) == 1 else None
+        return function if isinstance(function, FUNCTIONS) else None
+
+    def _of_distance_given(
+        self, function: FunctionNode, upper: ast.expr, lower: ast.expr, depth: int
+    ) -> ast.AST | None:
+        """What changes between two numbers that the calls in this file give; of other files that is not known."""
+        index = self._index
+        is_method = index.tree.class_of(function) is not None
+        for call in index.definitions.calls_of(function)[:_CALLS] if depth < _DEPTH else ():
+            given = dict(arguments_given(call, function, is_method))
+            ends = given.get(index.text(upper)), given.get(index.text(lower))
+            if ends[0] is not None and ends[1] is not None:
+                found = self.of_difference(ends[0], ends[1], depth + 1)
+                if found is not None:
+                    return found
+        return None
 
     def _are_given_together(self, one: ast.expr, other: ast.expr) -> bool:
         """Whether a call gives both numbers: ``start, end = bounds(step)`` may be as far apart every time."""

@@ -9,7 +9,7 @@ from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.imported import Imported
 from tpulint.semantic.names import Names
-from tpulint.semantic.other_files import method
+from tpulint.semantic.other_files import methods
 from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.values import BATCH, HOST, LARGEST_DEPTH, UNKNOWN, Kind, Path, Side, Value, join
 
@@ -69,12 +69,10 @@ class ElementValues:
                         return part._replace(side=value.side)
                     if part.kind is not Kind.UNKNOWN:
                         return part
-                imported = self._imported.class_of(node.func)
-                run = None if imported is None else method(imported, "forward")
-                if run is not None:
-                    part = self._kinds.functions.given_by(run, node, path, depth)
-                    if part.kind is not Kind.UNKNOWN:
-                        return part._replace(side=value.side) if part.kind is Kind.TENSOR else part
+                runs = methods(self._imported.classes_of(node.func), "forward")
+                part = join(self._kinds.functions.given_by(run, node, path, depth) for run in runs)
+                if part.kind is not Kind.UNKNOWN:
+                    return part._replace(side=value.side) if part.kind is Kind.TENSOR else part
                 is_operation = isinstance(node.func, ast.Attribute) and node.func.attr in _WITH_PLACES
                 return value if is_operation and len(path) == 1 else value._replace(certain=False)
             return UNKNOWN
