@@ -15,6 +15,7 @@ from tpulint.semantic.torch_facts import OPTIMIZER_PREFIXES
 from tpulint_rules.step._built_optimizers import builds_optimizer, modules_of
 from tpulint_rules.step._kept_parameters import keep_parameters
 
+_TRAINS = r"\.(?:backward|step|train|fit|learn|optimize\w*|update\w*)\("
 _MOVES = frozenset({"to", "cuda"})
 _MAY_UPDATE = r"\.step\(|[oO]ptimizer\b|optim\w*[\"']\]"
 
@@ -117,7 +118,9 @@ def _is_of_itself(ctx: FileContext, optimizer: ast.Call, modules: list[ast.expr]
 
 
 def _builder(ctx: FileContext, move: Move) -> Definition | None:
-    """The class, an instance of which is moved, that builds an optimizer of its parts while it is made."""
+    """The class of what is moved, and trained here, that builds an optimizer of its parts while it is made."""
+    if not ctx.index.mentions(_TRAINS):
+        return None
     made = [creation.node for creation in move.creations if isinstance(creation.node, ast.Call) and not creation.path]
     here = (ctx.index.definitions.class_called(call) for call in made)
     owners = [Definition(ctx.index, owner) for owner in here if owner is not None]
