@@ -1737,9 +1737,14 @@ for step in range(500):
     loss.backward()
     sgd.step()
 """
+MADE_BY_FUNCTION = (
+    MOVED.replace("DEVICE\n", "DEVICE\ndef make():\n    return nn.Sequential(nn.Linear(10, 1))\n\n")
+    .replace("net = nn.Linear(10, 1)", "net = make()")
+    .replace("    sgd.step()\n", "    sgd.step()\nprint(next(net.parameters()).device)  # no GPU\n")
+)
 
 
-@pytest.mark.parametrize("text", [PLAIN, MOVED])
+@pytest.mark.parametrize("text", [PLAIN, MOVED, MADE_BY_FUNCTION])
 @pytest.mark.parametrize(
     ("device", "is_silent"),
     [

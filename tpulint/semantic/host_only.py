@@ -36,7 +36,7 @@ class HostOnly:
         if "cpu" not in text:
             return False
         # `# device = torch.device("cuda")`: what a reader may switch to does not run
-        text = re.sub(_COMMENTED_OUT, "", text) if "cuda" in text else text
+        text = re.sub(_COMMENTED_OUT, "", text)
         if "cuda" in text:
             return False
         if not self._moves:
@@ -78,6 +78,7 @@ class HostOnly:
                 known = "device" not in node.id.lower() or isinstance(node.ctx, ast.Store) or self._is_cpu(node)
             elif isinstance(node, ast.Attribute):
                 known = "device" not in node.attr.lower() or self._names.qualified(node) == "torch.device"
+                known = known or (node.attr == "device" and isinstance(node.value, ast.Call))  # where something is
             elif isinstance(node, ast.keyword):
                 known = "device" not in (node.arg or "").lower() or self._is_cpu(node.value)
             elif isinstance(node, ast.arg):
@@ -135,9 +136,13 @@ class HostOnly:
             )
         return self._makes_module(receiver)
 
-    def _makes_module(self, node: ast.expr) -> bool:
-        if not isinstance(node, ast.Call):
+    def _makes_module(self, node: ast.expr, depth: int = 0) -> bool:
+        if not isinstance(node, ast.Call) or depth > _DEPTH:
             return False
+        function = self._definitions.function_called(node)
+        if function is not None:
+            made = self._definitions.returned_by(function)
+            return bool(made) and all(self._makes_module(value, depth + 1) for value in made)
         owner = self._definitions.class_called(node)
         if owner is not None:
             return self._definitions.is_module_class(owner)
