@@ -1740,7 +1740,7 @@ for step in range(500):
 MADE_BY_FUNCTION = (
     MOVED.replace("DEVICE\n", "DEVICE\ndef make():\n    return nn.Sequential(nn.Linear(10, 1))\n\n")
     .replace("net = nn.Linear(10, 1)", "net = make()")
-    .replace("    sgd.step()\n", "    sgd.step()\nprint(next(net.parameters()).device)  # no GPU\n")
+    .replace("    sgd.step()\n", "    sgd.step()\n# no GPU\nprint(next(net.parameters()).device)\n")
 )
 
 
