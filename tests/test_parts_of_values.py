@@ -231,3 +231,70 @@ def test_what_one_of_several_losses_of_another_file_gives(tmp_path: Path) -> Non
     """
     )
     agree(tmp_path, "TPU101,TPU103", main=program, losses=losses)
+
+
+MOVING = """\
+    import torch
+    from torch.autograd import Variable
+
+
+    def to_var(x, volatile=False):
+        if torch.cuda.is_available():
+            x = x.cuda()
+        return Variable(x)
+
+
+    def both(x, lengths):
+        return x.cuda(non_blocking=True), lengths
+
+
+    def all_of(batch, device):
+        return [part.to(device) for part in batch]
+
+
+    def mapped(batch):
+        return tuple(map(lambda part: part.cuda(), batch))
+
+
+    def any_of(batch, device):
+        if isinstance(batch, (list, tuple)):
+            return [any_of(part, device) for part in batch]
+        if isinstance(batch, dict):
+            return {name: any_of(part, device) for name, part in batch.items()}
+        return batch.to(device)
+
+
+    def cast(x, kind):
+        return x.to(torch.float32)
+
+
+    def back(x):
+        return x.detach().cpu()
+    """
+
+
+def test_what_functions_of_another_file_move(tmp_path: Path) -> None:
+    program = (
+        SETUP
+        + """
+    from moving import *
+
+    for x, y in torch.utils.data.DataLoader(data):
+        output = model(to_var(x))
+        output.sum().backward()
+        optimizer.step()
+        moved, lengths = both(x, y)
+        first, second = all_of((x, y), device)
+        third, fourth = mapped((x, y))
+        number = to_var(y).sum().item()  # TPU101
+        number = moved.sum().item()  # TPU101
+        number = lengths.sum().item()
+        number = second.sum().item()  # TPU101
+        number = third.sum().item()  # TPU101
+        number = any_of(y, device).sum().item()  # TPU101
+        number = any_of(y, "cpu").sum().item()
+        number = cast(y, device).sum().item()
+        number = back(y).sum().item()
+    """
+    )
+    agree(tmp_path, "TPU101", main=program, moving=MOVING)

@@ -62,6 +62,9 @@ class FunctionValues:
             return UNKNOWN if path else other.instance(called.node)
         if not isinstance(called.node, FUNCTIONS):
             return UNKNOWN
+        moved = self._moved(called, node, path, depth)
+        if moved is not None:
+            return moved
         chosen = None if path else self.chosen(other.functions.passing, called.node, node, depth + 2)
         if chosen is not None:
             return chosen._replace(certain=False)
@@ -92,6 +95,21 @@ class FunctionValues:
         alike = len({value.kind for value in known}) == 1
         # A guess beside what nobody knows says nothing: `default(query_len, seqlen)`
         return join(values) if alike and (known == values or known[0].certain) else UNKNOWN
+
+    def _moved(self, called: Definition, node: ast.Call, path: Path, depth: int) -> Value | None:
+        """What a call gives to a function of another file that hands it back on the device: ``to_cuda(batch)``."""
+        assert isinstance(called.node, FUNCTIONS)
+        parameter = called.file.kinds.functions.passing.moved(called.node, path)
+        if parameter is None or any(isinstance(item, ast.Constant) and item.value == "cpu" for item in node.args):
+            return None
+        is_method = called.file.tree.class_of(called.node) is not None
+        for name, item in arguments_given(node, called.node, is_method):
+            if name == parameter:
+                value = self._kinds.elements.part(item, path, depth + 2)
+                if value.kind is Kind.TENSOR:
+                    return Value(Kind.TENSOR, Side.DEVICE, certain=False)
+                return value._replace(certain=False) if value.kind is Kind.MODULE else None
+        return None
 
     def _passed(self, called: Definition, function: FunctionNode, node: ast.Call, depth: int) -> Value | None:
         """What a call gives to a function of another file that hands it back."""

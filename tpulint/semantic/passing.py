@@ -9,9 +9,15 @@ from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.names import Names
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
+from tpulint.semantic.values import Path
+from tpulint.semantic.variables import last_name
 
 _DEPTH = 8
 _MOVES = frozenset({"to", "cuda", "xla"})
+_WRAPPERS = frozenset({"torch.autograd.Variable", "torch.autograd.variable.Variable"})
+_COLLECTING = frozenset({"builtins.list", "builtins.tuple", "builtins.dict", "builtins.map"})
+_ITSELF = "()"
+"""What a function gives back that calls itself."""
 _HOST = frozenset({"cpu", "numpy", "item", "tolist"})
 _CALCULATING = ("torch.", "math.", "builtins.")
 _METHODS = frozenset({
@@ -29,11 +35,81 @@ class Passing:
         self._definitions = definitions
         self._choices: dict[FunctionNode, frozenset[str]] = {}
         self._moving: dict[FunctionNode, bool] = {}
+        self._moved: dict[tuple[FunctionNode, Path], str | None] = {}
 
     def parameter(self, function: FunctionNode) -> str | None:
         """The parameter that what a function returns is made of by methods of tensors; None for anything else."""
         found = {self._root(value, 0) for value in self._definitions.returned_by(function)}
         return found.pop() if len(found) == 1 else None
+
+    def moved(self, function: FunctionNode, path: Path = ()) -> str | None:
+        """The parameter that a function hands back on a device, whole or in parts: ``[x.to(device) for x in batch]``.
+
+        Of several values that it returns together the one at a path.
+        """
+        key = function, path
+        if key not in self._moved:
+            self._moved[key] = None  # `return [move(part) for part in batch]`
+            parts = [_part(value, path) for value in self._definitions.returned_by(function)]
+            moves = [call for call in self._tree.nodes_in(function, ast.Call) if self._is_move(call)] if parts else []
+            found = {self._handed_back(part, function, 0) for part in parts} - {_ITSELF} if moves else set()
+            parameter = found.pop() if len(found) == 1 else None
+            if parameter is not None and any(self._is_of(move.func, parameter) for move in moves):
+                self._moved[key] = parameter
+        return self._moved[key]
+
+    def _is_of(self, node: ast.expr, parameter: str) -> bool:
+        """Whether a method is one of a parameter, or of a part of it that a loop goes through."""
+        receiver = node.value if isinstance(node, ast.Attribute) else node
+        if self._root(receiver, 0) == parameter:
+            return True
+        while isinstance(receiver, ast.Subscript | ast.Attribute):
+            receiver = receiver.value
+        sources = []
+        for binding in self._flow.reaching(receiver) if isinstance(receiver, ast.Name) else ():
+            if binding.kind == "loop" and binding.value is not None:
+                sources.append(binding.value)
+            elif isinstance(binding.statement, ast.Lambda):
+                mapping = self._tree.parents[binding.statement]
+                sources += mapping.args if isinstance(mapping, ast.Call) else []
+        return any(
+            isinstance(part, ast.Name) and self._root(part, 0) == parameter
+            for source in sources
+            for part in (source, *self._tree.inside(source))
+        )
+
+    def _is_move(self, call: ast.Call) -> bool:
+        """``x.cuda()``, ``x.to(device)``; not ``x.to(torch.float32)``."""
+        func = call.func
+        if not isinstance(func, ast.Attribute) or func.attr not in _MOVES:
+            return False
+        given = [*call.args[:1], *(item.value for item in call.keywords if item.arg == "device")]
+        if func.attr != "to":
+            return True
+        return any(
+            not (isinstance(item, ast.Constant) and item.value == "cpu")
+            and not (self._names.qualified(item) or "").startswith("torch.")
+            and "dtype" not in last_name(item)
+            for item in given
+        )
+
+    def _handed_back(self, value: ast.expr, function: FunctionNode, depth: int) -> str | None:
+        """The parameter that a value is, or has the parts of; that the function calls itself says nothing."""
+        if depth > _DEPTH:
+            return None
+        if isinstance(value, ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp):
+            source = value.generators[0].iter
+            if isinstance(source, ast.Call) and isinstance(source.func, ast.Attribute) and not source.args:
+                source = source.func.value  # `batch.items()`
+            return self._root(source, depth)
+        if isinstance(value, ast.Call):
+            name = self._names.qualified(value.func) or ""
+            if self._definitions.function_called(value) is function:
+                return _ITSELF
+            if name in _COLLECTING and value.args:
+                found = {self._handed_back(item, function, depth + 1) for item in value.args} - {None}
+                return found.pop() if len(found) == 1 else None
+        return self._root(value, depth)
 
     def choice(self, function: FunctionNode) -> frozenset[str]:
         """The parameters one of which a function hands back as it is: ``return x if x is not None else other``."""
@@ -100,6 +176,8 @@ class Passing:
         if isinstance(node, ast.Subscript) or (isinstance(node, ast.Attribute) and node.attr == "data"):
             return self._root(node.value, depth + 1)
         func = node.func if isinstance(node, ast.Call) else None
+        if isinstance(node, ast.Call) and node.args and self._names.qualified(node.func) in _WRAPPERS:
+            return self._root(node.args[0], depth + 1)
         if not isinstance(func, ast.Attribute) or func.attr not in facts.TENSOR_METHODS | _MOVES:
             return None
         return self._root(func.value, depth + 1) if self._names.qualified(func) is None else None
@@ -114,3 +192,11 @@ class Passing:
             elif binding.kind != "augment":  # `x /= n` changes what is there
                 found.add(None)
         return found.pop() if len(found) == 1 else None
+
+
+def _part(value: ast.expr, path: Path) -> ast.expr:
+    """What stands at a path in values that are returned together; anything else is whole."""
+    at = path[0] if path else None
+    if isinstance(value, ast.Tuple) and isinstance(at, int) and -len(value.elts) <= at < len(value.elts):
+        return _part(value.elts[at], path[1:])
+    return value
