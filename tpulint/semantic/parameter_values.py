@@ -80,11 +80,15 @@ class ParameterValues:
         function = binding.statement
         if not isinstance(function, FUNCTIONS):
             return UNKNOWN
-        here = self._definitions.arguments_for(function, binding.name)
-        owner = self._tree.class_of(function)
-        outside = self._given_outside(function, ELEMENT_OF.format(binding.name), owner)
-        values = [*(self._kinds.content(item, key, depth) for item in here), *outside]
-        return _join_sides(values)._replace(certain=False)
+
+        def find(depth: int) -> Value:
+            here = self._definitions.arguments_for(function, binding.name)
+            outside = self._given_outside(function, ELEMENT_OF.format(binding.name), self._tree.class_of(function))
+            values = [*(self._kinds.content(item, key, depth + 2) for item in here), *outside]
+            return _join_sides(values)._replace(certain=False)
+
+        # Functions that hand a list on to each other, and to themselves, are each asked once.
+        return self._kinds.functions.answer((f"element of {binding.name}", function, (key,)), find, depth)
 
     def _given(self, binding: Binding, depth: int) -> Value:
         """What the framework, the class of the function or its calls give for a parameter."""
