@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from command import tpulint
+from marked_files import agree
 
 HALF = """\
 import torch
@@ -163,3 +164,107 @@ def test_gradients_are_averaged_by_no_object_that_has_an_optimizer(tmp_path: Pat
     answer = tpulint(*options, cwd=tmp_path)
     assert answer.status == 1
     assert (tmp_path / "train.py").read_text() == train
+
+
+MAKERS = """\
+    import torch
+
+    def make_optimize(clip):
+        def optimize(optimizer, parameters, step):
+            torch.nn.utils.clip_grad_norm_(parameters, clip)
+            optimizer.step()
+
+        return optimize
+
+    def make_step(train, optimize=None):
+        def one_step(state, batch):  # TPU301
+            model = state["model"]
+            if train:
+                optimizer = state["optimizer"]
+                optimizer.zero_grad()
+                loss = model(batch).pow(2).mean()
+                loss.backward()
+                optimize(optimizer, model.parameters(), step=state["step"])
+            else:
+                with torch.no_grad():
+                    loss = model(batch).pow(2).mean()
+            return loss
+
+        return one_step
+    """
+
+
+def test_a_closure_that_a_function_of_another_file_makes(tmp_path: Path) -> None:
+    train = """\
+        import torch
+        import makers
+
+        def train():
+            device = torch.device("cuda")
+            model = torch.nn.Linear(4, 4).to(device)
+            state = {"model": model, "optimizer": torch.optim.Adam(model.parameters()), "step": 0}
+            step = makers.make_step(train=True, optimize=makers.make_optimize(1.0))
+            for index in range(20):
+                loss = step(state, torch.randn(8, 4).to(device))
+                print(loss)
+        """
+    agree(tmp_path, select="TPU301", makers=MAKERS, train=train)
+    tpulint("--fix", "--unsafe-fixes", "--select", "TPU301", ".", cwd=tmp_path)
+    assert "        torch_xla.sync()\n        return loss" in (tmp_path / "makers.py").read_text()
+    assert "sync" not in (tmp_path / "train.py").read_text()
+
+
+@pytest.mark.parametrize(
+    "call", ["make_step(train=False)", "make_step(False, None)", "make_evaluation()", "same(note)"]
+)
+def test_a_closure_that_is_made_without_its_step(tmp_path: Path, call: str) -> None:
+    evaluate = """\
+        import torch
+        import makers
+
+        def evaluate(model, batches):
+            state = {"model": model.to("cuda")}
+            step = makers.CALL
+            for batch in batches:
+                print(step(state, batch.cuda()).item())
+        """
+    agree(tmp_path, select="TPU301", makers=MAKERS.replace("  # TPU301", ""), evaluate=evaluate)
+
+
+def test_a_closure_that_is_not_done_yet(tmp_path: Path) -> None:
+    undone = MAKERS.replace("  # TPU301", "").replace(
+        'model = state["model"]\n', 'raise Exception("not done")\n            model = state["model"]\n'
+    )
+    train = """\
+        import torch
+        from makers import make_step
+
+        def train(state, batches):
+            step = make_step(True, state.optimize)
+            for batch in batches:
+                step(state, batch.cuda())
+        """
+    agree(tmp_path, select="TPU301", makers=undone, train=train)
+
+
+@pytest.mark.parametrize(
+    ("behind", "is_update"),
+    [
+        ("apply(optimizer, model.parameters())", True),
+        ("apply(model, optimizer=optimizer)", True),
+        ("apply(model)", False),  # it is given no optimizer
+        ("optimizer.step(); apply(optimizer)", True),
+        ("print(optimizer)", False),
+    ],
+)
+def test_a_function_that_is_given_the_optimizer(tmp_path: Path, behind: str, is_update: bool) -> None:
+    text = f"""\
+        import torch
+
+        def train(model, optimizer, batches, apply):
+            for batch in batches:{"  # TPU301" if is_update else ""}
+                optimizer.zero_grad()
+                model(batch.cuda()).mean().backward()
+                {behind}
+        """
+    agree(tmp_path, select="TPU301", train=text)

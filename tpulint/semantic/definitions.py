@@ -139,6 +139,10 @@ class Definitions:
         """The function that a call runs, its arguments aside: through partials, lambdas and parameters as well."""
         return self.function_called(call) or self._callees.run_by(call.func)
 
+    def function_meant(self, node: ast.expr) -> FunctionNode | None:
+        """The function of this file that an expression stands for, through partials and parameters as well."""
+        return self._callees.run_by(node)
+
     def is_compiled_step(self, call: ast.Call) -> bool:
         """Whether a call runs what ``torch_xla.compile`` made, which ends a step."""
         return self._callees.is_compiled_for_xla(call.func)

@@ -264,6 +264,8 @@ class EventMap:
                 self._events(call).candidates.append(call)
         elif isinstance(func, ast.Attribute) and "step" in func.attr and self._updates.is_wrapped_update(call, func):
             self._events(call).candidates.append(call)
+        elif isinstance(func, ast.Name) and self._updates.is_handed_on(call):
+            self._events(call).updates.append(call)
 
     def _collect_delegated(self, call: ast.Call, delegated: DelegatedEvents) -> None:
         """Note what a function of another file does for a call."""

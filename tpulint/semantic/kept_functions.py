@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 
 from tpulint.semantic.bindings import Binding
+from tpulint.semantic.fed_parameters import arguments_given
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.handed_objects import HandedObjects
 from tpulint.semantic.module_lists import container_of
 from tpulint.semantic.names import Names
-from tpulint.semantic.other_files import Definition, all_of
+from tpulint.semantic.other_files import Definition, all_of, returned
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from tpulint.semantic import SemanticIndex
     from tpulint.semantic.imported import Imported
 
 _DEPTH = 6
@@ -50,7 +52,7 @@ class KeptFunctions:
         if isinstance(node, ast.ListComp):
             return self.of(node.elt, depth + 1)
         if isinstance(node, ast.Call):
-            return tuple(self._chosen(node))
+            return tuple(self._chosen(node)) or self._made(node, depth)
         if isinstance(node, ast.Subscript):
             return self._in_dictionary(node)
         if not isinstance(node, ast.Name | ast.Attribute):
@@ -95,6 +97,18 @@ class KeptFunctions:
                 found.append((item,) if item is not None and isinstance(item.node, FUNCTIONS) else ())
         return all_of(found) if len(found) <= _MOST_CHOICES else ()
 
+    def _made(self, call: ast.Call, depth: int) -> tuple[Definition, ...]:
+        """``losses.get_step(train=True)``: the function that one of another file returns, defined in it perhaps."""
+        maker = self._imported.called(call)
+        if maker is None or not isinstance(maker.node, FUNCTIONS):
+            return ()
+        made = all_of([_given_back(maker.file, value, depth + 1) for value in returned(maker)])
+        if any(_raises_at_once(one) for one in made):
+            return ()
+        # With a part of it switched off, it is another function than the one that stands there.
+        off = set(_switched_off(call, maker)) if made else ()
+        return () if off and any(_asks_for(one, off) for one in made) else made
+
     def _chosen(self, call: ast.Call) -> Iterator[Definition]:
         """``getattr(metrics, name)``: any function of a module, as configurations name them."""
         if self._names.qualified(call.func) != "builtins.getattr" or len(call.args) != 2:
@@ -107,3 +121,46 @@ class KeptFunctions:
         if isinstance(name, ast.Constant):
             functions = [item for item in functions if item.name == name.value]
         yield from (Definition(module.file, item) for item in functions if len(functions) <= _MOST_CHOICES)
+
+
+def _given_back(file: SemanticIndex, value: ast.expr, depth: int) -> tuple[Definition, ...]:
+    """The functions of which one is returned by a function of a file; none for what it was given itself."""
+    bindings = file.names.bindings(value) if isinstance(value, ast.Name) else []
+    if any(binding.kind == "parameter" for binding in bindings):
+        return ()
+    here = file.definitions.function_meant(value)
+    return file.imported.functions.of(value, depth) if here is None else (Definition(file, here),)
+
+
+def _raises_at_once(function: Definition) -> bool:
+    """Whether a function is not done yet: ``raise Exception("Not yet implemented")`` stands in front of its body."""
+    assert isinstance(function.node, FUNCTIONS)
+    begin = 0 if ast.get_docstring(function.node, clean=False) is None else 1
+    return any(isinstance(first, ast.Raise) for first in function.node.body[begin : begin + 1])
+
+
+def _switched_off(call: ast.Call, maker: Definition) -> Iterator[str]:
+    """Parameters that are nothing in what a call makes: ``train=False``, there or as the default."""
+    assert isinstance(maker.node, FUNCTIONS)
+    is_method = maker.file.tree.class_of(maker.node) is not None
+    values = {**_defaults(maker.node), **dict(arguments_given(call, maker.node, is_method))}
+    for name, value in values.items():
+        if isinstance(value, ast.Constant) and not value.value:
+            yield name
+
+
+def _defaults(function: FunctionNode) -> dict[str, ast.expr]:
+    names = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
+    values = function.args.defaults
+    found = dict(zip(names[len(names) - len(values) :], values, strict=True))
+    for argument, value in zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True):
+        if value is not None:
+            found[argument.arg] = value
+    return found
+
+
+def _asks_for(made: Definition, names: Container[str]) -> bool:
+    """Whether branches of a function depend on one of these variables."""
+    branches = made.file.tree.nodes_in(made.node, ast.If, ast.IfExp)
+    tests = [branch.test for branch in branches if isinstance(branch, ast.If | ast.IfExp)]
+    return any(isinstance(node, ast.Name) and node.id in names for test in tests for node in ast.walk(test))

@@ -76,6 +76,29 @@ class Updates:
         cleared = (self._tree.function_of(call), ast.dump(func.value)) in self._cleared
         return cleared and kind is Kind.UNKNOWN
 
+    def is_handed_on(self, call: ast.Call) -> bool:
+        """Whether a function that is a parameter is given an optimizer to step: ``optimize(optimizer, parameters)``.
+
+        The optimizer's gradients are cleared in front of the backward pass, and nothing else there steps it.
+        """
+        function = self._tree.function_of(call)
+        if function is None or not isinstance(call.func, ast.Name) or not self._is_parameter(call.func):
+            return False
+        given = (*call.args, *(keyword.value for keyword in call.keywords))
+        if not any((function, ast.dump(item)) in self._cleared for item in given):
+            return False
+        methods = [
+            (other.func.attr, self._tree.start(other))
+            for other in self._tree.nodes_in(function, ast.Call, functions=False)
+            if isinstance(other, ast.Call) and isinstance(other.func, ast.Attribute)
+        ]
+        is_behind = any(name == "backward" and start < self._tree.start(call) for name, start in methods)
+        return is_behind and not any(name == "step" for name, _ in methods)
+
+    def _is_parameter(self, name: ast.Name) -> bool:
+        bindings = self._names.bindings(name)
+        return bool(bindings) and all(binding.kind == "parameter" for binding in bindings)
+
     def manual_update(self, gradient: ast.Attribute) -> ast.stmt | None:
         """The statement that changes ``p`` in place by ``p.grad``, if this is the gradient in it."""
         statement = self._tree.statement_of(gradient)
