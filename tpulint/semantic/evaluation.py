@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.definitions import Definitions, is_abstract, qualified_in_file
 from tpulint.semantic.events import EventMap
+from tpulint.semantic.fed_parameters import arguments_given
 from tpulint.semantic.kinds import Kind, Kinds, Side
 from tpulint.semantic.names import Names
 from tpulint.semantic.outside import NOW_AND_THEN, OutsideCall
@@ -93,8 +94,24 @@ class Evaluation:
         source = loop.iter
         while isinstance(source, ast.Call) and source.args and self._names.qualified(source.func) in _WRAPPERS:
             source = source.args[0]
-        name = source.attr if isinstance(source, ast.Attribute) else source.id if isinstance(source, ast.Name) else ""
-        return _LOADER.search(name) is not None or self._kinds.value(loop.iter).kind is Kind.LOADER
+        if self._is_loader(source) or self._kinds.value(loop.iter).kind is Kind.LOADER:
+            return True
+        return isinstance(source, ast.Call) and self._deals_out_batches(source)
+
+    def _is_loader(self, node: ast.expr) -> bool:
+        name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+        return _LOADER.search(name) is not None or self._kinds.value(node).kind is Kind.LOADER
+
+    def _deals_out_batches(self, call: ast.Call) -> bool:
+        """Whether a generator of the project goes through a loader that it is given: ``with_estimate(loader)``."""
+        given = [item for item in (*call.args, *(one.value for one in call.keywords)) if self._is_loader(item)]
+        found = self._kinds.functions.generator_called(call) if given else None
+        if found is None:
+            return False
+        values, function = found
+        first = [argument.arg for argument in function.args.args[:1]]
+        names = {name for name, item in arguments_given(call, function, first == ["self"]) if item in given}
+        return not names.isdisjoint(values.iterated_by(function))
 
     def _evaluates(self, loop: LoopNode, step_loops: frozenset[LoopNode]) -> bool:
         if not self._without_gradient(loop):
@@ -103,7 +120,7 @@ class Evaluation:
                 return False
         if not self.takes_batches(loop) and self._is_amid_gradients(loop):
             return False
-        if not self.runs_module(loop) and not self._is_left_open(loop) and not self._computes_batches(loop):
+        if not self.runs_module(loop) and not (self.takes_batches(loop) and self._hands_on_batches(loop)):
             return False
         if self._goes_through_modules(loop) or self._is_on_host(loop):
             return False
@@ -112,18 +129,23 @@ class Evaluation:
         events = self._events.of(loop)
         return not events.updates and (not events.backwards or self._is_against_adversary(loop))
 
-    def _computes_batches(self, loop: LoopNode) -> bool:
-        """Whether a loop over batches gives each to another method of a module: ``model.features(x)``."""
-        calls = (node for node in self._tree.nodes_in(loop, ast.Call, functions=False) if isinstance(node, ast.Call))
-        return self.takes_batches(loop) and any(map(self.computes, calls))
+    def _hands_on_batches(self, loop: LoopNode) -> bool:
+        """Whether a loop gives each batch to what runs a module: ``model.features(x)``, ``self.loss_of(batch)``.
 
-    def _is_left_open(self, loop: LoopNode) -> bool:
-        """Whether a loop over batches leaves what is done with them to derived classes: ``self.metrics_of(batch)``."""
-        if not self.takes_batches(loop):
-            return False
+        What is done with them may be left to derived classes as well.
+        """
         calls = (node for node in self._tree.nodes_in(loop, ast.Call, functions=False) if isinstance(node, ast.Call))
-        run = (self._definitions.function_called(call) for call in calls if call.args)
-        return any(function is not None and is_abstract(function) for function in run)
+        return any(self.computes(call) or self._is_left_open(call) or self._runs_one_batch(call) for call in calls)
+
+    def _is_left_open(self, call: ast.Call) -> bool:
+        """Whether a method that a call gives something has no body: ``self.metrics_of(batch)``."""
+        function = self._definitions.function_called(call) if call.args else None
+        return function is not None and is_abstract(function)
+
+    def _runs_one_batch(self, call: ast.Call) -> bool:
+        """Whether a call gives something to a function of this file that runs a module, in no loop of its own."""
+        function = self._definitions.function_called(call) if call.args else None
+        return function is not None and self.runs_once(function, without_gradient=False)
 
     def _is_against_adversary(self, loop: LoopNode) -> bool:
         """Whether backward passes in an evaluation are those of a function that changes the batch, not the model."""

@@ -218,6 +218,12 @@ class FunctionValues:
         owner = self._imported.class_of(node)
         return None if owner is None else _generator(method(owner, "__iter__"))
 
+    def iterated_by(self, function: FunctionNode) -> set[str]:
+        """Names of the variables that the loops of a function of this file go over, by themselves or in a call."""
+        loops = self._tree.nodes_in(function, ast.For, ast.AsyncFor, functions=False)
+        sources = [loop.iter for loop in loops if isinstance(loop, ast.For | ast.AsyncFor)]
+        return {node.id for source in sources for node in ast.walk(source) if isinstance(node, ast.Name)}
+
     def yields(self, function: FunctionNode) -> bool:
         """Whether a function is a generator."""
         found = self._generators.get(function)

@@ -1,0 +1,81 @@
+"""Loops that run a model batch by batch without training it: which ones they are, and where their boundaries go."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from command import tpulint
+from marked_files import agree
+
+CODES = "TPU301,TPU302"
+EPOCHS = """\
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader
+    from estimates import with_estimate
+
+    def announced(text, it):
+        for k, item in enumerate(it):
+            print(text)
+            yield k, item
+
+    def endless(model, steps):
+        for _ in steps:
+            yield model
+
+    class App:
+        def __init__(self, data):
+            self.device = torch.device("cuda")
+            self.model = nn.Linear(4, 2).to(self.device)
+            self.valid = DataLoader(data, batch_size=8)
+
+        def loss_of(self, batch, sums):
+            x, y = batch
+            loss = nn.functional.cross_entropy(self.model(x.to(self.device)), y.to(self.device))
+            sums[0] = loss.detach()
+            return loss
+
+        def note(self, batch):
+            print(batch)
+
+        def validate(self, sums, options):
+            with torch.no_grad():
+                self.model.eval()
+                LOOP:
+                    CALL
+    """
+
+
+@pytest.mark.parametrize(
+    ("loop", "call", "is_told"),
+    [
+        ("for batch in self.valid", "self.loss_of(batch, sums)", True),
+        ("for k, batch in announced('valid', self.valid)", "self.loss_of(batch, sums)", True),
+        ("for k, batch in announced('valid', it=self.valid)", "self.loss_of(batch, sums)", True),
+        ("for k, batch in with_estimate(self.valid, desc='valid')", "self.loss_of(batch, sums)", True),
+        ("for batch in self.valid", "self.note(batch)", False),  # it runs no model
+        ("for batch in options.parts", "self.loss_of(batch, sums)", False),  # of nobody knows what
+        ("for model in endless(self.valid, options)", "self.loss_of(model, sums)", False),  # it does not go over it
+    ],
+)
+def test_loss_that_a_method_computes(tmp_path: Path, loop: str, call: str, is_told: bool) -> None:
+    estimates = """\
+        def with_estimate(it, desc):
+            for k, item in enumerate(it):
+                print(desc, k)
+                yield k, item
+        """
+    text = EPOCHS.replace("LOOP:", f"{loop}:{'  # TPU302' if is_told else ''}").replace("CALL", call)
+    agree(tmp_path, select=CODES, estimates=estimates, train=text)
+
+
+def test_boundary_behind_the_method(tmp_path: Path) -> None:
+    text = EPOCHS.replace("LOOP", "for batch in self.valid").replace("CALL", "self.loss_of(batch, sums)")
+    agree(tmp_path, select="TPU301", train=text)
+    tpulint("--fix", "--select", CODES, ".", cwd=tmp_path)
+    assert (tmp_path / "train.py").read_text().endswith(
+        "            for batch in self.valid:\n"
+        "                self.loss_of(batch, sums)\n"
+        "                torch_xla.sync()\n"
+    )  # fmt: skip
