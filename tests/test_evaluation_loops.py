@@ -79,3 +79,47 @@ def test_boundary_behind_the_method(tmp_path: Path) -> None:
         "                self.loss_of(batch, sums)\n"
         "                torch_xla.sync()\n"
     )  # fmt: skip
+
+
+FISHER = """\
+    import torch
+    from torch import nn
+
+    device = torch.device("cuda")
+
+    def importance(model, LOADER, optimizer, fisher):
+        for x, y in LOADER:
+            model.zero_grad()
+            loss = nn.functional.cross_entropy(model(x.to(device)), y.to(device))
+            loss.backward()
+            for n, p in model.named_parameters():
+                GATHER
+    """
+
+
+@pytest.mark.parametrize(
+    ("gather", "loader", "is_told"),
+    [
+        ("fisher[n] += p.grad.detach() ** 2", "train_loader", True),
+        ("fisher[n].data += p.grad.data.pow(2) / len(train_loader)", "train_loader", True),
+        ("fisher[n].add_(p.grad ** 2)", "train_loader", True),
+        ("fisher[n] += p.grad.detach() ** 2", "samples", False),  # of which nobody knows whether they are batches
+        ("p.data += fisher[n] * p.grad", "train_loader", False),  # it changes the parameter
+        ("print(p.grad.norm())", "train_loader", False),
+    ],
+)
+def test_loop_that_adds_up_gradients(tmp_path: Path, gather: str, loader: str, is_told: bool) -> None:
+    text = FISHER.replace("LOADER:", f"{loader}:{'  # TPU302' if is_told else ''}")
+    agree(tmp_path, select=CODES, train=text.replace("LOADER", loader).replace("GATHER", gather))
+    tpulint("--fix", "--select", CODES, ".", cwd=tmp_path)
+    behind = f"            {gather}\n        torch_xla.sync()\n"
+    assert (tmp_path / "train.py").read_text().endswith(behind) == is_told
+
+
+def test_loop_that_adds_up_gradients_and_updates(tmp_path: Path) -> None:
+    text = FISHER.replace("LOADER:", "train_loader:  # TPU301").replace("LOADER", "train_loader")
+    agree(
+        tmp_path,
+        select=CODES,
+        train=text.replace("GATHER", "fisher[n] += p.grad ** 2") + "            optimizer.step()\n",
+    )

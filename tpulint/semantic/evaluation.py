@@ -113,7 +113,34 @@ class Evaluation:
         names = {name for name, item in arguments_given(call, function, first == ["self"]) if item in given}
         return not names.isdisjoint(values.iterated_by(function))
 
+    def gathers_gradients(self, loop: LoopNode) -> bool:
+        """Whether a loop over batches only adds up what its backward passes give: ``importance += p.grad ** 2``."""
+        gradients = (node for node in self._tree.attributes_called("grad") if self._tree.encloses(loop, node))
+        if not any(map(self._is_added_up, gradients)) or not self.takes_batches(loop):
+            return False
+        events = self._events.of(loop)
+        return bool(events.backwards) and not (events.updates or events.candidates or events.manual_updates)
+
+    def _is_added_up(self, gradient: ast.Attribute) -> bool:
+        """Whether a gradient is added to something else than what it is the gradient of."""
+        statement = self._tree.statement_of(gradient)
+        if isinstance(statement, ast.AugAssign) and isinstance(statement.op, ast.Add):
+            target: ast.expr = statement.target
+        elif (
+            isinstance(statement, ast.Expr)
+            and isinstance(statement.value, ast.Call)
+            and isinstance(statement.value.func, ast.Attribute)
+            and statement.value.func.attr == "add_"
+        ):
+            target = statement.value.func.value
+        else:
+            return False
+        of = {ast.dump(gradient), ast.dump(gradient.value)}
+        return not any(ast.dump(part).replace("Store()", "Load()") in of for part in ast.walk(target))
+
     def _evaluates(self, loop: LoopNode, step_loops: frozenset[LoopNode]) -> bool:
+        if self.gathers_gradients(loop):
+            return True
         if not self._without_gradient(loop):
             within_step = any(outer in step_loops for outer in self._tree.ancestors(loop))
             if within_step or not (self._is_behind_eval(loop) or self._is_behind_training(loop, step_loops)):

@@ -87,7 +87,8 @@ class Regions:
         """Step loops and evaluation loops."""
         self._gated = self._find_gated()
         """Functions that a step runs only at a log interval."""
-        may_evaluate = tree.source.has_any(_EVALUATES) or any(call.is_quiet for call in outside)
+        gathers = tree.source.has_any(_TRAINS) and ".grad" in tree.source.text
+        may_evaluate = gathers or tree.source.has_any(_EVALUATES) or any(call.is_quiet for call in outside)
         candidates = self._loops if self.step_loops or may_evaluate else []
         self.evaluation_loops = dict.fromkeys(self.evaluation.loops(candidates, frozenset(self._by_loop)))
         """In order of position; a dictionary, since they are looked up for every line that is asked about."""
