@@ -268,3 +268,62 @@ def test_a_function_that_is_given_the_optimizer(tmp_path: Path, behind: str, is_
                 {behind}
         """
     agree(tmp_path, select="TPU301", train=text)
+
+
+SOLVER = """\
+    import torch
+
+    class Solver:
+        def backward(self, loss):
+            loss.backward()
+            norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), 5.0)
+            STEP
+            return norm
+
+        def count(self, loss):
+            self.counter.step()
+    """
+
+
+@pytest.mark.parametrize(
+    ("step", "call", "is_told"),
+    [
+        ("self.optimizer.step()", "self.backward(loss)", True),
+        ("self.optimizer.opt.step()", "self.backward(loss)", False),  # of an object further away
+        ("self.scheduler.step()", "self.backward(loss)", False),
+        ("pass", "self.backward(loss)", False),
+        ("self.optimizer.step()", "self.count(loss)", False),  # no backward pass with it
+    ],
+)
+def test_an_optimizer_that_only_a_derived_class_gives(tmp_path: Path, step: str, call: str, is_told: bool) -> None:
+    train = f"""\
+        import torch
+        from solver import Solver
+        from wrappers import Wrapper
+
+        class Training(Solver):
+            def __init__(self, batches):
+                self.device = torch.device("cuda")
+                self.model = torch.nn.Linear(4, 4).to(self.device)
+                self.optimizer = Wrapper(self.model.parameters())
+                self.batches = batches
+
+            def run(self):
+                for data in self.batches:{"  # TPU301" if is_told else ""}
+                    self.optimizer.clear()
+                    loss = self.model(data.to(self.device)).mean()
+                    norm = {call}
+        """
+    wrappers = """\
+        class Wrapper:
+            def __init__(self, parameters):
+                self.opt = make(parameters)
+
+            def step(self):
+                self.opt.step()
+        """
+    agree(tmp_path, select="TPU301", solver=SOLVER.replace("STEP", step), train=train, wrappers=wrappers)
+    tpulint("--fix", "--select", "TPU301", ".", cwd=tmp_path)
+    assert "sync" not in (tmp_path / "train.py").read_text()
+    tpulint("--fix", "--unsafe-fixes", "--select", "TPU301", ".", cwd=tmp_path)
+    assert (f"norm = {call}\n            torch_xla.sync()" in (tmp_path / "train.py").read_text()) == is_told

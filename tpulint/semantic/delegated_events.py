@@ -29,6 +29,8 @@ class Delegation(NamedTuple):
     """Whether it updates parameters, with an optimizer that it has or makes itself."""
     stepped: tuple[ast.expr, ...]
     """Arguments whose ``step()`` it calls: updates, where they are optimizers."""
+    may_update: bool
+    """Whether it runs a backward pass and calls ``step()`` of what its object keeps, which may be an optimizer."""
     has_boundary: bool
 
 
@@ -73,6 +75,7 @@ def _delegation(call: ast.Call, called: Definition) -> Delegation | None:
         losses=tuple(losses),
         updates=bool(events.updates or events.manual_updates),
         stepped=tuple(item for item in stepped if item is not None),
+        may_update=bool(losses) and any(map(_is_kept, objects)),
         has_boundary=bool(events.boundaries),
     )
 
@@ -82,6 +85,11 @@ def _loss_of(backward: ast.Call) -> ast.expr:
     if isinstance(backward.func, ast.Attribute) and not backward.args:
         return backward.func.value
     return backward.args[0] if backward.args else backward
+
+
+def _is_kept(node: ast.expr) -> bool:
+    """Whether an object is an attribute of ``self``."""
+    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
 
 
 def _parameter(called: Definition, function: FunctionNode, node: ast.expr, depth: int) -> str:

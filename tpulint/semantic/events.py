@@ -287,6 +287,8 @@ class EventMap:
         if updates and call not in own.updates:
             own.updates.append(call)
             own.candidates = [item for item in own.candidates if item is not call]
+        elif runs_backward and all(part.updates or part.may_update for part in parts) and call not in own.candidates:
+            own.candidates.append(call)
         if (runs_backward or updates) and any(part.has_boundary for part in parts) and call not in own.boundaries:
             own.boundaries.append(call)
 
