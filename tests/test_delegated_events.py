@@ -327,3 +327,63 @@ def test_an_optimizer_that_only_a_derived_class_gives(tmp_path: Path, step: str,
     assert "sync" not in (tmp_path / "train.py").read_text()
     tpulint("--fix", "--unsafe-fixes", "--select", "TPU301", ".", cwd=tmp_path)
     assert (f"norm = {call}\n            torch_xla.sync()" in (tmp_path / "train.py").read_text()) == is_told
+
+
+@pytest.mark.parametrize(
+    ("update", "is_told"),
+    [
+        ("update_params(self.optim, loss)", True),
+        ("update_params(optim=self.optim, loss=loss)", True),
+        ("note(self.optim, loss)", False),  # which updates nothing
+        ("update_params(self.steps, self.steps)", False),
+    ],
+)
+def test_a_base_class_that_leaves_its_updates_to_a_function(tmp_path: Path, update: str, is_told: bool) -> None:
+    base = f"""\
+        import torch
+        from parts import note, update_params
+
+        class Base:
+            def __init__(self):
+                self.device = torch.device("cuda")
+                self.steps = 0
+
+            def run(self):
+                while self.steps < 100:{"  # TPU301" if is_told else ""}
+                    self.explore(self.steps)
+                    self.steps += 1
+                    self.learn(torch.randn(8, 4))
+
+            def learn(self, batch):
+                loss = self.loss_of(batch.to(self.device))
+                {update}
+        """
+    parts = """\
+        def update_params(optim, loss, retain_graph=False):
+            optim.zero_grad()
+            loss.backward(retain_graph=retain_graph)
+            optim.step()
+
+        def note(optim, loss):
+            print(optim, loss.mean())
+        """
+    agent = """\
+        import torch
+        from base import Base
+
+        class Agent(Base):
+            def __init__(self):
+                super().__init__()
+                self.net = torch.nn.Linear(4, 2).to(self.device)
+                self.optim = torch.optim.Adam(self.net.parameters())
+
+            def loss_of(self, batch):
+                return self.net(batch).mean()
+
+            def explore(self, state):
+                with torch.no_grad():
+                    return self.net(torch.FloatTensor(state).to(self.device)).argmax().item()MARK
+        """.replace("MARK", "  # TPU101" if is_told else "")
+    agree(tmp_path, select="TPU101,TPU301", base=base, parts=parts, agent=agent)
+    tpulint("--fix", "--select", "TPU301", ".", cwd=tmp_path)
+    assert (tmp_path / "base.py").read_text().endswith(f"{update}\n        torch_xla.sync()\n") == is_told

@@ -59,6 +59,21 @@ def test_what_loops_of_other_files_call_is_examined_whatever_it_names() -> None:
 
 
 @pytest.mark.parametrize(
+    ("call", "is_examined"),
+    [
+        ("update(self.optim, loss)", True),
+        ("update(critic_loss, self.critic_optimizer)", True),
+        ("update(loss)", False),
+        ("print(loss); update(self.optim)", False),
+    ],
+)
+def test_what_gives_away_a_loss_with_an_optimizer_may_train(call: str, is_examined: bool) -> None:
+    text = f"import torch\nfrom parts import update\ndef learn(self, loss):\n    {call}\n"
+    found = {rule.code for rule in applicable(text, "python", EVERY, CATALOGUE, called=False)}
+    assert ("TPU301" in found) == is_examined
+
+
+@pytest.mark.parametrize(
     "text",
     ["import bitsandbytes as bnb\n", "import os\nos.environ['XRT_TPU_CONFIG'] = 'localservice;0;localhost:51011'\n"],
 )

@@ -7,6 +7,7 @@ import codecs
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from itertools import accumulate
 
 from tpulint.languages import PYTHON, is_notebook, language_of
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 _NEWLINE = r"\r\n|\r|\n"
 _COOKIE = rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)"
 _BLANK_OR_COMMENT = rb"^[ \t\f]*(?:#.*)?$"
+_BOTH_GIVEN = r"\w\((?=[^()\n]*loss)[^()\n]*optim"
 
 
 class UnreadableSource(Exception):
@@ -279,3 +281,13 @@ def _dominant_newline(text: str) -> str:
     if windows >= unix and windows >= classic:
         return "\r\n"
     return "\n" if unix >= classic else "\r"
+
+
+@lru_cache(maxsize=4)
+def hands_on_losses(text: str) -> bool:
+    """Whether a text may train by what it imports: a call is given a loss with an optimizer, by the names in a line.
+
+    ``update_params(self.optim, loss)`` stands in files without a word of a backward pass.
+    """
+    # Most files have one of the words only, and are not searched.
+    return "optim" in text and "loss" in text and re.search(_BOTH_GIVEN, text) is not None
