@@ -461,6 +461,29 @@ def test_first_turn_of_a_loop_over_a_progress_bar_is_rare(tmp_path: Path) -> Non
     """)  # fmt: skip
 
 
+def test_first_turn_that_an_attribute_counts_is_rare(tmp_path: Path) -> None:
+    alone(tmp_path, """
+        class Training:
+            def __init__(self):
+                self.net = nn.Linear(4, 2).to(device)
+                self.optimizer = torch.optim.SGD(self.net.parameters(), lr=0.1)
+                self.step = 0
+                self.state = 0
+
+            def run(self, batches):
+                for x in batches:
+                    out = self.net(x.to(device))
+                    self.optimizer.zero_grad()
+                    out.mean().backward()
+                    self.optimizer.step()
+                    self.step += 1
+                    if self.step == 1 or self.step % 100 == 0:
+                        draw(out.cpu())
+                    if self.state == 1 or self.step % 100 == 0:
+                        draw(out.cpu())  # TPU101
+    """)  # fmt: skip
+
+
 # ---------------------------------------------------------------- what is a tensor
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Container
 
+from tpulint.semantic.bindings import Binding
 from tpulint.semantic.counters import Counters
 from tpulint.semantic.default_flags import DefaultFlags
 from tpulint.semantic.names import Names
@@ -60,7 +61,7 @@ class Gates:
             if any(isinstance(side, ast.BinOp) and isinstance(side.op, ast.Mod) for side in sides):
                 return True
             # `if i == 0`, `if step == last`: one turn of many, when a counter is compared.
-            return any(isinstance(side, ast.Name) and self._is_counter(side) for side in sides)
+            return any(map(self._counts, sides))
         return isinstance(test, ast.Name) and self._tells_interval(test)
 
     def _tells_interval(self, name: ast.Name) -> bool:
@@ -86,7 +87,7 @@ class Gates:
         """Whether a condition holds every n-th turn, or only in the first or last turns."""
         if isinstance(test, ast.Compare) and len(test.ops) == 1 and not isinstance(test.ops[0], ast.Eq):
             sides = (test.left, test.comparators[0])
-            return any(isinstance(side, ast.Name) and self._is_counter(side) for side in sides)
+            return any(map(self._counts, sides))
         return self._is_interval(test)
 
     def _is_raised_at_interval(self, flag: ast.Name) -> bool:
@@ -99,12 +100,28 @@ class Gates:
                 raised.append(self._tree.parents[binding.statement])
         return bool(raised) and all(isinstance(item, ast.If) and self._is_interval(item.test) for item in raised)
 
+    def _counts(self, node: ast.expr) -> bool:
+        """Whether an expression is the number of turns, ``step`` or ``self.step``."""
+        if isinstance(node, ast.Name):
+            return self._is_counter(node)
+        owner = self._tree.class_of(node)
+        is_own = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
+        if owner is None or not is_own:
+            return False
+        assert isinstance(node, ast.Attribute)
+        return any(map(_is_raised, self._names.attribute_bindings(owner, node.attr)))
+
     def _is_counter(self, name: ast.Name) -> bool:
         """Whether a name counts turns: bound by ``enumerate`` or ``range``, or stepped by ``+= 1``."""
         for binding in self._names.bindings(name):
-            if binding.kind == "augment" and isinstance(binding.value, ast.Constant):
+            if _is_raised(binding):
                 return True
             loop = binding.statement
             if binding.kind == "loop" and isinstance(loop, LOOPS) and self._counters.of(loop) == name.id:
                 return True
         return False
+
+
+def _is_raised(binding: Binding) -> bool:
+    """``step += 1``"""
+    return binding.kind == "augment" and isinstance(binding.value, ast.Constant)
