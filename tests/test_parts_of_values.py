@@ -298,3 +298,50 @@ def test_what_functions_of_another_file_move(tmp_path: Path) -> None:
     """
     )
     agree(tmp_path, "TPU101", main=program, moving=MOVING)
+
+
+def test_ends_of_slices_that_are_elements_of_tensors(tmp_path: Path) -> None:
+    glimpses = """\
+    import torch
+    from torch import nn
+
+    class Retina:
+        def patches(self, x, place, size):
+            start = self.denormalize(8, place)
+            end = start + size
+            return [x[i, start[i, 1] : end[i, 1]] for i in range(4)]  # TPU101
+
+        def denormalize(self, size, place):
+            return (0.5 * ((place + 1.0) * size)).long()
+
+    class Glimpse(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.retina = Retina()
+            self.layer = nn.Linear(4, 4)
+
+        def forward(self, x, place, sizes, boxes, shares):
+            kept = [x[i, : sizes[i]] for i in range(4)]
+            cut = [x[box[0] : box[1]] for box in boxes]
+            begun = x[: int(0.5 * len(shares))]
+            return self.layer(self.retina.patches(x, place, 4)[0]), kept, cut, begun
+
+    class Unused(nn.Module):
+        def forward(self, x, bounds):
+            return x[bounds[0] : bounds[1]]
+    """
+    program = """\
+    import torch
+    from glimpses import Glimpse
+
+    device = torch.device("cuda")
+    model = Glimpse().to(device)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for x, place in loader:
+        out, *_ = model(x.to(device), place.to(device), [4, 3, 2, 1], [(0, 2), (1, 3)], [0.5, 0.5])
+        loss = out.sum()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    """
+    agree(tmp_path, "TPU101,TPU102,TPU103", train=program, glimpses=glimpses)

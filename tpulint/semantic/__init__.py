@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from tpulint.semantic.meters import Meters
     from tpulint.semantic.mixed_precision import MixedPrecision
     from tpulint.semantic.module_body import ModuleBody
+    from tpulint.semantic.moved_tensors import MovedTensors
     from tpulint.semantic.moves import Moves
     from tpulint.semantic.paces import Paces
     from tpulint.semantic.parent_process import ParentProcess
@@ -187,7 +188,15 @@ class SemanticIndex:
     @cached_property
     def reads(self) -> Reads:
         """Host reads: values fetched from the device."""
-        return Reads(self.tree, self.names, self.flow, self.kinds, self.flags, lambda node: self.dimensions.of(node))
+        return Reads(
+            self.tree,
+            self.names,
+            self.flow,
+            self.kinds,
+            self.flags,
+            lambda node: self.dimensions.of(node),
+            lambda node: self.moved_tensors.has(node),
+        )
 
     @cached_property
     def turns(self) -> Turns:
@@ -233,6 +242,9 @@ class SemanticIndex:
 
     turn_code: TurnCode = part()
     """Code that runs in every turn of a step or evaluation loop."""
+
+    moved_tensors: MovedTensors = part()
+    """Tensors that the code shows to lie on the device."""
 
     masks: Masks = part()
     """Boolean tensors, and shapes that are known to be equal."""

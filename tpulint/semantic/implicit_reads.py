@@ -44,11 +44,19 @@ class ImplicitReads:
     it tells that it is one number.
     """
 
-    def __init__(self, names: Names, flow: Flow, kinds: Kinds, dimensions_of: Callable[[ast.expr], int | None]) -> None:
+    def __init__(
+        self,
+        names: Names,
+        flow: Flow,
+        kinds: Kinds,
+        dimensions_of: Callable[[ast.expr], int | None],
+        is_moved: Callable[[ast.expr], bool],
+    ) -> None:
         self._names = names
         self._flow = flow
         self._kinds = kinds
         self._dimensions_of = dimensions_of
+        self._is_moved = is_moved
 
     def numbers_at(self, node: ast.AST) -> Iterator[ast.expr]:
         """Tensors that are made Python numbers: ``range(count)``, ``torch.zeros(n)``, ``[0] * n``."""
@@ -131,7 +139,7 @@ class ImplicitReads:
         """Ends of slices, and the place in a list: ``x[:count]``, ``names[place]``."""
         items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         ends = [(item.lower, item.upper, item.step) for item in items if isinstance(item, ast.Slice)]
-        yield from (end for three in ends for end in three if end is not None and self._is_read(end))
+        yield from (end for three in ends for end in three if end is not None and self._is_read_end(end))
         places = [item for item in items if self._kinds.is_on_device(item)]
         if places and (self._is_of_host(node.value) or self._takes_numbers(node.value)):
             yield from filter(self._is_read, places)
@@ -141,6 +149,11 @@ class ImplicitReads:
 
     def _is_read(self, node: ast.expr) -> bool:
         return self._is_certain(node) or self._is_element_moved(node) or self._is_gone_over(node)
+
+    def _is_read_end(self, node: ast.expr) -> bool:
+        """Whether the end of a slice is read: ``start[i, 1]`` of a tensor that is moved, or computed of such a one."""
+        is_read = self._is_read(node)
+        return is_read or (self._kinds.is_on_device(node) and _is_element(node) and self._is_moved(node))
 
     def _is_gone_over(self, node: ast.expr) -> bool:
         """Whether a value is one that a loop takes of a tensor: ``t.long()`` of ``for t in y.view(-1)``."""
@@ -220,3 +233,10 @@ class ImplicitReads:
         if value.kind is not Kind.TENSOR or value.side is not Side.DEVICE:
             return False
         return value.certain or self._dimensions_of(node) == 0
+
+
+def _is_element(node: ast.expr) -> bool:
+    """Whether an expression takes an element, or calculates with one: ``start[i, 1] + size``."""
+    if isinstance(node, ast.BinOp):
+        return _is_element(node.left) or _is_element(node.right)
+    return isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Slice)

@@ -83,12 +83,13 @@ class Reads:
         kinds: Kinds,
         flags: DefaultFlags,
         dimensions_of: Callable[[ast.expr], int | None],
+        is_moved: Callable[[ast.expr], bool],
     ) -> None:
         self._tree = tree
         self._names = names
         self._kinds = kinds
         self._flags = flags
-        self._implicit = ImplicitReads(names, flow, kinds, dimensions_of)
+        self._implicit = ImplicitReads(names, flow, kinds, dimensions_of, is_moved)
         self._memo: dict[ast.AST, list[Read]] = {}
 
     def inside(self, node: ast.AST) -> list[Read]:

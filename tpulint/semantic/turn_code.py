@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from functools import cached_property
 
-from tpulint.semantic.bindings import Binding
 from tpulint.semantic.kinds import Kind, Side
 from tpulint.semantic.outside import EVALUATION as EVALUATION
 from tpulint.semantic.outside import STEP as STEP
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
 
     Node = TypeVar("Node", bound=ast.AST)
 
-_HANDED = 6
-"""Functions that a tensor is followed back through."""
 _METHODS = 3
 """Methods of a module that one is followed back through."""
 
@@ -137,34 +134,7 @@ class TurnCode:
         given = bool(tensors) and all(
             any(binding.kind == "parameter" for binding in self._index.flow.reaching(name)) for name in tensors
         )
-        return given and not any(self._is_handed(name, 0) for name in tensors)
-
-    def _is_handed(self, node: ast.expr, depth: int) -> bool:
-        """Whether an expression is moved to the device, or computed by a module, or calls in this file give such a one.
-
-        Parameters of other functions, and what loops take of them, are followed: ``for row in rows: self.grow(row)``.
-        """
-        index = self._index
-        for part in ast.walk(node):
-            if isinstance(part, ast.Call) and (
-                index.moves.to_device(part) is not None or index.kind(part.func) is Kind.MODULE
-            ):
-                return True
-        names = [part for part in ast.walk(node) if isinstance(part, ast.Name)]
-        return depth < _HANDED and any(
-            self._is_handed(value, depth + 1)
-            for name in names
-            if index.kind(name) is Kind.TENSOR
-            for binding in index.flow.reaching(name)
-            for value in self._values_of(binding)
-        )
-
-    def _values_of(self, binding: Binding) -> list[ast.expr]:
-        function = binding.statement
-        if binding.kind == "parameter" and isinstance(function, FUNCTIONS):
-            return self._index.definitions.arguments_for(function, binding.name)
-        is_followed = binding.kind in ("assign", "loop") and binding.value is not None
-        return [binding.value] if is_followed and binding.value is not None else []
+        return given and not any(map(self._index.moved_tensors.has, tensors))
 
     def turn_of(self, node: ast.AST) -> str | None:
         """What the turn is called in which the node runs every time: ``step``, ``evaluation batch``; else None."""

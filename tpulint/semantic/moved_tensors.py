@@ -1,0 +1,58 @@
+"""Tensors that the code shows to lie on the device: what is moved there, computed by a module, or handed on."""
+
+from __future__ import annotations
+
+import ast
+
+from tpulint.semantic.bindings import Binding
+from tpulint.semantic.kinds import Kind
+from tpulint.semantic.tree import FUNCTIONS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tpulint.semantic import SemanticIndex
+
+_DEPTH = 6
+"""Variables and functions that a tensor is followed back through."""
+
+
+class MovedTensors:
+    """Questions about expressions of one file. What only its use tells to be of the device is none of these."""
+
+    def __init__(self, index: SemanticIndex) -> None:
+        self._index = index
+
+    def has(self, node: ast.expr, depth: int = 0) -> bool:
+        """Whether an expression is moved to the device, or computed by a module, or calls in this file give such a one.
+
+        Parameters of other functions, and what loops take of them, are followed: ``for row in rows: self.grow(row)``.
+        """
+        index = self._index
+        for part in ast.walk(node):
+            if isinstance(part, ast.Call) and (
+                index.moves.to_device(part) is not None or index.kind(part.func) is Kind.MODULE
+            ):
+                return True
+        names = [part for part in ast.walk(node) if isinstance(part, ast.Name)]
+        return depth < _DEPTH and any(
+            self._is_handed_in(binding) or any(self.has(value, depth + 1) for value in self._values_of(binding))
+            for name in names
+            if index.kind(name) is Kind.TENSOR
+            for binding in index.flow.reaching(name)
+        )
+
+    def _is_handed_in(self, binding: Binding) -> bool:
+        """Whether calls in other files give a tensor of the device for a parameter."""
+        function = binding.statement
+        return (
+            binding.kind == "parameter"
+            and isinstance(function, FUNCTIONS)
+            and self._index.kinds.parameters.is_given_device_tensor(function, binding.name)
+        )
+
+    def _values_of(self, binding: Binding) -> list[ast.expr]:
+        function = binding.statement
+        if binding.kind == "parameter" and isinstance(function, FUNCTIONS):
+            return self._index.definitions.arguments_for(function, binding.name)
+        is_followed = binding.kind in ("assign", "loop") and binding.value is not None
+        return [binding.value] if is_followed and binding.value is not None else []
