@@ -1839,3 +1839,55 @@ def test_models_that_are_loaded_whole_where_a_training_goes_on(tmp_path: Path) -
         main("", [])
     """
     agree(tmp_path, parts=parts, main=program)
+
+
+def test_copies_of_modules_and_of_tensors(tmp_path: Path) -> None:
+    net = """\
+    import copy
+
+    import torch
+    from torch import nn
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(4, 4)
+
+        def forward(self, x):
+            out = self.layer(x)
+            print(out.mean().item())  # TPU101
+            return out
+
+    class Average:
+        def __init__(self, model):
+            self.module = copy.deepcopy(model)
+
+        def update(self, model):
+            for mine, other in zip(self.module.parameters(), model.parameters()):
+                mine.copy_(other)
+    """
+    program = """\
+    import copy
+    import torch
+    from torch import nn
+    from net import Average, Net
+
+    device = torch.device("cuda")
+    model = nn.Linear(4, 4).to(device)
+    average = copy.deepcopy(model)
+    other = copy.deepcopy(Net().to(device))
+    kept = Average(model)
+    options = copy.deepcopy(vars(args))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for x in loader:
+        loss = model(x.to(device)).sum()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        kept.update(model)
+        print(average(x.to(device)).sum().item())  # TPU101
+        print(copy.deepcopy(loss).item())  # TPU101
+        print(options["scale"].item(), copy.copy(x).sum().item())
+        other(x.to(device))
+    """
+    agree(tmp_path, "TPU101", train=program, net=net)

@@ -124,6 +124,9 @@ class CallValues:
             return Value(Kind.OPTIMIZER)
         if name == "torch.compile" and node.args:
             return self._kinds.value(node.args[0], depth)
+        if name in facts.COPIES and node.args:
+            copied = self._kinds.value(node.args[0], depth)
+            return copied if copied.kind in (Kind.MODULE, Kind.TENSOR) else None
         if name in ("torch.nn.Parameter", "torch.nn.parameter.Parameter", "torch.autograd.Variable"):
             return self._kinds.value(node.args[0], depth) if node.args else Value(Kind.TENSOR)
         if name.startswith("torch.nn.functional.") or name in facts.TENSOR_FUNCTIONS:

@@ -258,6 +258,8 @@ class Definitions:
                 return ()
             value = value.func.value
         if isinstance(value, ast.Call):
+            if self._names.qualified(value.func) in facts.COPIES and value.args:
+                return self.classes_made(value.args[0], depth + 1)
             owner = self.class_called(value)
             return self._classes_chosen(value.func) if owner is None else (owner,)
         if isinstance(value, ast.IfExp):

@@ -170,7 +170,7 @@ class ImportedClasses:
     def _made(self, call: ast.Call, depth: int) -> tuple[Definition, ...]:
         if isinstance(call.func, ast.Attribute) and call.func.attr in facts.MODULE_SELF_METHODS:
             return self.of(call.func.value, depth + 1)
-        if self._names.qualified(call.func) in facts.MODULE_WRAPPERS and call.args:
+        if self._names.qualified(call.func) in facts.MODULE_WRAPPERS | facts.COPIES and call.args:
             return self.of(call.args[0], depth + 1)
         if self._names.qualified(call.func) == SEQUENTIAL:
             return self._of_parts(self._lists.parts_of(call), depth)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from tpulint.records import NamedTuple
+from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.tree import FunctionNode
 
@@ -22,7 +23,6 @@ _WRAPPERS = frozenset({"torch.autograd.Variable", "torch.autograd.variable.Varia
 """Calls that give the tensor they are given."""
 _CHOOSING = frozenset({"builtins.max", "builtins.min"})
 """Calls that give one of the tensors they are given."""
-_COPIES = frozenset({"copy.deepcopy", "copy.copy"})
 GROWING = frozenset({"append", "add", "extend", "insert", "appendleft", "put"})
 """Methods by which a list or its like keeps what it is given."""
 _KNOWN = ("torch.", "torch_xla.", "builtins.", "math.", "numpy.", "os.", "time.", "copy.", "logging.")
@@ -191,7 +191,7 @@ class State:
     def _of_call(self, node: ast.Call, statement: ast.stmt) -> Entry | None:
         func = node.func
         name = self._index.qualified_name(func)
-        if name in _COPIES and node.args:
+        if name in facts.COPIES and node.args:
             return self._of_copy(node.args[0], statement)
         if name in _WRAPPERS and node.args:
             return self.of(node.args[0], statement)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.definitions import qualified_in_file
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.tree import FUNCTIONS
@@ -46,7 +47,7 @@ class SavedStates:
         func, index = call.func, self._index
         if not isinstance(func, ast.Attribute) or func.attr != "state_dict":
             name = index.qualified_name(func)
-            if name in ("copy.deepcopy", "copy.copy"):
+            if name in facts.COPIES:
                 return any(self.holds(item, depth + 1) for item in call.args[:1])
             return name == "builtins.dict" and any(self.holds(item.value, depth + 1) for item in call.keywords)
         named = last_name(func.value).lower()

@@ -203,6 +203,9 @@ MODULE_WRAPPERS = frozenset({
 })  # fmt: skip
 """Calls that give a module around their first argument, which does what that does."""
 
+COPIES = frozenset({"copy.deepcopy", "copy.copy"})
+"""Calls that give another object like the one that they are given."""
+
 MODULE_PREFIXES = ("torchvision.models.", "timm.create_model", "torchvision.ops.", "segmentation_models_pytorch.",
                    "torch.hub.load")  # fmt: skip
 """Calls under these names give modules; under ``torch.nn.`` every class does."""
