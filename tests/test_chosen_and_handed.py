@@ -654,3 +654,48 @@ def test_an_engine_that_evaluates_a_batch_with_gradients(tmp_path: Path) -> None
             engine.eval(x.to(device), y.to(device))
     """
     agree(tmp_path, train=program, engine=engine)
+
+
+def test_elements_that_a_forward_pass_of_the_file_reads_of_what_it_is_given(tmp_path: Path) -> None:
+    program = """\
+    import torch
+    from torch import nn
+
+    class Tagger(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(4, 4)
+
+        def forward(self, x, valid=None, lengths=None):
+            out = self.layer(x)
+            for i in range(4):
+                if valid[i].item() == 1:  # TPU103
+                    out[i] = 0
+                if lengths[i].item() > 2:
+                    out[i] = 1
+            return out
+
+    class Other(nn.Module):
+        def forward(self, x, valid):
+            return x if valid[0].item() == 1 else -x
+
+    device = torch.device("cuda")
+    model = Tagger.from_pretrained("tagger")
+    model.to(device)
+    optimizer = torch.optim.Adam(model.parameters())
+    if args.half:
+        model, optimizer = amp.initialize(model, optimizer)
+    if args.count > 1:
+        model = nn.DataParallel(model)
+    other = Other()
+    for batch in loader:
+        lengths = batch[2]
+        batch = tuple(part.to(device) for part in batch[:2])
+        x, valid = batch
+        loss = model(x, valid, lengths=lengths).sum()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        other(x, valid_of(batch))
+    """
+    agree(tmp_path, train=program)

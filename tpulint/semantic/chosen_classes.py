@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.bindings import part_of
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.handed_objects import HandedObjects
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 _MOST_CHOICES = 48
 """Classes of a dictionary or module, one of which an option chooses."""
 _DICT = "__dict__"
-_LOADING = ("from_pretrained", "from_config", "load_from_checkpoint")
-"""Methods of classes that make an instance."""
 _DEPTH = 6
 
 
@@ -43,7 +42,7 @@ class ChosenClasses:
         module class of a module that is asked by name, ``getattr(models, args.model)``, and what a function of another
         file returns so. ``index`` is that of the file itself, where it is at hand.
         """
-        is_loaded = isinstance(func, ast.Attribute) and func.attr in _LOADING
+        is_loaded = isinstance(func, ast.Attribute) and func.attr in facts.LOADING_METHODS
         func = func.value if isinstance(func, ast.Attribute) and is_loaded else func
         member = func.attr if isinstance(func, ast.Attribute) and not is_loaded else ""
         chosen = func.value if isinstance(func, ast.Attribute) and not is_loaded else func

@@ -229,6 +229,7 @@ class Definitions:
                 values.extend(given or ([] if handed else [None]))
                 continue
             value = part_of(binding.value, binding.path) if binding.kind == "assign" else None
+            value = value or _given_back(binding)
             if value is None or not (
                 self._is_loaded(value) or (isinstance(value, ast.Constant) and value.value is None)
             ):
@@ -255,17 +256,25 @@ class Definitions:
         """Classes of this file of which an expression gives an instance."""
         while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
             if value.func.attr not in facts.MODULE_SELF_METHODS:
-                return ()
+                break
             value = value.func.value
         if isinstance(value, ast.Call):
-            if self._names.qualified(value.func) in facts.COPIES and value.args:
-                return self.classes_made(value.args[0], depth + 1)
-            owner = self.class_called(value)
+            if self._names.qualified(value.func) in facts.MODULE_WRAPPERS | facts.COPIES and value.args:
+                return self.classes_made(value.args[0], depth)
+            owner = self.class_called(value) or self._class_loaded(value)
             return self._classes_chosen(value.func) if owner is None else (owner,)
         if isinstance(value, ast.IfExp):
             sides = self.classes_made(value.body, depth), self.classes_made(value.orelse, depth)
             return tuple(dict.fromkeys((*sides[0], *sides[1]))) if all(sides) else ()
         return self.classes_of_variable(value, depth) if isinstance(value, ast.Name | ast.Attribute) else ()
+
+    def _class_loaded(self, call: ast.Call) -> ast.ClassDef | None:
+        """The class of this file in ``Net.from_pretrained(path)``, whose method is one of a base class."""
+        func = call.func
+        if not isinstance(func, ast.Attribute) or func.attr not in facts.LOADING_METHODS:
+            return None
+        owner = self._names.class_named(func.value)
+        return owner if owner is not None and self.is_module_class(owner) else None
 
     def _classes_chosen(self, func: ast.expr) -> tuple[ast.ClassDef, ...]:
         """``{"a": A, "b": B}[args.model]``, ``MODELS[args.model]``: any class of a dictionary that is written out."""
@@ -359,6 +368,21 @@ class Definitions:
         """Expressions that module-local calls pass for a parameter, a few calls at most."""
         return self._arguments(self.calls_of(function), function, name)
 
+    def arguments_of_modules(self, forward: FunctionNode, name: str) -> list[ast.expr]:
+        """Expressions that calls of modules of this file pass for a parameter of their forward pass."""
+        return self._arguments(self._calls_of_modules.get(forward, []), forward, name)
+
+    @cached_property
+    def _calls_of_modules(self) -> dict[FunctionNode, list[ast.Call]]:
+        """Calls of variables and attributes that are modules of this file, by the forward pass that they run."""
+        found: dict[FunctionNode, list[ast.Call]] = {}
+        for call in self._tree.calls:
+            owner = self.class_of_variable(call.func) if isinstance(call.func, ast.Name | ast.Attribute) else None
+            run = None if owner is None or not self.is_module_class(owner) else self.method(owner, _FORWARD)
+            if run is not None:
+                found.setdefault(run, []).append(call)
+        return found
+
     def arguments_of_derived(self, function: FunctionNode, name: str) -> list[ast.expr]:
         """Expressions that classes of this file which are derived from a function's own hand to its ``__init__``."""
         owner = self._tree.class_of(function)
@@ -447,3 +471,10 @@ def is_abstract(function: FunctionNode) -> bool:
     name = said.func if isinstance(said, ast.Call) else said
     missing = isinstance(last, ast.Raise) and isinstance(name, ast.Name) and name.id == "NotImplementedError"
     return len(function.body) < 3 and (missing or isinstance(last, ast.Pass) or isinstance(said, ast.Constant))
+
+
+def _given_back(binding: Binding) -> ast.Name | None:
+    """``model`` of ``model, optimizer = amp.initialize(model, optimizer)``: of what class it was, it is."""
+    call = binding.value if binding.kind == "assign" and binding.path else None
+    given = call.args if isinstance(call, ast.Call) else []
+    return next((item for item in given if isinstance(item, ast.Name) and item.id == binding.name), None)

@@ -33,13 +33,19 @@ class MovedTensors:
                 index.moves.to_device(part) is not None or index.kind(part.func) is Kind.MODULE
             ):
                 return True
-        names = [part for part in ast.walk(node) if isinstance(part, ast.Name)]
         return depth < _DEPTH and any(
             self._is_handed_in(binding) or any(self.has(value, depth + 1) for value in self._values_of(binding))
-            for name in names
-            if index.kind(name) is Kind.TENSOR
+            for name in self._followed(node, depth)
             for binding in index.flow.reaching(name)
         )
+
+    def _followed(self, node: ast.expr, depth: int) -> list[ast.Name]:
+        """The tensors that an expression is made of, or the list that one of them was taken out of."""
+        container = node.value if isinstance(node, ast.Subscript) else node
+        if depth and isinstance(container, ast.Name) and self._index.kind(container) is not Kind.TENSOR:
+            return [container]
+        names = [part for part in ast.walk(node) if isinstance(part, ast.Name)]
+        return [name for name in names if self._index.kind(name) is Kind.TENSOR]
 
     def _is_handed_in(self, binding: Binding) -> bool:
         """Whether calls in other files give a tensor of the device for a parameter."""
@@ -53,6 +59,8 @@ class MovedTensors:
     def _values_of(self, binding: Binding) -> list[ast.expr]:
         function = binding.statement
         if binding.kind == "parameter" and isinstance(function, FUNCTIONS):
-            return self._index.definitions.arguments_for(function, binding.name)
+            definitions = self._index.definitions
+            given = definitions.arguments_of_modules(function, binding.name) if function.name == "forward" else []
+            return [*definitions.arguments_for(function, binding.name), *given]
         is_followed = binding.kind in ("assign", "loop") and binding.value is not None
         return [binding.value] if is_followed and binding.value is not None else []

@@ -203,6 +203,9 @@ MODULE_WRAPPERS = frozenset({
 })  # fmt: skip
 """Calls that give a module around their first argument, which does what that does."""
 
+LOADING_METHODS = frozenset({"from_pretrained", "from_config", "load_from_checkpoint"})
+"""Methods of classes that make an instance."""
+
 COPIES = frozenset({"copy.deepcopy", "copy.copy"})
 """Calls that give another object like the one that they are given."""
 
