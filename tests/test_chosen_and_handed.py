@@ -699,3 +699,43 @@ def test_elements_that_a_forward_pass_of_the_file_reads_of_what_it_is_given(tmp_
         other(x, valid_of(batch))
     """
     agree(tmp_path, train=program)
+
+
+def test_devices_that_a_file_sets_in_an_object_of_options(tmp_path: Path) -> None:
+    options = """\
+    class Params:
+        def __init__(self, values):
+            self.__dict__.update(values)
+    """
+    program = """\
+    import options
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader
+
+    def train(model, optimizer, loader: DataLoader, params: options.Params, hosts, weight):
+        for x, y in loader:
+            x, y = x.float().to(params.device), y.float().to(params.device)
+            if torch.sum(y == 0) > 3:  # TPU103
+                continue
+            print(y.sum().item())  # TPU101
+            kept = torch.zeros(4, device=hosts.device)
+            print(kept.sum().item(), torch.zeros(4, device=weight.device).sum().item())
+            loss = (model(x) - y).abs().mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+
+    params = options.Params({"rate": 0.1})
+    hosts = options.Params({})
+    hosts.device = torch.device("cpu")
+    if torch.cuda.is_available():
+        params.device = torch.device("cuda")
+        model = nn.Linear(4, 4).cuda()
+    else:
+        params.device = torch.device("cpu")
+        model = nn.Linear(4, 4)
+    optimizer = torch.optim.Adam(model.parameters(), lr=params.rate)
+    train(model, optimizer, loader, params, hosts, read_weight())
+    """
+    agree(tmp_path, train=program, options=options)

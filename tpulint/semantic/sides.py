@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+from functools import cached_property
 
 from tpulint.semantic.names import Names
 from tpulint.semantic.tree import SyntaxTree
 from tpulint.semantic.values import Kind, Side
+from tpulint.semantic.variables import last_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,11 +35,32 @@ class Sides:
         if isinstance(device, ast.Call) and self._names.qualified(device.func) == "torch.device" and device.args:
             return self.of_device(device.args[0])
         if isinstance(device, ast.Attribute) and device.attr == "device":
+            given = self._set.get(last_name(device.value))
+            if given is not None:
+                return Side.HOST if all(self._is_host(value) for value in given) else Side.DEVICE
             owner = self._kinds.value(device.value)
             if owner.kind is Kind.TENSOR or (owner.kind is Kind.UNKNOWN and self._may_be_tensor(device.value)):
                 return owner.side
             # of a trainer, or an option: `args.device`
         return Side.DEVICE
+
+    @cached_property
+    def _set(self) -> dict[str, list[ast.expr]]:
+        """What the file gives objects as their device, by their names, ``params.device = ...``: tensors take none."""
+        found: dict[str, list[ast.expr]] = {}
+        for node in self._tree.binders:
+            if not isinstance(node, ast.Attribute) or node.attr != "device" or not isinstance(node.value, ast.Name):
+                continue
+            statement = self._tree.parents[node]
+            if isinstance(statement, ast.Assign) and not self._is_self(node.value):
+                found.setdefault(node.value.id, []).append(statement.value)
+        return found
+
+    def _is_host(self, device: ast.expr) -> bool:
+        """Whether a device is that of the host by its name."""
+        if isinstance(device, ast.Call) and self._names.qualified(device.func) == "torch.device" and device.args:
+            device = device.args[0]
+        return isinstance(device, ast.Constant) and device.value == "cpu"
 
     def _may_be_tensor(self, owner: ast.expr) -> bool:
         """Whether the owner of a ``device`` may be a tensor of either side: no ``self``, and no option read before."""
