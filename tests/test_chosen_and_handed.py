@@ -739,3 +739,54 @@ def test_devices_that_a_file_sets_in_an_object_of_options(tmp_path: Path) -> Non
     train(model, optimizer, loader, params, hosts, read_weight())
     """
     agree(tmp_path, train=program, options=options)
+
+
+def test_layers_of_the_file_that_a_loop_over_a_list_calls(tmp_path: Path) -> None:
+    net = """\
+    import torch
+    from torch import nn
+
+    class Head(nn.Module):
+        def forward(self, x, labels=None):
+            places = labels.cpu()  # TPU101
+            return x[:, int(places[0])]
+
+    class Sized(nn.Module):
+        def forward(self, x, sizes):
+            return x[:, : int(sizes[0])]
+
+    def make_layers():
+        layers = nn.ModuleList()
+        layers.append(nn.Linear(4, 4))
+        layers.append(Head())
+        return layers
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = make_layers()
+            self.others = nn.ModuleList([Sized()])
+
+        def forward(self, x, labels=None):
+            found = []
+            for i, layer in enumerate(self.layers):
+                if i == 1:
+                    found.append(layer(x, labels))
+                else:
+                    x = layer(x)
+            return sum(found) + self.others[0](x, [1, 2]).sum()
+    """
+    program = """\
+    import torch
+    from net import Net
+
+    device = torch.device("cuda")
+    model = Net().to(device)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for x, labels in loader:
+        loss = model(x.to(device), labels.to(device)).sum()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    """
+    agree(tmp_path, "TPU101,TPU103", train=program, net=net)

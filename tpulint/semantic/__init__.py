@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from tpulint.semantic.meters import Meters
     from tpulint.semantic.mixed_precision import MixedPrecision
     from tpulint.semantic.module_body import ModuleBody
+    from tpulint.semantic.module_calls import ModuleCalls
     from tpulint.semantic.moved_tensors import MovedTensors
     from tpulint.semantic.moves import Moves
     from tpulint.semantic.paces import Paces
@@ -242,6 +243,9 @@ class SemanticIndex:
 
     turn_code: TurnCode = part()
     """Code that runs in every turn of a step or evaluation loop."""
+
+    module_calls: ModuleCalls = part("tree", "names", "flow", "definitions")
+    """Calls of modules of the file."""
 
     moved_tensors: MovedTensors = part()
     """Tensors that the code shows to lie on the device."""

@@ -368,21 +368,6 @@ class Definitions:
         """Expressions that module-local calls pass for a parameter, a few calls at most."""
         return self._arguments(self.calls_of(function), function, name)
 
-    def arguments_of_modules(self, forward: FunctionNode, name: str) -> list[ast.expr]:
-        """Expressions that calls of modules of this file pass for a parameter of their forward pass."""
-        return self._arguments(self._calls_of_modules.get(forward, []), forward, name)
-
-    @cached_property
-    def _calls_of_modules(self) -> dict[FunctionNode, list[ast.Call]]:
-        """Calls of variables and attributes that are modules of this file, by the forward pass that they run."""
-        found: dict[FunctionNode, list[ast.Call]] = {}
-        for call in self._tree.calls:
-            owner = self.class_of_variable(call.func) if isinstance(call.func, ast.Name | ast.Attribute) else None
-            run = None if owner is None or not self.is_module_class(owner) else self.method(owner, _FORWARD)
-            if run is not None:
-                found.setdefault(run, []).append(call)
-        return found
-
     def arguments_of_derived(self, function: FunctionNode, name: str) -> list[ast.expr]:
         """Expressions that classes of this file which are derived from a function's own hand to its ``__init__``."""
         owner = self._tree.class_of(function)

@@ -42,7 +42,7 @@ class ImportedClasses:
         self._handed = handed
         self._arguments_for = arguments_for
         self._returned_by = returned_by
-        self._lists = ModuleLists(tree, names, flow.bindings_of)
+        self._lists = ModuleLists(tree, names, flow.bindings_of, returned_by)
         self._memo: dict[ast.expr, tuple[Definition, ...]] = {}
         self.chosen = ChosenClasses(names, flow, imported, handed)
 

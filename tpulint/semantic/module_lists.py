@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.names import Names
-from tpulint.semantic.tree import SyntaxTree
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 
 _DEPTH = 6
 SEQUENTIAL = "torch.nn.Sequential"
@@ -16,10 +16,17 @@ SEQUENTIAL = "torch.nn.Sequential"
 class ModuleLists:
     """Follows ``nn.ModuleList([...])``, ``nn.Sequential(...)``, lists, and what is appended to them."""
 
-    def __init__(self, tree: SyntaxTree, names: Names, bindings_of: Callable[[ast.expr], Iterable[Binding]]) -> None:
+    def __init__(
+        self,
+        tree: SyntaxTree,
+        names: Names,
+        bindings_of: Callable[[ast.expr], Iterable[Binding]],
+        returned_by: Callable[[FunctionNode], list[ast.expr]],
+    ) -> None:
         self._tree = tree
         self._names = names
         self._bindings_of = bindings_of
+        self._returned_by = returned_by
 
     def parts_of(self, node: ast.expr, depth: int = 0) -> list[ast.expr]:
         """What may be an element: of ``self.layers``, ``Layer()``."""
@@ -33,13 +40,21 @@ class ModuleLists:
             name = self._names.qualified(node.func)
             if name == SEQUENTIAL:
                 return self._written(node.args, depth)
-            return self.parts_of(node.args[0], depth + 1) if name == "torch.nn.ModuleList" and node.args else []
+            if name == "torch.nn.ModuleList":
+                return self.parts_of(node.args[0], depth + 1) if node.args else []
+            return [part for value in self._made_by(node.func) for part in self.parts_of(value, depth + 1)]
         bindings = list(self._bindings_of(node))
         if isinstance(node, ast.Name) and bindings and all(b.kind == "parameter" for b in bindings):
             return [node]  # a list that the function is given: asked for its class, one tells that of its elements
         values = [b.value for b in bindings if b.kind == "assign" and not b.path]
         parts = [part for value in values if value is not None for part in self.parts_of(value, depth + 1)]
         return parts + self._appended_to(node) if values else []
+
+    def _made_by(self, func: ast.expr) -> list[ast.expr]:
+        """What a function of this file returns: a list that it fills, ``self.layers = make_layers(config)``."""
+        bindings = self._names.bindings(func) if isinstance(func, ast.Name) else []
+        function = bindings[0].node if len(bindings) == 1 else None
+        return self._returned_by(function) if isinstance(function, FUNCTIONS) else []
 
     def gone_through(self, node: ast.expr, path: tuple[int, ...]) -> list[ast.expr]:
         """What a loop gives a variable: ``for layer in self.layers``, ``for i, layer in enumerate(self.layers)``."""

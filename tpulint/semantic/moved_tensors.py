@@ -59,8 +59,7 @@ class MovedTensors:
     def _values_of(self, binding: Binding) -> list[ast.expr]:
         function = binding.statement
         if binding.kind == "parameter" and isinstance(function, FUNCTIONS):
-            definitions = self._index.definitions
-            given = definitions.arguments_of_modules(function, binding.name) if function.name == "forward" else []
-            return [*definitions.arguments_for(function, binding.name), *given]
+            run = self._index.module_calls.given_for(function, binding.name) if function.name == "forward" else []
+            return [*self._index.definitions.arguments_for(function, binding.name), *run]
         is_followed = binding.kind in ("assign", "loop") and binding.value is not None
         return [binding.value] if is_followed and binding.value is not None else []

@@ -212,7 +212,7 @@ class TurnCode:
                 continue
             self._functions[function] = turn
             if function.name == "forward":
-                waiting.extend(self._parts_run_by(function))
+                waiting.extend((*self._parts_run_by(function), *self._index.module_calls.run_in(function)))
             for call in self._index.tree.nodes_in(function, ast.Call, functions=False):
                 called = self._index.regions.events.functions_of(call)
                 waiting.extend(called or self._index.definitions.functions_of_several(call))

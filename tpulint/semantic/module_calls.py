@@ -1,0 +1,59 @@
+"""Calls of modules of one file, by the forward pass that they run: of variables, attributes and elements of lists."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cached_property
+
+from tpulint.semantic.definitions import Definitions
+from tpulint.semantic.fed_parameters import arguments_given
+from tpulint.semantic.flow import Flow
+from tpulint.semantic.module_lists import ModuleLists
+from tpulint.semantic.names import Names
+from tpulint.semantic.tree import FunctionNode, SyntaxTree
+
+_FORWARD = "forward"
+
+
+class ModuleCalls:
+    """Questions about forward passes that this file defines."""
+
+    def __init__(self, tree: SyntaxTree, names: Names, flow: Flow, definitions: Definitions) -> None:
+        self._tree = tree
+        self._flow = flow
+        self._definitions = definitions
+        self._lists = ModuleLists(tree, names, flow.bindings_of, definitions.returned_by)
+
+    def given_for(self, forward: FunctionNode, name: str) -> list[ast.expr]:
+        """Expressions that calls of modules pass for a parameter of their forward pass."""
+        calls = self._calls.get(forward, ())
+        return [item for call in calls for given, item in arguments_given(call, forward, True) if given == name]
+
+    def run_in(self, function: FunctionNode) -> list[FunctionNode]:
+        """Forward passes that the calls in a function may run."""
+        return [run for run, calls in self._calls.items() if any(self._tree.encloses(function, call) for call in calls)]
+
+    @cached_property
+    def _calls(self) -> dict[FunctionNode, list[ast.Call]]:
+        found: dict[FunctionNode, list[ast.Call]] = {}
+        for call in self._tree.calls:
+            for owner in self._classes_called(call.func):
+                run = self._definitions.method(owner, _FORWARD) if self._definitions.is_module_class(owner) else None
+                if run is not None:
+                    found.setdefault(run, []).append(call)
+        return found
+
+    def _classes_called(self, func: ast.expr) -> tuple[ast.ClassDef, ...]:
+        """The classes of this file of which what is called may be: ``layer(x)`` of ``for layer in self.layers``."""
+        if not isinstance(func, ast.Name | ast.Attribute | ast.Subscript):
+            return ()
+        found = () if isinstance(func, ast.Subscript) else self._definitions.classes_of_variable(func)
+        return found or tuple(owner for part in self._elements(func) for owner in self._definitions.classes_made(part))
+
+    def _elements(self, func: ast.expr) -> Iterator[ast.expr]:
+        if isinstance(func, ast.Subscript):
+            yield from self._lists.parts_of(func.value)
+        for binding in self._flow.reaching(func) if isinstance(func, ast.Name) else ():
+            if binding.kind == "loop" and binding.value is not None:
+                yield from self._lists.gone_through(binding.value, binding.path)
