@@ -1891,3 +1891,68 @@ def test_copies_of_modules_and_of_tensors(tmp_path: Path) -> None:
         other(x.to(device))
     """
     agree(tmp_path, "TPU101", train=program, net=net)
+
+
+def test_a_model_of_chosen_modules_that_a_method_builds(tmp_path: Path) -> None:
+    net = """\
+    from torch import nn
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(4, 4)
+
+        def forward(self, x):
+            print(self.layer(x).mean().item())  # TPU101
+            return self.layer(x)
+    """
+    base = """\
+    class Base:
+        def __init__(self):
+            self.model = self.build().cuda()
+
+        def build(self):
+            raise NotImplementedError
+    """
+    program = """\
+    import torch
+    import large
+    import net
+    import small
+    from base import Base
+
+    class Run:
+        def __init__(self, args):
+            self.args = args
+            self.device = torch.device("cuda")
+            self.model = self.build().to(self.device)
+
+        def build(self):
+            models = {"net": net, "large": large}
+            return models[self.args.model].Model().float()
+
+        def train(self):
+            optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1)
+            for x in loader:
+                loss = self.model(x.to(self.device)).sum()
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+
+    class Other(Base):
+        def build(self):
+            return small.Model()
+
+        def train(self):
+            optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1)
+
+            def run(x):
+                return self.model(x)
+
+            for x in loader:
+                loss = run(x.cuda()).sum()
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+    """
+    agree(tmp_path, "TPU101", train=program, net=net, large=net, small=net, base=base)

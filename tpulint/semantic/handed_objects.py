@@ -134,11 +134,12 @@ class HandedObjects:
         return _argument(call, function.node, bindings[0].name, is_method)
 
     def _owner(self, node: ast.Attribute) -> ast.ClassDef | None:
-        """The class of the object, where the attribute is one of ``self``."""
-        within = self._tree.function_of(node)
-        if within is None or not isinstance(node.value, ast.Name) or not within.args.args:
+        """The class of the object, where the attribute is one of ``self``, be it in a function within the method."""
+        bindings = self._names.bindings(node.value) if isinstance(node.value, ast.Name) else []
+        method = bindings[0].statement if len(bindings) == 1 and bindings[0].kind == "parameter" else None
+        if not isinstance(method, FUNCTIONS) or method.args.args[:1] != [bindings[0].node]:
             return None
-        return self._tree.class_of(node) if within.args.args[0].arg == node.value.id else None
+        return self._tree.class_of(node)
 
 
 def _method(owner: ast.ClassDef, name: str) -> FunctionNode | None:

@@ -36,6 +36,7 @@ class ImportedClasses:
         arguments_for: Callable[[FunctionNode, str], list[ast.expr]],
         returned_by: Callable[[FunctionNode], list[ast.expr]],
     ) -> None:
+        self._tree = tree
         self._names = names
         self._flow = flow
         self._imported = imported
@@ -199,10 +200,21 @@ class ImportedClasses:
         return all_of([self.of(value, depth + 1) for value in self._results_here(func)])
 
     def _results_here(self, func: ast.expr) -> list[ast.expr]:
-        """What a function of this file returns."""
-        bindings = self._names.bindings(func) if isinstance(func, ast.Name) else []
-        function = bindings[0].node if len(bindings) == 1 else None
+        """What a function of this file, or another method of the class around it, returns."""
+        if isinstance(func, ast.Attribute):
+            function = self._method_of_own(func)
+        else:
+            bindings = self._names.bindings(func) if isinstance(func, ast.Name) else []
+            function = bindings[0].node if len(bindings) == 1 else None  # type: ignore[assignment]
         return self._returned_by(function) if isinstance(function, FUNCTIONS) else []
+
+    def _method_of_own(self, func: ast.Attribute) -> FunctionNode | None:
+        """The method ``self.build`` of the class around it."""
+        owner = self._tree.class_of(func)
+        if owner is None or not isinstance(func.value, ast.Name):
+            return None
+        methods = [item for item in owner.body if isinstance(item, FUNCTIONS) and item.name == func.attr]
+        return methods[0] if len(methods) == 1 and func.value.id == "self" else None
 
 
 def _is_none(node: ast.expr | None) -> bool:
