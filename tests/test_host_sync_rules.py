@@ -1805,6 +1805,46 @@ def fit():
     assert "torch.stack(losses" in port(SETUP + as_arrays.replace("losses[-1].shape", "losses[-1]")).text
 
 
+@pytest.mark.parametrize(
+    ("ask", "is_summed"),
+    [
+        ("print(vars(args), dir(loss))", True),
+        ("print(vars())", False),
+        ("print(vars(sys.modules[__name__]))", False),
+        ("print(dir(sys))", False),
+    ],
+)
+def test_what_one_object_is_asked_for_reads_no_variables(ask: str, is_summed: bool) -> None:
+    text = f"""
+total = 0.0
+{ask}
+for x, y in loader:
+    loss = F.cross_entropy(model(x.to(device)), y.to(device))
+    loss.backward()
+    optimizer.step()
+    torch_xla.sync()
+    total += loss.item()
+print(total)
+"""
+    assert ("total += loss.item()" not in port(SETUP + text).text) is is_summed
+
+
+def test_an_object_that_shows_all_its_attributes_keeps_its_total() -> None:
+    text = """
+class Trainer:
+    def fit(self):
+        self.total = 0.0
+        for x, y in loader:
+            loss = F.cross_entropy(model(x.to(device)), y.to(device))
+            loss.backward()
+            optimizer.step()
+            torch_xla.sync()
+            self.total += loss.item()
+            print(vars(self))
+"""
+    assert "self.total += loss.item()" in port(SETUP + text).text
+
+
 ONLOOKERS = {
     "handler": """
 def fit():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 
 from tpulint.emptied import has_comment, only_looks
-from tpulint.semantic.names import READ_ALL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ def unused_locals(before: SemanticIndex, after: SemanticIndex) -> list[ast.stmt]
         was = known.get(_chain(after, function))
         if was is None or ast.dump(was) == ast.dump(function):
             continue
-        if any(after.qualified_name(call.func) in READ_ALL for call in after.tree.nodes_in(function, ast.Call)):
+        if any(after.names.reads_any_variable(call) for call in after.tree.nodes_in(function, ast.Call)):
             continue
         names = {
             node.id

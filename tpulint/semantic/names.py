@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+from collections.abc import Iterator
 
 from tpulint.semantic.bindings import NAME_FIELDS, Binding, attribute_binding, binding_of, name_imported
 from tpulint.semantic.scopes import Scope, Scopes
@@ -15,6 +16,9 @@ _STARRED = {"torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional", "opt
 """What everybody means by names that a file reads and does not bind, where ``from module import *`` brings names in."""
 READ_ALL = frozenset(f"builtins.{name}" for name in ("locals", "globals", "vars", "eval", "exec", "dir"))
 """Functions that may read any variable, by a name that nobody sees."""
+_ASKED_OF_ONE = ("builtins.vars", "builtins.dir")
+"""Those that are about the object alone that they are given."""
+_GIVE_MODULES = ("sys.modules", "importlib.import_module", "builtins.__import__")
 _ASSIGNMENTS = (ast.Assign, ast.AnnAssign, ast.NamedExpr)
 
 
@@ -307,6 +311,25 @@ class Names:
         # The places in the list of all calls keep the order where several names are asked for.
         found = [item for name in dict.fromkeys(names) for item in self._calls.get(name, ())]
         return [call for _, call in sorted(found, key=_place)]
+
+    def reads_any_variable(self, call: ast.Call) -> bool:
+        """``locals()``: whether a call may read any variable; ``vars(args)`` reads attributes of one object."""
+        name = self.qualified(call.func)
+        if name in _ASKED_OF_ONE and len(call.args) == 1 and not isinstance(call.args[0], ast.Starred):
+            return self._may_be_module(call.args[0])
+        return name in READ_ALL
+
+    def calls_reading_any_variable(self) -> Iterator[ast.Call]:
+        """The calls of the file that may read any variable."""
+        return filter(self.reads_any_variable, self.calls_to(*READ_ALL))
+
+    def _may_be_module(self, node: ast.expr) -> bool:
+        """Whether an object is imported, or what ``sys.modules[__name__]`` gives, also by a variable."""
+        given = [binding.value for binding in self.bindings(node)] if isinstance(node, ast.Name) else [node]
+        if self.qualified(node) is not None:
+            return True
+        sources = (value.func if isinstance(value, ast.Call) else getattr(value, "value", None) for value in given)
+        return any(source is not None and self.qualified(source) in _GIVE_MODULES for source in sources)
 
     def qualified_binding(self, binding: Binding) -> str | None:
         """Dotted name a binding gives; "" when it says nothing (``x = None`` beside an import in try/except)."""

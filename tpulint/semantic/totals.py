@@ -9,7 +9,6 @@ from tpulint.model import Span
 from tpulint.records import NamedTuple
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.kinds import Kind, Side
-from tpulint.semantic.names import READ_ALL
 from tpulint.semantic.onlookers import has_onlookers
 from tpulint.semantic.reads import Read, adds_to_itself
 from tpulint.semantic.regions import Pace
@@ -151,7 +150,7 @@ class Totals:
     def _reads_all_variables(self, loop: LoopNode) -> bool:
         """``"total {total:.3f}".format(**locals())``"""
         function = self._index.function_of(loop)
-        return any(self._index.function_of(call) is function for call in self._index.calls_to(*READ_ALL))
+        return any(self._index.function_of(call) is function for call in self._index.names.calls_reading_any_variable())
 
     def _adds_integer(self, statement: ast.stmt) -> bool:
         assert isinstance(statement, ast.AugAssign | ast.Assign)

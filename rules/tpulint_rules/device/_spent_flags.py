@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterator, Mapping
 
 from tpulint.context import FileContext
 from tpulint.records import NamedTuple
-from tpulint.semantic.names import READ_ALL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ def _flag(ctx: FileContext, statement: ast.Assign, value: bool) -> Iterator[Flag
     target = statement.targets[0]
     if len(statement.targets) > 1 or not isinstance(target, ast.Name) or _is_explained(ctx, statement):
         return
-    if any(ctx.index.calls_to(*READ_ALL)):
+    if any(ctx.index.names.calls_reading_any_variable()):
         return
     scope = names.scope_of(statement)
     found = names.find_name(target)
