@@ -744,7 +744,8 @@ def test_names_that_say_number() -> None:
                 self.net = net.to(gpu_ids[0])
                 self.args = args
 
-            def step(self, x):
+            def step(self, parts):
+                x = torch.stack(parts)
                 y = torch.zeros(3).to(x.get_device())
                 return self.net(x.to(self.args.local_rank)), y
         """,
@@ -757,7 +758,8 @@ def test_names_that_say_number() -> None:
                 self.net = net.to(torch_xla.device())
                 self.args = args
 
-            def step(self, x):
+            def step(self, parts):
+                x = torch.stack(parts)
                 y = torch.zeros(3).to(x.device)
                 return self.net(x.to(torch_xla.device())), y
         """,
@@ -1783,6 +1785,19 @@ def test_method_of_the_own_class_is_no_index_of_a_tensor() -> None:
             def generate(self, tokens):
                 return self.model.generate(tokens["input_ids"].to(self.get_device()))
         """,
+    )
+
+
+def test_object_that_may_be_a_model_is_asked_by_its_own_method() -> None:
+    """nanochat: the model's class, in another file, has a ``get_device`` of its own."""
+    stays(
+        """
+        import torch
+
+        def evaluate(model, batch):
+            total = torch.tensor(0.0, device=model.get_device())
+            return total + model(batch), torch.zeros(3).to(batch.get_device())
+        """
     )
 
 

@@ -86,12 +86,11 @@ class DeviceNumbers:
 
 
 def is_index_of_tensor(index: SemanticIndex, node: ast.expr) -> bool:
-    """``x.get_device()``: the number of the GPU that holds x, and no method of the script's own class."""
+    """``x.get_device()``: the number of the GPU that holds a tensor; of other objects it is a method of their own."""
     return (
         isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
         and node.func.attr == "get_device"
         and not node.args
-        and not (isinstance(node.func.value, ast.Name) and node.func.value.id == "self")
-        and index.definitions.function_called(node) is None
+        and index.kind(node.func.value) is Kind.TENSOR
     )
