@@ -24,7 +24,7 @@ _MOST_FILES = 30
 
 
 def files_told(index: SemanticIndex) -> Iterator[OutgoingCall]:
-    """Files whose ``torch.Tensor(...)`` runs under the default that this one sets, each as a call of it."""
+    """Files that make tensors under the default that this one sets, each as a call of ``torch.Tensor(...)`` there."""
     if not any(_is_accelerator(call) for setter in _SETTERS for call in index.calls_to(setter)):
         return
     told = (("", Kind.DEVICE.name, Side.DEVICE.name),)
@@ -34,7 +34,7 @@ def files_told(index: SemanticIndex) -> Iterator[OutgoingCall]:
             if (path := os.path.abspath(file.source.path)) not in found:
                 found.add(path)
                 waiting.append(file)
-                if "Tensor(" in file.source.text or "optim" in file.source.text:
+                if "torch" in file.source.text:
                     caller = os.path.basename(index.source.path)
                     call = OutsideCall(CONSTRUCTOR, NOW_AND_THEN, False, False, told, caller)
                     yield OutgoingCall(file.source.path, call)
