@@ -109,6 +109,10 @@ class Reads:
         """Whether an expression is a tensor on the device, as far as is known."""
         return self._kinds.is_on_device(node)
 
+    def fetched_by_copy(self, call: ast.Call) -> ast.expr | None:
+        """The tensor of the device that ``kept.copy_(loss)`` puts into one of the host."""
+        return self._implicit.fetched_at(call)
+
     def is_bar(self, statement: ast.stmt) -> bool:
         """Whether a statement only changes the text beside a progress bar."""
         if isinstance(statement, ast.Assign):  # the bars of the package `progress`
