@@ -1755,7 +1755,8 @@ for x, y in loader:
 {use}
 """
     assert ("right = right.item()" in port(SETUP + text).text) is is_number
-    assert ("right += output.argmax(1).eq(y).cpu().sum()" in port(SETUP + text).text) is not is_number
+    early = "result = output.argmax(1).eq(y)\n    torch_xla.sync()\n    right += result.cpu().sum()"
+    assert (early in port(SETUP + text).text) is not is_number
 
 
 def test_totals_that_are_seen_by_other_ways_in_the_loop_stay() -> None:
@@ -2301,34 +2302,56 @@ def test_sums_of_copies_that_are_named_are_sums_on_the_device(use: str, after: s
     ["counts.append(right)", "print(right.float().mul(100))", "keep(right)", "total = right\n    print(total.shape)"],
 )
 def test_named_sum_of_a_copy_of_which_more_is_needed(use: str) -> None:
-    stays(
-        f"""
+    """It stays one of the host; the graph of the step computes what is copied."""
+    text = """
         counts = []
         for x, y in loader:
             output, y = model(x.to(device)), y.to(device)
             F.cross_entropy(output, y).backward()
             optimizer.step()
-            torch_xla.sync()
-            right = output.argmax(1).eq(y).cpu().sum()
-            {use.replace(chr(10), chr(10) + " " * 8)}
-        """,
-        left=("TPU101",),
+            {early}torch_xla.sync()
+            right = {copied}.cpu().sum()
+            {use}
+        """
+    use = use.replace(chr(10), chr(10) + " " * 8)
+    becomes(
+        text.format(early="", copied="output.argmax(1).eq(y)", use=use),
+        text.format(early="right = output.argmax(1).eq(y)\n            ", copied="right", use=use),
     )
 
 
 def test_sum_of_a_copy_of_which_more_is_needed() -> None:
-    stays(
-        """
+    text = """
         right = 0
         for x, y in loader:
             output, y = model(x.to(device)), y.to(device)
             F.cross_entropy(output, y).backward()
             optimizer.step()
-            torch_xla.sync()
-            right += output.argmax(1).eq(y).cpu().sum()
+            {early}torch_xla.sync()
+            right += {copied}.cpu().sum()
         print(right.item())
-        """,
-        left=("TPU101",),
+        """
+    becomes(
+        text.format(early="", copied="output.argmax(1).eq(y)"),
+        text.format(early="result = output.argmax(1).eq(y)\n            ", copied="result"),
+    )
+
+
+def test_sum_of_parts_in_a_block_is_read_behind_the_step() -> None:
+    text = """
+        for x, y in loader:
+            total = 0.0
+            with memories(x) as kept:
+                for part in x.chunk(2):
+                    loss = model(part.to(device)).mean()
+                    total += loss{read}
+                    loss.backward()
+            {early}optimizer.step()
+            torch_xla.sync(){late}
+        """
+    becomes(
+        text.format(read=".item()", early="print(total)\n            ", late=""),
+        text.format(read=".detach()", early="", late="\n            total = float(total)\n            print(total)"),
     )
 
 
@@ -4317,6 +4340,11 @@ for step, (x, y) in enumerate(loader):
             "share = output.argmax(1).eq(y).sum().item() / len(y)\n    print(share)",
             "result = output.argmax(1).eq(y).sum()",
             "share = result.item() / len(y)\n    print(share)",
+        ),
+        (
+            "wrong = output.argmax(1).ne(y).cpu().sum()\n    share = 100.0 * wrong / len(y)\n    print(f'{share:.2f}')",
+            "wrong = output.argmax(1).ne(y)",
+            "wrong = wrong.cpu().sum()\n    share = 100.0 * wrong / len(y)\n    print(f'{share:.2f}')",
         ),
     ],
 )

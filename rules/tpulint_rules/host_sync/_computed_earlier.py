@@ -41,9 +41,9 @@ def computed_earlier(ctx: FileContext, read: Read, boundary: ast.Expr | None) ->
 
 
 def is_fetched(ctx: FileContext, read: Read, loop: Step) -> bool:
-    """Whether a read is one of several that are fetched together, or is of more than a number."""
+    """Whether a read is one of several that are fetched together, or makes no plain copy of what was computed."""
     func = read.node.func if isinstance(read.node, ast.Call) else None
-    if not isinstance(func, ast.Attribute) or func.attr != "item":
+    if not isinstance(func, ast.Attribute) or func.attr not in ("item", "cpu"):
         return True
     group = ctx.index.batched_reads.of(loop)
     return group is not None and read.node in {one.node for one in group.reads}

@@ -29,11 +29,14 @@ def keep_on_device(fix: FixBuilder, index: SemanticIndex, read: Read, tail: str 
         fix.replace(read.node, fix.text(read.tensor) + suffix)
 
 
-def insert_behind_loop(fix: FixBuilder, loop: LoopNode, text: str) -> None:
-    """Read behind a loop what it kept; its ``else`` would come first, and may leave or look at what was kept."""
+def insert_behind_loop(fix: FixBuilder, loop: LoopNode, text: str, block: ast.stmt | None = None) -> None:
+    """Read behind a loop what it kept, or behind a block that ends with it.
+
+    The ``else`` of the loop would come first, and may leave or look at what was kept.
+    """
     if loop.orelse:
         fix.give_up()
-    fix.insert_after(loop, text)
+    fix.insert_after(loop if block is None else block, text)
 
 
 def torch_text(fix: FixBuilder, index: SemanticIndex, at: ast.AST) -> str:

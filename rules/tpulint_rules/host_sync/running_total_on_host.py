@@ -77,7 +77,16 @@ def move_to_device(fix: FixBuilder, index: SemanticIndex, loop: LoopNode, totals
     for statement, lines in behind.items():
         fix.insert_after(statement, "\n".join(lines))
     if after:
-        insert_behind_loop(fix, loop, "\n".join(after))
+        within_turn = all(total.home is Home.INNER_VARIABLE for total in totals)
+        insert_behind_loop(fix, loop, "\n".join(after), _block_ended_by(index, loop) if within_turn else loop)
+
+
+def _block_ended_by(index: SemanticIndex, loop: LoopNode) -> ast.stmt:
+    """The outermost ``with`` that a loop ends, or itself: behind it the read can go on to the end of the step."""
+    place: ast.stmt = loop
+    while isinstance(holder := index.tree.parent(place), ast.With) and holder.body[-1] is place:
+        place = holder
+    return place
 
 
 def _zero(fix: FixBuilder, index: SemanticIndex, total: Total) -> str:

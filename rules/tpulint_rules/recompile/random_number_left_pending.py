@@ -107,7 +107,7 @@ def _skips(ctx: FileContext, loop: LoopNode, statement: ast.stmt) -> bool:
 
 
 def _fix(ctx: FileContext, loop: LoopNode, read: Read) -> FixBuilder | None:
-    """A boundary behind what reads. As a place in a tensor, the number of the turn would be another graph each time."""
+    """A boundary beside what reads. As a place in a tensor, the number of the turn would be another graph each time."""
     index = ctx.index
     places = _places(ctx, loop)
     holder = next((item for item in loop.body if index.tree.encloses(item, read.node)), None)
@@ -120,10 +120,35 @@ def _fix(ctx: FileContext, loop: LoopNode, read: Read) -> FixBuilder | None:
     if any(_skips(ctx, loop, item) for item in loop.body[: loop.body.index(holder) + 1]):
         return None  # turns that go on early would not come to it
     fix = ctx.fix("Run each turn on its own", Applicability.UNSAFE, _REASON, Scope.STATEMENT)
-    fix.insert_after(holder, fix.emit.boundary(holder))
+    if _is_drawn_before(ctx, holder):
+        fix.insert_before(holder, fix.emit.boundary(holder))  # what the turn keeps beside it runs with it
+    else:
+        fix.insert_after(holder, fix.emit.boundary(holder))
     for place in places:
         choose_by_tensor(ctx, fix, place, place.slice)
     return fix
+
+
+def _is_drawn_before(ctx: FileContext, holder: ast.stmt) -> bool:
+    """Whether a statement only reads what others in front of it have computed: ``env.step(action.item())``."""
+    index = ctx.index
+    names = [_name_read(read) for read in index.reads.inside(holder)]
+    if not names or index.regions.runs_module(holder):
+        return False
+    return all(
+        name is not None
+        and bool(bindings := index.flow.reaching(name))
+        and not any(index.tree.encloses(holder, binding.node) for binding in bindings)
+        for name in names
+    )
+
+
+def _name_read(read: Read) -> ast.Name | None:
+    """The variable that a read fetches as it is, or a row of."""
+    tensor = read.tensor
+    while isinstance(tensor, ast.Subscript | ast.Attribute):
+        tensor = tensor.value
+    return tensor if isinstance(tensor, ast.Name) else None
 
 
 def _places(ctx: FileContext, loop: LoopNode) -> list[ast.Subscript] | None:
