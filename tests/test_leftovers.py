@@ -423,3 +423,32 @@ def test_what_is_left_to_turns_that_fetch_what_they_compute(turn: str, is_left: 
             """
     ).replace("TURN", turn.replace("\n", "\n        "))
     assert [sink for _, sink, _ in leftovers(text)] == ["evaluation"] * is_left
+
+
+@pytest.mark.parametrize(("call", "is_left"), [("generate(x, 5)", False), ("generate(x, 5, 2)", True)])
+def test_branch_that_no_call_runs_leaves_nothing(call: str, is_left: bool) -> None:
+    text = SETUP + f"""
+import torch_xla
+
+
+def generate(text, count, end=None):
+    model.eval()
+    with torch.no_grad():
+        for _ in range(count):
+            text = model(text)
+            torch_xla.sync()
+            if end is not None:
+                ends = text == end
+                if ends.any():
+                    break
+    return text
+
+
+for x, y in loader:
+    loss = model(x.to(device)).mean()
+    loss.backward()
+    optimizer.step()
+    torch_xla.sync()
+{call}
+"""
+    assert any("text == end" in names for names, _, _ in leftovers(text)) is is_left

@@ -187,8 +187,12 @@ class Leftovers:
         elif isinstance(statement, ast.If):
             self._calls_in(statement.test)
             before = self._state.waiting
-            after = [self._branch(branch, before) for branch in (statement.orelse, statement.body)]
-            self._state.waiting = {**after[0], **after[1]}
+            waiting: dict[Key, Entry] = {}
+            for branch in (statement.orelse, statement.body):
+                # One that no call runs, `if end is not None:` of a parameter that all leave at None, leaves nothing.
+                if not branch or not self._index.flags.rule_out(statement, branch[0]):
+                    waiting.update(self._branch(branch, before))
+            self._state.waiting = waiting
         elif isinstance(statement, ast.With | ast.AsyncWith):
             for item in statement.items:
                 self._calls_in(item.context_expr)

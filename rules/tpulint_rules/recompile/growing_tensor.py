@@ -52,14 +52,20 @@ def _joins_itself(ctx: FileContext, call: ast.Call) -> bool:
         return False
     own = [item for item in items.elts if isinstance(item, ast.Name) and item.id == target.id]
     others = [item for item in items.elts if item not in own]
-    if len(own) != 1 or not others or _turn_loop(ctx, statement) is None:
+    loop = _turn_loop(ctx, statement)
+    if len(own) != 1 or not others or loop is None:
         return False
     comes_back = any(binding.statement is statement for binding in index.flow.reaching(own[0]))
-    loop = _turn_loop(ctx, statement)
     changes = [b for b in index.names.bindings(target) if b.statement is not statement]
-    if loop is not None and any(index.tree.encloses(loop, binding.node) for binding in changes):
+    if any(index.tree.encloses(loop, b.node) and not _comes_last(ctx, b.node, loop) for b in changes):
         return False  # begun anew, or cut to a length
     return comes_back and all(index.is_device_tensor(item) for item in others)
+
+
+def _comes_last(ctx: FileContext, node: ast.AST, loop: ast.AST) -> bool:
+    """Whether a block ends the loop: what it changes in front of its ``break`` no later turn joins."""
+    last = ctx.index.tree.suite_of(ctx.index.statement_of(node))[-1]
+    return isinstance(last, ast.Return) or (isinstance(last, ast.Break) and ctx.index.tree.loop_of(last) is loop)
 
 
 def _joins_attribute(ctx: FileContext, statement: ast.Assign, target: ast.Attribute, items: list[ast.expr]) -> bool:
