@@ -155,6 +155,22 @@ if fp16:
     assert "    from torch.cuda.amp import autocast\n" in ported
 
 
+@pytest.mark.parametrize(
+    "begin",
+    [
+        "class Train:\n    def fit(self, model, batches):\n        for x in batches:\n            model(x.cuda())\n",
+        "@cached\ndef move(x):\n    return x.cuda()\n",
+    ],
+)
+def test_first_import_of_a_file_is_set_off_from_a_definition(begin: str) -> None:
+    ported = port(begin)
+    assert ported.startswith("import torch_xla\n\n\n" + begin.split("\n")[0])
+
+
+def test_first_import_of_a_file_stands_right_above_statements() -> None:
+    assert port("x = make().cuda()\ny = x.cuda()\n").startswith("import torch_xla\n")
+
+
 def test_settings_stand_in_front_of_torch() -> None:
     """torch reads the environment when it is imported."""
     top = "import os\nos.environ['OMP_NUM_THREADS'] = '1'\nimport torch\n"

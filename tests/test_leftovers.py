@@ -427,7 +427,9 @@ def test_what_is_left_to_turns_that_fetch_what_they_compute(turn: str, is_left: 
 
 @pytest.mark.parametrize(("call", "is_left"), [("generate(x, 5)", False), ("generate(x, 5, 2)", True)])
 def test_branch_that_no_call_runs_leaves_nothing(call: str, is_left: bool) -> None:
-    text = SETUP + f"""
+    text = (
+        SETUP
+        + f"""
 import torch_xla
 
 
@@ -451,4 +453,5 @@ for x, y in loader:
     torch_xla.sync()
 {call}
 """
+    )
     assert any("text == end" in names for names, _, _ in leftovers(text)) is is_left

@@ -142,7 +142,10 @@ def import_edit(index: SemanticIndex, needs: Iterable[ImportNeed], edits: Iterab
     if anchor is None:
         at = index.tree.start(body[0]) if body else 0
         at = source.line_start(at)
-        return Edit(Span(at, at), "".join(line + newline for line in lines))
+        # What the edits themselves put there stands between the imports and a definition.
+        is_next = bool(body) and isinstance(body[0], (*FUNCTIONS, ast.ClassDef))
+        set_off = newline * 2 if is_next and all(edit.span.start != at for edit in edits) else ""
+        return Edit(Span(at, at), "".join(line + newline for line in lines) + set_off)
     end = index.tree.end(anchor)
     at = source.line_end(end)
     if source.text[end:at].lstrip().startswith(";"):

@@ -296,9 +296,19 @@ def _set_back(ctx: FileContext, fix: FixBuilder, settings: list[ast.Call]) -> No
         if call in settings or any(_stand_in_other_branches(ctx, call, setting) for setting in settings):
             continue
         if name == "torch.FloatTensor":
-            fix.replace(call, f'{fix.use("torch", at=call)}.set_default_device("cpu")')
+            if not _comes_first(ctx, call, settings):
+                fix.replace(call, f'{fix.use("torch", at=call)}.set_default_device("cpu")')
         else:
             fix.give_up()  # of another dtype, or nobody knows of which
+
+
+def _comes_first(ctx: FileContext, call: ast.Call, settings: list[ast.Call]) -> bool:
+    """Whether a script sets the host in front of every accelerator: it is the default until then anyway."""
+    tree = ctx.index.tree
+    is_run_once = tree.function_of(call) is None and tree.loop_of(call) is None
+    return is_run_once and all(
+        tree.function_of(setting) is None and call.lineno < setting.lineno for setting in settings
+    )
 
 
 def _stand_in_other_branches(ctx: FileContext, node: ast.AST, other: ast.AST) -> bool:

@@ -52,10 +52,11 @@ def _fix(ctx: FileContext, call: ast.Call, wrappers: Wrapped) -> FixBuilder | No
     if not _strip_prefixes(ctx, fix, statement, target):
         return None
     move_inputs(ctx, fix, call, wrappers.calls_of(call))
-    if isinstance(statement, ast.Assign) and statement.value is call and target is not None and _same(target, wrapped):
+    whole = _choice_without(ctx, call, wrapped) or call
+    if isinstance(statement, ast.Assign) and statement.value is whole and target is not None and _same(target, wrapped):
         fix.delete(_emptied(ctx, statement))
         return fix
-    outer, inner = ctx.index.span(call), ctx.index.span(wrapped)
+    outer, inner = ctx.index.span(whole), ctx.index.span(wrapped)
     atom = isinstance(wrapped, ast.Name | ast.Attribute | ast.Call | ast.Subscript)
     fix.replace(Span(outer.start, inner.start), "" if atom else "(")
     fix.replace(Span(inner.end, outer.end), "" if atom else ")")
@@ -111,6 +112,23 @@ def _is_copy(ctx: FileContext, node: ast.expr, target: ast.expr) -> bool:
         and _same(target, value.args[0])
         for value in values
     )
+
+
+def _choice_without(ctx: FileContext, call: ast.Call, wrapped: ast.expr) -> ast.IfExp | None:
+    """``nn.DataParallel(model) if len(x) > 10 else model``, which is the model in either case."""
+    choice = ctx.index.parent(call)
+    if not isinstance(choice, ast.IfExp) or not isinstance(wrapped, ast.Name | ast.Attribute):
+        return None
+    other = choice.orelse if choice.body is call else choice.body
+    calls = [node for node in ast.walk(choice.test) if isinstance(node, ast.Call)]
+    is_alike = other is not call and _same(other, wrapped) and all(_only_measures(ctx, node) for node in calls)
+    return choice if is_alike and "#" not in ctx.text(choice) else None
+
+
+def _only_measures(ctx: FileContext, call: ast.Call) -> bool:
+    name = ctx.index.qualified_name(call.func)
+    is_size = isinstance(call.func, ast.Attribute) and call.func.attr in ("size", "dim", "numel")
+    return name in (*_QUESTIONS, "builtins.len") or (name is None and is_size)
 
 
 def _emptied(ctx: FileContext, statement: ast.stmt) -> ast.stmt:
