@@ -853,7 +853,11 @@ for x in torch.randn(12, 8, 4):
 
 @pytest.mark.parametrize(
     ("layer", "parameters", "flags"),
-    [("Linear", "self.parameters()", ["True"]), ("GRU", "self.parameters()", ["True", "False"]), ("Linear", "[]", [])],
+    [
+        ("Linear", "self.parameters()", ["True"]),
+        ("GRU", "self.parameters()", ["True", "False"]),
+        ("Linear", "[]", ["True"]),
+    ],
 )
 def test_module_that_steps_an_optimizer_of_its_own(
     tmp_path: Path, layer: str, parameters: str, flags: list[str]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.tree import FUNCTIONS
@@ -44,8 +45,15 @@ class MovedTensors:
         container = node.value if isinstance(node, ast.Subscript) else node
         if depth and isinstance(container, ast.Name) and self._index.kind(container) is not Kind.TENSOR:
             return [container]
-        names = [part for part in ast.walk(node) if isinstance(part, ast.Name)]
+        names = [part for part in ast.walk(node) if isinstance(part, ast.Name) and not self._is_measured(part)]
         return [name for name in names if self._index.kind(name) is Kind.TENSOR]
+
+    def _is_measured(self, name: ast.Name) -> bool:
+        """Whether a tensor only gives a number of the host: ``x.shape[1]``, ``len(x)``."""
+        user = self._index.tree.parents[name]
+        if isinstance(user, ast.Attribute):
+            return user.attr in facts.TENSOR_HOST_ATTRIBUTES or user.attr in facts.TENSOR_HOST_METHODS
+        return isinstance(user, ast.Call) and self._index.qualified_name(user.func) == "builtins.len"
 
     def _is_handed_in(self, binding: Binding) -> bool:
         """Whether calls in other files give a tensor of the device for a parameter."""
