@@ -1198,6 +1198,8 @@ def test_branch_behind_the_boundary_is_a_transfer_in_every_step() -> None:
         "if not i % 10:",
         "if i == 0:",
         "if i % 10 == 0 or i == 5:",
+        "if i < 3:",
+        "if i <= 2 and len(x) > 1:",
     ],
 )
 def test_log_interval(gate: str) -> None:

@@ -13,7 +13,7 @@ MEASURES = """\
     def accuracy(output, target, topk=(1,)):
         result = []
         for k in topk:
-            hits = output.topk(k, 1)[1].t().eq(target.view(1, -1))
+            hits = output.argmax(1).unsqueeze(0).eq(target.view(1, -1))
             result.append(hits[:k].float().sum())
         return result
 
@@ -345,3 +345,78 @@ def test_ends_of_slices_that_are_elements_of_tensors(tmp_path: Path) -> None:
         optimizer.step()
     """
     agree(tmp_path, "TPU101,TPU102,TPU103", train=program, glimpses=glimpses)
+
+
+def test_functions_that_make_themselves(tmp_path: Path) -> None:
+    made = """\
+    def make(kind):
+        make_one = make_one(kind)
+        return make_one
+    """
+    program = (
+        SETUP
+        + """
+    from made import make
+
+    step = make("a")
+    step = step(step)
+    for x, y in loader:
+        loss = step(model(x.to(device)))
+        loss.backward()
+        optimizer.step()
+        print(loss.item())  # TPU101
+    """
+    )
+    agree(tmp_path, "TPU101", main=program, made=made)
+
+
+LOOP = """
+    for x, y in loader:
+        model(x.to(device)).sum().backward()
+        optimizer.step()
+        f0([unknown() for _ in range(3)])
+    """
+
+
+def test_lists_that_are_handed_on_by_many_functions(tmp_path: Path) -> None:
+    """Each function is asked once for the elements of what it is given: there are 3 to the 30 ways here."""
+    functions = "\n".join(
+        f"    def f{at}(rows):\n        f{at + 1}(rows)\n        f{at + 1}(rows)\n        f{at + 1}(rows)\n"
+        for at in range(30)
+    )
+    last = "    def f30(rows):\n        print(rows[0].sum().item())\n"
+    program = SETUP + "\n" + functions + last + LOOP
+    agree(tmp_path, "TPU101", main=program)
+
+
+def test_what_only_looks_like_a_tensor(tmp_path: Path) -> None:
+    model = """\
+    from torch import nn
+
+
+    class Net(nn.Module):
+        def forward(self, graph, x):
+            if graph.is_block:
+                x = x[: graph.number_of_nodes()]
+            for at in range(2):
+                self.show(float(graph.num_edges()))
+            if x.max() > 3:  # TPU103
+                x = x / 2
+            return {"scores": x, "name": "all"}
+    """
+    program = (
+        SETUP
+        + """
+    from net import Net
+
+    net = Net().to(device)
+    for x, graph, sizes in loader:
+        found = net(graph.to(device), x.to(device))
+        found["scores"].sum().backward()
+        optimizer.step()
+        out, lengths = other(x.to(device))
+        for row in range(4):
+            rows = out[row, : lengths[row]]
+    """
+    )
+    agree(tmp_path, "TPU101,TPU102,TPU103", main=program, net=model)

@@ -314,6 +314,8 @@ class CallValues:
             return HOST
         if method in facts.TEXT_METHODS or (method == "split" and node.args and is_text(node.args[0])):
             return HOST  # `name.split(".")`: what was taken for a tensor is a text
+        if not receiver.certain and (method == "pop" or method.startswith(facts.COUNTS)):
+            return UNKNOWN  # `prediction.pop("name")`, `graph.num_edges()`: a dictionary, or a graph
         if method == "numpy":
             return NUMPY
         if method == "cpu":

@@ -104,9 +104,11 @@ class CudaBranches:
 
     def _named(self) -> Iterator[Span]:
         for owner in self._tree.classes:
-            bases = [name for base in owner.bases if (name := self._index.qualified_name(base) or "") != _OBJECT]
+            bases = [self._index.qualified_name(base) or "" for base in owner.bases]
             is_named = "cuda" in owner.name.lower() and re.match(_CUDA_CLASS, owner.name)
-            if is_named and bases and not any(base.startswith("torch.") for base in bases):
+            # One that is derived from nothing, and asks the CUDA driver nothing, may be what moves the batches.
+            is_plain = bases == [_OBJECT] and "torch.cuda." not in self._tree.text(owner)
+            if is_named and bases and not is_plain and not any(base.startswith("torch.") for base in bases):
                 yield self._tree.span(owner)
         for function in self._tree.functions:
             # the method that torch's own `cuda()` is

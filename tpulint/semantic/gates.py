@@ -11,6 +11,9 @@ from tpulint.semantic.default_flags import DefaultFlags
 from tpulint.semantic.names import Names
 from tpulint.semantic.tree import FUNCTIONS, LOOPS, SyntaxTree
 
+_FEW = 8
+"""Turns, of as many as an epoch has."""
+
 
 class Gates:
     """The gates of one file."""
@@ -56,13 +59,19 @@ class Gates:
             return isinstance(test.operand, ast.BinOp) and isinstance(test.operand.op, ast.Mod)
         if isinstance(test, ast.Compare) and len(test.ops) == 1:
             if not isinstance(test.ops[0], ast.Eq):
-                return False
+                return self._is_of_first_turns(test)
             sides = (test.left, test.comparators[0])
             if any(isinstance(side, ast.BinOp) and isinstance(side.op, ast.Mod) for side in sides):
                 return True
             # `if i == 0`, `if step == last`: one turn of many, when a counter is compared.
             return any(map(self._counts, sides))
         return isinstance(test, ast.Name) and self._tells_interval(test)
+
+    def _is_of_first_turns(self, test: ast.Compare) -> bool:
+        """``if batch < 3``: pictures of the first batches."""
+        last = test.comparators[0].value if isinstance(test.comparators[0], ast.Constant) else None
+        is_few = isinstance(last, int) and last <= _FEW and isinstance(test.ops[0], ast.Lt | ast.LtE)
+        return is_few and self._counts(test.left)
 
     def _tells_interval(self, name: ast.Name) -> bool:
         if name.id in self._asked:

@@ -210,6 +210,7 @@ class Imported:
         if not self.knows_others:
             return ()
         if call not in self._called:
+            self._called[call] = ()  # a function that makes itself adds nothing
             self._called[call] = self._find_called(call)
         return self._called[call]
 

@@ -40,7 +40,7 @@ _DTYPES = r"dtype\s*=|\w+\.(?:b?float|double|half|u?int|long|short|bool)\d*\s*[,
 _MOVE_ANYWHERE = rf"\.to\((?!\s*(?:{_DTYPES}))"
 """What is no cast: ``x.to(torch.float32)`` says nothing of a device."""
 _SETS_DEFAULT = ("set_default_device", "set_default_tensor_type")
-_COUNTS = ("num_", "n_")
+_QUESTIONS = ("is_", "has_")
 _COUNTS_AND_NAMES = ("_length", "_count", "_type", "_name")
 """How attributes of objects that hold more than a tensor begin, and end."""
 _ABOUT_DEVICES = r"(?i)cuda|gpu|device|xla|tpu|accelerat"
@@ -258,7 +258,8 @@ class Kinds:
         if base.kind is Kind.TENSOR:
             if node.attr == "device":
                 return Value(Kind.DEVICE)
-            if not base.certain and (node.attr.startswith(_COUNTS) or node.attr[1:].endswith(_COUNTS_AND_NAMES)):
+            is_counted = node.attr.startswith(facts.COUNTS) or node.attr[1:].endswith(_COUNTS_AND_NAMES)
+            if not base.certain and (is_counted or node.attr.startswith(_QUESTIONS)):
                 return UNKNOWN  # `cache.cache_length`: an object of several things
             return HOST if node.attr in facts.TENSOR_HOST_ATTRIBUTES else base
         if base.kind is Kind.NUMPY:

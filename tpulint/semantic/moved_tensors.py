@@ -38,6 +38,7 @@ class MovedTensors:
             self._is_handed_in(binding) or any(self.has(value, depth + 1) for value in self._values_of(binding))
             for name in self._followed(node, depth)
             for binding in index.flow.reaching(name)
+            if len(binding.path) < 2  # `for i, (edges, _, size) in enumerate(parts)`: of several things, one
         )
 
     def _followed(self, node: ast.expr, depth: int) -> list[ast.Name]:
@@ -69,5 +70,6 @@ class MovedTensors:
         if binding.kind == "parameter" and isinstance(function, FUNCTIONS):
             run = self._index.module_calls.given_for(function, binding.name) if function.name == "forward" else []
             return [*self._index.definitions.arguments_for(function, binding.name), *run]
-        is_followed = binding.kind in ("assign", "loop") and binding.value is not None
+        # What is unpacked of several results, `out, lengths = decoder(x)`, may be a list of numbers.
+        is_followed = binding.kind == "loop" or (binding.kind == "assign" and not binding.path)
         return [binding.value] if is_followed and binding.value is not None else []

@@ -147,8 +147,7 @@ TENSOR_ONLY_METHODS = frozenset({
     "contiguous", "unsqueeze", "narrow", "permute", "index_select", "masked_fill", "masked_fill_", "masked_select",
     "expand_as", "view_as", "type_as", "new_zeros", "new_ones", "new_full", "new_tensor", "scatter_", "log_softmax",
     "logsumexp", "unbind", "detach", "bmm", "add_", "mul_", "div_", "sub_", "clamp_", "copy_", "fill_", "zero_",
-    "uniform_", "normal_", "topk", "scatter_add", "scatter_add_", "index_add", "index_add_", "new_empty",
-    "repeat_interleave",
+    "uniform_", "normal_",
 })  # fmt: skip
 """Methods that nothing but a tensor has, no array and no module: what they give is a tensor."""
 
@@ -156,6 +155,9 @@ IN_PLACE_METHODS = frozenset({
     "add_", "addcmul_", "clamp_", "copy_", "div_", "fill_", "lerp_", "mul_", "sub_", "zero_",
 })  # fmt: skip
 """Tensor methods that change the tensor, and only record work."""
+
+COUNTS = ("num_", "n_", "number_of_")
+"""How names of numbers begin that no tensor has: ``graph.num_edges()``."""
 
 TENSOR_HOST_METHODS = frozenset({
     "item", "tolist", "size", "dim", "ndimension", "numel", "nelement", "element_size", "stride", "data_ptr",
