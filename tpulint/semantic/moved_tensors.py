@@ -38,7 +38,7 @@ class MovedTensors:
             self._is_handed_in(binding) or any(self.has(value, depth + 1) for value in self._values_of(binding))
             for name in self._followed(node, depth)
             for binding in index.flow.reaching(name)
-            if len(binding.path) < 2  # `for i, (edges, _, size) in enumerate(parts)`: of several things, one
+            if binding.kind != "loop" or len(binding.path) < 2  # `for i, (edges, size) in enumerate(parts)`
         )
 
     def _followed(self, node: ast.expr, depth: int) -> list[ast.Name]:
@@ -71,5 +71,6 @@ class MovedTensors:
             run = self._index.module_calls.given_for(function, binding.name) if function.name == "forward" else []
             return [*self._index.definitions.arguments_for(function, binding.name), *run]
         # What is unpacked of several results, `out, lengths = decoder(x)`, may be a list of numbers.
-        is_followed = binding.kind == "loop" or (binding.kind == "assign" and not binding.path)
+        is_result = bool(binding.path) and isinstance(binding.value, ast.Call)
+        is_followed = binding.kind == "loop" or (binding.kind == "assign" and not is_result)
         return [binding.value] if is_followed and binding.value is not None else []
