@@ -123,3 +123,28 @@ def test_loop_that_adds_up_gradients_and_updates(tmp_path: Path) -> None:
         select=CODES,
         train=text.replace("GATHER", "fisher[n] += p.grad ** 2") + "            optimizer.step()\n",
     )
+
+
+def test_one_part_of_every_batch_is_given_to_the_model(tmp_path: Path) -> None:
+    program = """\
+    import torch
+
+    device = torch.device("cuda")
+    model = torch.nn.Linear(4, 4).to(device)
+    model.eval()
+    kept = []
+    with torch.no_grad():
+        for batch in loader:  # TPU302
+            for i, part in enumerate(batch):
+                if i == 0:
+                    part = model(part.to(device)).cpu()  # TPU101
+                kept.append(part)
+        for i, batch in enumerate(loader):  # TPU302
+            for part in batch:
+                if i == 0:
+                    print(model(part.to(device)).cpu())
+        for images, labels in loader:
+            for image in images:  # TPU302
+                kept.append(model(image.to(device)).cpu())  # TPU101
+    """
+    agree(tmp_path, "TPU101,TPU102,TPU302", main=program)

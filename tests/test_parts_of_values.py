@@ -420,3 +420,35 @@ def test_what_only_looks_like_a_tensor(tmp_path: Path) -> None:
     """
     )
     agree(tmp_path, "TPU101,TPU102,TPU103", main=program, net=model)
+
+
+def test_what_a_forward_pass_of_any_number_of_tensors_is_given(tmp_path: Path) -> None:
+    head = """\
+    import torch
+    from torch import nn
+
+
+    class Head(nn.Module):
+        def forward(self, *inputs):
+            points, sizes = inputs
+            turned = torch.matmul(inputs[0], points)
+            if torch.det(turned) < 0:  # TPU103
+                turned = -turned
+            return self.named(*sizes), turned
+
+        def named(self, *names):
+            return [name.item() for name in names]
+    """
+    program = (
+        SETUP
+        + """
+    from head import Head
+
+    head = Head().to(device)
+    for x, y in loader:
+        _, out = head(model(x.to(device)), ["a", "b"])
+        out.sum().backward()
+        optimizer.step()
+    """
+    )
+    agree(tmp_path, "TPU101,TPU103", main=program, head=head)

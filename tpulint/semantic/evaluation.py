@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 
 from tpulint.semantic import torch_facts as facts
+from tpulint.semantic.bindings import Binding
 from tpulint.semantic.definitions import Definitions, is_abstract, qualified_in_file
 from tpulint.semantic.events import EventMap
 from tpulint.semantic.fed_parameters import arguments_given
@@ -64,8 +65,11 @@ class Evaluation:
         return any(outer is not loop and self._tree.encloses(outer, loop) for outer in loops)
 
     def _goes_through_few(self, loop: LoopNode) -> bool:
-        """Whether a loop goes over what a module made of one batch, ``for output in model(x)``, the rest of a batch,
-        ``views`` of ``for x, *views in loader``, or a list that is written out."""
+        """Whether a loop goes over what a module made of one batch, ``for output in model(x)``, or a few other things.
+
+        These are the parts of a batch, the rest of one, ``views`` of ``for x, *views in loader``, or a list that is
+        written out.
+        """
         if not isinstance(loop, ast.For):
             return False
         names = (node for node in (loop.iter, *self._tree.nodes_in(loop.iter, ast.Name)) if isinstance(node, ast.Name))
@@ -76,7 +80,16 @@ class Evaluation:
             or (bool(values) and all(isinstance(value, ast.List | ast.Tuple) and value.elts for value in values))
             or isinstance(loop.iter, ast.List | ast.Tuple)
             or any(isinstance(self._tree.parents[one.node], ast.Starred) for one in bound if one.kind == "loop")
+            or any(map(self._is_whole_batch, bound))
         )
+
+    def _is_whole_batch(self, binding: Binding) -> bool:
+        """``batch`` of ``for batch in loader`` or ``for i, batch in enumerate(loader)``."""
+        loop = binding.statement
+        if binding.kind != "loop" or not isinstance(loop, ast.For) or not self.takes_batches(loop):
+            return False
+        counted = isinstance(loop.iter, ast.Call) and self._names.qualified(loop.iter.func) == "builtins.enumerate"
+        return binding.path == ((1,) if counted else ())
 
     def _is_beside(self, loop: LoopNode, inner: LoopNode) -> bool:
         """Whether a loop takes batches and runs a module itself too, around another that goes over something else."""

@@ -36,6 +36,7 @@ class Gates:
                 isinstance(ancestor, ast.If)
                 and self._tree.in_body(ancestor, child)
                 and self._is_interval(ancestor.test)
+                and not self._asks_for_part(ancestor, loops)
             ):
                 return ancestor
             if isinstance(ancestor, ast.If) and self._flags.rule_out(ancestor, child):
@@ -46,6 +47,18 @@ class Gates:
                     return ancestor
             child = ancestor
         return None
+
+    def _asks_for_part(self, branch: ast.If, loops: Container[ast.AST]) -> bool:
+        """``for i, part in enumerate(batch): if i == 0:`` within such a loop: one part of every batch."""
+        around = [loop for loop in self._tree.ancestors(branch) if isinstance(loop, ast.For)][:2]
+        if len(around) < 2 or around[0] in loops or around[1] not in loops:
+            return False
+        dealt = {node.id for node in ast.walk(around[1].target) if isinstance(node, ast.Name)}
+        parts = {node.id for node in ast.walk(around[0].iter) if isinstance(node, ast.Name)}
+        counter = self._counters.of(around[0])
+        return bool(dealt & parts) and any(
+            isinstance(node, ast.Name) and node.id == counter for node in ast.walk(branch.test)
+        )
 
     def _is_interval(self, test: ast.expr) -> bool:
         """``step % n == 0`` in any of its spellings, alone or and-ed, and the last or first turn."""

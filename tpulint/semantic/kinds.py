@@ -458,6 +458,8 @@ class Kinds:
                 given.append(self.elements.part(binding.value, (*binding.path, key), depth + 2))
             elif binding.kind == "parameter":
                 given.append(self.parameters.element(binding, key, depth + 2))
+            elif binding.kind == "variadic":
+                given.append(self.parameters.variadic_element(binding))
         return join(given)
 
 

@@ -90,6 +90,15 @@ class ParameterValues:
         # Functions that hand a list on to each other, and to themselves, are each asked once.
         return self._kinds.functions.answer((f"element of {binding.name}", function, (key,)), find, depth)
 
+    def variadic_element(self, binding: Binding) -> Value:
+        """What is in ``*inputs`` of a forward pass: tensors, where that of the file's modules runs."""
+        function = binding.statement
+        owner = self._tree.class_of(function) if isinstance(function, FUNCTIONS) else None
+        if owner is None or not isinstance(function, FUNCTIONS) or function.args.vararg is not binding.node:
+            return UNKNOWN
+        is_pass = function.name == "forward" and self._definitions.is_module_class(owner)
+        return self._kinds.parameter_tensor() if is_pass else UNKNOWN
+
     def _given(self, binding: Binding, depth: int) -> Value:
         """What the framework, the class of the function or its calls give for a parameter."""
         assert isinstance(binding.node, ast.arg)

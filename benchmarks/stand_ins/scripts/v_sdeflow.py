@@ -1,0 +1,1 @@
+"""Pictures are given to every script; nothing else is needed."""
