@@ -6,7 +6,7 @@ import ast
 
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.names import Names
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree, is_of_self
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class Callees:
 
     def _may_name(self, node: ast.expr) -> bool:
         """Whether there is anything to follow: of attributes, those of ``self`` can be given a function."""
-        return not isinstance(node, ast.Attribute) or (isinstance(node.value, ast.Name) and node.value.id == "self")
+        return not isinstance(node, ast.Attribute) or is_of_self(node)
 
     def _follow(self, node: ast.expr, seen: tuple[ast.AST, ...], *, loosely: bool) -> FunctionNode | None:
         if len(seen) > _DEPTH:
@@ -182,7 +182,7 @@ class Callees:
     def _bindings(self, node: ast.expr) -> list[Binding]:
         if isinstance(node, ast.Name):
             return self._names.bindings(node)
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
+        if is_of_self(node):
             owner = self._tree.class_of(node)
             return [] if owner is None else self._names.attribute_bindings(owner, node.attr)
         return list(self._definitions.bindings_of_part(node)) if isinstance(node, ast.Attribute) else []

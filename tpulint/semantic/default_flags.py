@@ -100,7 +100,7 @@ class DefaultFlags:
             found = (
                 bool(here or others)
                 and not self._is_set_otherwise(function, bound.name)
-                and not any(map(_is_open, here))
+                and not any(map(is_open, here))
                 and not self._definitions.arguments_for(function, bound.name)
                 and all(bound.name in call.left for call in others)
             )
@@ -130,7 +130,7 @@ class DefaultFlags:
 
 def flags_left(call: ast.Call, function: FunctionNode, given: Sequence[str]) -> tuple[str, ...]:
     """Parameters that a call leaves at a default which is written out."""
-    if _is_open(call):
+    if is_open(call):
         return ()
     return tuple(name for name in _flags(function) if name not in given)
 
@@ -155,7 +155,7 @@ def _flags(function: FunctionNode) -> list[str]:
     return [item.arg for item, value in defaults if value is not None and literal(value) is not None]
 
 
-def _is_open(call: ast.Call) -> bool:
+def is_open(call: ast.Call) -> bool:
     """Whether a call unpacks anything, so that nobody can tell what it gives."""
     starred = any(isinstance(item, ast.Starred) for item in call.args)
     return starred or any(keyword.arg is None for keyword in call.keywords)

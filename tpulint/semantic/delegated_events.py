@@ -9,7 +9,7 @@ from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.fed_parameters import arguments_given
 from tpulint.semantic.imported import Imported
 from tpulint.semantic.other_files import Definition
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode, is_of_self
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def _delegation(call: ast.Call, called: Definition) -> Delegation | None:
         losses=tuple(losses),
         updates=bool(events.updates or events.manual_updates),
         stepped=tuple(item for item in stepped if item is not None),
-        may_update=bool(losses) and any(map(_is_kept, objects)),
+        may_update=bool(losses) and any(map(is_of_self, objects)),
         has_boundary=bool(events.boundaries),
     )
 
@@ -85,11 +85,6 @@ def _loss_of(backward: ast.Call) -> ast.expr:
     if isinstance(backward.func, ast.Attribute) and not backward.args:
         return backward.func.value
     return backward.args[0] if backward.args else backward
-
-
-def _is_kept(node: ast.expr) -> bool:
-    """Whether an object is an attribute of ``self``."""
-    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
 
 
 def _parameter(called: Definition, function: FunctionNode, node: ast.expr, depth: int) -> str:

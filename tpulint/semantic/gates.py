@@ -9,7 +9,7 @@ from tpulint.semantic.bindings import Binding
 from tpulint.semantic.counters import Counters
 from tpulint.semantic.default_flags import DefaultFlags
 from tpulint.semantic.names import Names
-from tpulint.semantic.tree import FUNCTIONS, LOOPS, SyntaxTree
+from tpulint.semantic.tree import FUNCTIONS, LOOPS, SyntaxTree, is_of_self
 
 _FEW = 8
 """Turns, of as many as an epoch has."""
@@ -127,10 +127,8 @@ class Gates:
         if isinstance(node, ast.Name):
             return self._is_counter(node)
         owner = self._tree.class_of(node)
-        is_own = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
-        if owner is None or not is_own:
+        if owner is None or not is_of_self(node):
             return False
-        assert isinstance(node, ast.Attribute)
         return any(map(_is_raised, self._names.attribute_bindings(owner, node.attr)))
 
     def _is_counter(self, name: ast.Name) -> bool:

@@ -14,7 +14,6 @@ from tpulint.semantic.variables import last_name
 
 _DEPTH = 8
 _MOVES = frozenset({"to", "cuda", "xla"})
-_WRAPPERS = frozenset({"torch.autograd.Variable", "torch.autograd.variable.Variable"})
 _COLLECTING = frozenset({"builtins.list", "builtins.tuple", "builtins.dict", "builtins.map"})
 _ITSELF = "()"
 """What a function gives back that calls itself."""
@@ -176,7 +175,7 @@ class Passing:
         if isinstance(node, ast.Subscript) or (isinstance(node, ast.Attribute) and node.attr == "data"):
             return self._root(node.value, depth + 1)
         func = node.func if isinstance(node, ast.Call) else None
-        if isinstance(node, ast.Call) and node.args and self._names.qualified(node.func) in _WRAPPERS:
+        if isinstance(node, ast.Call) and node.args and self._names.qualified(node.func) in facts.VARIABLES:
             return self._root(node.args[0], depth + 1)
         if not isinstance(func, ast.Attribute) or func.attr not in facts.TENSOR_METHODS | _MOVES:
             return None

@@ -19,8 +19,6 @@ _CASTS = frozenset({"float", "double", "half", "bfloat16", "int", "long", "type"
 _SETTLING = frozenset({"cpu", "tolist", "numpy"})
 """Methods that run what a tensor needs and keep the result; ``item`` runs it and keeps nothing."""
 _UPLOADS = frozenset({"torch.tensor", "torch.as_tensor", "torch.from_numpy"})
-_WRAPPERS = frozenset({"torch.autograd.Variable", "torch.autograd.variable.Variable"})
-"""Calls that give the tensor they are given."""
 _CHOOSING = frozenset({"builtins.max", "builtins.min"})
 """Calls that give one of the tensors they are given."""
 GROWING = frozenset({"append", "add", "extend", "insert", "appendleft", "put"})
@@ -193,7 +191,7 @@ class State:
         name = self._index.qualified_name(func)
         if name in facts.COPIES and node.args:
             return self._of_copy(node.args[0], statement)
-        if name in _WRAPPERS and node.args:
+        if name in facts.VARIABLES and node.args:
             return self.of(node.args[0], statement)
         if name in _CHOOSING:
             return self._first(node.args, statement)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
-from tpulint.semantic.default_flags import literal
+from tpulint.semantic.default_flags import is_open, literal
 from tpulint.semantic.fed_parameters import arguments_given
 from tpulint.semantic.other_files import Definition
 from tpulint.semantic.tree import FUNCTIONS
@@ -31,9 +31,7 @@ def only_evaluates(call: ast.Call, run: Definition) -> bool:
 def _constants(call: ast.Call, run: Definition) -> _Constants:
     """Parameters that hold a constant throughout the call: given, or left at a default that is written out."""
     function, file = run.node, run.file
-    if not isinstance(function, FUNCTIONS) or any(isinstance(item, ast.Starred) for item in call.args):
-        return {}
-    if any(keyword.arg is None for keyword in call.keywords):
+    if not isinstance(function, FUNCTIONS) or is_open(call):
         return {}
     scope = file.names.scope_of(function.body[0])
     given = dict(arguments_given(call, function, file.tree.class_of(function) is not None))

@@ -200,6 +200,9 @@ MODULE_SELF_METHODS = frozenset({
 })  # fmt: skip
 """nn.Module methods that return the module itself."""
 
+VARIABLES = frozenset({"torch.autograd.Variable", "torch.autograd.variable.Variable"})
+"""Calls of old that give the tensor they are given."""
+
 MODULE_WRAPPERS = frozenset({
     "torch.nn.parallel.DistributedDataParallel", "torch.nn.DataParallel", "torch.compile", "torch.jit.script",
 })  # fmt: skip

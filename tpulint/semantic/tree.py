@@ -10,7 +10,7 @@ from tpulint.source import SourceFile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypeVar
+    from typing import Any, TypeGuard, TypeVar
 
     _Node = TypeVar("_Node", bound=ast.AST)
 
@@ -358,6 +358,11 @@ def _below(node: ast.AST, functions: bool) -> Iterator[ast.AST]:
                     yield child
                     if below:  # most nodes have nothing below them
                         stack.append(child)
+
+
+def is_of_self(node: ast.AST) -> TypeGuard[ast.Attribute]:
+    """``self.part``, which is what the class of the object makes it."""
+    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
 
 
 def is_super(node: ast.expr) -> bool:

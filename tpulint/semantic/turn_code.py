@@ -9,7 +9,7 @@ from tpulint.semantic.kinds import Kind, Side
 from tpulint.semantic.outside import EVALUATION as EVALUATION
 from tpulint.semantic.outside import STEP as STEP
 from tpulint.semantic.reads import Read
-from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, LoopNode
+from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, LoopNode, is_of_self
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -216,7 +216,7 @@ class TurnCode:
             for call in self._index.tree.nodes_in(function, ast.Call, functions=False):
                 called = self._index.regions.events.functions_of(call)
                 waiting.extend(called or self._index.definitions.functions_of_several(call))
-                if isinstance(call, ast.Call) and _is_of_self(call.func):
+                if isinstance(call, ast.Call) and is_of_self(call.func):
                     waiting.extend(other for item in called for other in self._index.definitions.overriding(item))
 
     def _parts_run_by(self, forward: FunctionNode) -> list[FunctionNode]:
@@ -236,8 +236,3 @@ class TurnCode:
         parts = {part: None for part in (*made, *given) if part is not None and index.definitions.is_module_class(part)}
         found = (index.definitions.method(part, "forward") for part in parts)
         return [function for function in found if function is not None]
-
-
-def _is_of_self(node: ast.expr) -> bool:
-    """``self.part``, which is what the class of the object makes it."""
-    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"

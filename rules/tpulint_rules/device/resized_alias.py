@@ -9,10 +9,10 @@ from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding
 from tpulint.semantic import Binding, Kind, Side
 from tpulint.semantic.bindings import part_of
+from tpulint.semantic.torch_facts import VARIABLES
 from tpulint.semantic.tree import LOOPS
 
 _MAKERS = frozenset({"zeros", "ones", "empty", "full", "rand", "randn", "FloatTensor", "LongTensor", "Tensor"})
-_WRAPPERS = frozenset({"torch.autograd.Variable", "torch.autograd.variable.Variable"})
 _MOVES = frozenset({"cuda", "to", "float", "long", "contiguous", "clone"})
 _FILLS = frozenset({"fill_", "copy_", "normal_", "uniform_", "zero_", "random_", "bernoulli_"})
 """Methods that give each element another value."""
@@ -73,7 +73,7 @@ def _maker_of(ctx: FileContext, value: ast.expr, depth: int) -> ast.Call | None:
     if not isinstance(value, ast.Call) or any(item.arg in ("requires_grad", None) for item in value.keywords):
         return None
     name = ctx.index.qualified_name(value.func) or ""
-    if name in _WRAPPERS:
+    if name in VARIABLES:
         return _maker_of(ctx, value.args[0], depth + 1) if value.args else None
     if name.startswith("torch."):
         return value if name.rpartition(".")[2] in _MAKERS else None
