@@ -28,7 +28,9 @@ def agree(folder: Path, select: str = "TPU101,TPU102,TPU103,TPU104,TPU105,TPU203
         (folder / f"{name}.py").write_text(text)
         for row, line in enumerate(text.splitlines(), 1):
             expected |= {
-                f"{name}.py:{row} {code}" for code in re.findall(r"# ((?:TPU\d+ ?)+)", line) for code in code.split()
+                f"{Path(name).name}.py:{row} {code}"
+                for code in re.findall(r"# ((?:TPU\d+ ?)+)", line)
+                for code in code.split()
             }
     answer = tpulint("--output-format=json", "--select", select, ".", cwd=folder)
     assert {

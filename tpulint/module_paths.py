@@ -8,14 +8,16 @@ from collections.abc import Callable, Iterator
 
 _FOLDERS_ABOVE = 4
 """How far above a file the folder may be that absolute imports start from."""
+_PUT_ON_PATH = ("lib", "src", "core")
+"""Folders beside scripts that these put on ``sys.path`` themselves, often in a module of its own, ``_init_paths``."""
 _PROJECT_MARKS = (".git", "pyproject.toml", "setup.py")
-_NOT_OURS = sys.stdlib_module_names | {
+_NOT_OURS = (sys.stdlib_module_names - {"test", "code", "trace"}) | {
     "torch", "torchvision", "torchaudio", "torchtext", "torch_xla", "numpy", "scipy", "pandas", "tqdm", "matplotlib",
     "transformers", "accelerate", "PIL", "cv2", "wandb", "sklearn", "yaml", "timm", "tensorboardX",
     "einops", "lightning", "pytorch_lightning", "tensorflow", "jax", "gym", "gymnasium", "requests", "click", "rich",
     "tpulint_runtime",
 }  # fmt: skip
-"""First names of imports that no look at the disk is spent on."""
+"""First names of imports that no look at the disk is spent on. ``import test`` reads the file beside a script."""
 
 
 class ModulePaths:
@@ -45,13 +47,16 @@ class ModulePaths:
             yield f"{root}{below}{os.sep}__init__.py" if below else f"{root}__init__.py"
 
     def _roots_above(self, folder: str) -> tuple[str, ...]:
-        """Folders that absolute imports of a file may start from: its own, those above it, and ``src`` in them.
+        """Folders that absolute imports of a file may start from: its own, those above it, then ``lib`` in them.
 
         They end in a separator.
         """
         found = self._roots.get(folder)
         if found is None:
-            found = self._roots[folder] = tuple(os.path.join(above, "") for above in _folders_above(folder))
+            above = list(_folders_above(folder))
+            beside = (os.path.join(one, name) for one in above for name in _PUT_ON_PATH)
+            roots = dict.fromkeys((*above, *filter(os.path.isdir, beside)))
+            found = self._roots[folder] = tuple(os.path.join(root, "") for root in roots)
         return found
 
 

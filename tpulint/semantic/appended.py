@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator
 from functools import cached_property
 
+from tpulint.semantic.tree import FUNCTIONS
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
@@ -21,7 +23,8 @@ class Appended:
     def at(self, creation: Creation) -> Iterator[ast.expr]:
         """What an element may be; where a loop fills the list, any of what it puts there."""
         if len(creation.path) == 1:
-            yield from (value for key, value in self._stored.get(creation.node, ()) if key == creation.path[0])
+            for key, value in self._stored.get(creation.node, ()):
+                yield from self._put(key, value, creation.path[0])
         calls = self._calls.get(creation.node, ()) if len(creation.path) == 1 else ()
         in_loop = any(self._index.tree.loop_of(call) is not None for call in calls)
         for at, call in enumerate(calls):
@@ -42,18 +45,59 @@ class Appended:
         return found
 
     @cached_property
-    def _stored(self) -> dict[ast.AST, list[tuple[str, ast.expr]]]:
-        """By the dictionary, what assignments put into it with constant keys."""
+    def _stored(self) -> dict[ast.AST, list[tuple[ast.expr, ast.expr]]]:
+        """By the dictionary, the keys under which assignments put something into it, with what they put there."""
         index = self._index
-        found: dict[ast.AST, list[tuple[str, ast.expr]]] = {}
+        found: dict[ast.AST, list[tuple[ast.expr, ast.expr]]] = {}
         for node in index.tree.nodes_in(index.tree.module, ast.Subscript):
             statement = index.parent(node)
-            if not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Constant):
+            is_key = isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant | ast.Name)
+            if not is_key or not isinstance(statement, ast.Assign) or node not in statement.targets:
                 continue
-            is_stored = isinstance(statement, ast.Assign) and node in statement.targets
-            if not is_stored or not isinstance(statement, ast.Assign) or not isinstance(node.value, ast.Name):
-                continue
-            for creation in index.moves.creations.of(node.value):
+            assert isinstance(node, ast.Subscript)
+            for creation in index.moves.creations.of(node.value) if isinstance(node.value, ast.Name) else ():
                 if isinstance(creation.node, ast.Dict) and not creation.path:
-                    found.setdefault(creation.node, []).append((f"[{node.slice.value!r}]", statement.value))
+                    found.setdefault(creation.node, []).append((node.slice, statement.value))
         return found
+
+    def _put(self, key: ast.expr, value: ast.expr, wanted: str) -> Iterator[ast.expr]:
+        """What an assignment puts where another names an element: ``loaders[split] = loader``, ``loaders["train"]``.
+
+        What branches on the key have made of the value, ``if split == "train": loader = ...``, is told apart.
+        """
+        if isinstance(key, ast.Constant):
+            if f"[{key.value!r}]" == wanted:
+                yield value
+            return
+        assert isinstance(key, ast.Name)
+        is_told = wanted[:2] in ("['", '["')
+        bindings = self._index.flow.reaching(value) if is_told and isinstance(value, ast.Name) else ()
+        made = [(one.statement, one.value) for one in bindings if one.value is not None and not one.path]
+        if not made or len(made) < len(bindings):
+            yield value
+            return
+        for statement, given in made:
+            if self._may_be_for(statement, key.id, wanted):
+                yield given
+
+    def _may_be_for(self, node: ast.AST, key: str, wanted: str) -> bool:
+        """Whether the branches around a statement let a key be the one wanted."""
+        for branch in self._index.tree.ancestors(node):
+            if isinstance(branch, FUNCTIONS):
+                break
+            test = branch.test if isinstance(branch, ast.If) else None
+            if not isinstance(test, ast.Compare) or not isinstance(test.left, ast.Name) or test.left.id != key:
+                continue
+            other = test.comparators[0]
+            if (
+                len(test.ops) > 1
+                or not isinstance(test.ops[0], ast.Eq | ast.NotEq)
+                or not isinstance(other, ast.Constant)
+            ):
+                continue
+            assert isinstance(branch, ast.If)
+            is_same = (f"[{other.value!r}]" == wanted) == isinstance(test.ops[0], ast.Eq)
+            is_in_body = any(self._index.tree.encloses(part, node) for part in branch.body)
+            if is_same != is_in_body:
+                return False
+        return True

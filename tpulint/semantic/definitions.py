@@ -62,9 +62,7 @@ class Definitions:
         names = self._callees.names_of(function)
         if function.name == _FORWARD and owner is not None and self.has_own_gradient(owner):
             names = {*names, _APPLY}
-        found = [
-            call for name in names for call in self._callers.get(name, ()) if self._may_run(call, function)
-        ]
+        found = [call for name in names for call in self._callers.get(name, ()) if self._may_run(call, function)]
         return found if len(names) == 1 else sorted(found, key=self._tree.span)
 
     def _starts(self, call: ast.Call, owner: ast.ClassDef) -> bool:

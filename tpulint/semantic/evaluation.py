@@ -239,9 +239,7 @@ class Evaluation:
         nodes = (holder, *self._tree.nodes_in(holder, ast.Call, functions=False))
         once = holder.iter if isinstance(holder, ast.For | ast.AsyncFor) else None
         return any(
-            isinstance(node, ast.Call)
-            and self.is_run(node)
-            and (once is None or not self._tree.encloses(once, node))
+            isinstance(node, ast.Call) and self.is_run(node) and (once is None or not self._tree.encloses(once, node))
             for node in nodes
         )
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 from tpulint.semantic.definitions import qualified_in_file
 from tpulint.semantic.other_files import Definition, method, methods
 from tpulint.semantic.outside import EVALUATION, STEP
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, LoopNode
+from tpulint.semantic.values import Kind
 from tpulint.semantic.variables import last_name
 
 TYPE_CHECKING = False
@@ -38,6 +39,35 @@ class FedParameters:
             self._is_looked_for = True
             self._look()
         return self._fed.get((function, parameter), set())
+
+    def is_evaluated_on(self, function: FunctionNode, parameter: str, modules: Container[str]) -> bool:
+        """Whether a loop runs a module over the batches of a parameter, without gradients.
+
+        Only the caller knows which parameters are ``modules``: in this file the loop may be one of any kind.
+        """
+        index = self._index
+        for loop in index.tree.loops:
+            is_over = (
+                isinstance(loop, ast.For) and index.tree.encloses(function, loop) and self._leads(loop.iter, parameter)
+            )
+            for call in index.tree.nodes_in(loop, ast.Call, functions=False) if is_over else ():
+                assert isinstance(call, ast.Call)
+                is_run = isinstance(call.func, ast.Name) and call.func.id in modules
+                if is_run and index.regions.evaluation.is_under_no_grad(call):
+                    return True
+        return False
+
+    def _leads(self, node: ast.expr, parameter: str, depth: int = 0) -> bool:
+        """Whether what a loop runs over is a parameter, or what calls make of it: ``enumerate(tqdm(loader))``."""
+        if isinstance(node, ast.Call) and depth < _DEPTH:
+            return any(self._leads(item, parameter, depth + 1) for item in node.args)
+        bindings = self._index.flow.reaching(node) if isinstance(node, ast.Name) and depth < _DEPTH else ()
+        return any(
+            binding.name == parameter
+            if binding.kind == "parameter"
+            else binding.value is not None and self._leads(binding.value, parameter, depth + 1)
+            for binding in bindings
+        )
 
     def _look(self) -> None:
         index = self._index
@@ -166,7 +196,11 @@ def fed_elsewhere(index: SemanticIndex, call: ast.Call) -> list[tuple[ast.expr, 
         name = qualified_in_file(run.file.tree, run.node)
         is_method = run.file.tree.class_of(run.node) is not None
         evaluates = only_evaluates(call, run)
-        for parameter, item in arguments_given(call, run.node, is_method):
+        given = arguments_given(call, run.node, is_method)
+        modules = [parameter for parameter, item in given if index.kind(item) is Kind.MODULE]
+        for parameter, item in given:
             turns = run.file.fed_parameters.loops_of(name, parameter)
+            if modules and not turns and run.file.fed_parameters.is_evaluated_on(run.node, parameter, modules):
+                turns = {EVALUATION}
             fed.setdefault(item, set()).update({EVALUATION} if evaluates and turns else turns)
     return [(item, turns) for item, turns in fed.items() if turns]

@@ -279,7 +279,7 @@ class Imported:
         """The functions of other files that values are."""
         from tpulint.semantic.kept_functions import KeptFunctions
 
-        return KeptFunctions(self._names, self._flow, self, self._handed, self._arguments_for)
+        return KeptFunctions(self._names, self._flow, self, self._handed, self._arguments_for, self._returned_by)
 
     @cached_property
     def _handed(self) -> HandedObjects:

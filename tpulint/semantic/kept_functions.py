@@ -34,12 +34,14 @@ class KeptFunctions:
         imported: Imported,
         handed: HandedObjects,
         arguments_for: Callable[[FunctionNode, str], list[ast.expr]],
+        returned_by: Callable[[FunctionNode], list[ast.expr]],
     ) -> None:
         self._names = names
         self._flow = flow
         self._imported = imported
         self._handed = handed
         self._arguments_for = arguments_for
+        self._returned_by = returned_by
 
     def of(self, node: ast.expr, depth: int = 0) -> tuple[Definition, ...]:
         """The functions of other files of which an expression is one; none where it may be another."""
@@ -52,7 +54,7 @@ class KeptFunctions:
         if isinstance(node, ast.ListComp):
             return self.of(node.elt, depth + 1)
         if isinstance(node, ast.Call):
-            return tuple(self._chosen(node)) or self._made(node, depth)
+            return tuple(self._chosen(node)) or self._made(node, depth) or self._given_here(node, depth)
         if isinstance(node, ast.Subscript):
             return self._in_dictionary(node)
         if not isinstance(node, ast.Name | ast.Attribute):
@@ -108,6 +110,12 @@ class KeptFunctions:
         # With a part of it switched off, it is another function than the one that stands there.
         off = set(_switched_off(call, maker)) if made else ()
         return () if off and any(_asks_for(one, off) for one in made) else made
+
+    def _given_here(self, call: ast.Call, depth: int) -> tuple[Definition, ...]:
+        """``loaders_of(args)``: any of the functions of other files that one of this file returns."""
+        bindings = self._flow.bindings_of(call.func) if isinstance(call.func, ast.Name) else ()
+        made = bindings[0].node if len(bindings) == 1 else None
+        return self._of_each(self._returned_by(made), depth) if isinstance(made, FUNCTIONS) else ()
 
     def _chosen(self, call: ast.Call) -> Iterator[Definition]:
         """``getattr(metrics, name)``: any function of a module, as configurations name them."""

@@ -1,0 +1,207 @@
+"""Data loaders that one file builds, and loops of another go through."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from marked_files import agree
+
+TRAIN = """\
+import torch
+import torch.nn.functional as F
+IMPORT
+
+device = torch.device("cuda")
+model = torch.nn.Linear(4, 4).to(device)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+def train(loader):
+    for x, y in loader:  # TPU301
+        optimizer.zero_grad()
+        F.mse_loss(model(x.to(device)), y.to(device)).backward()
+        optimizer.step()
+
+def validate(model, loader):
+    model.eval()
+    with torch.no_grad():
+        for x, y in loader:  # TPU302
+            print(F.mse_loss(model(x.to(device)), y.to(device)).item())
+"""
+CODES = "TPU301,TPU302,TPU501,TPU516"
+
+
+def test_loaders_behind_keys_that_a_loop_gives(tmp_path: Path) -> None:
+    """Branches on the key tell which loader lies behind which name."""
+    loaders = """\
+    from torch.utils.data import DataLoader
+
+    def build(kinds, args):
+        found = {}
+        for kind in ["train", "val", "test"]:
+            if kind in kinds:
+                if kind == "train":
+                    loader = DataLoader(read(kind), batch_size=args.size, shuffle=True)  # TPU501
+                else:
+                    loader = DataLoader(read(kind), batch_size=args.size)  # TPU516
+                found[kind] = loader
+        return found
+    """
+    program = (
+        TRAIN.replace("IMPORT", "from loaders import build")
+        + """
+loaders = build(["train", "val"], args)
+for epoch in range(8):
+    train(loaders["train"])
+    validate(model, loaders["val"])
+"""
+    )
+    agree(tmp_path, CODES, main=program, loaders=loaders)
+
+
+def test_loaders_of_tasks_made_by_one_of_several_functions(tmp_path: Path) -> None:
+    loaders = """\
+    from torch.utils.data import DataLoader
+
+    def one_task(task, size):
+        train = DataLoader(read(task), batch_size=size, shuffle=True)  # TPU501
+        test = DataLoader(read(task, train=False), batch_size=256)  # TPU516
+        return train, test
+
+    def turned(tasks, size):
+        found = {}
+        for task in range(1, tasks + 1):
+            train, test = one_task(task, size)
+            found[task] = {"train": train, "test": test}
+        return found
+
+    def mixed(tasks, size):
+        return {task: {"train": DataLoader(read(task), size, shuffle=True)} for task in range(tasks)}
+    """
+    program = (
+        TRAIN.replace("IMPORT", "from loaders import mixed, turned")
+        + """
+def maker(args):
+    if args.kind == "turned":
+        return turned
+    return mixed
+
+def main(args):
+    tasks = maker(args)(args.tasks, args.size)
+    for task in range(1, args.tasks + 1):
+        train(tasks[task]["train"])
+        for before in range(1, task + 1):
+            validate(model, tasks[before]["test"])
+"""
+    )
+    agree(tmp_path, CODES, main=program, loaders=loaders)
+
+
+def test_a_loop_that_evaluates_what_only_its_caller_knows_to_be_a_model(tmp_path: Path) -> None:
+    """The file of the loop shows a call without gradients, of something that it is given."""
+    program = (
+        TRAIN.replace("IMPORT", "from torch.utils.data import DataLoader\nfrom scores import measure, count")
+        + """
+test_loader = DataLoader(read("test"), batch_size=8)  # TPU516
+other_loader = DataLoader(read("test"), batch_size=8)
+train(DataLoader(read("train"), batch_size=8, drop_last=True))
+measure(test_loader, model, device)
+count(other_loader, model, device)
+"""
+    )
+    scores = """\
+    import torch
+    from tqdm import tqdm
+
+    def measure(loader, net, device):
+        found = []
+        bar = tqdm(loader)
+        for x, y in bar:  # TPU302
+            x = x.to(device).float()
+            with torch.no_grad():
+                found += keep(net(x), y)
+        return found
+
+    def count(loader, net, device):
+        total = 0
+        for x, y in tqdm(loader):
+            total += len(x)
+        return total
+    """
+    agree(tmp_path, CODES, main=program, scores=scores)
+
+
+def test_modules_of_folders_that_a_script_puts_on_its_path(tmp_path: Path) -> None:
+    """``lib`` beside the script or above it."""
+    for folder in ("tools", "lib", "lib/core"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "tools/paths.py").write_text("import sys\nsys.path.insert(0, '../lib')\n")
+    program = TRAIN.replace("IMPORT", "import paths\nfrom core.loaders import build")
+    program += "train(build(args))\n"
+    loaders = """\
+    from torch.utils.data import DataLoader
+
+    def build(args):
+        return DataLoader(read("train"), batch_size=args.size, shuffle=True)  # TPU501
+    """
+    agree(tmp_path, "TPU301,TPU302,TPU501", **{"tools/main": program, "lib/core/loaders": loaders})
+
+
+def test_a_file_called_test_beside_the_script(tmp_path: Path) -> None:
+    program = (
+        TRAIN.replace("IMPORT", "from torch.utils.data import DataLoader\nfrom test import measure")
+        + """
+train(DataLoader(read("train"), batch_size=8, drop_last=True))
+measure(model, DataLoader(read("test"), batch_size=8))  # TPU516
+"""
+    )
+    test = """\
+    import torch
+
+    def measure(net, loader):
+        net.eval()
+        with torch.no_grad():
+            for x, y in loader:  # TPU302
+                print(net(x.cuda()).mean())
+    """
+    agree(tmp_path, CODES, main=program, test=test)
+
+
+def test_a_number_that_a_forward_pass_is_given_is_not_read(tmp_path: Path) -> None:
+    """What nothing is done with but to make it a whole number is no tensor; what has a method of one is."""
+    net = """\
+    import torch
+    from torch import nn
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(4, 40)
+
+        def forward(self, x, task, lengths):
+            x = self.layer(x)
+            t = task
+            first, last = int((t - 1) * 5), int(t * 5)
+            if first > 0:
+                x[:, :first].fill_(-10e10)
+            x[:, last:].fill_(-10e10)
+            print(int(lengths.max()))  # TPU101
+            return x.sum()
+    """
+    program = """\
+    import torch
+    from net import Net
+
+    device = torch.device("cuda")
+    model = Net().to(device)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    def train(net, loader, task):
+        for x, lengths in loader:
+            optimizer.zero_grad()
+            net(x.to(device), task, lengths.to(device)).backward()
+            optimizer.step()
+
+    for task in range(4):
+        train(model, loaders[task], task)
+    """
+    agree(tmp_path, "TPU101,TPU103,TPU201", main=program, net=net)
