@@ -112,7 +112,7 @@ class Drivers:
         here = self._definitions.function_run(call)
         if here is not None:
             evaluating.extend((loop, call) for loop in self._evaluating(loops, self._regions, here))
-        elif self._regions.evaluation.is_under_no_grad(call) and self._regions.evaluation.computes(call):
+        elif self._regions.evaluation.switches.is_under_no_grad(call) and self._regions.evaluation.runs.computes(call):
             evaluating.extend((loop, call) for loop in loops)
 
     def _may_matter(self, found: Definition) -> bool:
@@ -130,7 +130,7 @@ class Drivers:
     def _look_for_batches(self, loop: LoopNode) -> None:
         """Take in a loop that runs a model on the batches of a data loader, and trains nothing."""
         evaluation = self._regions.evaluation
-        if not evaluation.takes_batches(loop) or evaluation.last_switch(loop) == "train":
+        if not evaluation.batches.takes_batches(loop) or evaluation.switches.last_switch(loop) == "train":
             return
         if evaluation.runs_for_batches(loop) and not self._regions.step_loop_of(loop):
             self._add(loop, None, EVALUATION, has_boundary=False)

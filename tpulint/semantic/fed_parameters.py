@@ -53,7 +53,7 @@ class FedParameters:
             for call in index.tree.nodes_in(loop, ast.Call, functions=False) if is_over else ():
                 assert isinstance(call, ast.Call)
                 is_run = isinstance(call.func, ast.Name) and call.func.id in modules
-                if is_run and index.regions.evaluation.is_under_no_grad(call):
+                if is_run and index.regions.evaluation.switches.is_under_no_grad(call):
                     return True
         return False
 

@@ -198,7 +198,7 @@ def _is_quiet(index: SemanticIndex, call: ast.Call) -> bool:
 
     A loop within the turn of another may be a short one: of scales, or of flips.
     """
-    if not index.source.has_any(_QUIET) or not index.regions.evaluation.is_under_no_grad(call):
+    if not index.source.has_any(_QUIET) or not index.regions.evaluation.switches.is_under_no_grad(call):
         return False
     loop = index.tree.loop_of(call)
     return loop is None or index.paces.is_epoch_loop(loop)

@@ -262,11 +262,11 @@ class Regions:
 
     def records_gradient(self, node: ast.AST) -> bool:
         """Whether operations at a node can become part of a gradient: false under ``torch.no_grad()``."""
-        return not self.evaluation.is_under_no_grad(node)
+        return not self.evaluation.switches.is_under_no_grad(node)
 
     def runs_module(self, holder: ast.AST) -> bool:
         """Whether a module is run at or below a node."""
-        return self.evaluation.runs_module(holder)
+        return self.evaluation.runs.is_in(holder)
 
     def step_loop_of(self, node: ast.AST) -> Step | None:
         """The step loop in whose turns the node runs, directly or in a function called per step."""
@@ -324,7 +324,7 @@ class Regions:
         """How often a turn runs the node: the nearest loop decides, then the caller; None outside of all turns."""
         pace = self._pace_of(node)
         trains = pace in (Pace.STEP, Pace.LOG_INTERVAL)
-        return None if trains and self.evaluation.is_without_training(node) else pace
+        return None if trains and self.evaluation.switches.is_without_training(node) else pace
 
     def _pace_of(self, node: ast.AST) -> Pace | None:
         child = node

@@ -148,7 +148,9 @@ class TurnCode:
                     return turn
             if isinstance(ancestor, FUNCTIONS):
                 turn = self._functions.get(ancestor)
-                return None if turn == STEP and self._index.regions.evaluation.is_without_training(node) else turn
+                return (
+                    None if turn == STEP and self._index.regions.evaluation.switches.is_without_training(node) else turn
+                )
             child = ancestor
         return None
 

@@ -25,7 +25,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     if not known or index.mentions(r"set_default_validate_args"):
         return
     every = list(_made(ctx))
-    made = [(call, name) for call, name in every if not index.regions.evaluation.is_without_training(call)]
+    made = [(call, name) for call, name in every if not index.regions.evaluation.switches.is_without_training(call)]
     steps = {call for call, _ in made if _per_step(ctx, call)}
     told: set[ast.Call] = set()
     for call, name in every:
@@ -42,7 +42,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         yield _finding(ctx, call, name, STEP)
         told.add(call)
     for call, name in _constructions(index):
-        if call not in told and is_open(call) and not index.regions.evaluation.is_without_training(call):
+        if call not in told and is_open(call) and not index.regions.evaluation.switches.is_without_training(call):
             yield from _made_before(ctx, call, name)
     if not made:  # otherwise they are shown beside what makes them
         yield from _asked_of_others(ctx)

@@ -15,4 +15,4 @@ def runs_on_host(ctx: FileContext, loop: ast.AST) -> bool:
     calls = index.tree.nodes_in(loop, ast.Call, functions=False)
     if any(isinstance(call.func, ast.Attribute) and call.func.attr in _MOVES for call in calls):
         return False
-    return index.moves.stay_on_host([call.func for call in calls if index.regions.evaluation.is_run(call)])
+    return index.moves.stay_on_host([call.func for call in calls if index.regions.evaluation.runs.is_run(call)])

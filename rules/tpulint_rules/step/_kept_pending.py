@@ -62,8 +62,8 @@ def _kept_before(ctx: FileContext, read: Read, statement: ast.stmt) -> ast.expr 
 
 def _is_computed(ctx: FileContext, name: ast.Name) -> bool:
     """Whether a variable holds what a module gave, in one of its methods or as a whole."""
-    evaluation = ctx.index.regions.evaluation
+    runs = ctx.index.regions.evaluation.runs
     values = [binding.value for binding in ctx.index.flow.reaching(name) if binding.kind == "assign"]
     return bool(values) and all(
-        isinstance(value, ast.Call) and (evaluation.is_run(value) or evaluation.computes(value)) for value in values
+        isinstance(value, ast.Call) and (runs.is_run(value) or runs.computes(value)) for value in values
     )

@@ -31,7 +31,11 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         fix.insert_after(place, fix.emit.boundary(place))
         last = loop.test if isinstance(loop, ast.While) else loop.iter
         where = Span(index.span(loop).start, index.span(last).end)
-        name = "loop that adds up gradients" if index.regions.evaluation.gathers_gradients(loop) else "evaluation loop"
+        name = (
+            "loop that adds up gradients"
+            if index.regions.evaluation.batches.gathers_gradients(loop)
+            else "evaluation loop"
+        )
         message = f"{name} has no step boundary: {_READ if _reads_each_batch(ctx, loop) else _ONE_GRAPH}"
         yield ctx.finding(where, message, fix, runs=loop)
     yield from kept_pending(ctx)

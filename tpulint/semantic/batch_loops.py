@@ -1,0 +1,134 @@
+"""What loops go through: batches of a data loader, parts of one batch, modules."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from tpulint.semantic.bindings import Binding
+from tpulint.semantic.events import EventMap
+from tpulint.semantic.fed_parameters import arguments_given
+from tpulint.semantic.kinds import Kind, Kinds
+from tpulint.semantic.module_runs import ModuleRuns
+from tpulint.semantic.names import Names
+from tpulint.semantic.tree import LoopNode, SyntaxTree
+
+_LOADER = re.compile(r"loader\d*$", re.IGNORECASE)
+_WRAPPERS = frozenset({"builtins.enumerate", "builtins.iter", "tqdm.tqdm", "itertools.islice"})
+
+
+class BatchLoops:
+    """Answers about the loops of one file."""
+
+    def __init__(self, tree: SyntaxTree, names: Names, kinds: Kinds, events: EventMap, runs: ModuleRuns) -> None:
+        self._tree = tree
+        self._names = names
+        self._kinds = kinds
+        self._events = events
+        self._runs = runs
+
+    def takes_batches(self, loop: LoopNode) -> bool:
+        """Whether a loop goes over a data loader, by its name if by nothing else."""
+        if not isinstance(loop, ast.For | ast.AsyncFor):
+            return False
+        source = loop.iter
+        while isinstance(source, ast.Call) and source.args and self._names.qualified(source.func) in _WRAPPERS:
+            source = source.args[0]
+        if self._is_loader(source) or self._kinds.value(loop.iter).kind is Kind.LOADER:
+            return True
+        return isinstance(source, ast.Call) and self._deals_out_batches(source)
+
+    def _is_loader(self, node: ast.expr) -> bool:
+        name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+        return _LOADER.search(name) is not None or self._kinds.value(node).kind is Kind.LOADER
+
+    def _deals_out_batches(self, call: ast.Call) -> bool:
+        """Whether a generator of the project goes through a loader that it is given: ``with_estimate(loader)``."""
+        given = [item for item in (*call.args, *(one.value for one in call.keywords)) if self._is_loader(item)]
+        found = self._kinds.functions.generator_called(call) if given else None
+        if found is None:
+            return False
+        values, function = found
+        first = [argument.arg for argument in function.args.args[:1]]
+        names = {name for name, item in arguments_given(call, function, first == ["self"]) if item in given}
+        return not names.isdisjoint(values.iterated_by(function))
+
+    def goes_through_few(self, loop: LoopNode) -> bool:
+        """Whether a loop goes over what a module made of one batch, ``for output in model(x)``, or a few other things.
+
+        These are the parts of a batch, the rest of one, ``views`` of ``for x, *views in loader``, or a list that is
+        written out.
+        """
+        if not isinstance(loop, ast.For):
+            return False
+        names = (node for node in (loop.iter, *self._tree.nodes_in(loop.iter, ast.Name)) if isinstance(node, ast.Name))
+        bound = [binding for name in names for binding in self._names.bindings(name)]
+        values = [binding.value for binding in bound if not binding.path]
+        return (
+            any(isinstance(one.value, ast.Call) and self._runs.is_run(one.value) for one in bound)
+            or (bool(values) and all(isinstance(value, ast.List | ast.Tuple) and value.elts for value in values))
+            or isinstance(loop.iter, ast.List | ast.Tuple)
+            or any(isinstance(self._tree.parents[one.node], ast.Starred) for one in bound if one.kind == "loop")
+            or any(map(self._is_whole_batch, bound))
+        )
+
+    def _is_whole_batch(self, binding: Binding) -> bool:
+        """``batch`` of ``for batch in loader`` or ``for i, batch in enumerate(loader)``."""
+        loop = binding.statement
+        if binding.kind != "loop" or not isinstance(loop, ast.For) or not self.takes_batches(loop):
+            return False
+        counted = isinstance(loop.iter, ast.Call) and self._names.qualified(loop.iter.func) == "builtins.enumerate"
+        return binding.path == ((1,) if counted else ())
+
+    def is_beside(self, loop: LoopNode, inner: LoopNode) -> bool:
+        """Whether a loop takes batches and runs a module itself too, around another that goes over something else."""
+        if not self.takes_batches(loop) or self.takes_batches(inner):
+            return False
+        if self.goes_through_few(inner):
+            return True
+        runs = (call for call in self._tree.nodes_in(loop, ast.Call, functions=False) if self._runs.is_run(call))
+        return any(self._events.holder_of(node) is loop for node in runs)
+
+    def goes_through_modules(self, loop: LoopNode) -> bool:
+        """Whether each turn runs another module: ``for layer in layers: x = layer(x)``."""
+        if not isinstance(loop, ast.For | ast.AsyncFor):
+            return False
+        targets = {node.id for node in ast.walk(loop.target) if isinstance(node, ast.Name)}
+        for statement in loop.body:
+            if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Subscript):
+                continue
+            # expert = experts[i]
+            if any(isinstance(part, ast.Name) and part.id in targets for part in ast.walk(statement.value.slice)):
+                targets |= {target.id for target in statement.targets if isinstance(target, ast.Name)}
+        through = False
+        for node in self._tree.nodes_in(loop, ast.Call, functions=False):
+            if self._kinds.value(node.func).kind is Kind.MODULE:
+                if not any(isinstance(part, ast.Name) and part.id in targets for part in ast.walk(node.func)):
+                    return False
+                through = True
+        return through
+
+    def gathers_gradients(self, loop: LoopNode) -> bool:
+        """Whether a loop over batches only adds up what its backward passes give: ``importance += p.grad ** 2``."""
+        gradients = (node for node in self._tree.attributes_called("grad") if self._tree.encloses(loop, node))
+        if not any(map(self._is_added_up, gradients)) or not self.takes_batches(loop):
+            return False
+        events = self._events.of(loop)
+        return bool(events.backwards) and not (events.updates or events.candidates or events.manual_updates)
+
+    def _is_added_up(self, gradient: ast.Attribute) -> bool:
+        """Whether a gradient is added to something else than what it is the gradient of."""
+        statement = self._tree.statement_of(gradient)
+        if isinstance(statement, ast.AugAssign) and isinstance(statement.op, ast.Add):
+            target: ast.expr = statement.target
+        elif (
+            isinstance(statement, ast.Expr)
+            and isinstance(statement.value, ast.Call)
+            and isinstance(statement.value.func, ast.Attribute)
+            and statement.value.func.attr == "add_"
+        ):
+            target = statement.value.func.value
+        else:
+            return False
+        of = {ast.dump(gradient), ast.dump(gradient.value)}
+        return not any(ast.dump(part).replace("Store()", "Load()") in of for part in ast.walk(target))

@@ -1,0 +1,138 @@
+"""Where no gradient is recorded: under ``no_grad``, behind ``eval()``, and what ``self.training`` rules out."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from tpulint.semantic import torch_facts as facts
+from tpulint.semantic.definitions import Definitions, qualified_in_file
+from tpulint.semantic.kinds import Kind, Kinds
+from tpulint.semantic.names import Names
+from tpulint.semantic.outside import NOW_AND_THEN, OutsideCall
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode, LoopNode, SyntaxTree
+
+_BACKWARDS = ("reverse", "inverse", "invert", "rev")
+"""Flags of models that are trained one way and sampled from the other."""
+_DEPTH = 2
+"""Functions that a wish for no gradients is followed through."""
+
+
+class GradientSwitches:
+    """Answers about one file."""
+
+    def __init__(
+        self, tree: SyntaxTree, names: Names, kinds: Kinds, definitions: Definitions, outside: Sequence[OutsideCall]
+    ) -> None:
+        self._tree = tree
+        self._names = names
+        self._kinds = kinds
+        self._definitions = definitions
+        self._outside = outside
+        self._switches: dict[FunctionNode | None, list[ast.Call]] | None = None
+
+    def is_under_no_grad(self, node: ast.AST) -> bool:
+        """Whether ``torch.no_grad()`` or the like is in force at a node, in the node's function."""
+        child = node
+        for ancestor in self._tree.ancestors(node):
+            within = isinstance(ancestor, ast.With | ast.AsyncWith) and self._tree.in_body(ancestor, child)
+            if within and self.switches_off(ancestor):
+                return True
+            if isinstance(ancestor, FUNCTIONS):
+                return any(self._is_no_grad(decorator) for decorator in ancestor.decorator_list)
+            child = ancestor
+        return False
+
+    def switches_off(self, node: ast.AST) -> bool:
+        items = node.items if isinstance(node, ast.With | ast.AsyncWith) else []
+        return any(self._is_no_grad(item.context_expr) for item in items)
+
+    def _is_no_grad(self, node: ast.expr) -> bool:
+        target = node.func if isinstance(node, ast.Call) else node
+        return self._names.qualified(target) in facts.NO_GRAD_CONTEXTS
+
+    def is_called_so(self, node: ast.AST, depth: int = 0) -> bool:
+        """Whether all calls of the function in which a node stands are made where no gradient is wanted."""
+        function = self._tree.function_of(node)
+        calls = [] if function is None else self._definitions.calls_of(function)
+        if function is not None and not calls and self._outside:
+            name = qualified_in_file(self._tree, function)
+            calls_out = (call for call in self._outside if call.function == name and not call.is_unfollowed)
+            quiet = [call.is_quiet for call in calls_out if call.turn == NOW_AND_THEN]
+            return bool(quiet) and all(quiet)
+        return bool(calls) and all(
+            self.is_under_no_grad(call)
+            or self.is_behind_eval(call)
+            or (depth < _DEPTH and self.is_called_so(call, depth + 1))
+            for call in calls
+        )
+
+    def is_behind_eval(self, node: LoopNode | ast.Call) -> bool:
+        """Whether ``eval()``, not ``train()``, is the last switch of a module in front of a node, in its function."""
+        return self.last_switch(node) == "eval"
+
+    def last_switch(self, node: LoopNode | ast.Call) -> str | None:
+        """The last switch of a module in front of a node, in its function: ``eval`` or ``train``.
+
+        ``train(False)`` is ``eval``.
+        """
+        if self._switches is None:
+            self._switches = {}
+            for call in self._tree.calls:
+                func = call.func
+                if not isinstance(func, ast.Attribute) or func.attr not in ("eval", "train"):
+                    continue
+                if self._kinds.value(func.value).kind is Kind.MODULE:
+                    self._switches.setdefault(self._tree.function_of(call), []).append(call)
+        begin, function = (node.lineno, node.col_offset), self._tree.function_of(node)
+        last = None
+        for call in self._switches.get(function, ()):
+            if (call.lineno, call.col_offset) < begin:
+                last = call
+        if last is None or not isinstance(last.func, ast.Attribute):
+            return None
+        modes = [*last.args, *(item.value for item in last.keywords)]
+        is_off = any(isinstance(mode, ast.Constant) and mode.value is False for mode in modes)
+        return "eval" if is_off else last.func.attr
+
+    def is_without_training(self, node: ast.AST) -> bool:
+        """Whether a node stands where ``self.training`` is false, ``if self.training: ... else: node``, or a flow is
+        run backwards, ``if reverse: node``."""
+        if ".training" not in self._tree.source.text and not self._tree.source.has_any(_BACKWARDS):
+            return False
+        tree = self._tree
+        child = node
+        for ancestor in tree.ancestors(node):
+            if isinstance(child, ast.stmt):
+                suite = tree.suite_of(child)
+                above = suite[: tree.position_of(child)]
+                if any(isinstance(item, ast.If) and _trains(item.test) and _leaves(item.body) for item in above):
+                    return True
+            if isinstance(ancestor, FUNCTIONS):
+                return False
+            if isinstance(ancestor, ast.If):
+                test = ancestor.test
+                if tree.in_body(ancestor, child):
+                    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) and _trains(test.operand):
+                        return True
+                    if isinstance(test, ast.Name) and test.id in _BACKWARDS and self._is_off_by_default(test):
+                        return True
+                elif child is not test and _trains(test):
+                    return True
+            child = ancestor
+        return False
+
+    def _is_off_by_default(self, flag: ast.Name) -> bool:
+        """Whether a flag is a parameter with the default False."""
+        bindings = self._names.bindings(flag)
+        defaults = [binding.value for binding in bindings if binding.kind == "parameter"]
+        return len(bindings) == 1 and any(isinstance(item, ast.Constant) and item.value is False for item in defaults)
+
+
+def _trains(test: ast.AST) -> bool:
+    """``self.training``, ``model.training``"""
+    return isinstance(test, ast.Attribute) and test.attr == "training"
+
+
+def _leaves(suite: list[ast.stmt]) -> bool:
+    return isinstance(suite[-1], ast.Return | ast.Raise)

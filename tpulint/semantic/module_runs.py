@@ -1,0 +1,63 @@
+"""Calls that run a module, or have it compute something."""
+
+from __future__ import annotations
+
+import ast
+
+from tpulint.semantic.definitions import Definitions
+from tpulint.semantic.events import EventMap
+from tpulint.semantic.kinds import Kind, Kinds
+from tpulint.semantic.tree import FunctionNode, SyntaxTree
+
+_RUNNING_METHODS = ("generate", "forward", "encode", "decode")
+_KEEPING = ("register_", "load_", "add_", "set_", "update_", "__")
+"""Beginnings of methods of modules that only keep what they are given."""
+
+
+class ModuleRuns:
+    """Answers about one file."""
+
+    def __init__(self, tree: SyntaxTree, kinds: Kinds, definitions: Definitions, events: EventMap) -> None:
+        self._tree = tree
+        self._kinds = kinds
+        self._definitions = definitions
+        self._events = events
+        self._acting: dict[FunctionNode, bool] = {}
+
+    def is_run(self, call: ast.Call) -> bool:
+        """Whether a call runs a module: ``model(x)``, ``model.forward(x)``."""
+        func = call.func
+        if isinstance(func, ast.Call):
+            return False
+        if self._kinds.value(func).kind is Kind.MODULE:
+            return True
+        if not isinstance(func, ast.Attribute) or self._kinds.value(func.value).kind is not Kind.MODULE:
+            return False
+        return func.attr in _RUNNING_METHODS or self._runs_itself(call)
+
+    def _runs_itself(self, call: ast.Call) -> bool:
+        """Whether a method of a module, of which this file has the class, runs it: ``def act(self, x): self(x)``."""
+        for method in (*self._events.functions_of(call), *self._definitions.functions_of_several(call)):
+            if method not in self._acting:
+                first = method.args.args[0].arg if method.args.args else ""
+                runs = (node.func for node in self._tree.nodes_in(method, ast.Call, functions=False))
+                self._acting[method] = any(isinstance(func, ast.Name) and func.id == first for func in runs)
+            if self._acting[method]:
+                return True
+        return False
+
+    def computes(self, call: ast.Call) -> bool:
+        """Whether a call gives another method of a module tensors of the device, on which it computes."""
+        func = call.func
+        if not isinstance(func, ast.Attribute) or self._kinds.value(func.value).kind is not Kind.MODULE:
+            return False
+        return not func.attr.startswith(_KEEPING) and any(map(self._kinds.is_on_device, call.args))
+
+    def is_in(self, holder: ast.AST) -> bool:
+        """Whether a module is run at or below a node; what a loop goes over is run once, in front of its turns."""
+        nodes = (holder, *self._tree.nodes_in(holder, ast.Call, functions=False))
+        once = holder.iter if isinstance(holder, ast.For | ast.AsyncFor) else None
+        return any(
+            isinstance(node, ast.Call) and self.is_run(node) and (once is None or not self._tree.encloses(once, node))
+            for node in nodes
+        )
