@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 
 _DEPTH = 8
+_XLA_DEVICES = ("torch_xla.device", "torch_xla.core.xla_model.xla_device")
 _CUDA_TEXT = re.compile(r"cuda(?::(\d+))?\Z")
 _CUDA_START = r"cuda:(?:%[dis]|\{\d*(?::d)?\})?\Z"
 
@@ -152,7 +153,8 @@ class DeviceFlow:
                 return self.derives(node.value, depth)
             stored = self.variables.stores(node)
             if says_device(node.attr):
-                return any(self.derives(value, depth) for value in stored) or self._is_given_in(node)
+                derived = any(self.derives(value, depth) for value in stored)
+                return derived or self._is_given_in(node) or self._is_parsed_elsewhere(node)
             return bool(stored) and all(self.derives(value, depth) for value in stored)
         if isinstance(node, ast.Name):
             return any(self._binding_derives(binding, depth) for binding in self._names.bindings(node))
@@ -196,6 +198,19 @@ class DeviceFlow:
         bindings = self._names.bindings(node.value) if isinstance(node.value, ast.Name) and self._index.outside else ()
         return any(binding.kind == "parameter" and self._is_given(binding, f".{node.attr}") for binding in bindings)
 
+    def _is_parsed_elsewhere(self, node: ast.Attribute) -> bool:
+        """``args.device`` of options that another file parses, where it names a device of CUDA, or of XLA by now."""
+        if not self._index.imported.knows_others:
+            return False
+        from tpulint.semantic.parsed_options import file_of_options
+
+        path = file_of_options(self._index, node.value)
+        other = None if path is None else self._index.imported.file(path)
+        if other is None:
+            return False
+        flow = other.devices.flow
+        return any(_is_xla(other, value) or flow.derives(value) for value in flow.variables.stores(node))
+
     def _is_given(self, binding: Binding, part: str = "") -> bool:
         """Whether calls in other files give a device for a parameter, or in it, that they call by CUDA's name."""
         calls = [call for call in self._index.outside if call.gpus]
@@ -203,6 +218,13 @@ class DeviceFlow:
             return False
         function = qualified_in_file(self._tree, binding.statement)
         return any(call.function == function and f"{binding.name}{part}" in call.gpus for call in calls)
+
+
+def _is_xla(index: SemanticIndex, node: ast.expr) -> bool:
+    """``"xla"``, ``torch_xla.device()``"""
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, str) and node.value.startswith("xla")
+    return isinstance(node, ast.Call) and index.qualified_name(node.func) in _XLA_DEVICES
 
 
 def _repeats(rest: list[ast.expr]) -> bool:

@@ -244,7 +244,7 @@ class EventMap:
             self._events(call).updates.append(call)
             if any(k.arg == "barrier" and isinstance(k.value, ast.Constant) and k.value.value for k in call.keywords):
                 self._events(call).boundaries.append(call)
-        elif name == "torch.autograd.backward":
+        elif name == "torch.autograd.backward" or (name == "torch.autograd.grad" and self._fills_gradients(call)):
             self._events(call).backwards.append(call)
         elif name is None and any(k.arg == "parameters" for k in call.keywords) and len(call.args) > 1:
             # A loss scaler of timm's kind: `loss_scaler(loss, optimizer, parameters=model.parameters())`.
@@ -255,7 +255,7 @@ class EventMap:
             # A method of this file is followed instead.
             if self._definitions.function_called(call) is None:
                 self._events(call).backwards.append(call)
-                if self._is_of_framework(call, func) and not self._prepares_generators:
+                if self._is_of_framework(call, func) and not self._prepares_no_loader:
                     self._events(call).boundaries.append(call)
         elif isinstance(func, ast.Attribute) and func.attr == "step":
             if self._updates.is_update(call):
@@ -266,6 +266,18 @@ class EventMap:
             self._events(call).candidates.append(call)
         elif isinstance(func, ast.Name) and self._updates.is_handed_on(call):
             self._events(call).updates.append(call)
+
+    def _fills_gradients(self, call: ast.Call) -> bool:
+        """Whether the function that asks for gradients gives them to parameters itself: ``p.grad = found[i] / n``."""
+        function = self._tree.function_of(call)
+        for attribute in self._tree.attributes_called("grad"):
+            given = self._tree.parents[attribute]
+            is_given = isinstance(attribute.ctx, ast.Store) and isinstance(given, ast.Assign)
+            if is_given and self._tree.function_of(attribute) is function:
+                assert isinstance(given, ast.Assign)
+                if not isinstance(given.value, ast.Constant):
+                    return True
+        return False
 
     def _collect_delegated(self, call: ast.Call, delegated: DelegatedEvents) -> None:
         """Note what a function of another file does for a call."""
@@ -309,10 +321,10 @@ class EventMap:
         )
 
     @cached_property
-    def _prepares_generators(self) -> bool:
-        from tpulint.semantic.prepared_batches import are_generators
+    def _prepares_no_loader(self) -> bool:
+        from tpulint.semantic.prepared_batches import are_drawn_by_hand, are_generators
 
-        return are_generators(self._tree, self._names, self._definitions)
+        return are_generators(self._tree, self._names, self._definitions) or are_drawn_by_hand(self._tree, self._kinds)
 
     def _is_one_of_two(self, call: ast.Call) -> bool:
         """Whether the loss has its own backward pass where the framework is not used: ``else: loss.backward()``.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 
@@ -74,6 +75,11 @@ class Imported:
             elif isinstance(statement, ast.Import):
                 found = [self._library.module(self._path, 0, alias.name) for alias in statement.names]
             yield from (index for index in found if index is not None)
+
+    def file(self, path: str) -> SemanticIndex | None:
+        """Another file of the project, by its absolute path."""
+        is_other = self._library is not None and path != os.path.abspath(self._path)
+        return self._library.file(self._path, path) if self._library is not None and is_other else None
 
     # ---------------------------------------------------------------- names
 

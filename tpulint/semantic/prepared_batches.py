@@ -5,8 +5,22 @@ from __future__ import annotations
 import ast
 
 from tpulint.semantic.definitions import Definitions
+from tpulint.semantic.kinds import Kind, Kinds
 from tpulint.semantic.names import Names
 from tpulint.semantic.tree import SyntaxTree
+
+_NOT_LOADERS = (Kind.MODULE, Kind.OPTIMIZER, Kind.SCHEDULER)
+
+
+def are_drawn_by_hand(tree: SyntaxTree, kinds: Kinds) -> bool:
+    """Whether ``prepare`` is given models and optimizers only, in a file without a word of loaders.
+
+    A loader that another file makes may have been prepared there.
+    """
+    calls = [call for method in tree.attributes_called("prepare") if isinstance(call := tree.parents[method], ast.Call)]
+    if not calls or "loader" in tree.source.text.lower():
+        return False
+    return all(kinds.value(item).kind in _NOT_LOADERS for call in calls for item in call.args)
 
 
 def are_generators(tree: SyntaxTree, names: Names, definitions: Definitions) -> bool:

@@ -1,0 +1,108 @@
+"""Steps without a backward pass or a loader in sight, and devices that options of other files name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from marked_files import agree
+
+META = """\
+import torch
+import torch.nn.functional as F
+
+device = torch.device("cuda")
+model = torch.nn.Linear(8, 2).to(device)
+optimizer = torch.optim.Adam(model.parameters())
+
+def train(loader):
+    for x, y in loader:  # TPU301
+        sums = [0 for _ in model.parameters()]
+        for task in range(2):
+            loss = F.cross_entropy(model(x.to(device)), y.to(device))
+            found = torch.autograd.grad(loss, model.parameters())
+            for i, gradient in enumerate(found):
+                sums[i] += gradient.detach()
+        for i, p in enumerate(model.parameters()):
+            p.grad = sums[i] / 2.0
+        optimizer.step()
+"""
+
+
+def test_gradients_that_are_asked_for_and_given_to_parameters(tmp_path: Path) -> None:
+    agree(tmp_path, "TPU301", main=META)
+
+
+def test_gradients_of_inputs_are_no_step(tmp_path: Path) -> None:
+    """Nothing is given to parameters, or only taken away from them."""
+    agree(tmp_path, "TPU301", main=META.replace("  # TPU301", "").replace("p.grad = sums[i] / 2.0", "p.grad = None"))
+
+
+PREPARED = """\
+import torch
+from accelerate import Accelerator
+
+model = torch.nn.Linear(4, 2)
+optimizer = torch.optim.Adam(model.parameters())
+accelerator = Accelerator()
+model, optimizer = accelerator.prepare(model, optimizer)
+
+def train(batches):
+    for state, reward in batches:  # TPU301
+        state = state.to(accelerator.device)
+        loss = (model(state).max(1)[0] - reward.to(accelerator.device)).pow(2).mean()
+        optimizer.zero_grad()
+        accelerator.backward(loss)
+        optimizer.step()
+"""
+
+
+def test_accelerate_without_a_loader_sets_no_boundary(tmp_path: Path) -> None:
+    agree(tmp_path, "TPU301", main=PREPARED)
+
+
+@pytest.mark.parametrize("change", [("batches", "loader"), ("(model, optimizer)", "(model, optimizer, data)")])
+def test_accelerate_may_have_prepared_a_loader(tmp_path: Path, change: tuple[str, str]) -> None:
+    """One that another file makes, or something of which nobody knows that it is none."""
+    agree(tmp_path, "TPU301", main=PREPARED.replace(*change).replace("  # TPU301", ""))
+
+
+OPTIONS = """\
+import argparse
+import torch
+
+def parse():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--device", default=DEFAULT)
+    return parser.parse_args()
+"""
+COMPARED = """\
+import contextlib
+import torch
+import options
+
+def main(args):
+    model = torch.nn.Linear(8, 8).to(args.device)
+    kind = "half" if "cuda" in args.device else "float"  # MARK
+    if args.device == "cuda":  # MARK
+        context = torch.autocast("cpu", dtype=torch.bfloat16)
+    else:
+        context = contextlib.nullcontext()
+    with context:
+        print(model(torch.ones(8).to(args.device)), kind)
+
+if __name__ == "__main__":
+    main(options.parse())
+"""
+
+
+@pytest.mark.parametrize("default", ['"cuda"', '"cuda:0"', '"xla"'])
+def test_a_device_that_another_file_names_in_an_option(tmp_path: Path, default: str) -> None:
+    """Also when it names XLA already: the comparison is false from then on."""
+    options = OPTIONS.replace("DEFAULT", default) + ("" if "xla" in default else "\n")
+    options = options.replace(f"default={default})", f"default={default})" + ("" if "xla" in default else "  # TPU001"))
+    agree(tmp_path, "TPU001", main=COMPARED.replace("MARK", "TPU001"), options=options)
+
+
+def test_a_device_of_the_host_that_another_file_names(tmp_path: Path) -> None:
+    agree(tmp_path, "TPU001", main=COMPARED.replace("  # MARK", ""), options=OPTIONS.replace("DEFAULT", '"cpu"'))
