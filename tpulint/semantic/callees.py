@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from tpulint.semantic.bindings import Binding
+from tpulint.semantic.module_lists import container_of
 from tpulint.semantic.names import Names
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree, is_of_self
 
@@ -174,9 +175,30 @@ class Callees:
         within = (*seen, binding.node)
         if binding.kind == "assign" and binding.value is not None and not binding.path:
             return self._any_of(binding.value, within)
+        if binding.kind == "loop" and binding.value is not None:
+            listed = container_of(self._names, binding.value, binding.path)
+            return [] if listed is None else self._any_in(listed, within)
         owner = self._tree.function_of(binding.node) if binding.kind == "parameter" else None
         given = [] if owner is None else self._definitions.arguments_for(owner, binding.name)
         parts = [self._any_of(value, within) for value in given]
+        return [function for part in parts for function in part] if all(parts) else []
+
+    def _any_in(self, node: ast.expr, seen: tuple[ast.AST, ...]) -> list[FunctionNode]:
+        """Every function in a list that is written out, ``[self.plain] * count + [self.hard]``, or in a variable."""
+        if len(seen) > _DEPTH:
+            return []
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+            return self._any_in(node.left, seen)
+        parts: list[list[FunctionNode]] = []
+        if isinstance(node, ast.List | ast.Tuple):
+            parts = [self._any_of(item, seen) for item in node.elts]
+        elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+            parts = [self._any_in(side, seen) for side in (node.left, node.right)]
+        elif isinstance(node, ast.Name):
+            bindings = self._names.bindings(node)
+            plain = [one.value for one in bindings if one.kind == "assign" and not one.path and one.value is not None]
+            if len(plain) == len(bindings):
+                parts = [self._any_in(value, (*seen, value)) for value in plain]
         return [function for part in parts for function in part] if all(parts) else []
 
     def _bindings(self, node: ast.expr) -> list[Binding]:

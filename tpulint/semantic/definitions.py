@@ -137,9 +137,14 @@ class Definitions:
         """The function that a call runs, its arguments aside: through partials, lambdas and parameters as well."""
         return self.function_called(call) or self._callees.run_by(call.func)
 
-    def function_meant(self, node: ast.expr) -> FunctionNode | None:
-        """The function of this file that an expression stands for, through partials and parameters as well."""
-        return self._callees.run_by(node)
+    def functions_meant(self, node: ast.expr) -> list[FunctionNode]:
+        """The function of this file that an expression stands for, through partials and parameters as well.
+
+        Two of one name that stand in the branches of an ``if`` are both meant.
+        """
+        one = self._callees.run_by(node)
+        several = self._callees.several(node) if one is None and isinstance(node, ast.Name | ast.Attribute) else []
+        return several if one is None else [one]
 
     def is_compiled_step(self, call: ast.Call) -> bool:
         """Whether a call runs what ``torch_xla.compile`` made, which ends a step."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Container
 
 from tpulint.semantic.bindings import Binding
@@ -11,6 +12,8 @@ from tpulint.semantic.default_flags import DefaultFlags
 from tpulint.semantic.names import Names
 from tpulint.semantic.tree import FUNCTIONS, LOOPS, SyntaxTree, is_of_self
 
+_BATCHES = re.compile(r"(?i)loader|data|batch|iter|epoch|step")
+"""What stands in names of what a training goes through, and not one step of it."""
 _FEW = 8
 """Turns, of as many as an epoch has."""
 
@@ -37,6 +40,7 @@ class Gates:
                 and self._tree.in_body(ancestor, child)
                 and self._is_interval(ancestor.test)
                 and not self._asks_for_part(ancestor, loops)
+                and not self._asks_for_item(ancestor, loops)
             ):
                 return ancestor
             if isinstance(ancestor, ast.If) and self._flags.rule_out(ancestor, child):
@@ -59,6 +63,23 @@ class Gates:
         return bool(dealt & parts) and any(
             isinstance(node, ast.Name) and node.id == counter for node in ast.walk(branch.test)
         )
+
+    def _asks_for_item(self, branch: ast.If, loops: Container[ast.AST]) -> bool:
+        """``for i, one in enumerate(outputs): if i % 3 == 0:``, a loop that a call of its function runs to the end."""
+        loop = next((one for one in self._tree.ancestors(branch) if isinstance(one, (*LOOPS, *FUNCTIONS))), None)
+        if not isinstance(loop, ast.For) or loop in loops or self._tree.loop_of(loop) is not None:
+            return False
+        listed = loop.iter.args[0] if isinstance(loop.iter, ast.Call) and len(loop.iter.args) == 1 else None
+        name = self._names.qualified(loop.iter.func) if isinstance(loop.iter, ast.Call) else None
+        if name == "builtins.range" and isinstance(listed, ast.Call) and len(listed.args) == 1:
+            is_length = self._names.qualified(listed.func) == "builtins.len"
+            listed = listed.args[0] if is_length else None
+        elif name != "builtins.enumerate":
+            return False
+        if not isinstance(listed, ast.Name) or _BATCHES.search(listed.id) or self._tree.function_of(loop) is None:
+            return False
+        counter = self._counters.of(loop)
+        return any(isinstance(node, ast.Name) and node.id == counter for node in ast.walk(branch.test))
 
     def _is_interval(self, test: ast.expr) -> bool:
         """``step % n == 0`` in any of its spellings, alone or and-ed, and the last or first turn."""

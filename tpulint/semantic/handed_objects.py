@@ -51,11 +51,12 @@ class HandedObjects:
                 yield index, made[0]
 
     def functions(self, function: FunctionNode, parameter: str) -> Iterator[tuple[SemanticIndex, FunctionNode]]:
-        """Functions, with their files, that calls in other files give for a parameter, alone or in a list."""
+        """Functions, with their files, that calls in other files give for a parameter, alone or in a list.
+
+        Of two that branches define under one name both.
+        """
         for index, name in self._names_given(function, parameter):
-            made = index.definitions.named(name)
-            if len(made) == 1:
-                yield index, made[0]
+            yield from ((index, made) for made in index.definitions.named(name))
 
     def _names_given(self, function: FunctionNode, parameter: str) -> Iterator[tuple[SemanticIndex, str]]:
         for path, name in self._given.get((qualified_in_file(self._tree, function), parameter), ()):

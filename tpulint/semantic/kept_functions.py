@@ -136,8 +136,8 @@ def _given_back(file: SemanticIndex, value: ast.expr, depth: int) -> tuple[Defin
     bindings = file.names.bindings(value) if isinstance(value, ast.Name) else []
     if any(binding.kind == "parameter" for binding in bindings):
         return ()
-    here = file.definitions.function_meant(value)
-    return file.imported.functions.of(value, depth) if here is None else (Definition(file, here),)
+    here = tuple(Definition(file, one) for one in file.definitions.functions_meant(value))
+    return here or file.imported.functions.of(value, depth)
 
 
 def _raises_at_once(function: Definition) -> bool:

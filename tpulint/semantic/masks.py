@@ -23,6 +23,9 @@ _KEEPING = frozenset({
     "view", "reshape", "squeeze", "unsqueeze", "flatten", "to", "cuda", "cpu", "detach", "clone", "contiguous",
     "expand", "expand_as", "view_as", "t", "transpose", "permute", "repeat",
 })  # fmt: skip
+_TURNED = ("T", "mT")
+_JOINING = ("torch.stack", "torch.cat")
+_ALIKE = ("torch.ones_like", "torch.zeros_like")
 _ELEMENTWISE = frozenset({
     *_TESTS, "abs", "exp", "log", "neg", "sqrt", "square", "float", "long", "int", "bool", "half", "double", "detach",
     "clone", "contiguous", "sigmoid", "tanh", "relu", "cuda", "cpu", "clamp", "round", "floor", "ceil", "sign",
@@ -59,6 +62,8 @@ class Masks:
         if isinstance(node, ast.Subscript):
             return self.is_boolean(node.value, depth + 1)
         if isinstance(node, ast.Attribute):
+            if node.attr in _TURNED:
+                return self.is_boolean(node.value, depth + 1)
             return node.attr in MASKS and self._index.kinds.graph_parts.has(node)
         if isinstance(node, ast.Name):
             bindings = self._index.flow.reaching(node)
@@ -87,8 +92,10 @@ class Masks:
         if binding.kind == "parameter" and isinstance(binding.statement, ast.FunctionDef):
             passed = self._index.definitions.arguments_for(binding.statement, binding.name)
             return bool(passed) and all(self.is_boolean(item, depth + 1) for item in passed)
-        if value is None or binding.path:
+        if value is None or len(binding.path) > 1:
             return False
+        if binding.path:  # `rows, columns = mask.T`
+            return binding.kind == "assign" and isinstance(value, ast.Attribute) and self.is_boolean(value, depth)
         if binding.kind == "augment":
             return self.is_boolean(value, depth)  # `mask &= other` of a mask, with its other bindings
         return binding.kind == "assign" and self.is_boolean(value, depth)
@@ -98,6 +105,11 @@ class Masks:
         if any(k.arg == "dtype" and self._index.qualified_name(k.value) == "torch.bool" for k in call.keywords):
             return True
         if name == "torch.autograd.Variable" and call.args:
+            return self.is_boolean(call.args[0], depth + 1)
+        if name in _JOINING and call.args:
+            parts = call.args[0].elts if isinstance(call.args[0], ast.Tuple | ast.List) else []
+            return bool(parts) and all(self.is_boolean(part, depth + 1) for part in parts)
+        if name in _ALIKE and len(call.args) == 1 and not any(keyword.arg == "dtype" for keyword in call.keywords):
             return self.is_boolean(call.args[0], depth + 1)
         if name is not None and name.startswith("torch."):
             return name[6:] in _TESTS
