@@ -8,14 +8,10 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Severity
 from tpulint.semantic import Binding, Kind
+from tpulint_rules.checkpoint._copied_states import CopiedStates
 
 _LOADERS = {"torch.load": 1, "torch.hub.load_state_dict_from_url": 2}
 """Functions that load, with the position of ``map_location``."""
-_CONSUMING = frozenset({
-    "torch.nn.modules.utils.consume_prefix_in_state_dict_if_present",
-    "torch.nn.utils.consume_prefix_in_state_dict_if_present",
-})  # fmt: skip
-"""Functions that change the names in a state, and nothing else."""
 _ON_CUDA = "torch.cuda.is_available()"
 _NUMBERS = ("torch.cuda.current_device", "torch.distributed.get_rank")
 """Functions that tell the number of the GPU, and do nothing else."""
@@ -32,7 +28,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         if place is None and len(call.args) > _LOADERS[name]:
             place = call.args[_LOADERS[name]]
         if place is None:
-            is_copied = _is_only_state(ctx, call) or _is_moved_later(ctx, call)
+            is_copied = CopiedStates(ctx.index).is_one(call) or _is_moved_later(ctx, call)
             if ctx.index.moves.has_device and (
                 _is_one_of_two(ctx, call) or (is_copied and not _saves_host_tensors(ctx))
             ):
@@ -123,7 +119,7 @@ def _is_cuda(node: ast.AST) -> bool:
 
 def _loaded_to_host(ctx: FileContext, call: ast.Call, place: ast.expr) -> FixBuilder:
     fix = ctx.fix('Load with `map_location="cpu"`', Applicability.SAFE, _COPIED)
-    is_only_state = _is_only_state(ctx, call)
+    is_only_state = CopiedStates(ctx.index).is_one(call)
     if ctx.portable and not is_only_state:
         # What is used as it is stays on the GPU where there is one.
         fix.append(place, f' if {fix.emit.cuda_question(call)} else "cpu"')
@@ -195,18 +191,6 @@ def _is_moved(ctx: FileContext, call: ast.Call) -> bool:
     return any(creation.node is call for move in ctx.index.moves.moves for creation in move.creations)
 
 
-def _is_only_state(ctx: FileContext, call: ast.Call) -> bool:
-    """Whether everything that is loaded goes into ``load_state_dict``, which copies it to the device."""
-    if _goes_into_state(ctx, call):
-        return True
-    target = _variable(ctx, call)
-    if target is None:
-        return False
-    uses = [node for node in ctx.index.tree.names if node.id == target.id and isinstance(node.ctx, ast.Load)]
-    uses = [node for node in uses if any(binding.value is call for binding in ctx.index.flow.reaching(node))]
-    return bool(uses) and all(_goes_into_state(ctx, node) for node in uses)
-
-
 def _is_moved_later(ctx: FileContext, call: ast.Call) -> bool:
     """``net = torch.load(path)["model"]``, and ``net.to(device)``: whole modules are moved from where they come."""
     whole: ast.expr = call
@@ -234,17 +218,3 @@ def _is_named_part(ctx: FileContext, name: ast.Name) -> bool:
     part = ctx.index.parent(name)
     key = part.slice if isinstance(part, ast.Subscript) and part.value is name else None
     return isinstance(key, ast.Constant) and isinstance(key.value, str) and "state" not in key.value
-
-
-def _goes_into_state(ctx: FileContext, node: ast.expr) -> bool:
-    parent = ctx.index.parent(node)
-    while isinstance(parent, ast.Subscript) and parent.value is node:
-        node, parent = parent, ctx.index.parent(parent)
-    if isinstance(parent, ast.Delete):
-        return True
-    if not isinstance(parent, ast.Call) or node not in parent.args[:1]:
-        return False
-    if ctx.index.qualified_name(parent.func) in _CONSUMING:
-        return True
-    is_assigned = any(item.arg == "assign" for item in parent.keywords)
-    return isinstance(parent.func, ast.Attribute) and parent.func.attr == "load_state_dict" and not is_assigned

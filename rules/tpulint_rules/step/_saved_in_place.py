@@ -48,6 +48,27 @@ def saved_in_place(ctx: FileContext, call: ast.Call, back: Move) -> FixBuilder |
     return fix
 
 
+def is_saved_between(ctx: FileContext, call: ast.Call, back: Move) -> bool:
+    """``state["model"].cpu()``, a save of that, and its way back, which may stand under a condition."""
+    tree = ctx.index.tree
+    module = ctx.text(module_moved(call))
+    away, home = tree.statement_of(call), tree.statement_of(back.call)
+    suite = tree.suite_of(away)
+    under = tree.parent(home)
+    if home not in suite and isinstance(under, ast.If) and not under.orelse:
+        home = under
+    is_statement = isinstance(away, ast.Expr) and away.value is call
+    if not is_statement or home not in suite or ctx.text(module_moved(back.call)) != module:
+        return False
+    return any(
+        isinstance(node, ast.Call)
+        and ctx.index.qualified_name(node.func) == "torch.save"
+        and any(ctx.text(part).startswith(module) for part in node.args[:1])
+        for one in suite[suite.index(away) + 1 : suite.index(home)]
+        for node in tree.inside(one)
+    )
+
+
 def _is_saved_whole(ctx: FileContext, statement: ast.stmt, call: ast.Call) -> bool:
     """``torch.save(model.cpu(), path)``"""
     save = statement.value if isinstance(statement, ast.Expr) else None

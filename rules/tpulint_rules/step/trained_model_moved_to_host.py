@@ -106,9 +106,9 @@ def _here(
 def _saved_for_others(ctx: FileContext, departures: list[ast.Call]) -> Iterator[Finding]:
     """``torch.save(net.cpu().state_dict(), path)`` and ``net.cuda()`` in a function of a file that trains nothing.
 
-    A base class of models, whose optimizers stand in other files.
+    A base class of models, whose optimizers stand in other files, or a hook of an engine.
     """
-    from tpulint_rules.step._saved_in_place import module_moved, saved_in_place
+    from tpulint_rules.step._saved_in_place import is_saved_between, module_moved, saved_in_place
 
     index = ctx.index
     for call in departures:
@@ -116,13 +116,13 @@ def _saved_for_others(ctx: FileContext, departures: list[ast.Call]) -> Iterator[
             continue
         ways = [move for move in index.moves.moves if _is_way_back(ctx, call, move)]
         fix = next((fix for move in ways if (fix := saved_in_place(ctx, call, move)) is not None), None)
-        if fix is not None:
+        if fix is not None or any(is_saved_between(ctx, call, move) for move in ways):
             module = ctx.text(module_moved(call))
             yield ctx.finding(
                 call,
                 f"`{module}` goes to the host and back when it is saved: on XLA both moves make new parameters, and an "
                 "optimizer that was built before keeps the old ones, so that the model trains no more",
-                fix,
+                fix or keep_parameters(ctx),
                 certainty=Certainty.LIKELY,
             )
 
