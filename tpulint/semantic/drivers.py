@@ -56,10 +56,11 @@ class Drivers:
         self._open_loops: dict[ast.AST | None, list[LoopNode]] = {}
         self._find()
         for driver in self.loops.values():
+            rare = self._run_now_and_then(driver)
             driver.functions = [
                 function
                 for function in regions.functions_in(driver.node)
-                if not regions.has_turn(function) and function not in self.functions
+                if not regions.has_turn(function) and function not in self.functions and function not in rare
             ]
             self.functions.update(dict.fromkeys(driver.functions, driver))
 
@@ -73,6 +74,27 @@ class Drivers:
         if "loader" in text.lower() or self._regions.are_called or self._imported.knows_others:
             for loop in self._tree.loops:
                 self._look_for_batches(loop)
+
+    def _run_now_and_then(self, driver: Driver) -> set[FunctionNode]:
+        """Functions that only some turns of a loop run: ``if model.steps % n == 0: validate(model)``.
+
+        Where these hold the step itself, turns without one do not count.
+        """
+        regions, loop = self._regions, driver.node
+        steps = {self._tree.function_of(call) for call in driver.calls}
+        always: set[FunctionNode] = set()
+        rare: set[FunctionNode] = set()
+        waiting: list[ast.AST] = [loop]
+        while waiting:
+            for call in self._tree.nodes_in(waiting.pop(), ast.Call, functions=False):
+                called = regions.events.functions_of(call)
+                below = [one for function in called for one in (function, *self._below(function))]
+                if below and regions.gate_in(call, loop) is not None and steps.isdisjoint(below):
+                    rare.update(below)
+                else:
+                    waiting += [function for function in called if function not in always]
+                    always.update(called)
+        return rare - always
 
     def _look_at_calls(self) -> None:
         """Take in loops that run a step, or a model without gradients, by what they call."""

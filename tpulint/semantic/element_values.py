@@ -70,7 +70,10 @@ class ElementValues:
                     if part.kind is not Kind.UNKNOWN:
                         return part
                 runs = methods(self._imported.classes_of(node.func), "forward")
-                part = join(self._kinds.functions.given_by(run, node, path, depth) for run in runs)
+                parts = [self._kinds.functions.given_by(run, node, path, depth) for run in runs]
+                if len(parts) > 1 and any(one.side is Side.HOST for one in parts):
+                    return HOST._replace(certain=False)  # one of several modules has fetched it already
+                part = join(parts)
                 if part.kind is not Kind.UNKNOWN:
                     return part._replace(side=value.side) if part.kind is Kind.TENSOR else part
                 is_operation = isinstance(node.func, ast.Attribute) and node.func.attr in _WITH_PLACES

@@ -1,0 +1,136 @@
+"""What runs in the turns of a loop of another file, and what only some of its turns run.
+
+Lines of which something must be said are marked with the code of the rule; no other line may be named.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from command import tpulint
+from marked_files import agree
+
+MODEL = """\
+    import torch
+    from torch import nn
+
+
+    class Embedder:
+        def __init__(self):
+            self.encoder = nn.Linear(4, 4).cuda()
+            self.optimizer = torch.optim.Adam(self.encoder.parameters())
+            self.steps = 0
+
+        def embed(self, x):
+            return self.encoder(x.cuda())
+
+        def train_step(self, x):
+            self.steps += 1
+            self.optimizer.zero_grad()
+            self.embed(x).pow(2).mean().backward()
+            self.optimizer.step()
+    """
+EVALUATION = """\
+    import torch
+
+
+    def encode(model, loader):
+        model.encoder.eval()
+        total = 0
+        for x in loader:
+            with torch.no_grad():
+                found = model.embed(x)
+            total += found.sum().item()  # {}
+        return total
+    """
+PROGRAM = """\
+    import torch
+    from torch.utils.data import DataLoader
+    from model import Embedder
+    from evaluation import encode
+
+
+    def validate(loader, model):
+        return encode(model, loader)
+
+
+    def train(loader, held_out, model):
+        for x in loader:
+            model.train_step(x)
+            {}validate(held_out, model)
+
+
+    train(DataLoader(torch.ones(8, 4)), DataLoader(torch.ones(8, 4)), Embedder())
+    """
+
+
+def test_an_evaluation_that_only_some_steps_run(tmp_path: Path) -> None:
+    program = PROGRAM.replace("{}", "if model.steps % 100 == 0:\n                ")
+    agree(tmp_path, "TPU101", main=program, model=MODEL, evaluation=EVALUATION.format("TPU101"))
+    assert "every evaluation batch" in _told(tmp_path)
+
+
+def test_an_evaluation_that_every_step_runs(tmp_path: Path) -> None:
+    agree(tmp_path, "TPU101", main=PROGRAM.format(""), model=MODEL, evaluation=EVALUATION.format("TPU101"))
+    assert "every step of main.py" in _told(tmp_path)
+
+
+def _told(folder: Path) -> str:
+    return tpulint("--output-format=concise", "--select", "TPU101", ".", cwd=folder).out
+
+
+def test_what_one_of_two_modules_has_fetched(tmp_path: Path) -> None:
+    """Which of them runs is not known, and so it is not said that the device has to be waited for."""
+    parts = """\
+    import torch.nn.functional as F
+    from torch import nn
+
+
+    class Values(nn.Module):
+        def forward(self, x, y):
+            far = F.l1_loss(x, y).cpu()  # TPU101
+            return x, far, F.mse_loss(x, y)
+
+
+    class Classes(nn.Module):
+        def forward(self, x, y):
+            loss = F.cross_entropy(x, y)
+            return x, loss, x.argmax(1).eq(y).sum().item() / len(y)  # TPU101
+    """
+    program = """\
+    import torch
+    from torch import nn
+    from parts import Classes, Values
+
+
+    class Model(nn.Module):
+        def __init__(self, counts):
+            super().__init__()
+            self.first = nn.Linear(4, 4)
+            self.last = Classes()
+            if counts:
+                self.last = Values()
+
+        def forward(self, x, y):
+            return self.last(self.first(x.cuda()), y.cuda())
+
+
+    def train(model, batches, optimizer, counts):
+        for x, y in batches:
+            if counts:
+                out, far, loss = model(x, y)
+                shown = "%0.5f" % far
+            else:
+                out, loss, hits = model(x, y)
+                shown = "%0.5f" % hits
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            print(shown)
+
+
+    model = Model(False)
+    model.cuda()
+    train(model, [(torch.ones(8, 4), torch.ones(8))], torch.optim.SGD(model.parameters(), lr=0.1), False)
+    """
+    agree(tmp_path, "TPU101,TPU102", main=program, parts=parts)
