@@ -134,3 +134,71 @@ def test_what_one_of_two_modules_has_fetched(tmp_path: Path) -> None:
     train(model, [(torch.ones(8, 4), torch.ones(8))], torch.optim.SGD(model.parameters(), lr=0.1), False)
     """
     agree(tmp_path, "TPU101,TPU102", main=program, parts=parts)
+
+
+def test_a_loader_of_one_file_that_a_generator_of_another_goes_through_for_a_third(tmp_path: Path) -> None:
+    loaders = """\
+    from torch.utils.data import DataLoader
+
+
+    def make_loader(samples, size):
+        return DataLoader(samples, batch_size=size, shuffle=True)  # TPU501
+
+
+    def make_cut_loader(samples, size):
+        return DataLoader(samples, batch_size=size, shuffle=True)
+    """
+    generators = """\
+    def for_ever(batches):
+        source = iter(batches)
+        while True:
+            try:
+                batch = next(source)
+                yield batch
+            except StopIteration:
+                source = iter(batches)
+
+
+    def once_more(batches):
+        for _ in range(2):
+            for batch in batches:
+                yield batch
+
+
+    def full_ones(batches, size):
+        batches = iter(batches)
+        for batch in batches:
+            batches = iter(batches)
+            yield batch[: len(batch) // size]
+    """
+    program = """\
+    import torch
+    from torch import nn
+    from generators import for_ever, full_ones, once_more
+    from loaders import make_cut_loader, make_loader
+
+
+    class Solver:
+        def __init__(self, samples):
+            self.loader = make_loader(samples, 8)
+            self.batches = {}(self.loader)
+            self.model = nn.Linear(4, 4).cuda()
+            self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1)
+
+        def step(self, x):
+            loss = self.model(x.cuda()).pow(2).mean()
+            self.optimizer.zero_grad()
+            loss.backward()
+            self.optimizer.step()
+
+        def train(self, count):
+            for _ in range(count):
+                self.step(next(self.batches))
+
+
+    Solver(torch.randn(20, 4)).train(12)
+    """
+    for name, expected in (("for_ever", loaders), ("once_more", loaders)):
+        agree(tmp_path, "TPU501", main=program.replace("{}", name), loaders=expected, generators=generators)
+    cut = program.replace("make_loader(", "make_cut_loader(").replace("{}(self.loader)", "full_ones(self.loader, 4)")
+    agree(tmp_path, "TPU501", main=cut, loaders=loaders.replace("  # TPU501", ""), generators=generators)

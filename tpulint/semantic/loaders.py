@@ -8,6 +8,7 @@ from functools import cached_property
 
 from tpulint.semantic.appended import Appended
 from tpulint.semantic.definitions import qualified_in_file
+from tpulint.semantic.drawn_parameters import drawn_by
 from tpulint.semantic.entries import entries, entries_named
 from tpulint.semantic.fed_parameters import fed_elsewhere, sources_of
 from tpulint.semantic.left_out_batches import leaves_out_smaller
@@ -151,6 +152,8 @@ class Loaders:
                 continue
             if self._index.imported.all_called(call):
                 yield call, creation.path
+                for item in drawn_by(self._index, call) if not creation.path else ():
+                    yield from self._sources_of(item, depth + 1)
             elif not creation.path:
                 for item in call.args:
                     yield from self._sources_of(item, depth + 1)
