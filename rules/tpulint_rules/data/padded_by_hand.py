@@ -9,6 +9,7 @@ from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Span
 from tpulint.semantic.collating import collate_functions, collating_for_others, with_called
 from tpulint.semantic.turn_code import EVALUATION, STEP
+from tpulint_rules.data._counted_padding import leave_where_counted
 
 _MULTIPLE = 64
 _MORE = (
@@ -174,4 +175,4 @@ def _fix(ctx: FileContext, call: ast.Call) -> FixBuilder:
     rounded = f"-(-{ctx.text(call)} // {_MULTIPLE}) * {_MULTIPLE}"
     within = not isinstance(ctx.index.parent(call), ast.Assign | ast.Call | ast.Tuple | ast.keyword)
     fix.replace(call, f"({rounded})" if within else rounded)
-    return fix
+    return leave_where_counted(ctx, fix)

@@ -11,6 +11,7 @@ from tpulint.semantic import FUNCTIONS, FunctionNode
 from tpulint.semantic.collating import collating_for_others
 from tpulint.semantic.loaders import Loader
 from tpulint.semantic.turn_code import STEP
+from tpulint_rules.data._counted_padding import leave_where_counted
 
 _PAD_SEQUENCE = "torch.nn.utils.rnn.pad_sequence"
 _COLLATORS = frozenset(
@@ -64,6 +65,7 @@ def _finding(ctx: FileContext, call: ast.Call, where: str, loader: Loader | None
     elif name != _PAD_SEQUENCE:
         fix = ctx.fix(f"Pad to multiples of {_MULTIPLE}", Applicability.UNSAFE, _MORE)
         fix.set_argument(call, "pad_to_multiple_of", str(_MULTIPLE))
+        leave_where_counted(ctx, fix)
     return ctx.finding(
         call,
         f"each {where} is padded to its longest sample: the step is compiled again for each length that occurs",
