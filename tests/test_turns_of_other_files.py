@@ -202,3 +202,62 @@ def test_a_loader_of_one_file_that_a_generator_of_another_goes_through_for_a_thi
         agree(tmp_path, "TPU501", main=program.replace("{}", name), loaders=expected, generators=generators)
     cut = program.replace("make_loader(", "make_cut_loader(").replace("{}(self.loader)", "full_ones(self.loader, 4)")
     agree(tmp_path, "TPU501", main=cut, loaders=loaders.replace("  # TPU501", ""), generators=generators)
+
+
+def test_a_number_that_a_generator_of_another_file_counts(tmp_path: Path) -> None:
+    generators = """\
+    def with_estimate(batches, text):
+        for k, batch in enumerate(batches):
+            print(text, k)
+            yield k, batch
+
+
+    def with_text(batches, text):
+        for batch in batches:
+            yield text, batch
+
+
+    def of_itself(batches):
+        for k, batch in of_itself(batches):
+            yield k, batch
+    """
+    program = """\
+    import torch
+    from torch import nn
+    from generators import of_itself, with_estimate, with_text
+
+    device = torch.device("cuda")
+    model = nn.Linear(4, 1).to(device)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+
+    def step(k, x, losses):
+        optimizer.zero_grad()
+        loss = model(x.to(device)).pow(2).squeeze(1)
+        start = k * 8
+        end = start + x.size(0)
+        losses[0, start:end] = loss.detach()  # TPU201
+        loss.mean().backward()
+        optimizer.step()
+
+
+    def train(batches):
+        losses = torch.zeros(2, 800, device=device)
+        for k, x in with_estimate(batches, "training"):
+            step(k, x, losses)
+
+
+    def train_with_text(batches):
+        losses = torch.zeros(2, 800, device=device)
+        for k, x in with_text(batches, 3):
+            optimizer.zero_grad()
+            model(x.to(device)).pow(2).mean().backward()
+            losses[0, k:4] = 0
+            optimizer.step()
+        for k, x in of_itself(batches):
+            optimizer.zero_grad()
+            model(x.to(device)).pow(2).mean().backward()
+            losses[0, k:4] = 0
+            optimizer.step()
+    """
+    agree(tmp_path, "TPU201", main=program, generators=generators)

@@ -8,6 +8,7 @@ from tpulint.semantic.bindings import Binding, part_of
 from tpulint.semantic.definitions import qualified_in_file
 from tpulint.semantic.fed_parameters import arguments_given
 from tpulint.semantic.kinds import Kind
+from tpulint.semantic.other_files import Definition
 from tpulint.semantic.sample_trees import SampleTrees
 from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode
 from tpulint.semantic.turn_code import EVALUATION
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 _DEPTH = 32
 _CALLS = 8
 """Calls of one function that are looked at."""
+_GENERATORS = 3
+"""Of which each goes through the one below."""
 _DRAWS = frozenset({
     "random.random", "random.randint", "random.randrange", "random.uniform", "random.choice", "random.gauss",
     "numpy.random.randint", "numpy.random.rand", "numpy.random.random", "numpy.random.uniform", "numpy.random.choice",
@@ -287,7 +290,7 @@ class ChangingNumbers:
             return self.cause(part, depth) if len(path) == 1 else self._of_part(part, path[1:], depth)
         return None
 
-    def _counts(self, binding: Binding) -> bool:
+    def _counts(self, binding: Binding, depth: int = 0) -> bool:
         """Whether the target of a loop is a number that counts its turns."""
         call, path = binding.value, binding.path
         while isinstance(call, ast.Call):
@@ -299,11 +302,27 @@ class ChangingNumbers:
                     return True
                 path = path[1:]
             elif name not in ("tqdm.tqdm", "builtins.reversed", "tqdm.trange"):
-                return False
+                return len(path) > 0 and depth < _GENERATORS and self._is_counted_by(call, path, depth)
             elif name == "tqdm.trange":
                 return not path
             call = call.args[0] if call.args else None
         return False
+
+    def _is_counted_by(self, call: ast.Call, path: tuple[int, ...], depth: int) -> bool:
+        """Whether a generator numbers what it hands on: ``for k, batch in enumerate(batches): yield k, batch``."""
+        index = self._index
+        here = index.definitions.function_called(call)
+        found = index.imported.called(call) if here is None else Definition(index, here)
+        if found is None or not isinstance(found.node, FUNCTIONS):
+            return False
+        file, yields = found.file, found.file.tree.nodes_in(found.node, ast.Yield, functions=False)
+        parts = [part_of(node.value, path) for node in yields if isinstance(node, ast.Yield) and node.value is not None]
+        counted = [
+            binding.kind == "loop" and ChangingNumbers(file, found.node)._counts(binding, depth + 1)
+            for part in parts
+            for binding in (file.flow.reaching(part) if isinstance(part, ast.Name) else ())
+        ]
+        return len(counted) >= len(yields) > 0 and all(counted)
 
     def _adds_to_itself(self, binding: Binding) -> bool:
         """Whether a statement adds to what it sets, ``at = at + 1``, or goes round: ``at = (at + 1) % size``."""
