@@ -261,3 +261,58 @@ def test_a_number_that_a_generator_of_another_file_counts(tmp_path: Path) -> Non
             optimizer.step()
     """
     agree(tmp_path, "TPU201", main=program, generators=generators)
+
+
+AGENT = """\
+    import torch
+    from torch import nn
+
+
+    class Agent:
+        def __init__(self, rate, device):
+            self.critic = nn.Linear(4, 1).to(device)
+            self.optimizer = torch.optim.Adam(self.critic.parameters(), lr=rate)
+            self.seen = {seen}
+
+        def update_critic(self, x):
+            metrics = dict()
+            loss = self.critic(x).pow(2).mean()
+            metrics["loss"] = loss.item(){read}
+            self.optimizer.zero_grad()
+            loss.backward()
+            self.optimizer.step()
+            return metrics
+
+        def update(self, x):{step}
+            metrics = {{}}
+            metrics.update(self.update_critic(x))
+            self.seen.update(x)
+            return metrics
+    """
+
+
+def test_a_step_called_as_a_method_of_dictionaries_is(tmp_path: Path) -> None:
+    """Who calls the agent is not seen: it is made by its name in a configuration."""
+    held = AGENT.replace("            self.seen = {seen}\n", "").replace("            self.seen.update(x)\n", "")
+    agree(tmp_path, "TPU101,TPU301", agent=held.format(read="  # TPU101", step="  # TPU301"))
+
+
+def test_a_method_of_what_may_be_another_agent(tmp_path: Path) -> None:
+    agree(tmp_path, "TPU101,TPU301", agent=AGENT.format(seen="make()", read="", step=""))
+
+
+def test_what_a_tensor_class_of_cuda_makes_is_on_the_device(tmp_path: Path) -> None:
+    program = """\
+    import torch
+    from torch import nn
+
+    model = nn.Linear(4, 4).cuda()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for x in batches:
+        gate = torch.cuda.FloatTensor([0]).bernoulli_(0.5)
+        if gate.item() == 0:  # TPU103
+            x = x + torch.FloatTensor([0]).bernoulli_(0.5).item()
+        model(x.cuda()).mean().backward()
+        optimizer.step()
+    """
+    agree(tmp_path, "TPU101,TPU103", main=program)

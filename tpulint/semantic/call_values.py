@@ -161,6 +161,8 @@ class CallValues:
             return HOST
         if name.startswith("torch.distributions."):
             return self._of_distributions(last, node, depth)
+        if head == "torch.cuda" and last in facts.CUDA_TENSOR_TYPES:
+            return Value(Kind.TENSOR, Side.DEVICE)
         if name.startswith("torch."):
             if name in facts.TORCH_HOST_CALLS:
                 return HOST

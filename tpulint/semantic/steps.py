@@ -14,6 +14,9 @@ from tpulint.semantic.tree import FunctionNode, LoopNode, SyntaxTree, is_super
 
 _ENGINES = ("ignite.engine.Engine", "ignite.engine.engine.Engine")
 """What runs a function with every batch, and sets no boundary."""
+_COLLECTIONS = frozenset({
+    "builtins.dict", "builtins.set", "collections.OrderedDict", "collections.defaultdict", "collections.Counter",
+})  # fmt: skip
 
 
 class Step:
@@ -134,10 +137,23 @@ class StepFunctions:
             parent = self._tree.parents[mention]
             # `obj.method()` on an object nobody knows may be a call of it; what is handed on is called by others.
             if isinstance(parent, ast.keyword) or (
-                isinstance(parent, ast.Call) and parent not in self._updates and not self._is_of_base(parent)
+                isinstance(parent, ast.Call)
+                and parent not in self._updates
+                and not self._is_of_base(parent)
+                and not self._is_of_collection(parent)
             ):
                 return False
         return True
+
+    def _is_of_collection(self, call: ast.Call) -> bool:
+        """``metrics.update(...)`` of a dictionary that the function makes, where the step is called ``update``."""
+        receiver = call.func.value if isinstance(call.func, ast.Attribute) else None
+        made = [one.value for one in self._names.bindings(receiver)] if isinstance(receiver, ast.Name) else []
+        return bool(made) and all(
+            isinstance(value, ast.Dict | ast.DictComp | ast.Set)
+            or (isinstance(value, ast.Call) and self._names.qualified(value.func) in _COLLECTIONS)
+            for value in made
+        )
 
     def _is_of_base(self, call: ast.Call) -> bool:
         """``super().step(losses)``, in the method of that name."""
