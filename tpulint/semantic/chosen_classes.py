@@ -11,6 +11,7 @@ from tpulint.semantic.flow import Flow
 from tpulint.semantic.handed_objects import HandedObjects
 from tpulint.semantic.names import Names
 from tpulint.semantic.other_files import Definition, all_of, returned, unpacked
+from tpulint.semantic.registries import registered_classes
 from tpulint.semantic.tree import FUNCTIONS
 
 TYPE_CHECKING = False
@@ -42,6 +43,9 @@ class ChosenClasses:
         module class of a module that is asked by name, ``getattr(models, args.model)``, and what a function of another
         file returns so. ``index`` is that of the file itself, where it is at hand.
         """
+        registered = registered_classes(self._imported, func)
+        if registered:
+            return tuple(registered) if len(registered) <= _MOST_CHOICES else ()
         is_loaded = isinstance(func, ast.Attribute) and func.attr in facts.LOADING_METHODS
         func = func.value if isinstance(func, ast.Attribute) and is_loaded else func
         member = func.attr if isinstance(func, ast.Attribute) and not is_loaded else ""

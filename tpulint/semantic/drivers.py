@@ -12,6 +12,7 @@ from tpulint.model import WORDS_OF_CALLERS
 from tpulint.semantic.imported import Imported
 from tpulint.semantic.other_files import Definition
 from tpulint.semantic.outside import EVALUATION, STEP, OutsideCall
+from tpulint.semantic.rare_functions import rare_functions
 from tpulint.semantic.regions import may_have_turns
 from tpulint.semantic.steps import CalledStep
 from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, LoopNode
@@ -82,19 +83,11 @@ class Drivers:
         """
         regions, loop = self._regions, driver.node
         steps = {self._tree.function_of(call) for call in driver.calls}
-        always: set[FunctionNode] = set()
-        rare: set[FunctionNode] = set()
-        waiting: list[ast.AST] = [loop]
-        while waiting:
-            for call in self._tree.nodes_in(waiting.pop(), ast.Call, functions=False):
-                called = regions.events.functions_of(call)
-                below = [one for function in called for one in (function, *self._below(function))]
-                if below and regions.gate_in(call, loop) is not None and steps.isdisjoint(below):
-                    rare.update(below)
-                else:
-                    waiting += [function for function in called if function not in always]
-                    always.update(called)
-        return rare - always
+
+        def is_rare(call: ast.Call, run: list[FunctionNode]) -> bool:
+            return regions.gate_in(call, loop) is not None and steps.isdisjoint(run)
+
+        return rare_functions(self._tree, regions.events, loop, is_rare)
 
     def _look_at_calls(self) -> None:
         """Take in loops that run a step, or a model without gradients, by what they call."""

@@ -65,6 +65,15 @@ class Imported:
             )
         )
 
+    @property
+    def text(self) -> str:
+        """What stands in the file."""
+        return self._tree.source.text
+
+    def itself(self) -> SemanticIndex | None:
+        """The file as others see it."""
+        return None if self._library is None else self._library.file(self._path, os.path.abspath(self._path))
+
     def files(self) -> Iterator[SemanticIndex]:
         """Files of the project that imports at the top of this one read."""
         for statement in self._tree.module.body if self._library is not None else ():

@@ -14,6 +14,7 @@ from tpulint.semantic.device_settings import device_options, settings_used
 from tpulint.semantic.fed_parameters import arguments_given, function_run
 from tpulint.semantic.other_files import Definition, methods
 from tpulint.semantic.outside import ELEMENT_OF, EVALUATION, NOW_AND_THEN, STEP, OutgoingCall, OutsideCall
+from tpulint.semantic.parameter_values import named_beside
 from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.unfollowed import unfollowed_uses
 from tpulint.semantic.values import UNKNOWN, Kind, Side, Value
@@ -226,6 +227,10 @@ def described_call(index: SemanticIndex, call: ast.Call, definition: Definition,
     given = arguments_given(call, definition.node, is_led)
     values = [(name, _value_given(index, item)) for name, item in given]
     values += [(ELEMENT_OF.format(name), _element_given(index, item)) for name, item in given]
+    kwargs = definition.node.args.kwarg
+    for item, is_dict in named_beside(call, definition.node) if kwargs is not None else ():
+        held = index.kinds.content(item, None, 0) if is_dict else index.value(item)
+        values.append((ELEMENT_OF.format(kwargs.arg), held))  # type: ignore[union-attr]
     first = [*definition.node.args.posonlyargs, *definition.node.args.args][:1]
     run = index.value(call.func)
     if is_method and first and run.kind is Kind.MODULE:  # a module that is called is where its tensors are

@@ -90,10 +90,22 @@ class ParameterValues:
         # Functions that hand a list on to each other, and to themselves, are each asked once.
         return self._kinds.functions.answer((f"element of {binding.name}", function, (key,)), find, depth)
 
-    def variadic_element(self, binding: Binding) -> Value:
-        """What is in ``*inputs`` of a forward pass: tensors, where that of the file's modules runs."""
+    def variadic_element(self, binding: Binding, depth: int) -> Value:
+        """What is in ``*inputs`` of a forward pass: tensors, where that of the file's modules runs.
+
+        In ``**values`` of any function is what calls give it under names that are no parameters.
+        """
         function = binding.statement
         owner = self._tree.class_of(function) if isinstance(function, FUNCTIONS) else None
+        if isinstance(function, FUNCTIONS) and function.args.kwarg is binding.node:
+            outside = self._given_outside(function, ELEMENT_OF.format(binding.name), owner)
+            here = self._definitions.calls_of(function)[:_CALLS]
+            parts = [part for call in here for part in named_beside(call, function)]
+            values = [
+                self._kinds.content(value, None, depth + 2) if is_dict else self._kinds.value(value, depth + 2)
+                for value, is_dict in parts
+            ]
+            return _join_sides([*values, *outside])._replace(certain=False)
         if owner is None or not isinstance(function, FUNCTIONS) or function.args.vararg is not binding.node:
             return UNKNOWN
         is_pass = function.name == "forward" and self._definitions.is_module_class(owner)
@@ -311,3 +323,10 @@ def _join_sides(values: list[Value]) -> Value:
     if joined.kind is Kind.TENSOR and sides == {Side.HOST, Side.DEVICE}:
         return joined._replace(side=Side.DEVICE, certain=False)
     return joined
+
+
+def named_beside(call: ast.Call, function: FunctionNode) -> list[tuple[ast.expr, bool]]:
+    """What a call gives by names that are no parameters of a function, and whether it is a dictionary of such."""
+    arguments = (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)
+    own = {argument.arg for argument in arguments}
+    return [(item.value, item.arg is None) for item in call.keywords if item.arg not in own]

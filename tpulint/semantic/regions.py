@@ -193,14 +193,27 @@ class Regions:
         found = [CalledStep(function, merge(made)) for function, made in calls.items()]
         # What a step and an evaluation both call is the step's.
         for called in sorted(found, key=lambda item: (item.call.turn != STEP, self._tree.start(item.node))):
+            rare = self._run_without_training(called.node) if called.call.turn == STEP else ()
             called.functions = [
                 function
                 for function in self.events.of(called.node).functions
-                if function not in calls and function not in self._per_step and function not in self._per_evaluation
+                if function not in calls
+                and function not in self._per_step
+                and function not in self._per_evaluation
+                and function not in rare
             ]
             for function in (called.node, *called.functions):
                 self._per_call.setdefault(function, called)
         return found
+
+    def _run_without_training(self, function: FunctionNode) -> set[FunctionNode]:
+        """What a forward pass runs only ``if not self.training``, which is no part of a step."""
+        if ".training" not in self._tree.source.text:
+            return set()
+        from tpulint.semantic.rare_functions import rare_functions
+
+        switches = self.evaluation.switches
+        return rare_functions(self._tree, self.events, function, lambda call, _: switches.is_without_training(call))
 
     @cached_property
     def drivers(self) -> Drivers:

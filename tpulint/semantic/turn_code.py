@@ -216,6 +216,8 @@ class TurnCode:
             if function.name == "forward":
                 waiting.extend((*self._parts_run_by(function), *self._index.module_calls.run_in(function)))
             for call in self._index.tree.nodes_in(function, ast.Call, functions=False):
+                if turn == STEP and self._index.regions.evaluation.switches.is_without_training(call):
+                    continue
                 called = self._index.regions.events.functions_of(call)
                 waiting.extend(called or self._index.definitions.functions_of_several(call))
                 if isinstance(call, ast.Call) and is_of_self(call.func):

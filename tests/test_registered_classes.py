@@ -1,0 +1,169 @@
+"""Classes that a configuration chooses from a registry, and values that are given by names that are no parameters.
+
+Lines of which something must be said are marked with the code of the rule; no other line may be named.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from marked_files import agree
+
+REGISTRY = """\
+    class Registry(dict):
+        def register(self, name):
+            def note(made):
+                self[name] = made
+                return made
+
+            return note
+
+
+    HEADS = Registry()
+    TAILS = Registry()
+    """
+HEAD = """\
+    from torch import nn
+    from registry import HEADS, TAILS
+
+
+    @HEADS.register("wide")
+    class Wide(nn.Module):
+        def forward(self, x, y):
+            kept = x[y > 0]  # TPU203
+            return dict(loss=kept.sum())
+
+
+    @TAILS.register("thin")
+    class Thin(nn.Module):
+        def forward(self, x, y):
+            return dict(loss=x[y > 0].sum())
+    """
+PROGRAM = """\
+    import torch
+    from torch import nn
+    from {source} import build
+
+
+    class Detector(nn.Module):
+        def __init__(self, config):
+            super().__init__()
+            self.body = nn.Linear(4, 4)
+            self.head = build(config)
+
+        def forward(self, x, y):
+            return self.head(self.body(x), y)
+
+
+    device = torch.device("cuda")
+    model = Detector({{"head": "wide"}}).to(device)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for x, y in batches:
+        losses = model(x.to(device), y.to(device))
+        loss = sum(loss for loss in losses.values())
+        loss.backward()
+        optimizer.step()
+    """
+BUILD = """
+
+    def build(config):
+        return {}(config)
+    """
+
+
+def test_a_head_that_its_own_file_builds(tmp_path: Path) -> None:
+    head = HEAD + BUILD.format('HEADS[config["head"]]')
+    agree(tmp_path, "TPU203", main=PROGRAM.format(source="head"), head=head, registry=REGISTRY)
+
+
+def test_a_head_that_another_file_builds(tmp_path: Path) -> None:
+    build = """\
+    import registry
+    from head import Wide
+
+
+    def build(config):
+        return registry.HEADS.get(config["head"])()
+    """
+    program = PROGRAM.format(source="build")
+    agree(tmp_path, "TPU203", main=program, build=build, head=HEAD, registry=REGISTRY)
+
+
+def test_a_dictionary_that_is_no_registry(tmp_path: Path) -> None:
+    """It may hold anything else as well."""
+    head = HEAD.replace("  # TPU203", "") + BUILD.format('HEADS[config["head"]]')
+    table = REGISTRY.replace("Registry", "Table")
+    agree(tmp_path, "TPU203", main=PROGRAM.format(source="head"), head=head, registry=table)
+
+
+def test_values_that_a_meter_is_given_by_other_names(tmp_path: Path) -> None:
+    meter = """\
+    import torch
+
+
+    class Meter:
+        def __init__(self):
+            self.sums = {}
+
+        def update(self, weight, **values):
+            for name, value in values.items():
+                if isinstance(value, torch.Tensor):
+                    value = value.item()  # TPU101
+                self.sums[name] = self.sums.get(name, 0) + value * weight
+
+
+    class Count(Meter):
+        def add(self, **values):
+            for name, value in values.items():
+                if isinstance(value, torch.Tensor):
+                    value = value.item()
+                self.sums[name] = value
+    """
+    program = """\
+    import torch
+    from torch import nn
+    from meter import Count, Meter
+
+    device = torch.device("cuda")
+    model = nn.Linear(4, 1).to(device)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    meter, count = Meter(), Count()
+    for step, x in enumerate(batches):
+        losses = {"first": model(x.to(device)).mean(), "second": model(x.to(device)).sum()}
+        loss = sum(loss for loss in losses.values())
+        loss.backward()
+        optimizer.step()
+        meter.update(weight=2, **losses)
+        count.add(step=step, rate=0.1)
+    """
+    agree(tmp_path, "TPU101", main=program, meter=meter)
+
+
+def test_what_a_head_does_only_in_no_training(tmp_path: Path) -> None:
+    """Its boxes are filtered when it is not trained: no step runs that, be it written in a method of its own."""
+    head = """\
+    from torch import nn
+    from registry import HEADS
+
+
+    @HEADS.register("boxes")
+    class Boxes(nn.Module):
+        def forward(self, x, y):
+            if self.training:
+                return self.losses(x, y)
+            return self.found(x, y)
+
+        def losses(self, x, y):
+            return dict(loss=self.both(x, y), other=x[y > 0].sum())  # TPU203
+
+        def found(self, x, y):
+            return dict(found=x[x > 0.5], both=self.both(x, y), kept=self.kept(x))
+
+        def both(self, x, y):
+            return x[y > 1].sum()  # TPU203
+
+        def kept(self, x):
+            return x[x > 0.1]
+    """
+    build = BUILD.format('HEADS[config["head"]]')
+    agree(tmp_path, "TPU203", main=PROGRAM.format(source="head"), head=head + build, registry=REGISTRY)
