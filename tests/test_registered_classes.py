@@ -167,3 +167,48 @@ def test_what_a_head_does_only_in_no_training(tmp_path: Path) -> None:
     """
     build = BUILD.format('HEADS[config["head"]]')
     agree(tmp_path, "TPU203", main=PROGRAM.format(source="head"), head=head + build, registry=REGISTRY)
+
+
+def test_a_model_that_an_engine_is_given_by_its_name(tmp_path: Path) -> None:
+    engine = """\
+    class Engine:
+        def train(self, **given):
+            state = {"model": given["model"], "make": given["make"], "batches": given["batches"], "at": 0}
+            state["optimizer"] = state["make"](state["model"].parameters(), lr=0.1)
+            for batch in state["batches"]:
+                state["batch"] = batch
+                state["optimizer"].zero_grad()
+                loss, state["output"] = state["model"].loss(state["batch"])
+                loss.backward()
+                state["optimizer"].step()
+                state["at"] += 1
+    """
+    program = """\
+    import torch
+    from torch import nn
+    from engine import Engine
+
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.encoder = nn.Linear(4, 4)
+
+        def loss(self, x):
+            loss = self.encoder(x.cuda()).pow(2).mean()
+            return loss, {"loss": loss.item()}  # TPU101
+
+        def others(self, x):
+            return self.encoder(x.cuda()).pow(2).mean().item()
+
+
+    model = Net().cuda()
+    Engine().train(model=model, make=torch.optim.SGD, batches=[torch.ones(8, 4)], epochs=3)
+    """
+    agree(tmp_path, "TPU101", main=program, engine=engine)
+    agree(
+        tmp_path,
+        "TPU301",
+        main=program.replace("  # TPU101", ""),
+        engine=engine.replace('["batches"]:', '["batches"]:  # TPU301'),
+    )

@@ -179,6 +179,13 @@ def arguments_given(call: ast.Call, function: FunctionNode, is_method: bool) -> 
     return given
 
 
+def named_beside(call: ast.Call, function: FunctionNode) -> list[tuple[ast.expr, str | None]]:
+    """What a call gives by names that are no parameters of a function, and the name; None for a dictionary of such."""
+    arguments = (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)
+    own = {argument.arg for argument in arguments}
+    return [(item.value, item.arg) for item in call.keywords if item.arg not in own]
+
+
 def fed_elsewhere(index: SemanticIndex, call: ast.Call) -> list[tuple[ast.expr, set[str]]]:
     """Arguments of a call that loops of another file take their batches from, with what their turns are called."""
     found = index.imported.all_called(call) if call.args or call.keywords else ()

@@ -63,7 +63,9 @@ class ImportedClasses:
             sides = [side for side in (node.body, node.orelse) if not self.is_elsewhere(side)]
             return all_of([self.of(side, depth + 1) for side in sides])
         if isinstance(node, ast.Subscript):
-            return self._of_parts(self._lists.parts_of(node.value), depth)
+            key = node.slice.value if isinstance(node.slice, ast.Constant) else None
+            of_list = self._of_parts(self._lists.parts_of(node.value), depth)
+            return of_list if of_list or not isinstance(key, str) else self._of_entry(node.value, key, depth)
         if isinstance(node, ast.List | ast.Tuple | ast.ListComp):
             return self._of_parts(self._lists.parts_of(node), depth)
         bindings = self._flow.made(node) if isinstance(node, ast.Name) else self._flow.bindings_of(node)
@@ -75,6 +77,21 @@ class ImportedClasses:
             for binding in bindings
         ]
         return all_of([made for is_elsewhere, made in found if made or not is_elsewhere])
+
+    def _of_entry(self, whole: ast.expr, key: str, depth: int) -> tuple[Definition, ...]:
+        """``state["model"]`` of ``state = {"model": kwargs["model"]}``, which a call in another file has given."""
+        found: list[tuple[Definition, ...]] = []
+        for binding in self._flow.bindings_of(whole):
+            made, function = binding.value, binding.statement
+            if binding.kind == "variadic" and isinstance(function, FUNCTIONS):
+                found.append(tuple(Definition(*item) for item in self._handed.given(function, key)))
+            elif binding.kind == "assign" and isinstance(made, ast.Dict) and not binding.path:
+                named = zip(made.keys, made.values, strict=True)
+                values = [value for at, value in named if isinstance(at, ast.Constant) and at.value == key]
+                found.append(self.of(values[0], depth + 1) if len(values) == 1 else ())
+            else:
+                found.append(())
+        return all_of(found)
 
     def _wrapped_again(self, binding: Binding, depth: int) -> tuple[Definition, ...]:
         """Classes of a module that something unknown is given, and gives back: ``model, opt = prepare(model, opt)``."""

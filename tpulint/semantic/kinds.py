@@ -459,7 +459,7 @@ class Kinds:
             elif binding.kind == "parameter":
                 given.append(self.parameters.element(binding, key, depth + 2))
             elif binding.kind == "variadic":
-                given.append(self.parameters.variadic_element(binding, depth + 2))
+                given.append(self.parameters.variadic_element(binding, key, depth + 2))
         return join(given)
 
 

@@ -11,10 +11,9 @@ from tpulint.semantic.default_device import files_told
 from tpulint.semantic.default_flags import flags_left
 from tpulint.semantic.definitions import qualified_in_file
 from tpulint.semantic.device_settings import device_options, settings_used
-from tpulint.semantic.fed_parameters import arguments_given, function_run
+from tpulint.semantic.fed_parameters import arguments_given, function_run, named_beside
 from tpulint.semantic.other_files import Definition, methods
 from tpulint.semantic.outside import ELEMENT_OF, EVALUATION, NOW_AND_THEN, STEP, OutgoingCall, OutsideCall
-from tpulint.semantic.parameter_values import named_beside
 from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.unfollowed import unfollowed_uses
 from tpulint.semantic.values import UNKNOWN, Kind, Side, Value
@@ -228,8 +227,8 @@ def described_call(index: SemanticIndex, call: ast.Call, definition: Definition,
     values = [(name, _value_given(index, item)) for name, item in given]
     values += [(ELEMENT_OF.format(name), _element_given(index, item)) for name, item in given]
     kwargs = definition.node.args.kwarg
-    for item, is_dict in named_beside(call, definition.node) if kwargs is not None else ():
-        held = index.kinds.content(item, None, 0) if is_dict else index.value(item)
+    for item, named in named_beside(call, definition.node) if kwargs is not None else ():
+        held = index.kinds.content(item, None, 0) if named is None else index.value(item)
         values.append((ELEMENT_OF.format(kwargs.arg), held))  # type: ignore[union-attr]
     first = [*definition.node.args.posonlyargs, *definition.node.args.args][:1]
     run = index.value(call.func)

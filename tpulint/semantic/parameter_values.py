@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.definitions import Definitions
+from tpulint.semantic.fed_parameters import named_beside
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.names import Names
 from tpulint.semantic.outside import ELEMENT_OF, OutsideCall
@@ -90,7 +91,7 @@ class ParameterValues:
         # Functions that hand a list on to each other, and to themselves, are each asked once.
         return self._kinds.functions.answer((f"element of {binding.name}", function, (key,)), find, depth)
 
-    def variadic_element(self, binding: Binding, depth: int) -> Value:
+    def variadic_element(self, binding: Binding, key: str | int | None, depth: int) -> Value:
         """What is in ``*inputs`` of a forward pass: tensors, where that of the file's modules runs.
 
         In ``**values`` of any function is what calls give it under names that are no parameters.
@@ -98,18 +99,28 @@ class ParameterValues:
         function = binding.statement
         owner = self._tree.class_of(function) if isinstance(function, FUNCTIONS) else None
         if isinstance(function, FUNCTIONS) and function.args.kwarg is binding.node:
-            outside = self._given_outside(function, ELEMENT_OF.format(binding.name), owner)
-            here = self._definitions.calls_of(function)[:_CALLS]
-            parts = [part for call in here for part in named_beside(call, function)]
-            values = [
-                self._kinds.content(value, None, depth + 2) if is_dict else self._kinds.value(value, depth + 2)
-                for value, is_dict in parts
-            ]
-            return _join_sides([*values, *outside])._replace(certain=False)
+            return self._element_named(function, owner, key, depth)
         if owner is None or not isinstance(function, FUNCTIONS) or function.args.vararg is not binding.node:
             return UNKNOWN
         is_pass = function.name == "forward" and self._definitions.is_module_class(owner)
         return self._kinds.parameter_tensor() if is_pass else UNKNOWN
+
+    def _element_named(
+        self, function: FunctionNode, owner: ast.ClassDef | None, key: str | int | None, depth: int
+    ) -> Value:
+        """What calls give for ``**values`` of a function under one name, or of what is given under any: tensors."""
+        kwargs = function.args.kwarg
+        assert kwargs is not None
+        here = [part for call in self._definitions.calls_of(function)[:_CALLS] for part in named_beside(call, function)]
+        if isinstance(key, str):
+            values = [self._kinds.value(value, depth + 2) for value, name in here if name == key]
+            return _join_sides([*values, *self._given_outside(function, key, owner)])._replace(certain=False)
+        values = [
+            self._kinds.content(value, None, depth + 2) if name is None else self._kinds.value(value, depth + 2)
+            for value, name in here
+        ]
+        joined = _join_sides([*values, *self._given_outside(function, ELEMENT_OF.format(kwargs.arg), owner)])
+        return joined._replace(certain=False) if joined.kind is Kind.TENSOR else UNKNOWN
 
     def _given(self, binding: Binding, depth: int) -> Value:
         """What the framework, the class of the function or its calls give for a parameter."""
@@ -323,10 +334,3 @@ def _join_sides(values: list[Value]) -> Value:
     if joined.kind is Kind.TENSOR and sides == {Side.HOST, Side.DEVICE}:
         return joined._replace(side=Side.DEVICE, certain=False)
     return joined
-
-
-def named_beside(call: ast.Call, function: FunctionNode) -> list[tuple[ast.expr, bool]]:
-    """What a call gives by names that are no parameters of a function, and whether it is a dictionary of such."""
-    arguments = (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)
-    own = {argument.arg for argument in arguments}
-    return [(item.value, item.arg is None) for item in call.keywords if item.arg not in own]
