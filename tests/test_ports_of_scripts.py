@@ -234,3 +234,56 @@ model = torch.nn.Linear(8, 4).to(torch.device(name))
     scope: dict[str, object] = {"gpu": 0, "ids": [0]}
     exec(fixed.split("model =")[0].replace("import torch_xla", "pass"), scope)
     assert scope["name"] == "xla"
+
+
+CONVERTS = """\
+def sequence_input(sequence, dtype):
+    return [Variable(x.type(dtype)) for x in sequence]
+
+
+def normalize(options, dtype, sequence):
+    sequence.transpose_(0, 1)
+    return sequence_input(sequence, dtype)
+
+
+def one(x, dtype):
+    return x.type(dtype)
+
+
+def other(x, dtype):
+    print(dtype)
+    return x.type(dtype)
+"""
+HANDS = """\
+import torch
+import convert
+
+dtype = torch.cuda.FloatTensor
+model = torch.nn.Linear(4, 4).to("cuda")
+for sequence in batches:
+    batch = convert.{}
+    model(batch[0]).mean().backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        (
+            "normalize(options, dtype, sequence)",
+            "[part.to(device) for part in convert.normalize(options, dtype, sequence)]",
+        ),
+        ("one(sequence, dtype)", "convert.one(sequence, dtype).to(device)"),
+    ],
+)
+def test_a_tensor_class_that_a_function_of_another_file_converts_with(tmp_path: Path, call: str, expected: str) -> None:
+    convert = "from torch.autograd import Variable\n\n\n" + CONVERTS
+    text = ported(tmp_path, "TPU001,TPU002,TPU003", train=HANDS.format(call), convert=convert)
+    assert f"batch = {expected}\n" in text and "dtype = torch.FloatTensor\n" in text
+
+
+@pytest.mark.parametrize("call", ["other(sequence, dtype)", "one(model(sequence), dtype)"])
+def test_a_tensor_class_with_which_more_is_done_stays(tmp_path: Path, call: str) -> None:
+    convert = "from torch.autograd import Variable\n\n\n" + CONVERTS
+    text = ported(tmp_path, "TPU001,TPU002,TPU003", train=HANDS.format(call), convert=convert)
+    assert "dtype = torch.cuda.FloatTensor\n" in text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from tpulint.semantic.handed_tensor_types import given_by
 from tpulint.semantic.torch_facts import CUDA_TENSOR_TYPES
 from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.variables import Key
@@ -19,8 +20,8 @@ class TypeUse:
     """One reference to a CUDA tensor class, with the variable it goes into and what is done with that."""
 
     __slots__ = (
-        "choice", "constructions", "conversions", "factories", "given", "name", "node", "only", "settings", "statement",
-        "test", "tests", "unknown", "variable",
+        "choice", "constructions", "conversions", "factories", "given", "handed", "name", "node", "only", "settings",
+        "statement", "test", "tests", "unknown", "variable",
     )  # fmt: skip
 
     def __init__(self, node: ast.expr, name: str) -> None:
@@ -41,6 +42,8 @@ class TypeUse:
         """``x.type(...)``"""
         self.given: list[ast.Call] = []
         """``x.type(dtype)`` in a function that has the class for the default of ``dtype``."""
+        self.handed: list[tuple[ast.Call, str]] = []
+        """Calls of functions that convert with the class, and whether they give one tensor or a list."""
         self.factories: list[ast.expr] = []
         """The class as what a ``defaultdict`` makes its values with."""
         self.settings: list[ast.Call] = []
@@ -193,6 +196,13 @@ class TensorTypes:
             use.factories.append(node)
         elif (test := self._test_by(node)) is not None:
             use.tests.append(test)
+        elif isinstance(parent, ast.Call) and node in parent.args and use.variable is not None and use.only:
+            kind = given_by(self._index, parent, node)
+            # One of the device would go to the host and back.
+            if kind is None or any(map(self._index.reads.is_on_device, parent.args)):
+                use.unknown.append(node)
+            else:
+                use.handed.append((parent, kind))
         elif not isinstance(parent, ast.arguments) or not self._sort_parameter(use, node, parent):
             use.unknown.append(node)
 

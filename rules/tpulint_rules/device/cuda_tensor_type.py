@@ -10,6 +10,7 @@ from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Fix, Scope, Severity, Span
 from tpulint.semantic import Side
 from tpulint.semantic.default_device import constructions, setter_of
+from tpulint.semantic.handed_tensor_types import TENSOR
 from tpulint.semantic.tensor_types import TypeUse, asked_classes
 from tpulint.semantic.torch_facts import CUDA_TENSOR_TYPES
 
@@ -104,6 +105,8 @@ def _change_types(ctx: FileContext, uses: list[TypeUse]) -> Fix | None:
         for call in use.given:
             device = chosen if _is_dynamic(ctx, use) else None
             fix.append(call, f".to({device or _device(ctx, fix, use, call)})")
+        for call, kind in use.handed:
+            _move_result(ctx, fix, call, kind, chosen if _is_dynamic(ctx, use) else None)
         for factory in use.factories:
             device = chosen if _is_dynamic(ctx, use) else None
             fix.replace(factory, f"lambda: {ctx.text(factory)}().to({device or fix.device(factory)})")
@@ -113,6 +116,17 @@ def _change_types(ctx: FileContext, uses: list[TypeUse]) -> Fix | None:
             _test_dtype(ctx, fix, call)
     _set_back(ctx, fix, [call for use in uses for call in use.settings])
     return fix.build()
+
+
+def _move_result(ctx: FileContext, fix: FixBuilder, call: ast.Call, kind: str, chosen: str | None) -> None:
+    """Move what a function gives that converts with the class of the host now."""
+    device = chosen or fix.device(call)
+    if kind == TENSOR:
+        fix.append(call, f".to({device})")
+        return
+    part = ctx.index.names.fresh("part", call)
+    fix.insert(ctx.index.span(call).start, f"[{part}.to({device}) for {part} in ")
+    fix.append(call, "]")
 
 
 def _test_dtype(ctx: FileContext, fix: FixBuilder, test: ast.Call) -> None:
@@ -139,7 +153,7 @@ def _is_for_others(ctx: FileContext, use: TypeUse) -> bool:
         and isinstance(statement, ast.Assign)
         and isinstance(statement.targets[0], ast.Name)
         and statement in ctx.index.tree.module.body
-        and not any((use.constructions, use.conversions, use.given, use.factories, use.settings))
+        and not any((use.constructions, use.conversions, use.given, use.handed, use.factories, use.settings))
     )
 
 
@@ -182,6 +196,7 @@ def _define_chosen_device(ctx: FileContext, fix: FixBuilder, uses: list[TypeUse]
     """A variable for the device that the flag chooses, where no variable does that yet."""
     dynamic = [use for use in uses if _is_dynamic(ctx, use) and not _is_for_others(ctx, use)]
     calls = [call for use in dynamic for call in (*use.constructions, *use.conversions, *use.given, *use.factories)]
+    calls += [call for use in dynamic for call, _ in use.handed]
     if all(_follows_flag(ctx, call) for call in calls):
         return None
     tests = {ctx.text(use.test) if use.test is not None else "" for use in dynamic}
