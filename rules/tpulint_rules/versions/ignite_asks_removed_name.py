@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Finding, Scope
-from tpulint.right_uses import is_annotation
 from tpulint.semantic import FUNCTIONS
 
 _ASKING = (
@@ -26,7 +25,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     if index.mentions(r"\bxrt_world_size\s*[,=]"):
         return  # the file gives the names back itself
     for node, name in index.references(*_ASKING):
-        if name.rpartition(".")[2] in _STILL_WORK or is_annotation(ctx, node) or not _runs(ctx, node):
+        if name.rpartition(".")[2] in _STILL_WORK or not _runs(ctx, node):
             continue
         yield ctx.finding(
             node,
