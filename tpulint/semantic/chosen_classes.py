@@ -159,7 +159,16 @@ class ChosenClasses:
             file, name = elsewhere
             for binding in file.names.bindings_in(file.names.module, name):
                 if isinstance(binding.value, ast.Dict):
-                    yield file.imported, binding.value.values, file
+                    yield file.imported, [*binding.value.values, *_registered(file, name)], file
+
+
+def _registered(file: SemanticIndex, name: str) -> Iterator[ast.expr]:
+    """What a module puts into its dictionary: ``REGISTRY["vdn"] = VDNMixer``."""
+    for statement in file.tree.module.body:
+        target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+        if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name) and target.value.id == name:
+            assert isinstance(statement, ast.Assign)
+            yield statement.value
 
 
 def is_module(made: Definition) -> bool:

@@ -51,7 +51,7 @@ class Questions:
         if isinstance(parent, ast.keyword):
             return self._is_wanted_argument(parent)
         if isinstance(parent, ast.Call) and root in parent.args:
-            return self._belongs_to_file(parent)
+            return self._belongs_to_project(parent)
         if isinstance(parent, ast.FormattedValue | ast.List | ast.Tuple | ast.Set):
             return False
         if isinstance(parent, ast.Return) and root is question:
@@ -361,11 +361,12 @@ class Questions:
         name = last(call)
         if name == "GradScaler" or name in PRINTING:
             return False
-        return name in ("autocast", "add_argument", "option", "Option", "dict") or self._belongs_to_file(call)
+        return name in ("autocast", "add_argument", "option", "Option", "dict") or self._belongs_to_project(call)
 
-    def _belongs_to_file(self, call: ast.Call) -> bool:
+    def _belongs_to_project(self, call: ast.Call) -> bool:
         definitions = self._index.definitions
-        return definitions.function_called(call) is not None or definitions.class_called(call) is not None
+        is_here = definitions.function_called(call) is not None or definitions.class_called(call) is not None
+        return is_here or bool(self._index.imported.all_called(call))
 
 
 def _variables(body: list[ast.stmt]) -> dict[str, ast.Name]:

@@ -70,7 +70,8 @@ def move_inputs(ctx: FileContext, fix: FixBuilder, wrapper: ast.Call, calls: Ite
     moved = False
     without = _tests_without(ctx, wrapper)
     for call in calls:
-        arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
+        given = [item for item in call.args if not isinstance(item, ast.Starred)]  # `*parts`: some may be moved
+        arguments = [*given, *(keyword.value for keyword in call.keywords)]
         tests = (test for item in arguments for test in _moved_if(ctx, item))
         always = {test: True for test in tests if ctx.text(test) in without}
         if always:

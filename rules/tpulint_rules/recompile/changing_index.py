@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding
-from tpulint.semantic import Kind
 from tpulint.semantic.computed_places import indices_of, is_computed_place
 from tpulint.semantic.default_device import is_default
 
@@ -31,7 +30,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         causes = {item: cause for item in items if (cause := _cause(ctx, item)) is not None}
         places = () if causes else items
         place = next((item for item in places if _is_place(ctx, node, items, item)), None)
-        if not (causes or place) or not index.is_device_tensor(node.value) or _may_be_list(ctx, node, items):
+        if not (causes or place) or not index.is_device_tensor(node.value):
             continue
         if place is not None:
             yield _read_place(ctx, node, place, turn)
@@ -68,19 +67,6 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             help=advice,
             related=((index.span(source), "changes here"),),
         )
-
-
-def _may_be_list(ctx: FileContext, node: ast.Subscript, items: list[ast.expr]) -> bool:
-    """Whether what is indexed was given by a module, or a function of another file, that may give a list of tensors.
-
-    Several indices, ``x[:, i]``, and uses that only a tensor has tell that it is one.
-    """
-    value, index = node.value, ctx.index
-    if len(items) > 1 or index.value(value).certain or not isinstance(value, ast.Name | ast.Attribute):
-        return False
-    bindings = index.flow.reaching(value) if isinstance(value, ast.Name) else index.flow.reaching_attribute(value)
-    made = [one.value for one in bindings if isinstance(one.value, ast.Call) and one not in index.kinds.roles.values]
-    return any(index.kind(call.func) is Kind.MODULE or index.imported.all_called(call) for call in made)
 
 
 def _is_place(ctx: FileContext, node: ast.Subscript, items: list[ast.expr], item: ast.expr) -> bool:

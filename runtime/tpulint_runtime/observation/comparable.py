@@ -130,12 +130,12 @@ def drawn_like(draw: Callable[..., Any]) -> Callable[..., Any]:
     """One value per element in the order of the shape: layouts differ between devices."""
 
     @functools.wraps(draw)
-    def drawn(like: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
-        device = kwargs.pop("device", None) or like.device
-        kwargs["dtype"] = kwargs.get("dtype") or like.dtype
+    def drawn(input: torch.Tensor, *args: Any, **kwargs: Any) -> Any:  # `randn_like(input=x)` names it
+        device = kwargs.pop("device", None) or input.device
+        kwargs["dtype"] = kwargs.get("dtype") or input.dtype
         kwargs.pop("memory_format", None)
         _leave_out_foreign_generator(kwargs)
-        return draw(*args, size=tuple(like.shape), device=device, **kwargs)
+        return draw(*args, size=tuple(input.shape), device=device, **kwargs)
 
     return drawn
 

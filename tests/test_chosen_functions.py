@@ -1,52 +1,10 @@
-"""Lists and tuples that stand beside tensors: outputs of modules, functions that a loop goes through, one of two."""
+"""Functions of a list that a loop goes through, two functions of one name, masks of every third output."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from marked_files import SETUP, agree
-
-STEP = (
-    SETUP
-    + """
-    import random
-    import timm
-    from other import to_device
-
-    net = timm.create_model("resnet18", features_only=True).to(device)
-    for x in loader:
-        views = to_device(x, device)
-        place = random.randint(0, 2)
-        hidden, out = net(LINE
-        optimizer.zero_grad()
-        loss = out.mean()
-        loss.backward()
-        optimizer.step()
-    """
-)
-
-
-OTHER = """\
-    def to_device(batch, device):
-        if isinstance(batch, (list, tuple)):
-            return [to_device(part, device) for part in batch]
-        return batch.to(device)
-    """
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "views[place])",
-        "x.to(device)); out = out + hidden[place]",
-        "x.to(device)); out = out + hidden[:, place]  # TPU201",
-    ],
-)
-def test_an_index_of_what_may_be_a_list(tmp_path: Path, line: str) -> None:
-    """What a module or a function of another file gives; of a list nobody takes a column."""
-    agree(tmp_path, "TPU201", main=STEP.replace("LINE", line), other=OTHER)
-
 
 LOSS = """\
     import torch

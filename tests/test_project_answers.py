@@ -1,0 +1,140 @@
+"""Answers and classes that cross files: whether there is a GPU, what a registry holds, what a wrapper is given."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import dedent
+
+from command import tpulint
+from marked_files import agree
+
+GAN = """\
+    class GAN:
+        def __init__(self, net, use_cuda):
+            self.net = net
+            self.use_cuda = use_cuda
+            if self.use_cuda:
+                self.net.cuda()  # TPU002
+    """
+
+
+def test_an_answer_that_a_class_of_another_file_is_given(tmp_path: Path) -> None:
+    """What a library is given stays, as what only CUDA has does."""
+    program = """\
+    import torch
+    from gan import GAN
+    from torch.utils.data import DataLoader
+
+    gan = GAN(torch.nn.Linear(8, 1), use_cuda=torch.cuda.is_available())  # TPU001
+    loader = DataLoader(data, pin_memory=torch.cuda.is_available())
+    """
+    agree(tmp_path, "TPU001,TPU002", main=program, gan=GAN)
+
+
+def test_classes_that_a_module_puts_into_a_dictionary(tmp_path: Path) -> None:
+    """A class of its own that has a method called `cuda`, and is no module, is left to it."""
+    learners = """\
+    from q_learner import QLearner
+
+    REGISTRY = {}
+
+    REGISTRY["q"] = QLearner
+    """
+    learner = """\
+    class QLearner:
+        def __init__(self, net):
+            self.net = net
+
+        def cuda(self):
+            self.net.cuda()  # TPU002
+    """
+    program = """\
+    import torch
+    from learners import REGISTRY as CHOICES
+
+    net = torch.nn.Linear(4, 4)
+    learner = CHOICES[args.learner](net)
+    learner.cuda()
+    net.cuda()  # TPU002
+    """
+    agree(tmp_path, "TPU002", main=program, learners=learners, q_learner=learner)
+
+
+def test_a_wrapped_model_that_is_given_parts_of_a_batch(tmp_path: Path) -> None:
+    program = dedent("""\
+    import torch
+    from torch import nn
+
+    class Framework(nn.Module):
+        def __init__(self, model, loader):
+            super().__init__()
+            self.model = model
+            self.loader = loader
+            self.parallel = nn.DataParallel(self.model)
+            self.optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            self.cuda()
+
+        def train_model(self):
+            for data in self.loader:
+                for i in range(len(data)):
+                    data[i] = data[i].cuda()
+                label, args = data[0], data[1:]
+                loss = nn.functional.cross_entropy(self.parallel(*args), label)
+                loss.backward()
+                self.optimizer.step()
+    """)
+    (tmp_path / "main.py").write_text(program)
+    answer = tpulint("--fix", "--unsafe-fixes", ".", cwd=tmp_path)
+    text = (tmp_path / "main.py").read_text()
+    assert "invalid Python" not in answer.out + answer.err
+    assert "self.parallel = self.model" in text and "self.parallel(*args)" in text and "torch_xla.sync()" in text
+
+
+def test_a_module_that_takes_the_version_apart_starts_no_runtime(tmp_path: Path) -> None:
+    program = dedent("""\
+    import torch
+    import torch.distributed as dist
+
+    MAJOR = int(torch.__version__.split(".")[0])
+
+    class Value:
+        def gather(self):
+            return torch.tensor([1.0, 2.0], device="cuda")
+
+    def start(args):
+        dist.init_process_group(backend="nccl", init_method="env://")
+
+    def mean(x):
+        return torch.tensor(x).cuda()
+    """)
+    (tmp_path / "misc.py").write_text(program)
+    tpulint("--fix", "--unsafe-fixes", ".", cwd=tmp_path)
+    text = (tmp_path / "misc.py").read_text()
+    assert "\ndevice = " not in text and "torch.tensor(x).to(torch_xla.device())" in text
+
+
+def test_a_statement_stands_below_the_imports_of_all_that_it_uses(tmp_path: Path) -> None:
+    """The flag of torch is set behind a block of imports that torch is not part of."""
+    program = dedent("""\
+    import os
+
+    os.environ["OMP_NUM_THREADS"] = "1"
+    with open("config.txt") as file:
+        size = int(file.read())
+
+    import torch
+    from torch import nn
+
+    model = nn.Linear(size, 4)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for x in batches:
+        model.cuda()
+        loss = model(x.cuda()).mean()
+        loss.backward()
+        optimizer.step()
+    """)
+    (tmp_path / "main.py").write_text(program)
+    tpulint("--fix", "--unsafe-fixes", ".", cwd=tmp_path)
+    lines = (tmp_path / "main.py").read_text().splitlines()
+    used = next(at for at, line in enumerate(lines) if line.startswith("torch.__future__"))
+    assert used > lines.index("import torch")
