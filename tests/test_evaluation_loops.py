@@ -148,3 +148,26 @@ def test_one_part_of_every_batch_is_given_to_the_model(tmp_path: Path) -> None:
                 kept.append(model(image.to(device)).cpu())  # TPU101
     """
     agree(tmp_path, "TPU101,TPU102,TPU302", main=program)
+
+
+@pytest.mark.parametrize("mode", ["eval", "train"])
+def test_a_function_that_is_told_the_mode_of_modules(tmp_path: Path, mode: str) -> None:
+    """``set_mode("eval", [encoder, head])``, and a loop over two loaders at once whose parts run elsewhere."""
+    program = """\
+    import torch
+
+    device = torch.device("cuda")
+
+    def test(encoder: torch.nn.Module, head: torch.nn.Module, first_loader, second_loader):
+        set_mode("eval", [encoder, head])
+        right = 0
+        for step, (first, second) in enumerate(zip(first_loader, second_loader)):
+            out = run(encoder, head, first.to(device))
+            right += out.eq(second.to(device)).sum().item()  # TPU104
+        return right
+
+    def run(encoder, head, x):
+        return head(encoder(x)).argmax(1)
+    """
+    told = program if mode == "eval" else program.replace("  # TPU104", "")
+    agree(tmp_path, "TPU104", main=told.replace('"eval"', f'"{mode}"'))

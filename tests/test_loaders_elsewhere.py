@@ -205,3 +205,64 @@ def test_a_number_that_a_forward_pass_is_given_is_not_read(tmp_path: Path) -> No
         train(model, loaders[task], task)
     """
     agree(tmp_path, "TPU101,TPU103,TPU201", main=program, net=net)
+
+
+def test_loaders_in_variables_of_other_files(tmp_path: Path) -> None:
+    digits = """\
+    from torch.utils.data import DataLoader
+
+    train_loader = DataLoader(read("train"), batch_size=8, shuffle=True)  # TPU501
+    test_loader = DataLoader(read("test"), batch_size=8)  # TPU516
+    whole_loader = DataLoader(read("test"), batch_size=8)
+    """
+    program = (
+        TRAIN.replace("IMPORT", "import digits\nfrom digits import test_loader")
+        + """
+def main():
+    loader = digits.train_loader
+    train(loader)
+    validate(model, test_loader)
+"""
+    )
+    agree(tmp_path, CODES, main=program, digits=digits)
+
+
+def test_batches_that_a_method_draws_for_the_step_of_another_file(tmp_path: Path) -> None:
+    """A loader of all samples has no last batch."""
+    user = """\
+    from torch.utils.data import DataLoader
+
+    class User:
+        def __init__(self, data, size):
+            self.count = len(data)
+            self.loader = DataLoader(data, size)  # TPU501
+            self.whole = DataLoader(data, self.count)
+            self.drawn = iter(self.loader)
+            self.all = iter(self.whole)
+
+        def next_batch(self):
+            try:
+                x, y = next(self.drawn)
+            except StopIteration:
+                self.drawn = iter(self.loader)
+                x, y = next(self.drawn)
+            return x.cuda(), y.cuda()
+
+        def every(self):
+            return next(self.all)
+    """
+    program = """\
+    import torch
+    import torch.nn.functional as F
+    from user import User
+
+    class Learner(User):
+        def train(self, model, optimizer):
+            for step in range(100):  # TPU301
+                x, y = self.next_batch()
+                optimizer.zero_grad()
+                F.mse_loss(model(x), y).backward()
+                optimizer.step()
+                self.every()
+    """
+    agree(tmp_path, CODES, main=program, user=user)

@@ -132,7 +132,7 @@ class Finding(NamedTuple):
     """How often the line runs, a value of ``Pace``; empty where it is not known, and in files that train nothing."""
 
 
-WORDS_OF_LOOPS = ("backward", "no_grad", "inference_mode", "autograd.grad")
+WORDS_OF_LOOPS = ("backward", "no_grad", "inference_mode", "autograd.grad", '"eval"', "'eval'")
 """Without any of these words a file has no loop that trains or evaluates."""
 WORDS_OF_CALLERS = (*WORDS_OF_LOOPS, "__main__", "DataLoader(", ".eval(", "train(")
 """Without any of these words a file has no such loop, nor hands anything to one."""

@@ -34,9 +34,13 @@ class BatchLoops:
         source = loop.iter
         while isinstance(source, ast.Call) and source.args and self._names.qualified(source.func) in _WRAPPERS:
             source = source.args[0]
-        if self._is_loader(source) or self._kinds.value(loop.iter).kind is Kind.LOADER:
+        together = source.args if isinstance(source, ast.Call) and self._is_zip(source) else [source]
+        if any(map(self._is_loader, together)) or self._kinds.value(loop.iter).kind is Kind.LOADER:
             return True
         return isinstance(source, ast.Call) and self._deals_out_batches(source)
+
+    def _is_zip(self, call: ast.Call) -> bool:
+        return self._names.qualified(call.func) == "builtins.zip"
 
     def _is_loader(self, node: ast.expr) -> bool:
         name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""

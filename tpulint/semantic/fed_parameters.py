@@ -114,7 +114,9 @@ class FedParameters:
                 self._note(binding.value, turn, depth + 1)
 
 
-def sources_of(index: SemanticIndex, loop: LoopNode, functions: Iterable[FunctionNode] = ()) -> list[ast.expr]:
+def sources_of(
+    index: SemanticIndex, loop: LoopNode | FunctionNode, functions: Iterable[FunctionNode] = ()
+) -> list[ast.expr]:
     """What a loop takes its batches from: what it runs over, and what ``next(...)`` draws in it and its functions.
 
     Also a list that it runs over by places, as in ``for i in range(len(batches))``, and ``batches[i]``.
@@ -132,7 +134,7 @@ def sources_of(index: SemanticIndex, loop: LoopNode, functions: Iterable[Functio
     return found
 
 
-def _given_to_object(index: SemanticIndex, loop: LoopNode, drawn: ast.expr) -> list[ast.expr]:
+def _given_to_object(index: SemanticIndex, loop: ast.AST, drawn: ast.expr) -> list[ast.expr]:
     """What the object was made with whose method draws for a loop: ``prefetcher.next()`` of one of two prefetchers."""
     owner = index.tree.class_of(drawn)
     if owner is None or index.tree.encloses(loop, drawn):
@@ -149,7 +151,7 @@ def _given_to_object(index: SemanticIndex, loop: LoopNode, drawn: ast.expr) -> l
     return [item for call in made if isinstance(call, ast.Call) for item in call.args if isinstance(item, ast.Name)]
 
 
-def _lists_by_places(index: SemanticIndex, loop: LoopNode) -> list[ast.expr]:
+def _lists_by_places(index: SemanticIndex, loop: ast.AST) -> list[ast.expr]:
     heads = (loop.iter, *index.tree.inside(loop.iter)) if isinstance(loop, ast.For | ast.AsyncFor) else ()
     counted = {
         node.args[0].id: node.args[0]

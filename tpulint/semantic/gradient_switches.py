@@ -12,6 +12,7 @@ from tpulint.semantic.names import Names
 from tpulint.semantic.outside import NOW_AND_THEN, OutsideCall
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, LoopNode, SyntaxTree
 
+_MODES = ("eval", "train")
 _BACKWARDS = ("reverse", "inverse", "invert", "rev")
 """Flags of models that are trained one way and sampled from the other."""
 _DEPTH = 2
@@ -80,16 +81,21 @@ class GradientSwitches:
             self._switches = {}
             for call in self._tree.calls:
                 func = call.func
-                if not isinstance(func, ast.Attribute) or func.attr not in ("eval", "train"):
-                    continue
-                if self._kinds.value(func.value).kind is Kind.MODULE:
+                is_method = isinstance(func, ast.Attribute) and func.attr in _MODES
+                if (
+                    self._kinds.value(func.value).kind is Kind.MODULE
+                    if isinstance(func, ast.Attribute) and is_method
+                    else self._mode_given(call) is not None
+                ):
                     self._switches.setdefault(self._tree.function_of(call), []).append(call)
         begin, function = (node.lineno, node.col_offset), self._tree.function_of(node)
         last = None
         for call in self._switches.get(function, ()):
             if (call.lineno, call.col_offset) < begin:
                 last = call
-        if last is None or not isinstance(last.func, ast.Attribute):
+        if last is None or (given := self._mode_given(last)) is not None:
+            return None if last is None else given
+        if not isinstance(last.func, ast.Attribute):
             return None
         modes = [*last.args, *(item.value for item in last.keywords)]
         is_off = any(isinstance(mode, ast.Constant) and mode.value is False for mode in modes)
@@ -127,6 +133,13 @@ class GradientSwitches:
         bindings = self._names.bindings(flag)
         defaults = [binding.value for binding in bindings if binding.kind == "parameter"]
         return len(bindings) == 1 and any(isinstance(item, ast.Constant) and item.value is False for item in defaults)
+
+    def _mode_given(self, call: ast.Call) -> str | None:
+        """``eval`` of ``set_mode("eval", [encoder, head])``, a function that switches the modules that it is given."""
+        modes = [one.value for one in call.args if isinstance(one, ast.Constant) and one.value in _MODES]
+        given = [part for one in call.args for part in (one.elts if isinstance(one, ast.List | ast.Tuple) else [one])]
+        is_switch = len(modes) == 1 and any(self._kinds.value(part).kind is Kind.MODULE for part in given)
+        return str(modes[0]) if is_switch else None
 
 
 def _trains(test: ast.AST) -> bool:

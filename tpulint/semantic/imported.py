@@ -146,6 +146,20 @@ class Imported:
         bindings = file.names.bindings_in(file.names.module, name)
         return (file, name) if bindings and all(binding.kind == "assign" for binding in bindings) else None
 
+    def variable_imported(self, alias: ast.alias, path: tuple[str, ...]) -> tuple[SemanticIndex, str] | None:
+        """The file whose variable an import brings, or a part of what it brings, and its name there."""
+        statement = self._tree.parents[alias]
+        if self._library is None or len(path) != int(isinstance(statement, ast.Import)):
+            return None
+        if isinstance(statement, ast.ImportFrom):
+            file = self._library.module(self._path, statement.level, statement.module or "")
+        else:
+            file = self._library.module(self._path, 0, alias.name)
+        name = path[0] if path else alias.name
+        bindings = [] if file is None else file.names.bindings_in(file.names.module, name)
+        is_variable = bindings and all(binding.kind == "assign" for binding in bindings)
+        return (file, name) if file is not None and is_variable else None
+
     def exported(self, name: str, index: SemanticIndex, seen: _Seen | None = None) -> Definition | None:
         """What this file, whose index is ``index``, offers under a name."""
         seen = set() if seen is None else seen

@@ -90,7 +90,7 @@ class Loaders:
             for call in self.makers_of(node):
                 if call in self._loaders:
                     self._loaders[call].feeds_evaluation = True
-        for driver in index.regions.drivers.loops.values():
+        for driver in (*index.regions.drivers.loops.values(), *index.regions.called_steps):
             for call in self.makers_of(driver.node, driver.functions):
                 if call in self._loaders:
                     self._loaders[call].feeds |= driver.call.turn == STEP
@@ -132,6 +132,22 @@ class Loaders:
 
         Calls of classes, too, whose objects keep it: the part is the attribute.
         """
+        return [(*source, turn) for item, turn in self._sources for source in self._sources_of(item, 0)]
+
+    @cached_property
+    def variables_elsewhere(self) -> list[tuple[SemanticIndex, str, str]]:
+        """Variables of other files that loops run over, with the turn of the loop: ``mnist.train_loader``."""
+        found = []
+        for item, turn in self._sources:
+            for creation in self._index.moves.creations.of(item):
+                if isinstance(creation.node, ast.alias):
+                    variable = self._index.imported.variable_imported(creation.node, creation.path)
+                    found += [] if variable is None else [(*variable, turn)]
+        return found
+
+    @cached_property
+    def _sources(self) -> list[tuple[ast.expr, str]]:
+        """What loops of this file, and of others that this one calls, run over, with the turn of the loop."""
         index = self._index
         loops = [loop for loop in index.step_loops if not leaves_out_smaller(index, loop.node)]
         items = [(item, STEP) for loop in loops for item in sources_of(index, loop.node, loop.functions)]
@@ -143,7 +159,7 @@ class Loaders:
             for paths, turn in ((outside.fed, STEP), (outside.fed_evaluation, EVALUATION)):
                 given = self._given_by(outside.function) if paths else ()
                 items.extend((part, turn) for value in given for path in paths for part in self._at(value, path))
-        return [(*source, turn) for item, turn in items for source in self._sources_of(item, 0)]
+        return items
 
     def _sources_of(self, node: ast.expr, depth: int) -> Iterator[tuple[ast.Call, tuple[str, ...]]]:
         for creation in self._index.moves.creations.of(node):
@@ -180,12 +196,15 @@ class Loaders:
                     loader.feeds_evaluation = True
 
     def _given_by(self, name: str) -> list[ast.expr]:
-        """What a function returns, or the objects of a class keep in an attribute: ``make``, ``Data.loader``."""
+        """What a function returns, objects of a class keep in an attribute, ``Data.loader``, or a variable holds."""
         index = self._index
         functions = index.definitions.named(name)
         if functions:
             return [value for function in functions for value in index.definitions.returned_by(function)]
         owner, _, attribute = name.rpartition(".")
+        if not owner:
+            made = index.names.bindings_in(index.names.module, name)
+            return [one.value for one in made if one.kind == "assign" and not one.path and one.value is not None]
         classes = (node for node in index.tree.classes if node.name == owner)
         kept = [binding for node in classes for binding in index.names.attribute_bindings(node, attribute)]
         return [binding.value for binding in kept if binding.value is not None and not binding.path]
@@ -255,7 +274,7 @@ class Loaders:
             loader.loops.append(loop.node)
         loader.feeds_evaluation |= not trains
 
-    def makers_of(self, loop: LoopNode, functions: Iterable[FunctionNode] = ()) -> Iterator[ast.Call]:
+    def makers_of(self, loop: LoopNode | FunctionNode, functions: Iterable[FunctionNode] = ()) -> Iterator[ast.Call]:
         """Calls that make what a loop takes its batches from: loaders, and what stands around them."""
         yield from self._behind(sources_of(self._index, loop, functions))
 
@@ -342,8 +361,8 @@ class Loaders:
 
     def _counts_samples(self, node: ast.expr, depth: int = 0) -> bool:
         """Whether a batch holds everything: ``batch_size=len(test_set)``."""
-        if isinstance(node, ast.Name) and depth < _DEPTH:
-            bindings = self._index.names.bindings(node)
+        if isinstance(node, ast.Name | ast.Attribute) and depth < _DEPTH:
+            bindings = self._index.flow.bindings_of(node)
             value = bindings[0].value if len(bindings) == 1 and not bindings[0].path else None
             return value is not None and self._counts_samples(value, depth + 1)
         return isinstance(node, ast.Call) and self._index.qualified_name(node.func) == "builtins.len"

@@ -60,6 +60,9 @@ def outgoing_calls(index: SemanticIndex) -> tuple[OutgoingCall, ...]:
     for call, path, turn in index.loaders.sources_elsewhere if index.imported.knows_others else ():
         described_sources = (_described_source(index, call, one, path, turn) for one in index.imported.all_called(call))
         found.update(dict.fromkeys(source for source in described_sources if source is not None))
+    for file, name, turn in index.loaders.variables_elsewhere if index.imported.knows_others else ():
+        kept = OutsideCall(name, NOW_AND_THEN, False, False, (), os.path.basename(index.source.path))
+        found[OutgoingCall(file.source.path, _feeding(kept, (), turn))] = None
     if (index.imported.knows_others and "collate" in index.source.text) or any(call.collates for call in index.outside):
         found.update(dict.fromkeys((*_collating(index), *_called_collating(index))))
     found.update(dict.fromkeys(settings_used(index)))

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _TRAINS = ("backward", "scaler", "autograd.grad")
 _TESTS = ("pytest", "unittest", "TestCase")
-_EVALUATES = ("no_grad", "inference_mode", "eval(", "train(False", "set_grad_enabled")
+_EVALUATES = ("no_grad", "inference_mode", "eval(", "train(False", "set_grad_enabled", '"eval"', "'eval'")
 
 
 def may_have_turns(source: SourceFile, outside: Sequence[OutsideCall]) -> bool:
