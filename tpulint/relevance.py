@@ -76,6 +76,7 @@ def uses_imports(source: SourceFile) -> bool:
         or _hands_on_loaders(text)
         or ".cuda()" in text  # of a class of another file, that may have a method of that name
         or "DataParallel(" in text  # around a model that another file may take out again
+        or "optim" in text  # of a model that another file may move when its optimizer is built
         or ("cuda" in text and "torch" not in text)  # a name that another file takes for a device
         # Of an option, maybe, that another file parses; or of torch_xla, where what another file holds is moved.
         or ".device(" in text

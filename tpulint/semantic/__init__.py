@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from tpulint.semantic.filled_lists import FilledLists
     from tpulint.semantic.frozen_norms import FrozenNorms
     from tpulint.semantic.graph_numbers import GraphNumbers
+    from tpulint.semantic.handed_moves import HandedMoves
     from tpulint.semantic.held_values import HeldValues
     from tpulint.semantic.host_arrays import HostArithmetic
     from tpulint.semantic.kept_dicts import KeptDicts
@@ -345,6 +346,9 @@ class SemanticIndex:
 
     moves: Moves = part("tree", "names", "flow", "definitions", "kinds")
     """Modules moved to the device, and what happens before."""
+
+    handed_moves: HandedMoves = part()
+    """Modules that functions of other files move, which are given them."""
 
     devices: Devices = part()
     """Places that name, ask for or acquire a device."""

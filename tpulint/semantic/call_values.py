@@ -66,6 +66,8 @@ class CallValues:
         if isinstance(node.func, ast.Attribute):
             result = self._method_call(node, node.func, depth)
             return self._asked_for(node, depth) if result.kind is Kind.UNKNOWN else result
+        if self._names.is_taken_from(node.func, facts.OPTIMIZERS):
+            return Value(Kind.OPTIMIZER)
         callee = self._kinds.value(node.func, depth)
         if callee.kind is Kind.MODULE:
             return self._kinds.module_result(callee)

@@ -245,6 +245,12 @@ class Names:
         memo[node] = result = self._qualify(node)
         return result
 
+    def is_taken_from(self, node: ast.expr, module: str) -> bool:
+        """Whether an expression takes something from a module by its name: ``getattr(torch.optim, name)``."""
+        if not isinstance(node, ast.Call) or len(node.args) < 2 or self.qualified(node.func) != "builtins.getattr":
+            return False
+        return self.qualified(node.args[0]) == module
+
     def _qualify(self, node: ast.AST) -> str | None:
         if isinstance(node, ast.Attribute):
             base = self.qualified(node.value)

@@ -232,6 +232,9 @@ MODULE_CLASSES_OF_LIBRARIES = (
 )
 """Names of classes of other libraries that are modules: ``transformers.BertPreTrainedModel``, ``BertForMaskedLM``."""
 
+OPTIMIZERS = "torch.optim"
+"""The module whose classes are optimizers."""
+
 OPTIMIZER_PREFIXES = ("torch.optim.", "transformers.AdamW", "transformers.optimization.AdamW", "transformers.Adafactor",
                       "timm.optim.", "apex.optimizers.", "bitsandbytes.optim.", "torch_optimizer.",
                       "torch_xla.amp.syncfree.")  # fmt: skip

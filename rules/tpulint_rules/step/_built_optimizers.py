@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.semantic import FUNCTIONS, Kind
-from tpulint.semantic.torch_facts import OPTIMIZER_PREFIXES
+from tpulint.semantic.torch_facts import OPTIMIZER_PREFIXES, OPTIMIZERS
 
 _GIVES_PARAMETERS = ("parameters", "named_parameters")
 
@@ -15,8 +15,13 @@ _GIVES_PARAMETERS = ("parameters", "named_parameters")
 def builds_optimizer(ctx: FileContext, call: ast.Call) -> bool:
     """Whether a call makes an optimizer."""
     name = ctx.index.qualified_name(call.func)
+    found = ctx.index.imported.called(call)
+    if found is not None and not found.is_class:
+        return ctx.index.kind(call) is Kind.OPTIMIZER
+    if ctx.index.names.is_taken_from(call.func, OPTIMIZERS):
+        return True
     if name is None:
-        # A function that builds one is looked into where it does.
+        # A function of this file that builds one is looked into where it does.
         return ctx.index.definitions.class_called(call) is not None and ctx.index.kind(call) is Kind.OPTIMIZER
     return name.startswith(OPTIMIZER_PREFIXES) and ctx.index.kind(call) is Kind.OPTIMIZER
 

@@ -14,6 +14,7 @@ from tpulint.semantic.other_files import Definition, method
 from tpulint.semantic.torch_facts import OPTIMIZER_PREFIXES
 from tpulint_rules.step._built_optimizers import builds_optimizer, modules_of
 from tpulint_rules.step._kept_parameters import keep_parameters
+from tpulint_rules.step._passed_optimizers import passed_beside
 
 _TRAINS = r"\.(?:backward|step|train|fit|learn|optimize\w*|update\w*)\("
 _MOVES = frozenset({"to", "cuda"})
@@ -22,7 +23,7 @@ _MAY_UPDATE = r"\.step\(|[oO]ptimizer\b|optim\w*[\"']\]"
 
 def check(ctx: FileContext) -> Iterator[Finding]:
     moves = ctx.index.moves
-    if not moves.moves:
+    if not moves.moves and not ctx.index.imported.knows_others:
         return
     optimizers = [(call, modules_of(ctx, call)) for call in ctx.index.calls if builds_optimizer(ctx, call)]
     # Where no optimizer is built, one may still come in from another file, to be stepped here.
@@ -31,22 +32,30 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         return
     told: list[Move] = []
     builders: set[ast.AST] = set()
+    waiting: list[tuple[ast.Call, list[Creation]]] = []
     for optimizer, modules in optimizers:
         for module in modules:
             creations = moves.creations.of(module)
             if _is_on_device(ctx, optimizer, creations):
                 continue
+            waiting.append((optimizer, creations))
             for move in moves.moves:
                 shared = [
-                    creation for creation in move.creations if any(creation.overlaps(other) for other in creations)
+                    creation
+                    for creation in moves.moved_by(move)
+                    if any(creation.overlaps(other) for other in creations)
                 ]
                 if not shared or move in told or moves.precedes(optimizer, move.call) is not True:
                     continue
                 told.append(move)
                 known = move.certain and not any(isinstance(creation.node, ast.arg) for creation in shared)
                 yield _finding(ctx, optimizer, move, Certainty.CERTAIN if known else Certainty.LIKELY, told)
+    if optimizers and ctx.index.imported.knows_others:
+        from tpulint_rules.step._moved_elsewhere import moved_elsewhere
+
+        yield from moved_elsewhere(ctx, waiting, told)
     for move in moves.moves:
-        if move not in told and (built := _passed_beside(ctx, move)) is not None:
+        if move not in told and (built := passed_beside(ctx.index, move)) is not None:
             yield _finding(ctx, built, move, Certainty.LIKELY)
         elif move not in told and (builder := _builder(ctx, move)) is not None:
             name = builder.node.name if isinstance(builder.node, ast.ClassDef) else ""
@@ -59,7 +68,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             fix = keep_parameters(ctx, move.call, (builder.file,))
             yield ctx.finding(move.call, message, fix, certainty=Certainty.LIKELY)
     for optimizer, modules in optimizers:
-        if not told and ctx.index.tree.class_of(optimizer) not in builders and _is_of_itself(ctx, optimizer, modules):
+        is_free = moves.moves and not told and ctx.index.tree.class_of(optimizer) not in builders
+        if is_free and _is_of_itself(ctx, optimizer, modules):
             message = (
                 "the module builds an optimizer of its own parameters before whoever makes it can move it: on XLA a "
                 "move makes new parameters, and the optimizer keeps the old ones, so that the model never trains"
@@ -192,76 +202,3 @@ def _is_on_device(ctx: FileContext, optimizer: ast.Call, creations: list[Creatio
             ):
                 return True
     return ctx.index.mentions(r"set_default_(device|tensor_type)|with \w+\.device\(")
-
-
-def _passed_beside(ctx: FileContext, move: Move) -> ast.arg | ast.Subscript | None:
-    """The optimizer that comes in through the same parameter list as the model that is moved."""
-    function = ctx.index.function_of(move.call)
-    if function is None or ctx.index.definitions.calls_of(function):
-        return None
-    if isinstance(move.module, ast.Subscript):
-        return _packed_beside(ctx, move.module)
-    arguments = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
-    if not any(creation.node in arguments and not creation.way for creation in move.creations):
-        return None
-    if _is_input(ctx, move):
-        return None
-    for argument in arguments:
-        if _is_optimizer(ctx, argument):
-            return argument
-    return None
-
-
-def _is_input(ctx: FileContext, move: Move) -> bool:
-    """Whether what moves is given to a model: ``model(batch.cuda())`` of ``def step(model, batch, optimizer)``."""
-    index, uses = ctx.index, list[ast.expr]([move.call])
-    if isinstance(move.module, ast.Name):
-        uses += index.names.loads(move.module.id, index.names.scope_of(move.module))
-    calls = [call for use in uses if isinstance(call := index.parent(use), ast.Call) and use in call.args]
-    given = (call.func for call in calls if isinstance(call.func, ast.Name))
-    is_called = any(binding.kind == "parameter" for func in given for binding in index.names.bindings(func))
-    return is_called or any(index.kind(call.func) is Kind.MODULE for call in calls)
-
-
-def _packed_beside(ctx: FileContext, module: ast.Subscript) -> ast.Subscript | None:
-    """``kwargs["optimizer"]`` beside ``kwargs["model"]``, of one parameter."""
-    if not isinstance(module.value, ast.Name):
-        return None
-    packed = ctx.index.names.bindings(module.value)
-    if len(packed) != 1 or packed[0].kind not in ("parameter", "variadic"):
-        return None
-    for node in ctx.index.tree.parents:
-        if (
-            isinstance(node, ast.Subscript)
-            and isinstance(node.value, ast.Name)
-            and isinstance(node.slice, ast.Constant)
-            and "optim" in str(node.slice.value).lower()
-            and isinstance(node.ctx, ast.Load)
-            and ctx.index.names.bindings(node.value) == packed
-        ):
-            return node
-    return None
-
-
-def _is_optimizer(ctx: FileContext, argument: ast.arg) -> bool:
-    if argument.arg == "optimizer":
-        return True  # a derived class of another file may be the one that steps it
-    kinds, names = ctx.index.kinds, ctx.index.names
-    bindings = names.bindings_in(names.scope_of(argument), argument.arg)
-    if any(binding.node is argument and kinds.binding_value(binding).kind is Kind.OPTIMIZER for binding in bindings):
-        return True
-    # `self.optimizer = optimizer`: how the attribute is used tells
-    for node in ctx.index.tree.attributes:
-        statement = ctx.index.parent(node)
-        if isinstance(statement, ast.Assign) and node in statement.targets and isinstance(statement.value, ast.Name):
-            found = names.bindings(statement.value)
-            if any(binding.node is argument for binding in found):
-                values = [
-                    kinds.binding_value(b)
-                    for owner in names.attributes.values()
-                    for b in owner.get(node.attr, ())
-                    if b.node is node
-                ]
-                if any(value.kind is Kind.OPTIMIZER for value in values):
-                    return True
-    return False

@@ -1,0 +1,201 @@
+"""Models that a function of another file moves after their optimizers were built."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from command import tpulint
+from marked_files import agree
+
+BUILT = """\
+import torch
+from torch import nn
+{imported}
+
+device = torch.device("cuda")
+model = nn.Linear(8, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+{moved}
+for x in loader:
+    model(x.to(device)).sum().backward()
+    optimizer.step()
+"""
+HELPERS = """\
+import torch
+
+def to_device(model, device):
+    model.to(device)
+
+def place(device, model=None):
+    if device:
+        model = model.to(device)
+    return model
+
+def for_evaluation(model, device="cpu"):
+    return model.to(device)
+
+def start(model, loader):
+    to_device(model, "cuda")
+    return loader
+
+def trained(model, optimizer):
+    model.cuda()  # TPU303
+    return optimizer
+"""
+
+
+@pytest.mark.parametrize(
+    ("imported", "moved"),
+    [
+        ("from helpers import to_device", "to_device(model, device)  # TPU303"),
+        ("import helpers", "helpers.place(device, model=model)  # TPU303"),
+        ("from helpers import start", "loader = start(model, loader)  # TPU303"),
+        ("from helpers import for_evaluation", "model = for_evaluation(model, device)  # TPU303"),
+        ("from helpers import for_evaluation", "copy = for_evaluation(model)"),
+        ("from helpers import to_device", 'to_device(model, "cpu")'),
+        ("from helpers import trained", "trained(model, optimizer)"),  # told there
+        ("from helpers import to_device", "to_device(nn.Linear(2, 2), device)"),
+        ("from helpers import to_device", "model.to(device)  # TPU303\nto_device(model, device)"),
+        ("from elsewhere import to_device", "to_device(model, device)"),
+    ],
+)
+def test_functions_that_move_what_they_are_given(tmp_path: Path, imported: str, moved: str) -> None:
+    agree(tmp_path, "TPU303", train=BUILT.format(imported=imported, moved=moved), helpers=HELPERS)
+
+
+def test_a_model_that_has_moved_before(tmp_path: Path) -> None:
+    train = """\
+    import torch
+    from torch import nn
+    from helpers import make, to_device
+
+    device = torch.device("cuda")
+    first = nn.Linear(8, 2)
+    to_device(first, device)
+    optimizer = torch.optim.SGD(first.parameters(), lr=0.1)
+    to_device(first, device)
+    second = make(device)
+    other = torch.optim.SGD(second.parameters(), lr=0.1)
+    to_device(second, device)
+    """
+    made = "\nfrom torch import nn\n\ndef make(device):\n    return nn.Linear(2, 2).to(device)\n"
+    agree(tmp_path, "TPU303", train=train, helpers=HELPERS + made)
+
+
+def test_an_engine_that_makes_the_step(tmp_path: Path) -> None:
+    engine = """\
+    from helpers import to_device
+
+    def make_step(model, optimizer, device=None):
+        if device:
+            to_device(model, device)
+
+        def step(x):
+            model(x.to(device)).sum().backward()
+            optimizer.step()
+
+        return step
+
+    def do_train(settings, model, loader, optimizer):
+        step = make_step(model, optimizer, device=settings["device"])
+        for x in loader:
+            step(x)
+    """
+    solver = """\
+    import torch
+
+    def make_optimizer(settings, model):
+        return getattr(torch.optim, settings["optimizer"])(model.parameters(), lr=0.1)
+    """
+    network = """\
+    from torch import nn
+
+    class Baseline(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.base = nn.Linear(8, 2)
+    """
+    train = """\
+    from engine import do_train
+    from network import Baseline
+    from solver import make_optimizer
+
+    def main(loader):
+        settings = {"device": "cuda", "optimizer": "SGD"}
+        model = Baseline()
+        optimizer = make_optimizer(settings, model)
+        do_train(settings, model, loader, optimizer)  # TPU303
+    """
+    agree(tmp_path, "TPU303", train=train, engine=engine, solver=solver, network=network, helpers=HELPERS)
+    tpulint("--fix", "--unsafe-fixes", ".", cwd=tmp_path)
+    assert "set_swap_module_params_on_conversion(True)\n" in (tmp_path / "train.py").read_text()
+
+
+TRAINER = """\
+import torch
+from torch import nn
+
+class WithLoss(nn.Module):
+    def __init__(self, model, loss):
+        super().__init__()
+        self.model = model
+        self.loss = loss
+
+class Trainer:
+    def __init__(self, settings, model, optimizer=None):
+        self.optimizer = optimizer
+        self.model_with_loss = WithLoss(model, nn.MSELoss())
+
+    def set_device(self, gpus, device):
+        if len(gpus) > 1:
+            self.model_with_loss = nn.DataParallel(self.model_with_loss, device_ids=gpus).to(device)
+        else:
+            self.model_with_loss = self.model_with_loss.to(device)
+
+    def look(self):
+        return self.optimizer
+"""
+
+
+@pytest.mark.parametrize(
+    "told", ["trainer.set_device([0], device)  # TPU303", 'trainer.set_device([0], "cpu")', "trainer.look()"]
+)
+def test_what_an_object_was_made_with(tmp_path: Path, told: str) -> None:
+    moved = f"trainer = Trainer(settings, model, optimizer)\n{told}"
+    train = BUILT.format(imported="from trainer import Trainer", moved=moved)
+    agree(tmp_path, "TPU303", train=train, trainer=TRAINER)
+
+
+def test_a_module_around_the_trained_one(tmp_path: Path) -> None:
+    program = (
+        TRAINER.replace("gpus).to(device)", "gpus).to(device)  # TPU303")
+        .replace("loss.to(device)", "loss.to(device)  # TPU303")
+        .replace("\nclass", "\n\nclass")
+    )
+    made = BUILT.format(imported="", moved="trainer = Trainer(settings, model, optimizer)")
+    agree(tmp_path, "TPU303", train=program + made + "trainer.set_device([0], device)\n")
+
+
+def test_no_flag_where_recurrent_layers_are_loaded(tmp_path: Path) -> None:
+    network = """\
+    from torch import nn
+
+    class Tagger(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.run = nn.LSTM(4, 2)
+    """
+    train = """\
+    import torch
+    from helpers import to_device
+    from network import Tagger
+
+    model = Tagger()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    model.load_state_dict(torch.load("last.pt", map_location="cpu"))
+    to_device(model, "cuda")  # TPU303
+    """
+    agree(tmp_path, "TPU303", train=train, network=network, helpers=HELPERS)
+    tpulint("--fix", "--unsafe-fixes", "--select", "TPU303", ".", cwd=tmp_path)
+    assert "set_swap" not in (tmp_path / "train.py").read_text()

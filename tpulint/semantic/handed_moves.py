@@ -1,0 +1,171 @@
+"""Modules that calls hand to functions of other files, which move them to the device."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tpulint.records import NamedTuple
+from tpulint.semantic.fed_parameters import arguments_given
+from tpulint.semantic.moves import Move
+from tpulint.semantic.other_files import Definition, method
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode
+from tpulint.semantic.variables import says_device
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tpulint.semantic import SemanticIndex
+
+_DEPTH = 2
+"""Files that a module is handed on through."""
+_MOST_MOVES = 40
+"""Of one file: a bound on work for generated code."""
+
+
+class MovedParameter(NamedTuple):
+    """A parameter of a function, or of what made its object, that the function moves, itself or by what it calls."""
+
+    function: FunctionNode
+    """Whose call brings the move about."""
+    parameter: ast.arg
+    place: str
+    """The parameter of the function that says where to; empty for none."""
+    move: Move
+    holder: SemanticIndex
+    """The file in which the move stands."""
+
+
+class HandedMove(NamedTuple):
+    """A call that has a module of its file moved by another file."""
+
+    move: Move
+    """The call, as if it were the move."""
+    function: Definition
+    origin: Move
+    """The move itself."""
+    holder: SemanticIndex
+    """The file in which that stands."""
+
+
+class HandedMoves:
+    """Answers about one file; asked by itself, and by the files that call its functions."""
+
+    def __init__(self, index: SemanticIndex) -> None:
+        self._index = index
+        self._handed: dict[int, list[HandedMove]] = {}
+        self._moved: dict[int, list[MovedParameter]] = {}
+
+    @property
+    def all(self) -> list[HandedMove]:
+        """In order of position."""
+        return self._within(_DEPTH)
+
+    def _within(self, depth: int) -> list[HandedMove]:
+        if depth not in self._handed:
+            calls = self._index.imported.calls if depth else []
+            self._handed[depth] = [one for call in calls for one in self._of(call, depth)][:_MOST_MOVES]
+        return self._handed[depth]
+
+    def parameters(self, depth: int) -> list[MovedParameter]:
+        """Parameters that functions of this file move, or hand on to at most so many others that do."""
+        if depth not in self._moved:
+            self._moved[depth] = list(self._find_parameters(depth))
+        return self._moved[depth]
+
+    def _find_parameters(self, depth: int) -> Iterator[MovedParameter]:
+        moves = self._index.moves
+        own = [(move, move, self._index) for move in moves.moves[:_MOST_MOVES]]
+        for move, origin, holder in [*own, *((one.move, one.origin, one.holder) for one in self._within(depth))]:
+            parameters = [one for one in self._parameters_of(move) if isinstance(self._function_of(one), FUNCTIONS)]
+            if not parameters:
+                continue
+            place = self._place_of(origin) if holder is self._index else ""
+            for function in dict.fromkeys(function for function, _ in moves.places(move.call)):
+                for parameter in parameters if function is not None else ():
+                    assert function is not None
+                    owner = self._function_of(parameter)
+                    is_own = function is self._index.tree.function_of(move.call)
+                    if owner is function or self._made(function, owner):
+                        yield MovedParameter(function, parameter, place if is_own else "", origin, holder)
+
+    def _parameters_of(self, move: Move) -> Iterator[ast.arg]:
+        """Parameters that are moved: those nobody in the file gives a value, and those the function itself has."""
+        for creation in self._index.moves.moved_by(move):
+            if isinstance(creation.node, ast.arg):
+                yield creation.node
+        for binding in self._index.flow.reaching(move.module) if isinstance(move.module, ast.Name) else ():
+            if binding.kind == "parameter" and isinstance(binding.node, ast.arg):
+                yield binding.node
+
+    def _function_of(self, parameter: ast.arg) -> ast.AST | None:
+        arguments = self._index.tree.parents.get(parameter)
+        return None if arguments is None else self._index.tree.parents.get(arguments)
+
+    def _made(self, function: FunctionNode, start: ast.AST | None) -> bool:
+        """Whether ``start`` makes the objects of which a function is a method."""
+        owner = self._index.tree.class_of(function)
+        if owner is None or not isinstance(start, FUNCTIONS) or start.name != "__init__":
+            return False
+        return self._index.tree.class_of(start) is owner
+
+    def _place_of(self, move: Move) -> str:
+        """The parameter that a device comes in by: ``device`` of ``model.to(device)``."""
+        given = [*move.call.args[:1], *(item.value for item in move.call.keywords if item.arg == "device")]
+        for node in given:
+            for binding in self._index.flow.reaching(node) if isinstance(node, ast.Name) else ():
+                if binding.kind == "parameter":
+                    return binding.name
+        return ""
+
+    # ---------------------------------------------------------------- calls
+
+    def _of(self, call: ast.Call, depth: int) -> Iterator[HandedMove]:
+        found = self._index.imported.called(call)
+        run = method(found, "__init__") if found is not None and found.is_class else found
+        if run is None or not isinstance(run.node, FUNCTIONS) or run.file is self._index:
+            return
+        for moved in run.file.handed_moves.parameters(depth - 1):
+            if moved.function is not run.node or self._names_host(call, run, moved.place):
+                continue
+            for module in self._given(call, run, moved.parameter):
+                move = Move(call, module, moved.move.certain, self._index.moves.creations)
+                yield HandedMove(move, run, moved.move, moved.holder)
+
+    def _given(self, call: ast.Call, run: Definition, parameter: ast.arg) -> list[ast.expr]:
+        """What a call gives for a parameter, or what made the object gave whose method it calls."""
+        assert isinstance(run.node, FUNCTIONS)
+        is_method = run.file.tree.class_of(run.node) is not None
+        if parameter in (*run.node.args.posonlyargs, *run.node.args.args, *run.node.args.kwonlyargs):
+            return [item for name, item in arguments_given(call, run.node, is_method) if name == parameter.arg]
+        arguments = run.file.tree.parents.get(parameter)
+        start = None if arguments is None else run.file.tree.parents.get(arguments)
+        if not isinstance(call.func, ast.Attribute) or not isinstance(start, FUNCTIONS):
+            return []
+        made = [one.node for one in self._index.moves.creations.of(call.func.value) if not one.path]
+        makings = [node for node in made if isinstance(node, ast.Call) and self._makes(node, start)]
+        given = [arguments_given(making, start, is_method=True) for making in makings]
+        return [item for items in given for name, item in items if name == parameter.arg]
+
+    def _makes(self, making: ast.Call, start: FunctionNode) -> bool:
+        found = self._index.imported.called(making)
+        begun = method(found, "__init__") if found is not None and found.is_class else None
+        return begun is not None and begun.node is start
+
+    def _names_host(self, call: ast.Call, run: Definition, place: str) -> bool:
+        """Whether a call says that the move is to the host, itself or by what the function takes instead."""
+        assert isinstance(run.node, FUNCTIONS)
+        is_method = run.file.tree.class_of(run.node) is not None
+        given = dict(arguments_given(call, run.node, is_method))
+        arguments = run.node.args
+        positional = [*arguments.posonlyargs, *arguments.args]
+        taken: list[tuple[ast.arg, ast.expr | None]] = []
+        taken += zip(reversed(positional), reversed(arguments.defaults), strict=False)
+        taken += zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+        told = [(name, item, self._index) for name, item in given.items()]
+        told += [(item.arg, value, run.file) for item, value in taken if value and item.arg not in given]
+        for name, item, file in sorted(told, key=lambda one: one[0] != place):
+            is_nothing = isinstance(item, ast.Constant) and item.value is None
+            # With no device, an object mostly chooses one.
+            if name == place or (says_device(name) and not is_nothing):
+                return file.moves.is_device(item) is None
+        return False
