@@ -199,3 +199,22 @@ def test_no_flag_where_recurrent_layers_are_loaded(tmp_path: Path) -> None:
     agree(tmp_path, "TPU303", train=train, network=network, helpers=HELPERS)
     tpulint("--fix", "--unsafe-fixes", "--select", "TPU303", ".", cwd=tmp_path)
     assert "set_swap" not in (tmp_path / "train.py").read_text()
+
+
+def test_parts_that_moved_with_another_module(tmp_path: Path) -> None:
+    program = TRAINER.split("class Trainer")[0] + (
+        """
+import copy
+
+device = torch.device("cuda")
+backbone = nn.Linear(8, 2)
+student = WithLoss(backbone, nn.MSELoss()).to(device)
+optimizer = torch.optim.SGD(backbone.parameters(), lr=0.1)
+other = WithLoss(backbone, nn.MSELoss()).to(device)
+teacher = copy.deepcopy(student)
+of_teacher = torch.optim.SGD(teacher.parameters(), lr=0.1)
+teacher.to(device)
+features = nn.Sequential(teacher.model, nn.ReLU()).to(device)
+"""
+    )
+    agree(tmp_path, "TPU303", train=program)

@@ -67,15 +67,15 @@ class Moves:
                 yield Move(call, func.value, certain, self.creations)
 
     def moved_by(self, move: Move) -> Iterator[Creation]:
-        """What a move takes along: the module, and those that were handed to it where it was made."""
+        """What a move takes along: the module, and those that were handed to it, as a whole, where it was made."""
         for one in move.creations:
             yield one
             made = one.node
-            if not isinstance(made, ast.Call) or self._kinds.value(made).kind is not Kind.MODULE:
+            if one.path or not isinstance(made, ast.Call) or self._kinds.value(made).kind is not Kind.MODULE:
                 continue
             for given in (*made.args, *(item.value for item in made.keywords)):
                 if not isinstance(given, ast.Starred) and self._kinds.value(given).kind in (Kind.MODULE, Kind.UNKNOWN):
-                    yield from self.creations.of(given)
+                    yield from (part for part in self.creations.of(given) if not part.path)
 
     # ---------------------------------------------------------------- where a move goes
 

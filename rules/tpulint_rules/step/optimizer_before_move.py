@@ -11,13 +11,15 @@ from tpulint.semantic import FUNCTIONS, Kind
 from tpulint.semantic.creations import Creation
 from tpulint.semantic.moves import Move
 from tpulint.semantic.other_files import Definition, method
-from tpulint.semantic.torch_facts import OPTIMIZER_PREFIXES
+from tpulint.semantic.torch_facts import COPIES, OPTIMIZER_PREFIXES
 from tpulint_rules.step._built_optimizers import builds_optimizer, modules_of
 from tpulint_rules.step._kept_parameters import keep_parameters
 from tpulint_rules.step._passed_optimizers import passed_beside
 
 _TRAINS = r"\.(?:backward|step|train|fit|learn|optimize\w*|update\w*)\("
 _MOVES = frozenset({"to", "cuda"})
+_MOST_COPIES = 4
+"""Copies of copies that are followed."""
 _MAY_UPDATE = r"\.step\(|[oO]ptimizer\b|optim\w*[\"']\]"
 
 
@@ -183,7 +185,7 @@ def _is(node: ast.expr, name: str) -> bool:
     return isinstance(node, ast.Name) and node.id == name
 
 
-def _is_on_device(ctx: FileContext, optimizer: ast.Call, creations: list[Creation]) -> bool:
+def _is_on_device(ctx: FileContext, optimizer: ast.Call, creations: list[Creation], depth: int = 0) -> bool:
     """Whether the module has moved, or may have, when the optimizer is built."""
     moves = ctx.index.moves
     for creation in creations:
@@ -191,13 +193,17 @@ def _is_on_device(ctx: FileContext, optimizer: ast.Call, creations: list[Creatio
             return True
         if isinstance(creation.node, ast.Call):
             arguments = [*creation.node.args, *(item.value for item in creation.node.keywords)]
+            is_copy = ctx.index.qualified_name(creation.node.func) in COPIES and depth < _MOST_COPIES
+            copied = moves.creations.of(arguments[0]) if is_copy and arguments else []
+            if copied and _is_on_device(ctx, optimizer, copied, depth + 1):
+                return True
             if any(item.arg in ("device", "device_map") for item in creation.node.keywords):
                 return True
             if any(ctx.index.kind(item) is Kind.DEVICE for item in arguments):
                 return True
         for move in moves.moves:
             if (
-                any(creation.overlaps(other) for other in move.creations)
+                any(creation.overlaps(other) for other in moves.moved_by(move))
                 and moves.precedes(move.call, optimizer) is not False
             ):
                 return True
