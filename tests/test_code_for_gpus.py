@@ -84,6 +84,18 @@ SILENT = {
             if state.kind == Kind.MULTI_GPU:
                 return torch.cuda.get_rng_state()
         """,
+    "states of random numbers that are kept and set": """
+        def kept():
+            state = {"host": torch.get_rng_state()}
+            if torch.cuda.is_available():
+                state["device"] = torch.cuda.get_rng_state()
+            return state
+
+        def set_again(state):
+            torch.set_rng_state(state["host"])
+            if torch.cuda.is_available():
+                torch.cuda.set_rng_state(state["device"])
+        """,
     "NCCL": """
         def wait():
             use_ids = dist.is_initialized() and dist.get_backend() == "nccl"

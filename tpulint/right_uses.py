@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 ACCELERATORS = ("torch.cuda.", "torch.accelerator.")
 """Beginnings of the names of what asks or drives a GPU."""
+_SHARED_OUT = "torch.nn.parallel."
+"""Beginning of the names of what shares a batch out among GPUs."""
 _NEWER = r"(?i)xla\w*(?:greater|ge|newer|at_least)|xla.*version.*>|greater\w*\(.*xla"
 _SEEDS = ("torch.cuda.manual_seed", "torch.cuda.manual_seed_all")
 _BACKENDS = frozenset({"cpu", "cuda", "mps", "xpu", "npu", "hpu", "xla", "tpu"})
@@ -36,6 +38,8 @@ def is_annotation(ctx: FileContext, node: ast.expr) -> bool:
 def runs_on_cuda_only(ctx: FileContext, node: ast.expr) -> bool:
     """Whether a name of CUDA's runtime stands where CUDA is known to be, or is an entry of a table of backends."""
     name = ctx.index.qualified_name(node) or ""
+    if name.startswith(_SHARED_OUT):
+        return ctx.index.devices.is_guarded(node)
     if not name.startswith(ACCELERATORS):
         return not name.startswith("torch") and (ctx.index.devices.is_guarded(node) or _asks_float16(ctx, node))
     if is_for_older_torch(ctx.index.tree, node):

@@ -108,7 +108,8 @@ class CudaBranches:
             is_named = "cuda" in owner.name.lower() and re.match(_CUDA_CLASS, owner.name)
             # One that is derived from nothing, and asks the CUDA driver nothing, may be what moves the batches.
             is_plain = bases == [_OBJECT] and "torch.cuda." not in self._tree.text(owner)
-            if is_named and bases and not is_plain and not any(base.startswith("torch.") for base in bases):
+            is_own = bool(bases) and not is_plain and not any(base.startswith("torch.") for base in bases)
+            if (is_named and is_own) or self._features.is_wrapper_for_gpus(owner):
                 yield self._tree.span(owner)
         for function in self._tree.functions:
             # the method that torch's own `cuda()` is

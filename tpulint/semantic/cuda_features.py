@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from functools import cached_property
 
-from tpulint.semantic.torch_facts import CUDA_ACTIONS, CUDA_ONLY_NAMES, CUDA_REPORTS
+from tpulint.semantic.torch_facts import CUDA_ACTIONS, CUDA_ONLY_NAMES, CUDA_REPORTS, SHARED_OUT
 from tpulint.semantic.variables import is_configuration, last_name, says_device
 
 TYPE_CHECKING = False
@@ -200,6 +200,17 @@ class CudaFeatures:
         """Whether code uses what only CUDA has."""
         return self._mentions(node, CUDA_ONLY_NAMES)
 
+    def is_wrapper_for_gpus(self, owner: ast.ClassDef) -> bool:
+        """Whether a class shares batches out among GPUs, and calls its module alone where there are none.
+
+        One derived from ``DataParallel``, or a copy of it: ``if not torch.cuda.is_available(): self.device_ids = []``.
+        """
+        if any((self._index.qualified_name(base) or "").endswith(".DataParallel") for base in owner.bases):
+            return True
+        starts = [item for item in owner.body if isinstance(item, ast.FunctionDef) and item.name == "__init__"]
+        leaves = (item for start in starts for item in start.body if isinstance(item, ast.If))
+        return any(_leaves_without_gpus(self._index, item) for item in leaves) and self._mentions(owner, SHARED_OUT)
+
     def reads_cuda(self, code: ast.AST) -> bool:
         """Whether code reads what the CUDA driver alone can tell, and raises where there is none."""
         return self._mentions(code, _READINGS)
@@ -327,6 +338,13 @@ class CudaFeatures:
             loads = self.loads(target)
             return bool(loads) and all(self._feeds_cuda_only(load, depth + 1) for load in loads)
         return False
+
+
+def _leaves_without_gpus(index: SemanticIndex, branch: ast.If) -> bool:
+    """``if not torch.cuda.is_available(): ...; return``"""
+    asked = branch.test.operand if isinstance(branch.test, ast.UnaryOp) else None
+    is_asked = isinstance(asked, ast.Call) and index.qualified_name(asked.func) == "torch.cuda.is_available"
+    return is_asked and isinstance(branch.body[-1], ast.Return)
 
 
 def branch_bodies(orelse: list[ast.stmt]) -> Iterator[ast.stmt]:

@@ -276,13 +276,20 @@ CUDA_ONLY_NAMES = frozenset({
     "torch.cuda.graph",
     "torch.cuda.graphs", "torch.cuda.make_graphed_callables", "torch.cuda.nccl", "torch.cuda.comm",
     "torch.cuda.get_arch_list",
-    "torch.version.cuda", "torch.cuda.get_rng_state_all", "torch.cuda.set_rng_state_all", "torch.nn.DataParallel",
+    "torch.version.cuda", "torch.cuda.get_rng_state_all", "torch.cuda.set_rng_state_all", "torch.cuda.get_rng_state",
+    "torch.cuda.set_rng_state", "torch.nn.DataParallel",
     "torch.nn.parallel.data_parallel",
     "pynvml", "nvidia_smi", "amdsmi", "GPUtil", "cupy", "triton", "apex", "bitsandbytes", "flash_attn", "xformers",
     "tensorrt",
     "torch_tensorrt", "transformer_engine", "deepspeed", "torch._C._cuda_isInBadFork", "torch._C._cuda_getDeviceCount",
 })  # fmt: skip
 """What has no counterpart on an XLA device: it raises without a CUDA driver, or shares work among GPUs."""
+
+SHARED_OUT = frozenset({
+    "torch.nn.parallel.replicate", "torch.nn.parallel.scatter", "torch.nn.parallel.gather",
+    "torch.nn.parallel.parallel_apply", "torch.nn.parallel.scatter_gather",
+})  # fmt: skip
+"""Functions and modules that share work out among GPUs, and bring its results together."""
 
 CUDA_REPORTS = frozenset({
     "torch.cuda.get_device_name", "torch.cuda.device_count", "torch.cuda.memory_allocated",
