@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Scope
@@ -10,6 +11,8 @@ from tpulint.semantic.moves import Move
 
 _XM = "torch_xla.core.xla_model"
 _DISTRIBUTED = ("torch.distributed", "torch.multiprocessing", "torch_xla.launch", "torch_xla.distributed")
+_QUESTIONS = ("builtins.len", "torch.cuda.is_available", "torch.accelerator.is_available")
+_GPU = r"(?i)gpu|cuda|device"
 _COPIED = "The file holds the same module; its copy takes memory on the device until it is saved."
 _FILE_HOLDS = "The file holds the same values, and the model stays where it is, as it did on a GPU."
 
@@ -18,16 +21,17 @@ def saved_in_place(ctx: FileContext, call: ast.Call, back: Move) -> FixBuilder |
     """The save without the moves; None unless the model is on the host for nothing but its ``state_dict()``."""
     tree = ctx.index.tree
     module = ctx.text(module_moved(call))
-    away, home = tree.statement_of(call), tree.statement_of(back.call)
+    away, move = tree.statement_of(call), tree.statement_of(back.call)
     suite = tree.suite_of(away)
     returned = ctx.text(module_moved(back.call))
-    if home is away or tree.suite_of(home) is not suite or module not in (returned, f"{returned}.module"):
+    if move is away or module not in (returned, f"{returned}.module") or not _is_move(ctx, move, back.call, returned):
         return None
-    if not _is_move(ctx, home, back.call, returned):
+    home = move if tree.suite_of(move) is suite else _branch_of(ctx, move, back.call)
+    if home is None or tree.suite_of(home) is not suite:
         return None
     between = suite[suite.index(away) : suite.index(home)]
     if _is_saved_whole(ctx, away, call):
-        return None if any(_mentions(ctx, one, module) for one in between[1:]) else _save_copy(ctx, call, back)
+        return None if any(_mentions(ctx, one, module) for one in between[1:]) else _save_copy(ctx, call, back, home)
     fix = ctx.fix("Save the state without moving the model", Applicability.SAFE, _FILE_HOLDS, Scope.STATEMENT)
     if _is_move(ctx, away, call, module):
         between = between[1:]
@@ -69,6 +73,19 @@ def is_saved_between(ctx: FileContext, call: ast.Call, back: Move) -> bool:
     )
 
 
+def _branch_of(ctx: FileContext, move: ast.stmt, call: ast.Call) -> ast.If | None:
+    """The branch that a move alone stands in: ``if len(gpu_ids) and torch.cuda.is_available(): net.cuda()``."""
+    branch = ctx.index.parent(move)
+    if not isinstance(branch, ast.If) or branch.orelse or len(branch.body) > 1 or not _is_all_of(move, call):
+        return None
+    asked = [node for node in (branch.test, *ctx.index.tree.inside(branch.test)) if isinstance(node, ast.Call)]
+    asks_only = all(ctx.index.qualified_name(node.func) in _QUESTIONS for node in asked)
+    # Where another condition does not hold, the model is meant to stay on the host.
+    is_for_gpus = re.search(_GPU, ctx.text(branch.test)) is not None
+    is_elif = ctx.source.text.startswith("elif", ctx.index.tree.start(branch))
+    return branch if asks_only and is_for_gpus and not is_elif else None
+
+
 def _is_saved_whole(ctx: FileContext, statement: ast.stmt, call: ast.Call) -> bool:
     """``torch.save(model.cpu(), path)``"""
     save = statement.value if isinstance(statement, ast.Expr) else None
@@ -83,13 +100,13 @@ def _mentions(ctx: FileContext, statement: ast.stmt, module: str) -> bool:
     return any(ctx.text(node) == module for node in nodes)
 
 
-def _save_copy(ctx: FileContext, call: ast.Call, back: Move) -> FixBuilder:
+def _save_copy(ctx: FileContext, call: ast.Call, back: Move, home: ast.stmt) -> FixBuilder:
     """The save of a copy, which alone goes to the host."""
     assert isinstance(call.func, ast.Attribute)
     fix = ctx.fix("Save a copy on the host", Applicability.UNSAFE, _COPIED, Scope.STATEMENT)
     copy = fix.use("copy", at=call)
     fix.replace(call.func.value, f"{copy}.deepcopy({ctx.text(call.func.value)})")
-    _stay(ctx, fix, ctx.index.tree.statement_of(back.call), back.call)
+    _stay(ctx, fix, home, back.call)
     return fix
 
 
@@ -120,11 +137,17 @@ def _is_move(ctx: FileContext, statement: ast.stmt, call: ast.Call, module: str)
 def _stay(ctx: FileContext, fix: FixBuilder, statement: ast.stmt, call: ast.Call) -> None:
     """Take the move out of its statement, or the statement with it when it does nothing else."""
     assert isinstance(call.func, ast.Attribute)
-    alone = isinstance(statement, ast.Expr | ast.Assign) and statement.value is call
-    if alone and not isinstance(call.func.value, ast.Call):
+    if isinstance(statement, ast.If) or _is_all_of(statement, call):
         fix.delete(statement)
     else:
         fix.replace_tail(call, call.func.value, "")
+
+
+def _is_all_of(statement: ast.stmt, call: ast.Call) -> bool:
+    """Whether a statement does nothing but move a module."""
+    assert isinstance(call.func, ast.Attribute)
+    alone = isinstance(statement, ast.Expr | ast.Assign) and statement.value is call
+    return alone and not isinstance(call.func.value, ast.Call)
 
 
 def _state_of(ctx: FileContext, module: ast.expr, call: ast.Call) -> ast.Call | None:
