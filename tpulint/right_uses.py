@@ -6,6 +6,7 @@ import ast
 import re
 
 from tpulint.semantic.torch_versions import is_for_older_torch
+from tpulint.semantic.tree import FUNCTIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def runs_on_cuda_only(ctx: FileContext, node: ast.expr) -> bool:
     """Whether a name of CUDA's runtime stands where CUDA is known to be, or is an entry of a table of backends."""
     name = ctx.index.qualified_name(node) or ""
     if name.startswith(_SHARED_OUT):
-        return ctx.index.devices.is_guarded(node)
+        return ctx.index.devices.is_guarded(node) or _is_for_several(ctx, node)
     if not name.startswith(ACCELERATORS):
         return not name.startswith("torch") and (ctx.index.devices.is_guarded(node) or _asks_float16(ctx, node))
     if is_for_older_torch(ctx.index.tree, node):
@@ -56,6 +57,43 @@ def runs_on_cuda_only(ctx: FileContext, node: ast.expr) -> bool:
         if isinstance(key, ast.Constant) and key.value != "xla" and key.value in _BACKENDS:
             return True
     return ctx.index.devices.is_guarded(node)
+
+
+def _is_for_several(ctx: FileContext, node: ast.expr) -> bool:
+    """Whether code runs for several devices alone: behind ``if len(device_ids) == 1: return model(x)``."""
+    child: ast.AST = node
+    for ancestor in ctx.index.tree.ancestors(node):
+        if isinstance(ancestor, ast.If | ast.IfExp) and child is not ancestor.test:
+            is_other = child in ancestor.orelse if isinstance(ancestor, ast.If) else child is ancestor.orelse
+            if (_asks_for_one if is_other else _asks_for_several)(ancestor.test):
+                return True
+        if isinstance(child, ast.stmt) and not isinstance(ancestor, ast.Module):
+            suite = ctx.index.tree.suite_of(child)
+            before = (item for item in suite[: suite.index(child)] if isinstance(item, ast.If))
+            if any(_asks_for_one(item.test) and isinstance(item.body[-1], ast.Return) for item in before):
+                return True
+        if isinstance(ancestor, FUNCTIONS):
+            return False
+        child = ancestor
+    return False
+
+
+def _asks_for_one(test: ast.expr) -> bool:
+    """``len(device_ids) == 1``, ``n_gpu <= 1``, ``not self.device_ids``"""
+    if isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Eq | ast.LtE | ast.Lt):
+        most = test.comparators[0]
+        return isinstance(most, ast.Constant) and most.value == (2 if isinstance(test.ops[0], ast.Lt) else 1)
+    return isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not)
+
+
+def _asks_for_several(test: ast.expr) -> bool:
+    """``len(device_ids) > 1``, alone or with more"""
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+        return any(map(_asks_for_several, test.values))
+    if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], ast.Gt):
+        return False
+    least = test.comparators[0]
+    return isinstance(least, ast.Constant) and least.value == 1
 
 
 def _asks_float16(ctx: FileContext, node: ast.expr) -> bool:
