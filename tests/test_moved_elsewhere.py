@@ -121,11 +121,15 @@ def test_an_engine_that_makes_the_step(tmp_path: Path) -> None:
     from network import Baseline
     from solver import make_optimizer
 
-    def main(loader):
+    def main(loader, with_center):
         settings = {"device": "cuda", "optimizer": "SGD"}
         model = Baseline()
-        optimizer = make_optimizer(settings, model)
-        do_train(settings, model, loader, optimizer)  # TPU303
+        if not with_center:
+            optimizer = make_optimizer(settings, model)
+            do_train(settings, model, loader, optimizer)  # TPU303
+        else:
+            optimizer, of_center = make_optimizers(settings, model)
+            do_train(settings, model, loader, optimizer)
     """
     agree(tmp_path, "TPU303", train=train, engine=engine, solver=solver, network=network, helpers=HELPERS)
     tpulint("--fix", "--unsafe-fixes", ".", cwd=tmp_path)

@@ -195,6 +195,14 @@ class Moves:
             return one.name == "__init__"
         return None
 
+    def may_precede(self, first: ast.AST, second: ast.AST) -> bool:
+        """Whether ``first`` may run before ``second``; of two branches of one ``if`` only one runs, but in loops."""
+        order = self.precedes(first, second)
+        is_alone = order is None and self._tree.function_of(first) is self._tree.function_of(second)
+        if is_alone and self._tree.loop_of(first) is None:
+            return not self._exclude(first, second)
+        return order is not False
+
     def _is_first(self, one: ast.AST, two: ast.AST) -> bool:
         """Of two nodes of one function. What stands within a call, ``Trainer(model, SGD(...))``, runs before it."""
         if self._tree.encloses(two, one):

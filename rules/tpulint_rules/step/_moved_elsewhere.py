@@ -69,7 +69,7 @@ def _is_handed_first(
 ) -> bool:
     """Whether another file moves a model, or may, before its optimizer is built."""
     return any(
-        ctx.index.moves.precedes(one.move.call, optimizer) is not False
+        ctx.index.moves.may_precede(one.move.call, optimizer)
         and any(made.overlaps(other) for made in one.move.creations for other in creations)
         for one in handed
     )
