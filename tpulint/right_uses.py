@@ -60,7 +60,14 @@ def runs_on_cuda_only(ctx: FileContext, node: ast.expr) -> bool:
 
 
 def _is_for_several(ctx: FileContext, node: ast.expr) -> bool:
-    """Whether code runs for several devices alone: behind ``if len(device_ids) == 1: return model(x)``."""
+    """Whether code runs for several devices alone: behind ``if len(device_ids) == 1: return model(x)``.
+
+    A class derived from ``DataParallel`` calls its module alone where there are no GPUs.
+    """
+    owner = ctx.index.tree.class_of(node)
+    bases = [] if owner is None else [ctx.index.qualified_name(base) or "" for base in owner.bases]
+    if any(base.endswith(".DataParallel") for base in bases):
+        return True
     child: ast.AST = node
     for ancestor in ctx.index.tree.ancestors(node):
         if isinstance(ancestor, ast.If | ast.IfExp) and child is not ancestor.test:

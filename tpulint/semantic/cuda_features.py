@@ -201,12 +201,10 @@ class CudaFeatures:
         return self._mentions(node, CUDA_ONLY_NAMES)
 
     def is_wrapper_for_gpus(self, owner: ast.ClassDef) -> bool:
-        """Whether a class shares batches out among GPUs, and calls its module alone where there are none.
+        """Whether a class is a copy of ``DataParallel``, which calls its module alone where there are no GPUs.
 
-        One derived from ``DataParallel``, or a copy of it: ``if not torch.cuda.is_available(): self.device_ids = []``.
+        ``if not torch.cuda.is_available(): self.device_ids = []``
         """
-        if any((self._index.qualified_name(base) or "").endswith(".DataParallel") for base in owner.bases):
-            return True
         starts = [item for item in owner.body if isinstance(item, ast.FunctionDef) and item.name == "__init__"]
         leaves = (item for start in starts for item in start.body if isinstance(item, ast.If))
         return any(_leaves_without_gpus(self._index, item) for item in leaves) and self._mentions(owner, SHARED_OUT)
