@@ -28,6 +28,8 @@ _WORDS_OF_THE_FIELD = (
 """Without any of these words a file has nothing to do with PyTorch, whatever other words in it rules wait for."""
 _ABOUT_PYTORCH = "01234567"
 """First digits of the codes of our rules about PyTorch; the others wait for names of libraries and of variables."""
+_GIVES_PARAMETERS = (".parameters()", "optimizer(")
+"""Words of files that build an optimizer."""
 _WORDS_OF_TENSORS = ("torch", ".item()", ".cpu()", ".numpy()", ".tolist()")
 
 
@@ -76,7 +78,7 @@ def uses_imports(source: SourceFile) -> bool:
         or _hands_on_loaders(text)
         or ".cuda()" in text  # of a class of another file, that may have a method of that name
         or "DataParallel(" in text  # around a model that another file may take out again
-        or "optim" in text  # of a model that another file may move when its optimizer is built
+        or ("optim" in text and source.has_any(_GIVES_PARAMETERS))  # of a model that another file may move behind it
         or ("cuda" in text and "torch" not in text)  # a name that another file takes for a device
         # Of an option, maybe, that another file parses; or of torch_xla, where what another file holds is moved.
         or ".device(" in text

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _DEPTH = 2
 """Files that a module is handed on through."""
+_WORDS_OF_MOVES = (".to(", ".cuda(", ".xla(")
 _MOST_MOVES = 40
 """Of one file: a bound on work for generated code."""
 
@@ -123,6 +124,8 @@ class HandedMoves:
         found = self._index.imported.called(call)
         run = method(found, "__init__") if found is not None and found.is_class else found
         if run is None or not isinstance(run.node, FUNCTIONS) or run.file is self._index:
+            return
+        if depth == 1 and not run.file.source.has_any(_WORDS_OF_MOVES):
             return
         for moved in run.file.handed_moves.parameters(depth - 1):
             if moved.function is not run.node or self._names_host(call, run, moved.place):
