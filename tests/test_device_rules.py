@@ -2087,3 +2087,48 @@ def test_other_aliases_are_left_alone(line: str) -> None:
     text = BUFFERS + f"for x in batches:\n    {line}\n"
     result = port(text, select=("TPU022",))
     assert (result.text, result.findings) == (text, ())
+
+
+SEMANTICS = """
+import torch
+from torch import nn
+
+class Model(nn.Module):
+    def __init__(self, options):
+        super().__init__()
+        self.options = options
+        self.FloatTensor = torch.cuda.FloatTensor if self.use_gpu() else torch.FloatTensor
+        self.net = nn.Conv2d(4, 3, 3)
+        HANDED
+        if len(options.gpu_ids) > 0:
+            self.net.cuda()
+
+    def forward(self, data):
+        if self.use_gpu():
+            data["label"] = data["label"].cuda()
+        label = data["label"]
+        return self.net(self.FloatTensor(len(label), 4, 8, 8).zero_().scatter_(1, label, 1.0))
+
+    def use_gpu(self):
+        return ANSWER
+"""
+
+
+def test_method_that_tells_what_the_user_chose_keeps_nothing_for_cuda() -> None:
+    """Moves behind it stayed as they were once the file spoke of XLA, and nothing was said of them any more."""
+    text = SEMANTICS.replace("HANDED", "pass").replace("ANSWER", "len(self.options.gpu_ids) > 0")
+    result = port(text)
+    assert "cuda" not in result.text
+    assert 'data["label"] = data["label"].to(self.tensor_device)' in result.text
+
+
+def test_tensor_class_that_is_handed_on_stays_told() -> None:
+    text = SEMANTICS.replace("HANDED", "self.loss = Loss(tensor=self.FloatTensor)")
+    result = port(text.replace("ANSWER", "len(self.options.gpu_ids) > 0"))
+    assert [finding.code for finding in result.findings] == ["TPU003"]
+    assert ".cuda()" not in result.text
+
+
+def test_method_that_asks_the_machine_keeps_what_is_for_cuda() -> None:
+    text = SEMANTICS.replace("HANDED", "pass").replace("ANSWER", "find_gpus() is not None")
+    assert 'data["label"] = data["label"].cuda()' in port(text).text

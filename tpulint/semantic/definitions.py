@@ -371,6 +371,10 @@ class Definitions:
         """Expressions that module-local calls pass for a parameter, a few calls at most."""
         return self._arguments(self.calls_of(function), function, name)
 
+    def given_by(self, call: ast.Call, function: FunctionNode, name: str) -> list[ast.expr]:
+        """Expressions that one call passes for a parameter."""
+        return self._arguments([call], function, name)
+
     def arguments_of_derived(self, function: FunctionNode, name: str) -> list[ast.expr]:
         """Expressions that classes of this file which are derived from a function's own hand to its ``__init__``."""
         owner = self._tree.class_of(function)

@@ -9,7 +9,10 @@ from collections.abc import Container
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.counters import Counters
 from tpulint.semantic.default_flags import DefaultFlags
+from tpulint.semantic.definitions import Definitions
+from tpulint.semantic.imported import Imported
 from tpulint.semantic.names import Names
+from tpulint.semantic.other_files import returned
 from tpulint.semantic.tree import FUNCTIONS, LOOPS, SyntaxTree, is_of_self
 
 _BATCHES = re.compile(r"(?i)loader|data|batch|iter|epoch|step")
@@ -21,11 +24,21 @@ _FEW = 8
 class Gates:
     """The gates of one file."""
 
-    def __init__(self, tree: SyntaxTree, names: Names, counters: Counters, flags: DefaultFlags) -> None:
+    def __init__(
+        self,
+        tree: SyntaxTree,
+        names: Names,
+        counters: Counters,
+        flags: DefaultFlags,
+        definitions: Definitions,
+        imported: Imported,
+    ) -> None:
         self._tree = tree
         self._names = names
         self._counters = counters
         self._flags = flags
+        self._definitions = definitions
+        self._imported = imported
         self._asked: set[str] = set()
         """Names that are being looked at: a flag may stand in its own condition."""
 
@@ -92,14 +105,25 @@ class Gates:
         if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
             return isinstance(test.operand, ast.BinOp) and isinstance(test.operand.op, ast.Mod)
         if isinstance(test, ast.Compare) and len(test.ops) == 1:
+            if _is_of_remainder(test):
+                return True
             if not isinstance(test.ops[0], ast.Eq):
                 return self._is_of_first_turns(test)
-            sides = (test.left, test.comparators[0])
-            if any(isinstance(side, ast.BinOp) and isinstance(side.op, ast.Mod) for side in sides):
-                return True
             # `if i == 0`, `if step == last`: one turn of many, when a counter is compared.
-            return any(map(self._counts, sides))
+            return any(map(self._counts, (test.left, test.comparators[0])))
+        if isinstance(test, ast.Call):
+            return self._answers_interval(test)
         return isinstance(test, ast.Name) and self._tells_interval(test)
+
+    def _answers_interval(self, call: ast.Call) -> bool:
+        """``if counter.needs_printing():``, which returns ``self.total % self.interval < self.size``."""
+        function = self._definitions.function_called(call)
+        if function is not None:
+            answers = self._definitions.returned_by(function)
+        else:
+            called = self._imported.called(call)
+            answers = [] if called is None else returned(called)
+        return bool(answers) and all(map(_tells_remainder, answers))
 
     def _is_of_first_turns(self, test: ast.Compare) -> bool:
         """``if batch < 3``: pictures of the first batches."""
@@ -161,6 +185,21 @@ class Gates:
             if binding.kind == "loop" and isinstance(loop, LOOPS) and self._counters.of(loop) == name.id:
                 return True
         return False
+
+
+def _is_of_remainder(test: ast.Compare) -> bool:
+    """``step % n == 0``; ``samples % n < size``, where a turn counts more than one."""
+    sides = [isinstance(side, ast.BinOp) and isinstance(side.op, ast.Mod) for side in (test.left, *test.comparators)]
+    if len(sides) != 2:
+        return False
+    return any(sides) if isinstance(test.ops[0], ast.Eq) else sides[0] and isinstance(test.ops[0], ast.Lt)
+
+
+def _tells_remainder(answer: ast.expr) -> bool:
+    """Whether a function says with this that the turn is one of every n."""
+    if isinstance(answer, ast.BoolOp) and isinstance(answer.op, ast.And):
+        return any(map(_tells_remainder, answer.values))
+    return isinstance(answer, ast.Compare) and _is_of_remainder(answer)
 
 
 def _is_raised(binding: Binding) -> bool:

@@ -34,6 +34,7 @@ _ASKS_FOR_XLA = (
 _XLA_OPTIONS = ("xla", "tpu", "xla_device")
 _GPU_KIND = r"(?:MULTI_)?(?:GPU|CUDA)S?"
 _XLA = ("XLA", "TPU")
+_READING = frozenset({"builtins.len", "builtins.bool", "builtins.getattr"})
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
@@ -133,7 +134,7 @@ class Guards:
             if isinstance(test.func, ast.Attribute) and test.func.attr == "startswith" and test.args:
                 return _is_cuda(test.args[0])
             last = _last(test.func)
-            return last is not None and re.fullmatch(_ASKS_FOR_CUDA, last) is not None
+            return last is not None and re.fullmatch(_ASKS_FOR_CUDA, last) is not None and not self._reads_option(last)
         if isinstance(test, ast.Compare) and len(test.ops) == 1:
             left, right = test.left, test.comparators[0]
             if isinstance(test.ops[0], ast.Eq):
@@ -160,6 +161,21 @@ class Guards:
                 for b in bindings
             )
         return isinstance(test, ast.Attribute) and (test.attr in ("is_cuda", "is_gpu") or self._is_answer(test))
+
+    def _reads_option(self, name: str) -> bool:
+        """Whether a function of this file tells what the user chose, ``return len(self.options.gpu_ids) > 0``.
+
+        That asks for no GPU: the choice stays as it is where the file is ported.
+        """
+        functions = [function for function in self._tree.functions if function.name == name]
+        last = [function.body[-1] for function in functions]
+        returned = [node.value for node in last if isinstance(node, ast.Return) and node.value is not None]
+        return bool(last) and len(returned) == len(last) and all(map(self._is_read, returned))
+
+    def _is_read(self, answer: ast.expr) -> bool:
+        calls = (node for node in ast.walk(answer) if isinstance(node, ast.Call))
+        reads = any(isinstance(node, ast.Attribute) for node in ast.walk(answer))
+        return reads and all(self._names.qualified(call.func) in _READING for call in calls)
 
     def _is_answer(self, test: ast.Attribute) -> bool:
         """Whether ``self.cuda`` holds the answer for CUDA, beside one for XLA: ``is_available() and not self.tpu``."""

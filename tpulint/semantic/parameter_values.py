@@ -11,6 +11,7 @@ from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.fed_parameters import named_beside
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.names import Names
+from tpulint.semantic.number_parameters import NumberParameters
 from tpulint.semantic.outside import ELEMENT_OF, OutsideCall
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 from tpulint.semantic.values import HOST, NUMPY, UNKNOWN, Kind, Side, Value, is_none, join
@@ -51,6 +52,7 @@ class ParameterValues:
         self._flow = flow
         self._definitions = definitions
         self._outside = outside
+        self._numbers = NumberParameters(tree, names, definitions)
         self._asked: dict[tuple[FunctionNode, str], bool] = {}
 
     def annotated(self, annotation: ast.expr | None) -> Value:
@@ -150,7 +152,7 @@ class ParameterValues:
                     return UNKNOWN  # `forward(self, x, states=None)`, `if states:`
                 if self._is_called(function, binding.name):
                     return UNKNOWN  # `forward(self, x, decoder=None)`, `decoder(x)`
-                if self._is_calculated_with(function, binding.name):
+                if self._numbers.has(function, binding.name):
                     return UNKNOWN  # `forward(self, x, task)`, `int((task - 1) * 5)`
                 if self._is_option(function, binding.name):
                     return UNKNOWN  # `count = self.config.count if count is None else count`
@@ -207,23 +209,6 @@ class ParameterValues:
         """Whether a function calls a parameter: what can be called is no tensor."""
         loads = self._names.loads(name, self._names.scope_of(function.body[0]))
         return any(isinstance(call := self._tree.parents[load], ast.Call) and call.func is load for load in loads)
-
-    def _is_calculated_with(self, function: FunctionNode, name: str) -> bool:
-        """Whether nothing is done with a parameter but to calculate whole numbers of it: more likely it is one."""
-        scope = self._names.scope_of(function.body[0])
-        uses: list[ast.Name] = []
-        for load in self._names.loads(name, scope):
-            parent = self._tree.parents[load]
-            target = parent.targets[0] if isinstance(parent, ast.Assign) and parent.value is load else None
-            uses.extend(self._names.loads(target.id, scope) if isinstance(target, ast.Name) else [load])
-        return bool(uses) and all(map(self._is_made_whole, uses))
-
-    def _is_made_whole(self, name: ast.Name) -> bool:
-        node, parent = name, self._tree.parents[name]
-        while isinstance(parent, ast.BinOp | ast.UnaryOp):
-            node, parent = parent, self._tree.parents[parent]  # type: ignore[assignment]
-        is_whole = isinstance(parent, ast.Call) and self._names.qualified(parent.func) == "builtins.int"
-        return is_whole and all(isinstance(part, ast.Constant) or part is name for part in _operands(node))
 
     def _is_option(self, function: FunctionNode, name: str) -> bool:
         """Whether a parameter that is not given is read from a configuration, under its own name."""
@@ -311,17 +296,6 @@ class ParameterValues:
             for parameter, kind, side in call.arguments
             if parameter == name
         ]
-
-
-def _operands(node: ast.expr) -> Iterator[ast.expr]:
-    """What a calculation is made of."""
-    if isinstance(node, ast.BinOp):
-        yield from _operands(node.left)
-        yield from _operands(node.right)
-    elif isinstance(node, ast.UnaryOp):
-        yield from _operands(node.operand)
-    else:
-        yield node
 
 
 def _join_sides(values: list[Value]) -> Value:

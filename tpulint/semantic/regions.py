@@ -61,7 +61,7 @@ class Regions:
         self._definitions = definitions
         self.are_called = bool(outside)
         """Whether other files call functions of this one."""
-        self._gates = Gates(tree, names, Counters(tree, names, flow), flags)
+        self._gates = Gates(tree, names, Counters(tree, names, flow), flags, definitions, imported)
         # Without any of these words there is no loop to find: most files of a library.
         trains = tree.source.has_any(_TRAINS) or (imported.knows_others and hands_on_losses(tree.source.text))
         delegated = None

@@ -1,0 +1,94 @@
+"""Numbers of Python that forward passes are given, and intervals that other code tells.
+
+Lines of which something must be said are marked with the code of the rule; no other line may be named.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from marked_files import SETUP, agree
+
+TRAINER = """\
+    import torch
+    from torch import nn
+
+    class Trainer(nn.Module):
+        def __init__(self, device):
+            super().__init__()
+            self.nets = nn.ModuleList(nn.Linear(4, 4) for _ in range(3)).to(device)
+            self.optimizer = torch.optim.Adam(self.parameters())
+
+        def checked(self, number):
+            assert 0 < number <= len(self.nets)MARK
+            return number
+
+        def shown(self, number):
+            at = number - 1
+            print(getattr(self, f"net{at}"))
+
+        def forward(self, images, number=None):
+            number = self.checked(number)
+            self.optimizer.zero_grad()
+            USE
+            loss.backward()
+            self.optimizer.step()
+    """
+
+
+@pytest.mark.parametrize(
+    ("use", "is_number"),
+    [
+        ("loss = self.nets[number - 1](images).sum()", True),
+        ("loss = getattr(self, f'net{number - 1}')(images).sum()", True),
+        ("self.shown(number); loss = self.nets[0](images).sum()", True),
+        ("loss = (self.nets[0](images) * number).sum()", False),
+    ],
+)
+def test_number_that_chooses_a_module(tmp_path: Path, use: str, is_number: bool) -> None:
+    text = TRAINER.replace("USE", use).replace("MARK", "" if is_number else "  # TPU103")
+    agree(tmp_path, "TPU102,TPU103", main=text)
+
+
+COUNTER = """\
+    class Counter:
+        def __init__(self, size, interval):
+            self.size, self.interval, self.total = size, interval, 0
+
+        def shows(self):
+            return ANSWER
+    """
+SHOWN = """
+    COUNTER
+
+    counter = Counter(4, 400)
+    for x, y in loader:
+        optimizer.zero_grad()
+        loss = F.mse_loss(model(x.to(device)), y.to(device))
+        loss.backward()
+        optimizer.step()
+        if counter.shows():
+            show({"loss": loss})
+
+    def show(losses):
+        for name, value in losses.items():
+            print("%s: %.3f" % (name, value.mean()))MARK
+    """
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_rare"),
+    [
+        ("(self.total % self.interval) < self.size", True),
+        ("self.total % self.interval == 0 and self.size > 0", True),
+        ("self.total < self.interval", False),
+        ("not self.total % self.interval == 0", False),
+    ],
+)
+def test_interval_that_a_method_tells(tmp_path: Path, answer: str, is_rare: bool) -> None:
+    counter = COUNTER.replace("ANSWER", answer)
+    text = SETUP + SHOWN.replace("MARK", "" if is_rare else "  # TPU102")
+    agree(tmp_path, "TPU102", main=text.replace("COUNTER", "from counters import Counter"), counters=counter)
+    (tmp_path / "counters.py").unlink()
+    agree(tmp_path, "TPU102", main=text.replace("COUNTER", counter.strip()))

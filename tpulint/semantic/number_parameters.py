@@ -1,0 +1,118 @@
+"""Parameters of forward passes that are numbers of Python, by what is done with them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tpulint.semantic.definitions import Definitions
+from tpulint.semantic.names import Names
+from tpulint.semantic.scopes import Scope
+from tpulint.semantic.tree import FunctionNode, SyntaxTree, is_of_self
+
+_ABOUT_ATTRIBUTES = frozenset({"builtins.getattr", "builtins.setattr", "builtins.hasattr"})
+_LIST = "torch.nn.ModuleList"
+_DEPTH = 4
+"""Functions that hand a number on to each other."""
+
+
+class NumberParameters:
+    """Of the functions of one file."""
+
+    def __init__(self, tree: SyntaxTree, names: Names, definitions: Definitions) -> None:
+        self._tree = tree
+        self._names = names
+        self._definitions = definitions
+
+    def has(self, function: FunctionNode, name: str) -> bool:
+        """Whether a parameter is more likely a number than a tensor."""
+        return (
+            self._is_calculated_with(function, name)
+            or self._names_attribute(function, name, 0)
+            or any(map(self._chooses_module, self._loads_of(name, function)))
+        )
+
+    def _chooses_module(self, load: ast.Name) -> bool:
+        """``self.heads[task - 1]`` of a ``ModuleList``."""
+        index: ast.AST = load
+        while isinstance(parent := self._tree.parents[index], ast.BinOp):
+            index = parent
+        owner = self._tree.class_of(load)
+        if owner is None or not isinstance(parent, ast.Subscript) or parent.slice is not index:
+            return False
+        bound = self._names.attribute_bindings(owner, parent.value.attr) if is_of_self(parent.value) else []
+        made = (node for binding in bound if binding.value is not None for node in ast.walk(binding.value))
+        return any(isinstance(node, ast.Call) and self._names.qualified(node.func) == _LIST for node in made)
+
+    def _is_calculated_with(self, function: FunctionNode, name: str) -> bool:
+        """Whether nothing is done with a parameter but to calculate whole numbers of it: more likely it is one."""
+        scope = self._names.scope_of(function.body[0])
+        uses: list[ast.Name] = []
+        for load in self._names.loads(name, scope):
+            parent = self._tree.parents[load]
+            target = parent.targets[0] if isinstance(parent, ast.Assign) and parent.value is load else None
+            uses.extend(self._names.loads(target.id, scope) if isinstance(target, ast.Name) else [load])
+        return bool(uses) and all(map(self._is_made_whole, uses))
+
+    def _is_made_whole(self, name: ast.Name) -> bool:
+        node, parent = name, self._tree.parents[name]
+        while isinstance(parent, ast.BinOp | ast.UnaryOp):
+            node, parent = parent, self._tree.parents[parent]  # type: ignore[assignment]
+        is_whole = isinstance(parent, ast.Call) and self._names.qualified(parent.func) == "builtins.int"
+        return is_whole and all(isinstance(part, ast.Constant) or part is name for part in _operands(node))
+
+    def _names_attribute(self, function: FunctionNode, name: str, depth: int) -> bool:
+        """Whether a part of an attribute's name is made of it, ``getattr(self, f"block{n - 1}")``, by a callee as well.
+
+        Nobody takes a tensor for that: each formatting would wait for the device.
+        """
+        return any(self._leads_to_attribute(load, depth) for load in self._loads_of(name, function))
+
+    def _loads_of(self, name: str, function: FunctionNode) -> Iterator[ast.Name]:
+        """Uses of a variable, and of those that are calculated of it: ``index = number - 1``."""
+        scope = self._names.scope_of(function.body[0])
+        for load in self._names.loads(name, scope):
+            yield load
+            yield from self._loads_of_calculated(load, scope)
+
+    def _loads_of_calculated(self, load: ast.Name, scope: Scope) -> list[ast.Name]:
+        node: ast.expr = load
+        parent = self._tree.parents[load]
+        while isinstance(parent, ast.BinOp):
+            node, parent = parent, self._tree.parents[parent]
+        target = parent.targets[0] if isinstance(parent, ast.Assign) and parent.value is node else None
+        is_other = isinstance(target, ast.Name) and target.id != load.id
+        return self._names.loads(target.id, scope) if isinstance(target, ast.Name) and is_other else []
+
+    def _leads_to_attribute(self, load: ast.Name, depth: int) -> bool:
+        child: ast.AST = load
+        for ancestor in self._tree.ancestors(load):
+            if isinstance(ancestor, ast.stmt):
+                return False
+            if isinstance(ancestor, ast.Call):
+                if self._names.qualified(ancestor.func) in _ABOUT_ATTRIBUTES:
+                    return child in ancestor.args[1:2]
+                if child is load or isinstance(child, ast.keyword):
+                    return self._hands_on(ancestor, load, depth)
+            child = ancestor
+        return False
+
+    def _hands_on(self, call: ast.Call, load: ast.Name, depth: int) -> bool:
+        """Whether a function of this file that is given a variable makes the name of an attribute of it."""
+        called = self._definitions.function_called(call) if depth < _DEPTH else None
+        if called is None:
+            return False
+        parameters = [*called.args.posonlyargs, *called.args.args, *called.args.kwonlyargs]
+        given = (item.arg for item in parameters if load in self._definitions.given_by(call, called, item.arg))
+        return any(self._names_attribute(called, name, depth + 1) for name in given)
+
+
+def _operands(node: ast.expr) -> Iterator[ast.expr]:
+    """What a calculation is made of."""
+    if isinstance(node, ast.BinOp):
+        yield from _operands(node.left)
+        yield from _operands(node.right)
+    elif isinstance(node, ast.UnaryOp):
+        yield from _operands(node.operand)
+    else:
+        yield node
