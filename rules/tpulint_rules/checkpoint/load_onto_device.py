@@ -9,6 +9,7 @@ from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Severity
 from tpulint.semantic import Binding, Kind
 from tpulint_rules.checkpoint._copied_states import CopiedStates
+from tpulint_rules.checkpoint._loaded_parts import is_only_state
 
 _LOADERS = {"torch.load": 1, "torch.hub.load_state_dict_from_url": 2}
 """Functions that load, with the position of ``map_location``."""
@@ -28,7 +29,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         if place is None and len(call.args) > _LOADERS[name]:
             place = call.args[_LOADERS[name]]
         if place is None:
-            is_copied = CopiedStates(ctx.index).is_one(call) or _is_moved_later(ctx, call)
+            is_copied = _is_state(ctx, call) or _is_moved_later(ctx, call)
             if ctx.index.moves.has_device and (
                 _is_one_of_two(ctx, call) or (is_copied and not _saves_host_tensors(ctx))
             ):
@@ -119,8 +120,8 @@ def _is_cuda(node: ast.AST) -> bool:
 
 def _loaded_to_host(ctx: FileContext, call: ast.Call, place: ast.expr) -> FixBuilder:
     fix = ctx.fix('Load with `map_location="cpu"`', Applicability.SAFE, _COPIED)
-    is_only_state = CopiedStates(ctx.index).is_one(call)
-    if ctx.portable and not is_only_state:
+    is_state = _is_state(ctx, call)
+    if ctx.portable and not is_state:
         # What is used as it is stays on the GPU where there is one.
         fix.append(place, f' if {fix.emit.cuda_question(call)} else "cpu"')
     else:
@@ -128,7 +129,7 @@ def _loaded_to_host(ctx: FileContext, call: ast.Call, place: ast.expr) -> FixBui
         made = _made_for(ctx, place)
         if made is not None:
             fix.delete(made)
-    if is_only_state:
+    if is_state:
         return fix
     fix.lower(Applicability.UNSAFE, _TO_BE_MOVED)
     target = _variable(ctx, call)
@@ -189,6 +190,11 @@ def _variable(ctx: FileContext, call: ast.expr) -> ast.Name | None:
 
 def _is_moved(ctx: FileContext, call: ast.Call) -> bool:
     return any(creation.node is call for move in ctx.index.moves.moves for creation in move.creations)
+
+
+def _is_state(ctx: FileContext, call: ast.Call) -> bool:
+    """Whether all that is loaded is copied to a device or is none of tensors, whatever is filtered or handed on."""
+    return CopiedStates(ctx.index).is_one(call) or is_only_state(ctx.index, call)
 
 
 def _is_moved_later(ctx: FileContext, call: ast.Call) -> bool:

@@ -124,8 +124,37 @@ def _emptied(ctx: FileContext, statement: ast.stmt) -> ast.stmt:
 def _value_of(ctx: FileContext, call: ast.Call, receiver: ast.expr) -> Value:
     """What is made float16; nothing but a module has ``eval``: ``net.cuda().eval().half()``."""
     value = ctx.index.value(receiver)
-    is_module = value.kind is Kind.UNKNOWN and _is_variable(call) and "eval" in _chain(call)[1]
-    return Value(Kind.MODULE, certain=False) if is_module else value
+    if value.kind is not Kind.UNKNOWN or not _is_variable(call):
+        return value
+    if "eval" in _chain(call)[1]:
+        return Value(Kind.MODULE, certain=False)
+    return Value(Kind.TENSOR, Side.DEVICE, certain=False) if _is_moved_then(ctx, call) else value
+
+
+def _is_moved_then(ctx: FileContext, call: ast.Call) -> bool:
+    """``if args.half: x = x.half()``, and then ``x.to(device)``: an input of what is in that format, too."""
+    statement = ctx.index.parent(call)
+    target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
+    begins, methods = _chain(call)
+    if not isinstance(target, ast.Name) or not isinstance(begins, ast.Name) or begins.id != target.id or methods:
+        return False
+    reading = (receiver for _, receiver in ctx.index.method_calls("to", "cuda") if isinstance(receiver, ast.Name))
+    return any(
+        name.id == target.id
+        and any(binding.value is call for binding in ctx.index.flow.reaching(name))
+        and _goes_to_device(ctx, name)
+        for name in reading
+    )
+
+
+def _goes_to_device(ctx: FileContext, name: ast.Name) -> bool:
+    """Whether ``x.to(...)`` and ``x.cuda()`` move, and do not cast."""
+    moved = ctx.index.parent(ctx.index.parent(name) or name)
+    given = moved.args[0] if isinstance(moved, ast.Call) and moved.args else None
+    if given is None or isinstance(given, ast.Call):
+        return given is None or ctx.index.moves.is_device(given) is not None
+    is_dtype = (ctx.index.qualified_name(given) or "").startswith("torch.")
+    return not is_dtype and ctx.index.moves.is_device(given) is not None
 
 
 def _chain(call: ast.Call) -> tuple[ast.expr, list[str]]:
