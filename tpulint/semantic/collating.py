@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from tpulint.semantic.lightning_loaders import loaders_of_hooks
+from tpulint.semantic.other_files import Definition, methods
 from tpulint.semantic.outside import EVALUATION, STEP
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode
 
@@ -26,6 +28,16 @@ def collate_functions(index: SemanticIndex, loader: Loader) -> Iterator[Function
             yield from with_called(index, function, seen)
 
 
+def collating_loaders(index: SemanticIndex) -> Iterator[tuple[Loader, str]]:
+    """Loaders whose batches loops of this file, of others or of Lightning take, with what the turns are called."""
+    for loader in index.loaders.of_device:
+        if loader.feeds or loader.feeds_evaluation:
+            yield loader, STEP if loader.feeds else EVALUATION
+    for loader, turn in loaders_of_hooks(index):
+        if not (loader.feeds or loader.feeds_evaluation):
+            yield loader, turn
+
+
 def collating_for_others(index: SemanticIndex) -> Iterator[tuple[FunctionNode | ast.Lambda, str]]:
     """Functions of the file with which loaders of other files make batches, with what the turns are called.
 
@@ -38,6 +50,36 @@ def collating_for_others(index: SemanticIndex) -> Iterator[tuple[FunctionNode | 
         if any(index.qualified_name(base) == _LOADER for base in owner.bases):
             for value in _brought_along(index, owner):
                 yield from ((function, STEP) for function in _meant(index, value, 0))
+
+
+def collating_elsewhere(index: SemanticIndex, loader: Loader) -> Iterator[Definition]:
+    """The functions of other files with which a loader makes its batches."""
+    for value in (loader.arguments or {}).get(_COLLATE, ()):
+        yield from _meant_elsewhere(index, value, 0)
+
+
+def _meant_elsewhere(index: SemanticIndex, node: ast.expr, depth: int) -> Iterator[Definition]:
+    if isinstance(node, ast.IfExp):
+        yield from _meant_elsewhere(index, node.body, depth)
+        yield from _meant_elsewhere(index, node.orelse, depth)
+    elif isinstance(node, ast.Call):
+        if index.qualified_name(node.func) == "functools.partial" and node.args and depth < _DEPTH:
+            yield from _meant_elsewhere(index, node.args[0], depth + 1)
+            return
+        made = index.imported.called(node)
+        owners = () if made is None or not made.is_class else (made,)
+        yield from methods(owners, "__call__") if owners else () if made is None else (made,)
+    elif isinstance(node, ast.Attribute):
+        made = index.imported.definition(node)
+        yield from methods(index.imported.classes_of(node.value), node.attr) if made is None else (made,)
+    elif isinstance(node, ast.Name):
+        made = index.imported.definition(node)
+        if made is not None:
+            yield made
+            return
+        for binding in index.flow.reaching(node) if depth < _DEPTH else ():
+            if binding.kind == "assign" and not binding.path and binding.value is not None:
+                yield from _meant_elsewhere(index, binding.value, depth + 1)
 
 
 def _brought_along(index: SemanticIndex, owner: ast.ClassDef) -> Iterator[ast.expr]:
@@ -54,10 +96,8 @@ def handed_on(index: SemanticIndex) -> Iterator[tuple[ast.Call, str]]:
     """Calls in functions of the file that make batches, with what the turns are called that take these."""
     seen: set[ast.AST] = set()
     collating = list(collating_for_others(index))
-    for loader in index.loaders.of_device:
-        if loader.feeds or loader.feeds_evaluation:
-            turn = STEP if loader.feeds else EVALUATION
-            collating += [(function, turn) for function in collate_functions(index, loader)]
+    for loader, turn in collating_loaders(index):
+        collating += [(function, turn) for function in collate_functions(index, loader)]
     for function, turn in collating:
         for part in with_called(index, function, seen):
             yield from ((call, turn) for call in index.tree.nodes_in(part, ast.Call) if isinstance(call, ast.Call))
@@ -68,6 +108,9 @@ def _meant(index: SemanticIndex, node: ast.expr, depth: int) -> Iterator[Functio
         return
     if isinstance(node, ast.Lambda):
         yield node
+    elif isinstance(node, ast.IfExp):
+        yield from _meant(index, node.body, depth + 1)
+        yield from _meant(index, node.orelse, depth + 1)
     elif isinstance(node, ast.Name):
         for binding in index.flow.reaching(node):
             if isinstance(binding.node, FUNCTIONS):

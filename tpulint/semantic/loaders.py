@@ -213,7 +213,7 @@ class Loaders:
         """The loaders in a part of what a function returns: at a place, or behind a key of a dictionary."""
         for item in self._at(value, path):
             made = (creation.node for creation in self._index.moves.creations.of(item) if not creation.path)
-            for call in made if item is value else self._behind([item]):
+            for call in made if item is value else self.behind([item]):
                 if call in self._loaders and isinstance(call, ast.Call):
                     yield self._loaders[call]
 
@@ -248,7 +248,7 @@ class Loaders:
         given: dict[bool, set[ast.Call]] = {True: set(), False: set()}
         for call in calls:
             arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
-            made = self._loaders.keys() & set(self._behind([item for item in arguments if isinstance(item, ast.Name)]))
+            made = self._loaders.keys() & set(self.behind([item for item in arguments if isinstance(item, ast.Name)]))
             given[only_evaluates(call, Definition(index, function))] |= made
         return given[True] - given[False]
 
@@ -262,7 +262,7 @@ class Loaders:
             for owner in self._index.moves.creations.of(source.value):
                 for key, value in entries(owner.node) if not owner.path else ():
                     name = key.value if isinstance(key, ast.Constant) else None
-                    for call in self._behind([value]):
+                    for call in self.behind([value]):
                         if call in self._loaders:
                             self._feed_phase(self._loaders[call], loop, name)
 
@@ -276,9 +276,9 @@ class Loaders:
 
     def makers_of(self, loop: LoopNode | FunctionNode, functions: Iterable[FunctionNode] = ()) -> Iterator[ast.Call]:
         """Calls that make what a loop takes its batches from: loaders, and what stands around them."""
-        yield from self._behind(sources_of(self._index, loop, functions))
+        yield from self.behind(sources_of(self._index, loop, functions))
 
-    def _behind(self, sources: list[ast.expr]) -> Iterator[ast.Call]:
+    def behind(self, sources: list[ast.expr]) -> Iterator[ast.Call]:
         """What makes the objects that these expressions give, through enumerate(), tqdm(), iter() and the like."""
         creations = self._index.moves.creations
         seen: set[ast.AST] = set()

@@ -13,7 +13,7 @@ from tpulint.semantic.definitions import qualified_in_file
 from tpulint.semantic.device_settings import device_options, settings_used
 from tpulint.semantic.fed_parameters import arguments_given, function_run, named_beside
 from tpulint.semantic.other_files import Definition, methods
-from tpulint.semantic.outside import ELEMENT_OF, EVALUATION, NOW_AND_THEN, STEP, OutgoingCall, OutsideCall
+from tpulint.semantic.outside import ELEMENT_OF, NOW_AND_THEN, STEP, OutgoingCall, OutsideCall
 from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.unfollowed import unfollowed_uses
 from tpulint.semantic.values import UNKNOWN, Kind, Side, Value
@@ -107,20 +107,13 @@ def _described_source(
 
 def _collating(index: SemanticIndex) -> Iterator[OutgoingCall]:
     """Functions of other files with which data loaders of this file make the batches of loops."""
-    for loader in index.loaders.all:
-        if not (loader.feeds or loader.feeds_evaluation):
-            continue
-        for value in (loader.arguments or {}).get("collate_fn", ()):
-            made = index.imported.called(value) if isinstance(value, ast.Call) else index.imported.definition(value)
-            for run in _collating_by(index, value) if made is None else [made]:
-                if isinstance(run.node, ast.ClassDef):
-                    name = f"{run.node.name}.__call__"
-                elif isinstance(run.node, FUNCTIONS):
-                    name = qualified_in_file(run.file.tree, run.node)
-                else:
-                    continue
-                turn = STEP if loader.feeds else EVALUATION
-                caller = os.path.basename(index.source.path)
+    from tpulint.semantic.collating import collating_elsewhere, collating_loaders
+
+    caller = os.path.basename(index.source.path)
+    for loader, turn in collating_loaders(index):
+        for run in collating_elsewhere(index, loader):
+            if isinstance(run.node, FUNCTIONS):
+                name = qualified_in_file(run.file.tree, run.node)
                 told = OutsideCall(name, NOW_AND_THEN, False, False, (), caller, collates=turn)
                 yield OutgoingCall(run.file.source.path, told)
 
@@ -136,13 +129,6 @@ def _called_collating(index: SemanticIndex) -> Iterator[OutgoingCall]:
             name = qualified_in_file(run.file.tree, run.node)
             told = OutsideCall(name, NOW_AND_THEN, False, False, (), caller, collates=turn)
             yield OutgoingCall(run.file.source.path, told)
-
-
-def _collating_by(index: SemanticIndex, value: ast.expr) -> Sequence[Definition]:
-    """``dataset.collate`` of an object of a class of another file."""
-    if not isinstance(value, ast.Attribute):
-        return ()
-    return methods(index.imported.classes_of(value.value), value.attr)
 
 
 def _feeding(call: OutsideCall, part: tuple[int | str, ...], turn: str) -> OutsideCall:

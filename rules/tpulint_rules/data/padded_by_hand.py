@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Span
-from tpulint.semantic.collating import collate_functions, collating_for_others, with_called
-from tpulint.semantic.turn_code import EVALUATION, STEP
+from tpulint.semantic.collating import collate_functions, collating_for_others, collating_loaders, with_called
+from tpulint.semantic.turn_code import STEP
 from tpulint_rules.data._counted_padding import leave_where_counted
 
 _MULTIPLE = 64
@@ -21,11 +21,17 @@ _FILLERS = frozenset({
     "torch.nn.functional.pad", "numpy.pad", "torch.LongTensor", "torch.FloatTensor",
 })  # fmt: skip
 _LONGEST = ("builtins.max", "numpy.max", "numpy.amax")
+_LENGTHS = (ast.Call, ast.Subscript)
+"""Expressions that may be the longest length."""
+_HOLDING = frozenset({
+    "builtins.list", "builtins.tuple", "numpy.array", "torch.tensor", "torch.LongTensor", "torch.IntTensor",
+})  # fmt: skip
+"""What holds the lengths that it is given."""
 _FILLING = frozenset({"new_zeros", "new_ones", "new_full", "new_empty", "resize_", "fill_"})
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
-    told: set[ast.Call] = set()
+    told: set[ast.expr] = set()
     for call, use, turn, source in _paddings(ctx):
         if call in told:
             continue
@@ -40,25 +46,24 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         )
 
 
-def _paddings(ctx: FileContext) -> Iterator[tuple[ast.Call, ast.AST, str, tuple[tuple[Span, str], ...]]]:
+def _paddings(ctx: FileContext) -> Iterator[tuple[ast.expr, ast.AST, str, tuple[tuple[Span, str], ...]]]:
     """Longest lengths that become sizes, with where they do, the turn, and what makes the batches."""
     index = ctx.index
-    for loader in index.loaders.of_device:
-        turn = STEP if loader.feeds else EVALUATION
+    for loader, turn in collating_loaders(index):
         source = ((index.span(loader.call), "collates its batches with it"),)
-        for function in collate_functions(index, loader) if loader.feeds or loader.feeds_evaluation else ():
-            yield from _filled_in(ctx, index.tree.nodes_in(function, ast.Call), turn, source)
+        for function in collate_functions(index, loader):
+            yield from _filled_in(ctx, index.tree.nodes_in(function, *_LENGTHS), turn, source)
     for function, turn in collating_for_others(index):
         for part in with_called(index, function, set()):
-            yield from _filled_in(ctx, index.tree.nodes_in(part, ast.Call), turn, ())
+            yield from _filled_in(ctx, index.tree.nodes_in(part, *_LENGTHS), turn, ())
     for maker in index.batch_makers.all:
         seen: set[ast.AST] = set()
         taker = () if maker.taker is None else ((index.span(maker.taker), "the loop that takes the batches"),)
-        yield from _filled_in(ctx, index.tree.nodes_in(maker.loop, ast.Call), maker.turn, taker)
+        yield from _filled_in(ctx, index.tree.nodes_in(maker.loop, *_LENGTHS), maker.turn, taker)
         for node in index.tree.nodes_in(maker.loop, ast.Call):
             called = index.definitions.function_called(node) if isinstance(node, ast.Call) else None
             for function in with_called(index, called, seen) if called is not None else ():
-                yield from _filled_in(ctx, index.tree.nodes_in(function, ast.Call), maker.turn, taker)
+                yield from _filled_in(ctx, index.tree.nodes_in(function, *_LENGTHS), maker.turn, taker)
     for call in index.turn_code.nodes(ast.Call) if index.turn_code.exists else ():
         turn_of_call = index.turn_code.turn_of(call) if _is_longest(ctx, call) else None
         if turn_of_call is not None:
@@ -67,21 +72,43 @@ def _paddings(ctx: FileContext) -> Iterator[tuple[ast.Call, ast.AST, str, tuple[
 
 def _filled_in(
     ctx: FileContext, nodes: Iterable[ast.AST], turn: str, source: tuple[tuple[Span, str], ...]
-) -> Iterator[tuple[ast.Call, ast.AST, str, tuple[tuple[Span, str], ...]]]:
+) -> Iterator[tuple[ast.expr, ast.AST, str, tuple[tuple[Span, str], ...]]]:
     for call in nodes:
-        if isinstance(call, ast.Call) and _is_longest(ctx, call):
+        if isinstance(call, _LENGTHS) and _is_longest(ctx, call):
             use = _filling(ctx, call)
             if use is not None:
                 yield call, use, turn, source
 
 
-def _is_longest(ctx: FileContext, call: ast.Call) -> bool:
+def _is_longest(ctx: FileContext, call: ast.expr) -> bool:
     """``max(map(len, batch))``, ``max(len(x) for x in batch)``, ``np.max(lengths)``; sorted, ``len(batch[0])``."""
+    if not isinstance(call, ast.Call):
+        return _is_first_of_sorted(ctx, call)
+    if isinstance(call.func, ast.Attribute) and call.func.attr == "max" and not (call.args or call.keywords):
+        return ctx.index.qualified_name(call.func) is None and _is_lengths(ctx, call.func.value)
     if ctx.index.qualified_name(call.func) == "builtins.len" and len(call.args) == 1:
         return _is_first_of_several(ctx, call.args[0])
     if ctx.index.qualified_name(call.func) not in _LONGEST or len(call.args) != 1 or call.keywords:
         return False
     return _is_lengths(ctx, call.args[0])
+
+
+def _is_first_of_sorted(ctx: FileContext, node: ast.expr) -> bool:
+    """``lengths[0]`` of ``lengths, order = torch.sort(torch.LongTensor([len(x) for x in batch]), descending=True)``."""
+    index = ctx.index
+    if not isinstance(node, ast.Subscript) or not isinstance(node.value, ast.Name):
+        return False
+    if not isinstance(node.slice, ast.Constant) or node.slice.value != 0:
+        return False
+    bindings = index.flow.reaching(node.value)
+    made = bindings[0].value if len(bindings) == 1 and bindings[0].path == (0,) else None
+    if not isinstance(made, ast.Call) or not made.args or index.qualified_name(made.func) != "torch.sort":
+        return False
+    falls = any(
+        item.arg == "descending" and isinstance(item.value, ast.Constant) and item.value.value is True
+        for item in made.keywords
+    )
+    return falls and _is_lengths(ctx, made.args[0])
 
 
 def _is_first_of_several(ctx: FileContext, node: ast.expr) -> bool:
@@ -109,7 +136,7 @@ def _is_lengths(ctx: FileContext, node: ast.expr, depth: int = 0) -> bool:
         name = index.qualified_name(node.func)
         if name == "builtins.map" and node.args:
             return index.qualified_name(node.args[0]) == "builtins.len"
-        return name in ("builtins.list", "builtins.tuple") and bool(node.args) and _is_lengths(ctx, node.args[0], depth)
+        return name in _HOLDING and bool(node.args) and _is_lengths(ctx, node.args[0], depth)
     if isinstance(node, ast.Name) and depth < 2:
         values = [b.value for b in index.flow.reaching(node) if b.kind == "assign" and not b.path]
         return bool(values) and all(value is not None and _is_lengths(ctx, value, depth + 1) for value in values)
@@ -126,10 +153,12 @@ def _is_length(ctx: FileContext, node: ast.expr) -> bool:
     return isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute) and node.value.attr == "shape"
 
 
-def _filling(ctx: FileContext, call: ast.Call) -> ast.AST | None:
+def _filling(ctx: FileContext, call: ast.expr) -> ast.AST | None:
     """Where the length becomes the size of a batch; None where it does not, or is rounded."""
     index = ctx.index
     parent = index.parent(call)
+    if isinstance(parent, ast.Attribute) and parent.attr == "item":
+        parent = index.parent(index.parent(parent) or parent)
     if isinstance(parent, ast.Call) and index.qualified_name(parent.func) == "builtins.int":
         parent = index.parent(parent)
     if not isinstance(parent, ast.Assign) or len(parent.targets) != 1 or not isinstance(parent.targets[0], ast.Name):
@@ -170,7 +199,7 @@ def _is_rounding(node: ast.AST | None) -> bool:
     return isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv | ast.Mod)
 
 
-def _fix(ctx: FileContext, call: ast.Call) -> FixBuilder:
+def _fix(ctx: FileContext, call: ast.expr) -> FixBuilder:
     fix = ctx.fix(f"Fill up to multiples of {_MULTIPLE}", Applicability.UNSAFE, _MORE)
     rounded = f"-(-{ctx.text(call)} // {_MULTIPLE}) * {_MULTIPLE}"
     within = not isinstance(ctx.index.parent(call), ast.Assign | ast.Call | ast.Tuple | ast.keyword)
