@@ -219,8 +219,11 @@ def _fix(ctx: FileContext, node: ast.expr) -> FixBuilder | None:
     """``x[mask].sum()`` and ``x[mask].mean()`` over all elements, with zeros where the mask is false."""
     from tpulint_rules.recompile._element_counts import count_elements
     from tpulint_rules.recompile._filled_places import filled_places
+    from tpulint_rules.recompile._scattered_choice import scattered_choice
 
     index = ctx.index
+    if (scattered := scattered_choice(ctx, node)) is not None:
+        return scattered
     if (filled := filled_places(ctx, node)) is not None:
         return filled
     if isinstance(node, ast.Call) and (counted := count_elements(ctx, node)) is not None:
