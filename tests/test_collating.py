@@ -106,3 +106,65 @@ def test_loaders_of_lightning(tmp_path: Path) -> None:
     """
     fillers = COLLATE.replace("LENGTHS", "pass").replace("LONGEST", "max(len(x) for x in batch)")
     agree(tmp_path, "TPU513", main=module, fillers=fillers)
+
+
+@pytest.mark.parametrize(
+    ("lengths", "end", "is_length"),
+    [
+        ("longest, _ = lengths.max(0); longest = longest.squeeze()", "longest[0]", True),
+        ("longest = lengths.max().item()", "longest", True),
+        ("longest = -(-lengths.max().item() // 64) * 64", "longest", False),
+        ("longest = self.longest", "longest", False),
+    ],
+)
+def test_batches_that_are_cut_to_their_longest_sample(tmp_path: Path, lengths: str, end: str, is_length: bool) -> None:
+    """In an object of another file, on the host; what stays there costs nothing."""
+    program = """
+    from torch.utils.data import DataLoader, TensorDataset
+    from packing import Packer
+
+    packer = Packer(True)
+    loader = DataLoader(TensorDataset(torch.randn(64, 40), torch.randint(5, 40, (64, 2))), batch_size=8, drop_last=True)
+    for x, lengths in loader:
+        x = packer.pack(x, lengths)
+        optimizer.zero_grad()
+        model(x).mean().backward()
+        optimizer.step()
+    """
+    packing = """\
+    class Packer:
+        def __init__(self, is_cuda, longest=40):
+            self.is_cuda, self.longest = is_cuda, longest
+
+        def pack(self, x, lengths):
+            LENGTHS
+            if self.is_cuda:
+                x = x[:, 0:END].transpose(0, 1).cuda()  # TPU202
+            else:
+                x = x[:, 0:END].transpose(0, 1).contiguous()
+            return x
+    """
+    text = packing.replace("LENGTHS", lengths).replace("END", end)
+    text = text if is_length else text.replace("  # TPU202", "")
+    agree(tmp_path, "TPU202,TPU212", main=SETUP + program, packing=text)
+
+
+def test_sizes_drawn_for_tensors_that_a_method_is_given_one_by_one(tmp_path: Path) -> None:
+    program = """
+    import random
+
+    def cropped(scale, *images):
+        size = random.choice(range(16, 32))
+        return [F.interpolate(image, (size, max(size, 8))) for image in images]  # TPU202
+
+    def kept(scale, *images):
+        return [F.interpolate(image, (scale, scale)) for image in images]
+
+    for x, y in loader:
+        x, y = cropped(2, x.to(device), y.to(device))
+        x, y = kept(64, x, y)
+        optimizer.zero_grad()
+        F.l1_loss(model(x), y).backward()
+        optimizer.step()
+    """
+    agree(tmp_path, "TPU202", main=SETUP + program)

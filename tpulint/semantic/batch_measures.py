@@ -116,7 +116,7 @@ class BatchMeasures:
             if owner is not None and function.name == "forward" and index.definitions.is_module_class(owner):
                 # Nobody calls it by its name; what it is given may be options, but not under such a name.
                 return "len" in binding.name and index.turn_code.turn_of(function.body[0]) is not None
-            if "len" in binding.name and index.kinds.parameters.is_given_device_tensor(function, binding.name):
+            if "len" in binding.name and index.kinds.parameters.is_given_tensor(function, binding.name):
                 return index.turn_code.turn_of(function.body[0]) is not None
             passed = index.definitions.arguments_for(function, binding.name)
             return any(self._is_of_batch(item) for item in passed[:2])
@@ -137,6 +137,8 @@ class BatchMeasures:
                     continue
                 seen.add(binding.node)
                 if binding.kind == "loop" and binding.statement in self._index.turn_code.loops:
+                    return True
+                if binding.kind == "parameter" and self._is_bound_in_turn(binding):
                     return True
                 if binding.kind == "assign" and binding.value is not None:
                     within = (binding.value, *self._index.tree.inside(binding.value))

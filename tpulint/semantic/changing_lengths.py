@@ -40,7 +40,7 @@ _OF_SAME_LENGTH = frozenset({
 _METHODS_OF_SAME_LENGTH = frozenset({
     "float", "long", "int", "half", "double", "bool", "astype", "copy", "clone", "detach", "contiguous", "to", "type",
     "pin_memory", "requires_grad_", "unsqueeze", "squeeze", "flatten", "view", "reshape", "numpy", "tolist", "cuda",
-    "cpu",
+    "cpu", "transpose", "permute",
 })  # fmt: skip
 
 
@@ -108,8 +108,9 @@ class ChangingLengths:
 
     def of_slice(self, item: ast.Slice) -> ast.AST | None:
         """What makes a slice another number of elements long in every turn."""
-        if item.lower is None or item.upper is None:
-            ends = [end for end in (item.lower, item.upper) if end is not None]
+        is_whole = isinstance(item.lower, ast.Constant) and item.lower.value == 0
+        if item.lower is None or item.upper is None or is_whole:
+            ends = [end for end in (None if is_whole else item.lower, item.upper) if end is not None]
             return self._cause(ends[0]) if ends else None
         return self._index.changing_numbers.of_difference(item.upper, item.lower)
 

@@ -94,18 +94,25 @@ class ParameterValues:
         return self._kinds.functions.answer((f"element of {binding.name}", function, (key,)), find, depth)
 
     def variadic_element(self, binding: Binding, key: str | int | None, depth: int) -> Value:
-        """What is in ``*inputs`` of a forward pass: tensors, where that of the file's modules runs.
+        """What is in ``*inputs``: what calls give; of a forward pass tensors, where that of the file's modules runs.
 
         In ``**values`` of any function is what calls give it under names that are no parameters.
         """
         function = binding.statement
-        owner = self._tree.class_of(function) if isinstance(function, FUNCTIONS) else None
-        if isinstance(function, FUNCTIONS) and function.args.kwarg is binding.node:
-            return self._element_named(function, owner, key, depth)
-        if owner is None or not isinstance(function, FUNCTIONS) or function.args.vararg is not binding.node:
+        if not isinstance(function, FUNCTIONS):
             return UNKNOWN
-        is_pass = function.name == "forward" and self._definitions.is_module_class(owner)
-        return self._kinds.parameter_tensor() if is_pass else UNKNOWN
+        if function.args.kwarg is binding.node:
+            return self._element_named(function, self._tree.class_of(function), key, depth)
+        if function.args.vararg is not binding.node:
+            return UNKNOWN
+        owner = self._tree.class_of(function)
+        if function.name == "forward" and owner is not None and self._definitions.is_module_class(owner):
+            return self._kinds.parameter_tensor()
+        named = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
+        named = named[1:] if named[:1] in (["self"], ["cls"]) else named
+        calls = self._definitions.calls_of(function)[:_CALLS]
+        given = [item for call in calls for item in call.args[len(named) :]]
+        return _join_sides([self._kinds.value(item, depth + 2) for item in given])._replace(certain=False)
 
     def _element_named(
         self, function: FunctionNode, owner: ast.ClassDef | None, key: str | int | None, depth: int
@@ -285,6 +292,11 @@ class ParameterValues:
         """Whether calls in other files give a tensor of the device for a parameter."""
         given = self._given_outside(function, name, self._tree.class_of(function))
         return any(value.kind is Kind.TENSOR and value.side is Side.DEVICE for value in given)
+
+    def is_given_tensor(self, function: FunctionNode, name: str) -> bool:
+        """Whether calls in other files give a tensor for a parameter."""
+        given = self._given_outside(function, name, self._tree.class_of(function))
+        return any(value.kind is Kind.TENSOR for value in given)
 
     def _given_outside(self, function: FunctionNode, name: str, owner: ast.ClassDef | None) -> list[Value]:
         """What calls in other files give for a parameter."""

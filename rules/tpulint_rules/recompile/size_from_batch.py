@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Certainty, Finding
+from tpulint.semantic import Side
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
@@ -19,7 +20,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         measure = next((found for number in numbers if (found := index.batch_measures.of(number)) is not None), None)
         turn = index.turn_code.turn_of(node) if measure is not None else None
         tensor = node.value if isinstance(node, ast.Subscript) else node
-        if measure is None or turn is None or not index.is_device_tensor(tensor):
+        if measure is None or turn is None or not index.is_device_tensor(tensor) or _is_moved_elsewhere(ctx, tensor):
             continue
         yield ctx.finding(
             node,
@@ -28,6 +29,25 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             certainty=Certainty.CERTAIN if index.value(tensor).certain else Certainty.LIKELY,
             related=((index.span(measure), "taken from the batch here"),),
         )
+
+
+def _is_moved_elsewhere(ctx: FileContext, tensor: ast.expr) -> bool:
+    """Whether only the other branch of a condition moves a variable: ``if cuda: x = x.cuda()``, ``else: x[:, :n]``."""
+    index = ctx.index
+    bindings = index.flow.reaching(tensor) if isinstance(tensor, ast.Name) else ()
+    moved = [binding for binding in bindings if index.kinds.binding_value(binding).side is Side.DEVICE]
+    return bool(moved) and all(_are_apart(ctx, binding.statement, tensor) for binding in moved)
+
+
+def _are_apart(ctx: FileContext, one: ast.AST, other: ast.AST) -> bool:
+    tree = ctx.index.tree
+    branch = next(
+        (item for item in tree.ancestors(one) if isinstance(item, ast.If) and tree.encloses(item, other)), None
+    )
+    if branch is None:
+        return False
+    sides = [tree.child_towards(branch, item) or item for item in (one, other)]
+    return branch.test not in sides and (sides[0] in branch.body) is not (sides[1] in branch.body)
 
 
 def _bounds(node: ast.Subscript) -> list[ast.expr]:
