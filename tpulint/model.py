@@ -163,7 +163,7 @@ class OutsideCall(NamedTuple):
     fed_evaluation: tuple[tuple[int | str, ...], ...] = ()
     """The same of an evaluation loop."""
     changing: tuple[str, ...] = ()
-    """Parameters that every turn gives another number."""
+    """Parameters that every turn gives another number, or a tensor of the lengths in another batch."""
     classes: tuple[tuple[str, str, str], ...] = ()
     """Name of a parameter, absolute path of a file, and name of a class there that it is given an instance of, or of a
     function there; several for one parameter where it may be of several classes, or is a list."""

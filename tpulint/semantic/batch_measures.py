@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 
+from tpulint.semantic.definitions import qualified_in_file
 from tpulint.semantic.kinds import Kind
-from tpulint.semantic.tree import FUNCTIONS
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode
 from tpulint.semantic.variables import last_name
 
 TYPE_CHECKING = False
@@ -18,6 +19,8 @@ _KEEPING = frozenset({"builtins.int", "builtins.float", "builtins.round", "math.
 _BATCH_GIVERS = (
     "get_batch", "next_batch", "sample_batch", "random_batch", "load_batch", "make_batch", "generate_batch",
 )  # fmt: skip
+_LENGTHS = "len"
+"""In names of what holds lengths."""
 _REDUCTIONS = frozenset({"max", "min", "sum", "amax", "amin", "item"})
 
 
@@ -115,14 +118,32 @@ class BatchMeasures:
             owner = index.tree.class_of(function)
             if owner is not None and function.name == "forward" and index.definitions.is_module_class(owner):
                 # Nobody calls it by its name; what it is given may be options, but not under such a name.
-                return "len" in binding.name and index.turn_code.turn_of(function.body[0]) is not None
-            if "len" in binding.name and index.kinds.parameters.is_given_tensor(function, binding.name):
+                return _LENGTHS in binding.name and index.turn_code.turn_of(function.body[0]) is not None
+            parameters = index.kinds.parameters
+            is_given = parameters.is_given_device_tensor(function, binding.name) or self._are_given(function, binding)
+            if _LENGTHS in binding.name and is_given:
                 return index.turn_code.turn_of(function.body[0]) is not None
             passed = index.definitions.arguments_for(function, binding.name)
             return any(self._is_of_batch(item) for item in passed[:2])
         if binding.kind != "assign" or binding.value is None or index.turn_code.turn_of(binding.statement) is None:
             return False
         return self._is_of_batch_value(binding.value)
+
+    def are_lengths(self, node: ast.expr) -> bool:
+        """Whether a loop deals out a tensor that is called after lengths, ``for x, lengths in loader:``."""
+        is_called_so = isinstance(node, ast.Name) and _LENGTHS in node.id
+        if not is_called_so or not isinstance(node, ast.Name) or self._index.kind(node) is not Kind.TENSOR:
+            return False
+        bindings = self._index.flow.reaching(node)
+        return any(one.kind == "loop" and one.statement in self._index.turn_code.loops for one in bindings)
+
+    def _are_given(self, function: FunctionNode, parameter: Binding) -> bool:
+        """Whether loops of other files give such a tensor for a parameter."""
+        name = qualified_in_file(self._index.tree, function)
+        is_tensor = self._index.kinds.binding_value(parameter).kind is Kind.TENSOR
+        return is_tensor and any(
+            call.function == name and parameter.name in call.changing for call in self._index.outside
+        )
 
     def _is_of_batch_value(self, value: ast.expr) -> bool:
         calls = [part for part in (value, *self._index.tree.inside(value)) if isinstance(part, ast.Call)]

@@ -225,7 +225,11 @@ def described_call(index: SemanticIndex, call: ast.Call, definition: Definition,
         values.append((first[0].arg, run))
     elif is_method and first and isinstance(call.func, ast.Attribute) and index.kind(call.func.value) is Kind.MODULE:
         values.append((first[0].arg, index.value(call.func.value)))
-    changing = (name for name, item in given if turn and index.changing_numbers.cause(item) is not None)
+    changing = (
+        name
+        for name, item in given
+        if turn and (index.changing_numbers.cause(item) is not None or index.batch_measures.are_lengths(item))
+    )
     outside = OutsideCall(
         qualified_in_file(definition.file.tree, definition.node),
         turn,

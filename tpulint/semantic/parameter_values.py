@@ -112,6 +112,8 @@ class ParameterValues:
         named = named[1:] if named[:1] in (["self"], ["cls"]) else named
         calls = self._definitions.calls_of(function)[:_CALLS]
         given = [item for call in calls for item in call.args[len(named) :]]
+        if any(isinstance(item, ast.Starred) for item in given):
+            return UNKNOWN
         return _join_sides([self._kinds.value(item, depth + 2) for item in given])._replace(certain=False)
 
     def _element_named(
@@ -292,11 +294,6 @@ class ParameterValues:
         """Whether calls in other files give a tensor of the device for a parameter."""
         given = self._given_outside(function, name, self._tree.class_of(function))
         return any(value.kind is Kind.TENSOR and value.side is Side.DEVICE for value in given)
-
-    def is_given_tensor(self, function: FunctionNode, name: str) -> bool:
-        """Whether calls in other files give a tensor for a parameter."""
-        given = self._given_outside(function, name, self._tree.class_of(function))
-        return any(value.kind is Kind.TENSOR for value in given)
 
     def _given_outside(self, function: FunctionNode, name: str, owner: ast.ClassDef | None) -> list[Value]:
         """What calls in other files give for a parameter."""
