@@ -8,7 +8,10 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from tpulint.semantic.kinds import Kind
-from tpulint.semantic.tree import FunctionNode
+from tpulint.semantic.lasting_evaluations import LastingEvaluations, is_switched_off
+from tpulint.semantic.normed_classes import have_none
+from tpulint.semantic.other_files import Definition
+from tpulint.semantic.tree import LOOPS, FunctionNode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,7 +52,9 @@ class FrozenNorms:
         Whoever only evaluates puts the whole model there.
         """
         return tuple(
-            call for call, receiver in self._index.method_calls(*_MODES) if _is_off(call) and self._is_norm(receiver)
+            call
+            for call, receiver in self._index.method_calls(*_MODES)
+            if is_switched_off(call) and self._is_norm(receiver)
         )
 
     @cached_property
@@ -57,10 +62,42 @@ class FrozenNorms:
         """Backward passes through a model in evaluation mode that may have batch normalisations, each behind the
         ``eval()`` that put it there."""
         switches = self._switches()
-        if not any(_is_off(call) for calls in switches.values() for call in calls) or not self._has_norms():
+        if not any(is_switched_off(call) for calls in switches.values() for call in calls) or not self._has_norms():
             return ()
         found = ((call, self._eval_before(call, switches)) for call in self._backwards())
         return tuple((call, switch) for call, switch in found if switch is not None)
+
+    @cached_property
+    def left(self) -> tuple[tuple[ast.Call, ast.Call], ...]:
+        """Backward passes in loops whose turns leave a model in evaluation mode that may have batch normalisations;
+        each behind the call that does."""
+        if not any(self._index.tree.loops) or not self._has_norms():
+            return ()
+        switches, passed = self._switches(), {call for call, _ in self.passed}
+        evaluations = LastingEvaluations(self._index)
+        found = []
+        for call in self._backwards():
+            if call in passed or self._eval_before(call, switches) is not None:
+                continue
+            for other, name, model in evaluations.around(call):
+                if (
+                    not self._is_left_alone(name)
+                    and not (model and self._has_none(model))
+                    and self._trains(name, other)
+                ):
+                    found.append((call, other))
+                    break
+        return tuple(found)
+
+    def _trains(self, model: str, evaluation: ast.Call) -> bool:
+        """Whether the loop in which a model is evaluated runs it with gradients, too."""
+        tree = self._index.tree
+        loops = [item for item in tree.ancestors(evaluation) if isinstance(item, LOOPS)]
+        return any(
+            call is not evaluation and self._index.regions.records_gradient(call) and self._runs(call, model)
+            for loop in loops
+            for call in tree.nodes_in(loop, ast.Call, functions=False)
+        )
 
     def _switches(self) -> dict[FunctionNode | None, list[ast.Call]]:
         """Calls of ``eval`` and ``train`` on models, by the function in which they stand."""
@@ -101,7 +138,7 @@ class FrozenNorms:
         """Of switches in front of a call, the ``eval()`` of a model that the gradient goes through."""
         last = {self._index.text(other.func.value): other for other in before if isinstance(other.func, ast.Attribute)}
         for name, switch in last.items():
-            if not _is_off(switch) or self._is_left_alone(name) or self._has_none(switch):
+            if not is_switched_off(switch) or self._is_left_alone(name) or self._has_none(_model_of(switch)):
                 continue
             if self._is_run_between(name, switch, call):
                 return switch
@@ -175,15 +212,16 @@ class FrozenNorms:
         # `m.__class__.__name__.find("BatchNorm") != -1`
         return isinstance(test, ast.Constant) and isinstance(test.value, str) and "BatchNorm" in test.value
 
-    def _has_none(self, switch: ast.Call) -> bool:
-        """Whether a model is of a class that is known to be made of a network of torchvision without them."""
-        receiver = switch.func.value if isinstance(switch.func, ast.Attribute) else None
-        if not isinstance(receiver, ast.Name | ast.Attribute):
+    def _has_none(self, model: ast.expr) -> bool:
+        """Whether a model is of a class that is known to have none: all of it is in sight, or it is made of a network
+        of torchvision without them."""
+        if not isinstance(model, ast.Name | ast.Attribute):
             return False
-        here = ((self._index, owner) for owner in self._index.definitions.classes_of_variable(receiver))
-        others = ((owner.file, owner.node) for owner in self._index.imported.classes_of(receiver))
-        texts = [index.text(owner) for index, owner in (*here, *others)]
-        return bool(texts) and all(re.search(_PLAIN, text) and not re.search(_NORMED, text) for text in texts)
+        here = [Definition(self._index, owner) for owner in self._index.definitions.classes_of_variable(model)]
+        owners = [*here, *self._index.imported.classes_of(model)]
+        texts = [owner.file.text(owner.node) for owner in owners]
+        is_plain = all(re.search(_PLAIN, text) and not re.search(_NORMED, text) for text in texts)
+        return bool(owners) and (is_plain or have_none(owners))
 
     def _has_norms(self) -> bool:
         """Whether this file, or one that it takes networks from, speaks of batch normalisations."""
@@ -198,9 +236,5 @@ class FrozenNorms:
         return False
 
 
-def _is_off(call: ast.Call) -> bool:
-    """``eval()`` or ``train(False)``."""
-    modes = [*call.args, *(item.value for item in call.keywords)]
-    if isinstance(call.func, ast.Attribute) and call.func.attr == "eval":
-        return not modes
-    return len(modes) == 1 and isinstance(modes[0], ast.Constant) and modes[0].value is False
+def _model_of(switch: ast.Call) -> ast.expr:
+    return switch.func.value if isinstance(switch.func, ast.Attribute) else switch

@@ -32,6 +32,15 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             certainty=Certainty.LIKELY,
             related=((index.span(switch), "into evaluation mode"),),
         )
+    for call, evaluation in norms.left:
+        yield ctx.finding(
+            call,
+            f"the gradient goes through a model that `{ctx.text(evaluation)}` left in evaluation mode a turn before: "
+            "its batch normalisations raise in the backward pass on an XLA device",
+            _support(ctx),
+            certainty=Certainty.LIKELY,
+            related=((index.span(evaluation), "leaves it in evaluation mode"),),
+        )
 
 
 def _support(ctx: FileContext) -> FixBuilder:
