@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     from tpulint.semantic.returned_values import ReturnedValues
     from tpulint.semantic.saved_states import SavedStates
     from tpulint.semantic.scalars import Scalars
+    from tpulint.semantic.step_cuts import StepCuts
     from tpulint.semantic.stretches import Stretches
     from tpulint.semantic.tensor_types import TensorTypes
     from tpulint.semantic.totals import Totals
@@ -212,6 +213,7 @@ class SemanticIndex:
     clocks: Clocks = part()
     """Waits for the device in front of a clock."""
 
+    step_cuts: StepCuts = part()
     stretches: Stretches = part()
     """Work whose time is taken."""
 

@@ -28,7 +28,10 @@ class Clocks:
         self._index = index
 
     def is_timed_wait(self, name: ast.expr) -> bool:
-        """Whether a name is that of a wait which every turn of its step loop comes to, just before it reads a clock."""
+        """Whether a name is that of a wait which every turn of its step loop comes to, just before it reads a clock.
+
+        Between the forward pass and the update it would cut the step in two, for the sake of the clock.
+        """
         call = self._index.parent(name)
         if not isinstance(call, ast.Call) or call.func is not name:
             return False
@@ -41,7 +44,7 @@ class Clocks:
         suite = self._index.tree.suite_of(statement)
         for following in suite[suite.index(statement) + 1 :]:
             if self._reads_clock(following):
-                return True
+                return not self._cuts_step(statement, step)
             if self._index.turns.work(following) is Work.DEVICE:
                 return False
         return False
@@ -92,6 +95,10 @@ class Clocks:
                 return False
             child = ancestor
         return False
+
+    def _cuts_step(self, statement: ast.stmt, step: Step) -> bool:
+        place = next(at for at, item in enumerate(step.node.body) if self._index.tree.encloses(item, statement))
+        return self._index.step_cuts.part(step, place) is not None
 
     def _reads_clock(self, statement: ast.stmt) -> bool:
         return any(
