@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tpulint.records import NamedTuple
 from tpulint.semantic.bindings import Binding
@@ -62,13 +62,14 @@ class BatchedReads:
         boundary = deferrals.boundary_statement(loop)
         if boundary is None:
             return []
-        groups = self._in_blocks(loop, boundary, () if main is None else main.reads)
+        groups: list[ReadGroup] = []
         for inner in map(deferrals.sync_statement, loop.boundaries):
             group = None if inner is None or inner is boundary else self._group(loop.node, inner, None)
             groups += [] if group is None else [group]
-        return groups
+        served = [read for group in (main, *groups) if group is not None for read in group.reads]
+        return [*self._in_blocks(loop, boundary, served), *groups]
 
-    def _in_blocks(self, loop: Step, boundary: ast.Expr, served: tuple[Read, ...]) -> list[ReadGroup]:
+    def _in_blocks(self, loop: Step, boundary: ast.Expr, served: Sequence[Read]) -> list[ReadGroup]:
         of_blocks: dict[ast.stmt, list[Read]] = {}
         for read, item in self._made_in_blocks(loop.node, boundary):
             if read not in served:

@@ -97,7 +97,16 @@ class Deferrals:
     def _passes_another(self, binding: Binding, use: ast.expr, loop: Step) -> bool:
         """Whether a step has one more boundary between where a variable gets its value and where that is used."""
         boundaries = [] if isinstance(loop, CalledStep) else loop.boundaries
-        return any(self._is_behind(use, one) and not self._is_behind(binding.node, one) for one in boundaries)
+        if any(self._is_behind(use, one) and not self._is_behind(binding.node, one) for one in boundaries):
+            return True
+        # In the turns of a loop within the step, that of a critic: the boundary there has run what the last turn gave.
+        tree = self._index.tree
+        inner = tree.loop_of(binding.node)
+        while inner is not None and inner is not loop.node and not tree.encloses(inner, use):
+            if any(self._is_behind(one, binding.node) for one in self._index.regions.boundaries_in(inner)):
+                return True
+            inner = tree.loop_of(inner)
+        return False
 
     def _is_computed(self, tensor: ast.expr, loop: Step, depth: int) -> bool:
         """Whether a tensor is computed from others behind the boundary, and not given to a function that runs there."""

@@ -1,0 +1,72 @@
+"""Boundaries that only some statements of a turn come to: those of loops within the step, and of blocks behind it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from command import tpulint
+from marked_files import agree
+
+CRITIC = """\
+import torch
+from torch import nn
+
+device = torch.device("xla")
+generator, critic = nn.Linear(4, 8).to(device), nn.Linear(8, 1).to(device)
+first = torch.optim.Adam(generator.parameters())
+second = torch.optim.Adam(critic.parameters())
+
+for turn in range(6):
+    generator.zero_grad()
+    cost = -critic(generator(torch.randn(16, 4).to(device))).mean()
+    cost.backward()
+    first.step()
+    torch_xla.sync()
+    for i in range(3):
+        critic.zero_grad()
+        fake = generator(torch.randn(16, 4).to(device)).detach()
+        gap = critic(fake).mean() - critic(torch.randn(16, 8).to(device)).mean()
+        gap.backward()
+        second.step()
+        torch_xla.sync()
+        last = gap * 2
+    plot("gap", gap.cpu().data.numpy())
+    plot("last", last.cpu().data.numpy())  # TPU101
+    plot("cost", cost.cpu().data.numpy())
+"""
+
+
+def test_what_a_loop_within_the_step_ran_by_a_boundary_of_its_own(tmp_path: Path) -> None:
+    agree(tmp_path, "TPU101", main=CRITIC.replace("import torch\n", "import torch\nimport torch_xla\n", 1))
+
+
+def test_values_of_a_block_are_fetched_once(tmp_path: Path) -> None:
+    """Behind the boundary of the block, with what is computed there, and not in front of it, too."""
+    program = """\
+import torch
+import torch_xla
+from torch import nn
+
+device = torch_xla.device()
+model = nn.Linear(8, 3).to(device)
+criterion = nn.CrossEntropyLoss()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for i, (x, y) in enumerate(data):
+    x, y = x.to(device), y.to(device)
+    loss = criterion(model(x), y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    torch_xla.sync()
+    if i % 4 == 0:
+        found = torch.argmax(model(x), 1)
+        torch_xla.sync()
+        right = torch.eq(found, y).sum().double().item()
+        print("loss %.4f" % loss.item(), loss.item(), right)
+"""
+    (tmp_path / "main.py").write_text(program)
+    tpulint("--fix", "--unsafe-fixes", ".", cwd=tmp_path)
+    after = (tmp_path / "main.py").read_text()
+    assert after.count("loss.item()") == 0
+    assert after.count(".tolist()") == 1
+    assert "right, loss_value = step_values.tolist()" in after
