@@ -266,3 +266,44 @@ def test_batches_that_a_method_draws_for_the_step_of_another_file(tmp_path: Path
                 self.every()
     """
     agree(tmp_path, CODES, main=program, user=user)
+
+
+def test_loaders_that_come_by_star(tmp_path: Path) -> None:
+    """Of torch where the file that is read imports it; a class of its own is another thing."""
+    program = (
+        TRAIN.replace("IMPORT", "from shared import *")
+        + """
+def build(split, shuffle=True):
+    return DataLoader(read(split), batch_size=8, shuffle=shuffle)  # TPU501
+
+train(build("train"))
+"""
+    )
+    shared = "import numpy as np\nfrom further import *\n"
+    further = "import torch\nfrom torch.utils.data import DataLoader, Dataset\n"
+    other = program.replace("from shared import *", "from own import *").replace("  # TPU501", "")
+    own = "class DataLoader:\n    def __init__(self, data, batch_size, shuffle):\n        self.data = data\n"
+    agree(tmp_path, "TPU301,TPU302,TPU501", main=program, shared=shared, further=further, other=other, own=own)
+
+
+def test_iterators_of_torchtext_that_a_class_sorts(tmp_path: Path) -> None:
+    batches = """\
+    from torchtext import data
+
+    class MyIterator(data.Iterator):
+        def create_batches(self):
+            self.batches = pool(self.data(), self.batch_size, self.sort_key)
+
+    class InOrder(data.Iterator):
+        pass
+
+    def build(source):
+        return MyIterator(source, batch_size=64, sort_key=len)  # TPU515
+
+    def other(source):
+        return InOrder(source, batch_size=64)
+    """
+    program = (
+        TRAIN.replace("IMPORT", "from batches import build, other") + "train(build(source))\ntrain(other(source))\n"
+    )
+    agree(tmp_path, "TPU301,TPU302,TPU515", main=program, batches=batches)

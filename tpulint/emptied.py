@@ -106,11 +106,27 @@ def only_looks(index: SemanticIndex, value: ast.expr) -> bool:
             if index.qualified_name(func) not in _PURE_CALLS and method not in _PURE_METHODS:
                 return False
         elif isinstance(node, ast.Subscript):
-            if index.qualified_name(node.value) != "os.environ":
+            if index.qualified_name(node.value) != "os.environ" and not _is_asked_again(index, node):
                 return False  # an item may be missing, and may be made by looking
         elif isinstance(node, ast.expr) and not isinstance(node, _PURE):
             return False
     return True
+
+
+def _is_asked_again(index: SemanticIndex, item: ast.Subscript) -> bool:
+    """Whether other code asks for an item by the same name: ``config["no_cuda"]``."""
+    if not isinstance(item.slice, ast.Constant) or not isinstance(item.slice.value, str):
+        return False
+    text = index.text(item)
+    function = index.function_of(item)
+    return any(
+        isinstance(other, ast.Subscript)
+        and other is not item
+        and isinstance(other.ctx, ast.Load)
+        and index.text(other) == text
+        and index.function_of(other) is function
+        for other in index.tree.parents
+    )
 
 
 def has_comment(index: SemanticIndex, statement: ast.stmt) -> bool:

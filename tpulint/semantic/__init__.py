@@ -132,7 +132,12 @@ class SemanticIndex:
     @cached_property
     def names(self) -> Names:
         """Scopes, bindings, qualified names."""
-        return Names(self.tree)
+        return Names(self.tree, self._named_by_star)
+
+    def _named_by_star(self, name: str) -> str | None:
+        from tpulint.semantic.starred_names import starred_name
+
+        return starred_name(self, self._library, name)
 
     @cached_property
     def uses(self) -> Uses:

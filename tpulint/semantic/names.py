@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from tpulint.semantic.bindings import NAME_FIELDS, Binding, attribute_binding, binding_of, name_imported
 from tpulint.semantic.scopes import Scope, Scopes
@@ -14,6 +14,8 @@ from tpulint.semantic.tree import LOOPS, SyntaxTree
 _BUILTINS = frozenset(dir(builtins))
 _STARRED = {"torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional", "optim": "torch.optim", "np": "numpy"}
 """What everybody means by names that a file reads and does not bind, where ``from module import *`` brings names in."""
+STARRED_CLASSES = frozenset({"DataLoader"})
+"""Names that bring in a class of torch where the file that is read so imports it, and its own where it has one."""
 READ_ALL = frozenset(f"builtins.{name}" for name in ("locals", "globals", "vars", "eval", "exec", "dir"))
 """Functions that may read any variable, by a name that nobody sees."""
 _ASKED_OF_ONE = ("builtins.vars", "builtins.dir")
@@ -25,8 +27,9 @@ _ASSIGNMENTS = (ast.Assign, ast.AnnAssign, ast.NamedExpr)
 class Names:
     """Name resolution of one file. Built once, queried lazily, memoised."""
 
-    def __init__(self, tree: SyntaxTree) -> None:
+    def __init__(self, tree: SyntaxTree, starred: Callable[[str], str | None] = lambda _: None) -> None:
         self._tree = tree
+        self._by_star = starred
         self._scopes = Scopes(tree)
         self.module = self._scopes.module
         self.scope_of = self._scopes.around
@@ -69,7 +72,7 @@ class Names:
                 for alias in node.names:
                     if alias.name == "*":
                         self.has_star_import = True
-                        nameable.update(_STARRED)
+                        nameable.update(_STARRED, STARRED_CLASSES)
                     else:
                         name = name_imported(alias, node)
                         waiting.setdefault(name, []).append(alias)
@@ -264,7 +267,9 @@ class Names:
         if found is None:
             if node.id in _BUILTINS:
                 return f"builtins.{node.id}"
-            return _STARRED.get(node.id) if self.has_star_import else None
+            if not self.has_star_import:
+                return None
+            return self._by_star(node.id) if node.id in STARRED_CLASSES else _STARRED.get(node.id)
         variable = (found[0].node, node.id)
         if variable not in self._variables:
             self._variables[variable] = None  # a cycle of aliases is unknown

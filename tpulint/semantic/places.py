@@ -158,7 +158,17 @@ class Places:
             or not isinstance(parent.targets[0], ast.Name)
         ):
             return False
-        for load in (load for key in self._variables.keys_of(parent.targets[0]) for load in self._variables.loads(key)):
+        return self._has_devices(parent.targets[0])
+
+    def _fills_list_of_devices(self, name: ast.expr) -> bool:
+        """Whether a variable is a list of devices, by its name or by what becomes of its elements."""
+        made = [binding.value for binding in self._names.bindings(name)] if isinstance(name, ast.Name) else []
+        if len(made) != 1 or not isinstance(made[0], ast.List):
+            return False
+        return last_name(name).lower() == "devices" or self._has_devices(name)
+
+    def _has_devices(self, name: ast.expr) -> bool:
+        for load in (load for key in self._variables.keys_of(name) for load in self._variables.loads(key)):
             user = self._tree.parents[load]
             element: list[ast.expr] = []
             if isinstance(user, ast.Subscript) and user.value is load and not isinstance(user.slice, ast.Slice):
@@ -215,6 +225,8 @@ class Places:
             return Place("device", call)
         if isinstance(func, ast.Attribute) and func.attr == "startswith" and at == 0:
             return Place("comparison", call)
+        if isinstance(func, ast.Attribute) and func.attr == "append" and self._fills_list_of_devices(func.value):
+            return Place("device", call)  # DEVICES.append("cuda")
         option = self._variables.option_name(call)
         if option is not None and at > 0 and not (isinstance(node, ast.Constant) and str(node.value).startswith("-")):
             return Place("variable", call, (("attribute", None, option),))  # DEFINE_string("device", "cuda", ...)

@@ -25,6 +25,9 @@ _ATTENTION = r"(?i)flash_?attn|flash_?attention|xformers|triton"
 _CONTAINERS = ("builtins.list", "builtins.dict", "builtins.set")
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
+_HAVING_ONE = r"(?i)\byou have a (?:cuda|gpu)\b"
+"""What messages say where there is a GPU that is not used."""
+
 
 class Questions:
     """Answers about the questions of one file."""
@@ -67,6 +70,8 @@ class Questions:
         if isinstance(parent, ast.If) and parent.test is root:
             taken, other = self._branches(parent, question)
             if self._only_tells(parent, question) and names_other_backend(self._tree.text(root)):
+                return False
+            if taken is parent.body and not other and all(map(self._says_there_is_one, taken)):
                 return False
             if self._feeds_kept_branch(parent) or self._chooses_kernels(taken, other) or self._keeps_of_cuda(taken):
                 return False
@@ -176,6 +181,12 @@ class Questions:
         """``if torch.cuda.is_available(): print("a GPU")``"""
         taken, other = self._branches(statement, question)
         return taken is statement.body and not other and all(_only_tells(item) for item in taken)
+
+    def _says_there_is_one(self, statement: ast.stmt) -> bool:
+        """``if not args.cuda: print("WARNING: You have a CUDA device, ...")``, which is untrue of any other device."""
+        if isinstance(statement, ast.If):
+            return not statement.orelse and all(map(self._says_there_is_one, statement.body))
+        return _only_tells(statement) and re.search(_HAVING_ONE, self._tree.text(statement)) is not None
 
     def _speaks_of_feature(self, statement: ast.If, question: ast.expr) -> bool:
         """``if not is_available(): raise RuntimeError("quantization needs a GPU")``, asked from another file."""

@@ -148,6 +148,7 @@ def _choose_xla(ctx: FileContext, devices: Devices, left: Collection[ast.expr]) 
     folding = fix.fold({**known, **loads_to_host(ctx, known)})
     for flag in flags:
         folding.delete(flag.statement)
+    numbered: list[ast.Call] = []
     for site in devices.sites:
         node = site.node
         if node in kept:
@@ -168,6 +169,8 @@ def _choose_xla(ctx: FileContext, devices: Devices, left: Collection[ast.expr]) 
             folding.replace(call, fix.device_object(call))
         elif site.role is Role.NAME:
             folding.replace(node, _name(ctx, node))
+            if (whole := _numbered_call(ctx, node)) is not None and whole not in numbered:
+                numbered.append(whole)
             if devices.is_option_default(node):
                 from tpulint_rules.device._option_help import name_in_help
 
@@ -181,6 +184,8 @@ def _choose_xla(ctx: FileContext, devices: Devices, left: Collection[ast.expr]) 
             folding.replace(node, f"{ctx.text(node).rpartition('.')[0]}.device")
         else:
             folding.replace(node, fix.device_object(node))
+    for whole in numbered:
+        fix.delete_arguments(whole, _numbers_of(whole))  # a process has one XLA device
     named_outside = choose_named(ctx, fix, folding, answers)
     reports = [statement for body in folding.kept for statement in devices.features.cuda_reports(body)]
     for statement in reports:
@@ -239,6 +244,18 @@ def _device_call(ctx: FileContext, folding: Folding, node: ast.expr) -> ast.Call
             return None
         child = parent
     return None
+
+
+def _numbered_call(ctx: FileContext, node: ast.expr) -> ast.Call | None:
+    """``torch.device("cuda" if ... else "cpu", rank)`` around one of its names, with the number of a GPU."""
+    whole = next((item for item in ctx.index.tree.ancestors(node) if not isinstance(item, ast.IfExp)), None)
+    if not isinstance(whole, ast.Call) or ctx.index.qualified_name(whole.func) != "torch.device":
+        return None
+    return whole if _numbers_of(whole) else None
+
+
+def _numbers_of(call: ast.Call) -> list[ast.expr | ast.keyword]:
+    return [*call.args[1:2], *(item for item in call.keywords if item.arg == "index")]
 
 
 def _name(ctx: FileContext, node: ast.expr, suffix: str = "") -> str:
