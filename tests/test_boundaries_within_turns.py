@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from command import tpulint
 from marked_files import agree
 
@@ -70,3 +71,93 @@ for i, (x, y) in enumerate(data):
     assert after.count("loss.item()") == 0
     assert after.count(".tolist()") == 1
     assert "right, loss_value = step_values.tolist()" in after
+
+
+BASE = """\
+import torch
+
+class Trainer:
+    def __init__(self, net):
+        self.net = net.cuda()
+        self.optimizer = torch.optim.SGD(self.net.parameters(), lr=0.1)
+
+    def step(self, x):
+        raise NotImplementedError
+
+    def train(self, batches):
+        for x in batches:
+            loss = self.step(x.cuda())
+"""
+DERIVED = """\
+import torch
+from base import Trainer
+
+class Mixing(Trainer):
+    def plain(self, x):
+        self.optimizer.zero_grad()
+        loss = self.net(x).mean()
+        loss.backward()
+        self.optimizer.step()
+        return loss
+
+    def mixed(self, x):
+        self.optimizer.zero_grad()
+        loss = self.net(x + x.flip(0)).mean()
+        loss.backward()
+        self.optimizer.step()
+        return loss
+
+    def step(self, x):
+        BODY
+
+Mixing(torch.nn.Linear(4, 1)).train(batches)
+"""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if kind: return self.mixed(x)\nelse: return self.plain(x)",
+        "if a: return self.mixed(x)\nelif b: return self.plain(x)\nelse: return self.plain(x * 2)",
+        "return self.plain(x) if kind else self.mixed(x)",
+    ],
+)
+def test_nothing_is_put_behind_what_returns(tmp_path: Path, body: str) -> None:
+    """The functions that are called end their steps themselves."""
+    body = body.replace(": return", ":\n    return").replace("\n", "\n        ")
+    (tmp_path / "base.py").write_text(BASE)
+    (tmp_path / "main.py").write_text(DERIVED.replace("BODY", body))
+    tpulint("--fix", "--unsafe-fixes", ".", cwd=tmp_path)
+    after = (tmp_path / "main.py").read_text()
+    assert after.count("self.optimizer.step()\n        torch_xla.sync()\n        return loss\n") == 2
+    assert after.count("torch_xla.sync()") == 2
+
+
+def test_each_branch_that_updates_and_returns_ends_the_step(tmp_path: Path) -> None:
+    program = """\
+import torch
+from torch import nn
+
+device = torch.device("cuda")
+model = nn.Linear(4, 1).to(device)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+def step(x):
+    if kind:
+        model(x).mean().backward()
+        optimizer.step()
+        return None
+    else:
+        loss = model(x * 2).mean()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+for x in batches:
+    loss = step(x.to(device))
+"""
+    (tmp_path / "main.py").write_text(program)
+    tpulint("--fix", "--unsafe-fixes", ".", cwd=tmp_path)
+    after = (tmp_path / "main.py").read_text()
+    assert after.count("        optimizer.step()\n        torch_xla.sync()\n        return") == 2
+    assert after.count("torch_xla.sync()") == 2

@@ -163,6 +163,7 @@ def _below(body: Iterable[ast.stmt]) -> ast.stmt | None:
     anchor: ast.stmt | None = None
     torch_import: ast.stmt | None = None
     torch_from: ast.stmt | None = None
+    starred: ast.stmt | None = None
     is_top = True
     for number, statement in enumerate(body):
         if imports_for_certain(statement):
@@ -172,13 +173,15 @@ def _below(body: Iterable[ast.stmt]) -> ast.stmt | None:
                     torch_from = statement
                 else:
                     torch_import = statement
+            elif not is_top and isinstance(statement, ast.ImportFrom) and statement.names[0].name == "*":
+                starred = statement  # torch may come by it, from where `sys.path` leads by now
         elif number == 0 and isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
             anchor = statement
-        elif torch_import or torch_from or not isinstance(statement, _SETTINGS):
+        elif torch_import or torch_from or isinstance(statement, (*FUNCTIONS, ast.ClassDef)):
             break
-        elif anchor is not None or number > 0:
+        elif anchor is not None or number > 0 or not isinstance(statement, _SETTINGS):
             is_top = False
-    return torch_import or torch_from or anchor
+    return torch_import or torch_from or starred or anchor
 
 
 def _first_cell_of_torch(index: SemanticIndex, edits: Iterable[Edit]) -> Sequence[ast.stmt]:

@@ -18,6 +18,7 @@ _SETTINGS = (
     "tpulint_runtime.",
 )  # fmt: skip
 """Beginnings of the names a module may well call when it is imported."""
+_DEFINITIONS = (*FUNCTIONS, ast.ClassDef)
 
 
 def imports_torch(statement: ast.stmt) -> bool:
@@ -79,13 +80,13 @@ class ModuleBody:
         found: ast.stmt | None = None
         # Nothing can want the device, or name it, before torch is there.
         body = self.cell_of_torch or self._index.tree.module.body
-        torch = next((statement for statement in body if imports_torch(statement) or not _is_plain(statement)), None)
+        torch = next((item for item in body if imports_torch(item) or isinstance(item, _DEFINITIONS)), None)
         for statement in body:
             if imports_for_certain(statement):
                 found = statement
                 continue
             is_early = torch is not None and imports_torch(torch) and statement.lineno < torch.lineno
-            if not _is_plain(statement) or (found and not is_early and self._does_work(statement)):
+            if not is_early and (not _is_plain(statement) or (found and self._does_work(statement))):
                 break
         return found
 

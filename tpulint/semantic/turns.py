@@ -95,12 +95,23 @@ class Turns:
             if not isinstance(statement, FUNCTIONS)
             if any(self._tree.encloses(statement, event) for event in inside) or self._regions.updates_in(statement)
         ]
+        if holders and _always_returns(holders[-1]):
+            return self._places_of_returned(holders[-1], events)
         function = functions.pop()
         if not inside and not functions and function is not None:
             anchor = self._last(function.body, events)
             if anchor is None or not holders or not self._leaves_work(function, anchor, loop.node, holders):
                 return self._places(function.body, anchor)
         return self._places(loop.node.body, holders[-1] if holders else None)
+
+    def _places_of_returned(self, last: ast.stmt, events: list[ast.AST]) -> list[ast.stmt]:
+        """Behind a statement that returns nothing runs: the functions that it calls end their steps themselves."""
+        called = dict.fromkeys(self._tree.function_of(event) for event in events)
+        places = self._inner_places(last)
+        for function in called:
+            if function is not None and function is not self._tree.function_of(last):
+                places += self._places(function.body, self._last(function.body, events))
+        return places
 
     def _gated_suite(self, loop: Step, events: list[ast.AST]) -> list[ast.stmt] | None:
         """The block that holds the whole step and opens every n-th turn, where the other turns read their own results.
@@ -164,7 +175,7 @@ class Turns:
             return [*early, outer]
         # The update stands in a block that also reads: there the boundary has to come before the reads.
         inner = self._inner_places(anchor)
-        if inner and self._always_comes_to(anchor):
+        if inner and (self._always_comes_to(anchor) or _always_returns(anchor)):
             return [*early, *inner]
         return [*early, *inner, outer]
 
@@ -190,7 +201,11 @@ class Turns:
                 nested = self._inner_places(holders[-1])
                 own = nested and isinstance(holders[-1], ast.If) and self._always_comes_to(anchor)
                 result.extend([*nested, self._forward(block, holders[-1])] if own else nested)
-            elif isinstance(block[-1], ast.Continue) or any(self._reads.inside(item) for item in block[at + 1 :]):
+            elif isinstance(holders[-1], ast.Return):
+                continue  # what it calls ends the step
+            elif isinstance(block[-1], ast.Continue | ast.Return) or any(
+                self._reads.inside(item) for item in block[at + 1 :]
+            ):
                 result.append(self._forward(block, holders[-1]))
         return result
 
@@ -323,3 +338,11 @@ class Turns:
         if depth >= _DEPTH:
             return Work.READ
         return max((self.work(statement, depth + 1) for statement in function.body), default=Work.HOST)
+
+
+def _always_returns(statement: ast.stmt) -> bool:
+    """Whether nothing behind a statement runs, since it returns on every way."""
+    if isinstance(statement, ast.If):
+        blocks = (statement.body, statement.orelse)
+        return all(block and _always_returns(block[-1]) for block in blocks)
+    return isinstance(statement, ast.Return)

@@ -9,6 +9,7 @@ from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding
 from tpulint.semantic.computed_places import indices_of, is_computed_place
 from tpulint.semantic.default_device import is_default
+from tpulint.semantic.possible_lists import may_be_list
 
 _LEFT_ALONE = "The chosen rows are copied: what is written into them later no longer changes the tensor."
 _LEVELS = (
@@ -31,6 +32,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         places = () if causes else items
         place = next((item for item in places if _is_place(ctx, node, items, item)), None)
         if not (causes or place) or not index.is_device_tensor(node.value):
+            continue
+        if not isinstance(node.slice, ast.Tuple) and may_be_list(index, node.value):
             continue
         if place is not None:
             yield _read_place(ctx, node, place, turn)
