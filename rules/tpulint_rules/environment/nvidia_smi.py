@@ -2,11 +2,72 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from collections.abc import Iterator
 
-from tpulint.model import Finding
+from tpulint.context import FileContext
+from tpulint.model import Finding, Severity
 from tpulint.text_files import invoked
 from tpulint.text_files.context import TextContext
+
+_PROGRAMS = ("nvidia-smi", "nvcc")
+_STARTING = (
+    "subprocess.run",
+    "subprocess.call",
+    "subprocess.check_call",
+    "subprocess.check_output",
+    "subprocess.Popen",
+)
+_FAILING = ("subprocess.check_call", "subprocess.check_output")
+"""What raises where the shell does not find a program, too."""
+_IMPORTS_TORCH = r"(?m)^\s*(?:import|from)\s[^\n#]*\btorch\b"
+_DEPTH = 4
+"""Functions that a call is looked for through."""
+_ASKS = r"(?i)cuda|gpu|nvidia|which|device"
+
+
+def check(ctx: FileContext) -> Iterator[Finding]:
+    index = ctx.index
+    if not index.mentions(_IMPORTS_TORCH):
+        return
+    for call in index.calls_to(*_STARTING):
+        program = _program(ctx, call)
+        if program and _is_run(ctx, call):
+            message = f"`{program}` is not there on a TPU machine: `{ctx.text(call.func)}` raises"
+            yield ctx.finding(call, message, severity=Severity.ERROR)
+
+
+def _program(ctx: FileContext, call: ast.Call) -> str:
+    """The program of CUDA's that a call starts, and raises without."""
+    given = call.args[0] if call.args else None
+    if isinstance(given, ast.Name):
+        bindings = ctx.index.flow.reaching(given)
+        given = bindings[0].value if len(bindings) == 1 and not bindings[0].path else None
+    if isinstance(given, ast.List | ast.Tuple):
+        given = given.elts[0] if given.elts else None
+    if not isinstance(given, ast.Constant) or not isinstance(given.value, str):
+        return ""
+    options = {item.arg for item in call.keywords}
+    first = given.value.split(" ", 1)[0] if "shell" in options else given.value
+    if "shell" in options and not ("check" in options or ctx.index.qualified_name(call.func) in _FAILING):
+        return ""
+    name = first.rpartition("/")[2]
+    return name if name in _PROGRAMS else ""
+
+
+def _is_run(ctx: FileContext, call: ast.Call, depth: int = 0) -> bool:
+    """Whether nothing keeps a call from running, or catches what it raises."""
+    index = ctx.index
+    for ancestor in index.tree.ancestors(call):
+        asks = isinstance(ancestor, ast.If | ast.IfExp) and bool(re.search(_ASKS, index.text(ancestor.test)))
+        if asks or (isinstance(ancestor, ast.Try) and ancestor.handlers):
+            return False
+    function = index.function_of(call)
+    if function is None:
+        return index.is_program
+    callers = index.definitions.calls_of(function) if depth < _DEPTH else []
+    return any(_is_run(ctx, caller, depth + 1) for caller in callers)
 
 
 def check_text(ctx: TextContext) -> Iterator[Finding]:
@@ -14,7 +75,7 @@ def check_text(ctx: TextContext) -> Iterator[Finding]:
     if index.knows_tpus or not index.may_train_with_torch:
         return
     for command in index.commands:
-        place = invoked(command, "nvidia-smi", "nvcc")
+        place = invoked(command, *_PROGRAMS)
         if place is None or command.tested:
             continue
         word = command.words[place]

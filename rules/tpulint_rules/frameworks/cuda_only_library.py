@@ -29,6 +29,7 @@ _LIBRARIES = {
     "pynvml": _MEMORY, "py3nvml": _MEMORY, "nvidia_smi": _MEMORY, "GPUtil": _MEMORY,
     "nvidia.dali": "load with torch.utils.data", "tensorrt": _COMPILED, "torch_tensorrt": _COMPILED,
 }  # fmt: skip
+_FLEX = "torch.nn.attention.flex_attention"
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
@@ -41,6 +42,9 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         else:
             continue
         found = next((name for module in modules if (name := _library(module)) is not None), None)
+        if _FLEX in modules and _is_needed(ctx, node) and _is_always_used(ctx, node):
+            message = f"`{_FLEX}` has kernels for GPUs and the CPU alone, and raises for an XLA tensor; {_ATTENTION}"
+            yield ctx.finding(node, message)
         if found is not None and _is_needed(ctx, node):
             message = f"`{found}` is made of CUDA kernels: it does not work on a TPU machine; {_LIBRARIES[found]}"
             if found == "apex" and not apex:
@@ -57,6 +61,22 @@ def _is_needed(ctx: FileContext, node: ast.Import | ast.ImportFrom) -> bool:
     if isinstance(holder, ast.Try) and is_demand(holder):
         holder = ctx.index.parent(holder)
     return isinstance(holder, ast.Module)
+
+
+def _is_always_used(ctx: FileContext, node: ast.Import | ast.ImportFrom) -> bool:
+    """Whether code that no branch leads past calls what is imported, and there is no other attention beside it."""
+    if ctx.index.mentions(r"\bscaled_dot_product_attention\b"):
+        return False
+    names, tree = ctx.index.names, ctx.index.tree
+    bound = (
+        [alias.asname or alias.name.split(".")[0] for alias in node.names] if isinstance(node, ast.ImportFrom) else []
+    )
+    return any(
+        not any(isinstance(ancestor, ast.If | ast.IfExp | ast.Try) for ancestor in tree.ancestors(load))
+        for name in bound
+        for load in names.loads(name, names.module)
+        if isinstance(call := tree.parents[load], ast.Call) and call.func is load
+    )
 
 
 def _without_use(ctx: FileContext, node: ast.Import | ast.ImportFrom) -> FixBuilder | None:
