@@ -37,3 +37,27 @@ def test_torch_that_comes_by_star_from_a_folder_put_on_the_path(tmp_path: Path) 
     top = "import os\nimport sys\n\nsys.path.insert(0, os.getcwd())\n\nfrom params import *\n"
     after = ported(tmp_path, top + 'device = torch.device("cuda")\nmodel = nn.Linear(4, 4).to(device)\n')
     assert after.startswith(top + "import torch_xla\n")
+
+
+def test_a_module_that_asks_for_the_version_of_torch_is_no_script(tmp_path: Path) -> None:
+    """Whoever imports it may not have joined the process group yet, which the device waits for."""
+    module = """\
+import torch
+import torch.distributed as dist
+
+TORCH_MAJOR = int(torch.__version__.split(".")[0])
+
+class Meter:
+    pass
+
+def init(args):
+    dist.init_process_group(backend="nccl")
+
+def mean(x):
+    x = torch.tensor(x).cuda()
+    dist.all_reduce(x)
+    return x.item()
+"""
+    after = ported(tmp_path, module)
+    assert "\ndevice = " not in after
+    assert "x = torch.tensor(x).to(torch_xla.device())" in after

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from tpulint.semantic.bindings import Binding
 
 _SETTINGS = (
-    "builtins.", "collections.", "dataclasses.", "enum.", "functools.", "logging.", "os.", "pathlib.", "re.", "sys.",
-    "typing.", "warnings.", "torch.device", "torch.cuda.", "torch.accelerator.", "torch.backends.", "torch_xla.",
-    "tpulint_runtime.",
+    "builtins.", "collections.", "dataclasses.", "enum.", "functools.", "logging.", "os.", "packaging.", "pathlib.",
+    "re.", "sys.", "typing.", "warnings.", "torch.__version__", "torch.version.", "torch.device", "torch.cuda.",
+    "torch.accelerator.", "torch.backends.", "torch_xla.", "tpulint_runtime.",
 )  # fmt: skip
 """Beginnings of the names a module may well call when it is imported."""
 _DEFINITIONS = (*FUNCTIONS, ast.ClassDef)

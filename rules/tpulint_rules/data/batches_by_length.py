@@ -11,9 +11,7 @@ from tpulint.semantic.definitions import qualified_in_file
 from tpulint.semantic.other_files import Definition
 
 _PACKAGES = ("data", "legacy.data", "data.iterator")
-_ITERATORS = tuple(
-    f"torchtext.{package}.BucketIterator{method}" for package in _PACKAGES for method in ("", ".splits")
-)
+_ITERATORS = tuple(f"torchtext.{package}.BucketIterator{method}" for package in _PACKAGES for method in ("", ".splits"))
 _PLAIN = tuple(f"torchtext.{package}.Iterator" for package in _PACKAGES)
 """What fills batches in the order of the samples, unless a class that is derived from it sorts them."""
 _BASES = frozenset({*_ITERATORS, *_PLAIN})

@@ -30,4 +30,3 @@ def check(ctx: FileContext) -> Iterator[Finding]:
 def _is_boundary(ctx: FileContext, statement: ast.stmt) -> bool:
     value = statement.value if isinstance(statement, ast.Expr) else None
     return isinstance(value, ast.Call) and ctx.index.qualified_name(value.func) in SYNCS
-
