@@ -159,6 +159,9 @@ class Definitions:
             arguments = within.args.args if within is not None else []
             if owner is not None and arguments and arguments[0].arg == node.value.id:
                 return self.method(owner, node.attr)
+        if isinstance(node.value, ast.Call):  # `Solver(f, y).integrate(end)`
+            made = self.class_called(node.value)
+            return None if made is None else self.method(made, node.attr)
         if not isinstance(node.value, ast.Name | ast.Attribute):
             return None
         # A method that several classes have from one of them is the same for all.
