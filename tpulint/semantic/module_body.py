@@ -67,12 +67,7 @@ class ModuleBody:
         if isinstance(statement, ast.For | ast.While | ast.With):
             return True
         calls = (node for node in self._index.tree.inside(statement, functions=False) if isinstance(node, ast.Call))
-        return not all(map(self._only_tells, calls))
-
-    def _only_tells(self, call: ast.Call) -> bool:
-        """Whether a call is a setting, or takes a version apart: ``int(torch.__version__.split(".")[0])``."""
-        name = self._index.qualified_name(call.func) or ""
-        return name.startswith(_SETTINGS) or "__version__." in name
+        return any(not (self._index.qualified_name(call.func) or "").startswith(_SETTINGS) for call in calls)
 
     @cached_property
     def last_import(self) -> ast.stmt | None:
