@@ -138,3 +138,20 @@ def test_a_statement_stands_below_the_imports_of_all_that_it_uses(tmp_path: Path
     lines = (tmp_path / "main.py").read_text().splitlines()
     used = next(at for at, line in enumerate(lines) if line.startswith("torch.__future__"))
     assert used > lines.index("import torch")
+
+
+def test_an_import_of_a_function_whose_name_means_something_else_later(tmp_path: Path) -> None:
+    program = dedent("""\
+    import torch
+
+    def train(loader, model, optimizer):
+        import torch_xla
+        torch_xla = "taken"
+        for x in loader:
+            optimizer.zero_grad()
+            model(x.cuda()).sum().backward()
+            optimizer.step()
+    """)
+    (tmp_path / "main.py").write_text(program)
+    assert "come to an end" not in tpulint("--fix", "--unsafe-fixes", ".", cwd=tmp_path).err
+    assert "torch_xla_.sync()" in (tmp_path / "main.py").read_text()

@@ -91,12 +91,19 @@ class ImportTable:
                     if isinstance(statement, ast.Import | ast.ImportFrom):
                         for item in statement.names:
                             module = statement.module if isinstance(statement, ast.ImportFrom) else None
-                            if wanted == (f"{module}.{item.name}" if module else item.name):
-                                return item.asname or item.name
+                            local = item.asname or item.name
+                            is_wanted = wanted == (f"{module}.{item.name}" if module else item.name)
+                            if is_wanted and self._means_nothing_else(local, statement):
+                                return local
             if isinstance(ancestor, FUNCTIONS):
                 return None
             child = ancestor
         return None
+
+    def _means_nothing_else(self, local: str, statement: ast.stmt) -> bool:
+        """Whether a name that a function imports is bound there by imports only."""
+        found = self._index.names.find(local.split(".", 1)[0], self._index.names.scope_of(statement))
+        return found is not None and all(binding.kind == "import" for binding in found[1])
 
     def _taken(self, local: str, wanted: str, scope: Scope) -> bool:
         """Whether a name already means something else in the module or where it is to be written.
