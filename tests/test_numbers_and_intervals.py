@@ -92,3 +92,33 @@ def test_interval_that_a_method_tells(tmp_path: Path, answer: str, is_rare: bool
     agree(tmp_path, "TPU102", main=text.replace("COUNTER", "from counters import Counter"), counters=counter)
     (tmp_path / "counters.py").unlink()
     agree(tmp_path, "TPU102", main=text.replace("COUNTER", counter.strip()))
+
+
+def test_what_asks_whether_to_train_is_no_interval(tmp_path: Path) -> None:
+    """``if self.is_update():`` lets whole steps through, as often as it is true."""
+    program = """\
+    import torch
+
+    class Agent:
+        def __init__(self, net: torch.nn.Module):
+            self.net = net.cuda()
+            self.optimizer = torch.optim.SGD(self.net.parameters(), lr=0.1)
+            self.steps = 0
+
+        def is_update(self):
+            return self.steps % 4 == 0
+
+        def run(self, env):
+            for state in env:
+                self.steps += 1
+                if self.is_update():
+                    self.learn(state)
+
+        def learn(self, state):
+            loss = self.net(state.cuda()).mean()
+            self.optimizer.zero_grad()
+            loss.backward()
+            print(loss.item())  # TPU101
+            self.optimizer.step()
+    """
+    agree(tmp_path, "TPU101", main=program)

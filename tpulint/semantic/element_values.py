@@ -71,7 +71,7 @@ class ElementValues:
                         return part
                 runs = methods(self._imported.classes_of(node.func), "forward")
                 parts = [self._kinds.functions.given_by(run, node, path, depth) for run in runs]
-                if len(parts) > 1 and any(one.side is Side.HOST for one in parts):
+                if len(parts) > 1 and any(one.side is Side.HOST and one.kind is not Kind.HOST for one in parts):
                     return HOST._replace(certain=False)  # one of several modules has fetched it already
                 part = join(parts)
                 if part.kind is not Kind.UNKNOWN:

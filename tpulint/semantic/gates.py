@@ -17,6 +17,8 @@ from tpulint.semantic.tree import FUNCTIONS, LOOPS, SyntaxTree, is_of_self
 
 _BATCHES = re.compile(r"(?i)loader|data|batch|iter|epoch|step")
 """What stands in names of what a training goes through, and not one step of it."""
+_TRAINS = re.compile(r"(?i)updat|train|learn|optimi")
+"""What stands in names of what asks whether a turn is a step."""
 _FEW = 8
 """Turns, of as many as an epoch has."""
 
@@ -116,7 +118,12 @@ class Gates:
         return isinstance(test, ast.Name) and self._tells_interval(test)
 
     def _answers_interval(self, call: ast.Call) -> bool:
-        """``if counter.needs_printing():``, which returns ``self.total % self.interval < self.size``."""
+        """``if counter.needs_printing():``, which returns ``self.total % self.interval < self.size``.
+
+        What asks whether to train, ``if self.is_update():``, lets whole steps through.
+        """
+        if _TRAINS.search(self._tree.text(call.func)):
+            return False
         function = self._definitions.function_called(call)
         if function is not None:
             answers = self._definitions.returned_by(function)
