@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 
 from tpulint.semantic import torch_facts as facts
+from tpulint.semantic.bindings import part_of
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.imported import Imported
 from tpulint.semantic.names import Names
-from tpulint.semantic.other_files import methods
+from tpulint.semantic.other_files import Definition, methods, returned
 from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.values import BATCH, HOST, LARGEST_DEPTH, UNKNOWN, Kind, Path, Side, Value, join
 
@@ -71,7 +72,8 @@ class ElementValues:
                         return part
                 runs = methods(self._imported.classes_of(node.func), "forward")
                 parts = [self._kinds.functions.given_by(run, node, path, depth) for run in runs]
-                if len(parts) > 1 and any(one.side is Side.HOST and one.kind is not Kind.HOST for one in parts):
+                fetched = [run for run, one in zip(runs, parts, strict=True) if one.side is Side.HOST]
+                if len(parts) > 1 and any(not _gives_tuple(run, path) for run in fetched):
                     return HOST._replace(certain=False)  # one of several modules has fetched it already
                 part = join(parts)
                 if part.kind is not Kind.UNKNOWN:
@@ -220,3 +222,13 @@ class ElementValues:
                         if isinstance(argument, ast.Name):
                             return self._module_class(argument, depth + 3)
         return None
+
+
+def _gives_tuple(function: Definition, path: Path) -> bool:
+    """Whether a part of what a function returns is a tuple again: ``return value, (mean, deviation)``."""
+    places = tuple(at for at in path if isinstance(at, int))
+    parts = [part_of(value, places) for value in returned(function)]
+    made = [part for part in parts if part is not None]
+    for name in [part for part in made if isinstance(part, ast.Name)]:
+        made += [binding.value for binding in function.file.flow.reaching(name) if binding.value is not None]
+    return any(isinstance(part, ast.Tuple | ast.List) for part in made)
