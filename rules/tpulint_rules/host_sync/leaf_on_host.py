@@ -10,6 +10,8 @@ from tpulint.model import Applicability, Finding, Scope, Severity, Span
 from tpulint.semantic import Side
 
 _MOVES = ("to", "cuda")
+_DERIVING = frozenset({"repeat", "expand", "view", "reshape", "unsqueeze", "clone", "float", "contiguous"})
+_LOST = "The result requires no gradient, unless something else in it does."
 _VARIABLE = "torch.autograd.Variable"
 _REASON = (
     "The tensor on the device becomes the leaf, and its `.grad` is filled: before, that of the one on the host was."
@@ -22,6 +24,9 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     if not index.kinds.mentions_device or not (index.steps or index.turn_code.exists):
         return
     for call, leaf in index.method_calls(*_MOVES):
+        lost = _lost_leaf(ctx, leaf)
+        if lost is not None and index.value(lost).side is Side.HOST and index.is_device_tensor(call):
+            yield _of_lost(ctx, call, lost)
         asks = _asking(ctx, leaf)
         if asks is None or index.value(_made_of(leaf)).side is not Side.HOST or not index.is_device_tensor(call):
             continue
@@ -31,6 +36,34 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             _moved_first(ctx, call, leaf, asks),
             severity=Severity.WARNING,
         )
+
+
+def _lost_leaf(ctx: FileContext, moved: ast.expr) -> ast.Call | None:
+    """The leaf of ``x = torch.eye(3, requires_grad=True).repeat(n, 1, 1)`` that ``x.to(device)`` is made of.
+
+    Nothing refers to the leaf itself, so that nobody can ask for its gradient.
+    """
+    bindings = ctx.index.flow.reaching(moved) if isinstance(moved, ast.Name) else ()
+    made = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "assign" and not bindings[0].path else None
+    leaf, is_derived = made, False
+    while isinstance(leaf, ast.Call) and isinstance(leaf.func, ast.Attribute) and leaf.func.attr in _DERIVING:
+        leaf, is_derived = leaf.func.value, True
+    is_leaf = is_derived and isinstance(leaf, ast.Call) and isinstance(_asking(ctx, leaf), ast.keyword)
+    return leaf if is_leaf and isinstance(leaf, ast.Call) else None
+
+
+def _of_lost(ctx: FileContext, call: ast.Call, leaf: ast.Call) -> Finding:
+    fix = ctx.fix("Ask for no gradient", Applicability.UNSAFE, _LOST, Scope.EXPRESSION)
+    asked = next(item for item in leaf.keywords if item.arg == "requires_grad")
+    fix.delete_argument(leaf, asked)
+    return ctx.finding(
+        call,
+        f"`{ctx.text(leaf)}` requires a gradient on the host that nobody can ask for: "
+        "each backward pass copies it there and waits",
+        fix,
+        severity=Severity.WARNING,
+        related=((ctx.index.span(leaf), "it is required here"),),
+    )
 
 
 def _made_of(leaf: ast.expr) -> ast.expr:
