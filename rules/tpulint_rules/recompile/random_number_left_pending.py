@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope
 from tpulint.semantic import FunctionNode, Kind, LoopNode, Read
+from tpulint.semantic.turn_code import STEP
 from tpulint_rules.recompile._places import choose_by_tensor, is_plain
 
 _DRAWS = frozenset(
@@ -30,6 +31,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         trains = events.backwards or events.updates or events.manual_updates
         if trains or events.boundaries or index.turn_code.turn_made_in(loop) is not None:
             continue
+        if _is_within_step(ctx, loop):
+            continue
         found = next(_drawn_and_read(ctx, loop, draws), None)
         if found is not None:
             draw, read = found
@@ -41,6 +44,17 @@ def check(ctx: FileContext) -> Iterator[Finding]:
                 certainty=Certainty.LIKELY,
                 related=((index.span(read.node), "it is read here"),),
             )
+
+
+def _is_within_step(ctx: FileContext, loop: LoopNode) -> bool:
+    """Whether a loop stands in the forward pass of a step: a boundary there would write all activations out.
+
+    Measured with a loop of 8 draws: 33 executions with one in each turn, 17 without, and as many compilations.
+    """
+    index, function = ctx.index, ctx.index.function_of(loop)
+    owner = index.tree.class_of(function) if function is not None else None
+    is_forward = function is not None and function.name == "forward" and owner is not None
+    return is_forward and index.turn_code.turn_of(loop) == STEP
 
 
 def _samples(ctx: FileContext) -> Iterator[ast.Call]:
