@@ -20,7 +20,7 @@ _Cell: TypeAlias = Callable[[torch.Tensor, State], State]
 def run_padded(
     layer: nn.RNNBase,
     input: torch.Tensor,
-    lengths: torch.Tensor | Sequence[int],
+    lengths: torch.Tensor | Sequence[int | torch.Tensor],
     state: States | None = None,
     *,
     batch_first: bool = False,
@@ -32,8 +32,9 @@ def run_padded(
         ``(T, N, M)``, or ``(N, T, M)`` with ``batch_first``, which counts instead of that of the layer, as for packed
         sequences.
     lengths
-        Of the N sequences, from 1 to T, on any device, sorted or not. They change no graph. Those on an XLA device are
-        not read: above T they count as T, and a sequence below 1 is empty and keeps its state.
+        Of the N sequences, from 1 to T, on any device, sorted or not, also a list of tensors with one each. They change
+        no graph. Those on an XLA device are not read: above T they count as T, and a sequence below 1 is empty and
+        keeps its state.
 
     Returns the output ``(T, N, D * H)``, zeros behind the end of each sequence, and the state at the end of each:
     ``(L * D, N, H)``, for an LSTM two of them, as the layer does; of an LSTM with projections, output and ``h`` have
@@ -52,7 +53,7 @@ def run_padded(
     # The class that torch_xla puts in the place of nn.GRU takes no packed sequences, wherever they lie.
     if input.device.type != "xla" and not _origin(layer).startswith("torch_xla."):
         # Host sync, deliberate: where sequences are packed, the host has their lengths. Not on XLA.
-        ends = _checked(layer, input, torch.as_tensor(lengths).cpu(), state, batch_first)
+        ends = _checked(layer, input, _joined(lengths).cpu(), state, batch_first)
         return _run_packed(layer, input, ends, state, batch_first)
     return run_masked(layer, input, lengths, state, batch_first=batch_first)
 
@@ -60,7 +61,7 @@ def run_padded(
 def run_masked(
     layer: nn.RNNBase,
     input: torch.Tensor,
-    lengths: torch.Tensor | Sequence[int],
+    lengths: torch.Tensor | Sequence[int | torch.Tensor],
     state: States | None = None,
     *,
     batch_first: bool = False,
@@ -68,7 +69,7 @@ def run_masked(
     """:func:`run_padded` as on XLA, on any device."""
     if not _origin(layer).startswith((nn.LSTM.__module__, "torch_xla.")):
         raise TypeError(f"layer is {type(layer).__name__} with a forward of its own, which takes packed sequences")
-    ends = _checked(layer, input, torch.as_tensor(lengths), state, batch_first).to(input.device)
+    ends = _checked(layer, input, _joined(lengths), state, batch_first).to(input.device)
 
     def forward(input: torch.Tensor, state: States | None = None) -> tuple[torch.Tensor, States]:
         return _run(layer, input, ends, state, batch_first)
@@ -88,6 +89,16 @@ def run_states(
     """:func:`run_masked` of ``(T, N, M)`` without the hooks of the layer, for its own forward pass."""
     ends = _checked(layer, input, lengths, state, batch_first=False).to(input.device)
     return _run(layer, input, ends, state, batch_first=False)
+
+
+def _joined(lengths: torch.Tensor | Sequence[int | torch.Tensor]) -> torch.Tensor:
+    """One tensor of lengths. A list of tensors, ``list(mask.sum(1))``, is stacked: torch would read each of them."""
+    if isinstance(lengths, torch.Tensor):
+        return lengths
+    parts = [one for one in lengths if isinstance(one, torch.Tensor)]
+    if parts and len(parts) == len(lengths):
+        return torch.stack([part.reshape(()) for part in parts])
+    return torch.as_tensor(lengths)
 
 
 def _origin(layer: nn.RNNBase) -> str:

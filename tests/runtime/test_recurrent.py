@@ -276,14 +276,16 @@ def test_states_that_cannot_be_are_told(function: Any) -> None:
     function(LAYERS["LSTM"](), x, [2, 4], [one, two])
 
 
-def test_lengths_on_the_device_are_not_read() -> None:
+@pytest.mark.parametrize("take", [lambda lengths: lengths, list])
+def test_lengths_on_the_device_are_not_read(take: Any) -> None:
+    """Nor where each is a tensor of its own, as ``list(mask.sum(1))`` gives."""
     backend = XlaBackend()
     torch.manual_seed(0)
     layer = nn.LSTM(5, 7).to(backend.device())
     x, lengths, state = backend.send([torch.randn(6, 3, 5), torch.tensor([9, 0, 2]), torch.randn(1, 3, 7)])
     backend.sync(wait=True)
     before = backend.counts()
-    output, (h, _) = run_padded(layer, x, lengths, (state, state))
+    output, (h, _) = run_padded(layer, x, take(lengths), (state, state))
     assert backend.counts().since(before).reads == 0
     expected, _ = run_padded(layer, x, [6, 1, 2], (state, state))
     found, expected, h, state = backend.fetch([output, expected, h, state])
