@@ -212,3 +212,56 @@ def test_a_model_that_an_engine_is_given_by_its_name(tmp_path: Path) -> None:
         main=program.replace("  # TPU101", ""),
         engine=engine.replace('["batches"]:', '["batches"]:  # TPU301'),
     )
+
+
+def test_a_model_that_an_object_of_another_file_makes(tmp_path: Path) -> None:
+    """The object hands itself to what trains, and imports within its methods what it makes."""
+    trainer = """\
+    import torch
+
+    class Trainer:
+        def __init__(self, experiment):
+            self.experiment = experiment
+            self.model = self.experiment.get_model()
+            self.model.to(torch.device("cuda"))
+            self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1)
+
+        def train(self, loader):
+            for x, y in loader:
+                loss = self.model(x.cuda(), y.cuda())
+                self.optimizer.zero_grad()
+                loss.backward()
+                self.optimizer.step()
+    """
+    experiment = """\
+    import torch
+
+    class Experiment:
+        def get_model(self):
+            from net import Net
+            if getattr(self, "model", None) is None:
+                self.model = Net(3)
+            return self.model
+
+        def get_loader(self):
+            return torch.utils.data.DataLoader(self.data, batch_size=8)
+
+        def get_trainer(self):
+            from trainer import Trainer
+            return Trainer(self)
+    """
+    net = """\
+    import torch
+    from torch import nn
+
+    class Net(nn.Module):
+        def __init__(self, count):
+            super().__init__()
+            self.layer = nn.Linear(4, count)
+
+        def forward(self, x, y):
+            losses = self.layer(x).pow(2)
+            print(losses.max().item())  # TPU101
+            return losses[losses > 0.1].mean()  # TPU203
+    """
+    agree(tmp_path, trainer=trainer, experiment=experiment, net=net)

@@ -12,7 +12,7 @@ from tpulint.semantic.flow import Flow
 from tpulint.semantic.handed_objects import HandedObjects
 from tpulint.semantic.module_lists import SEQUENTIAL, ModuleLists
 from tpulint.semantic.names import Names
-from tpulint.semantic.other_files import Definition, all_of, returned, unpacked
+from tpulint.semantic.other_files import Definition, all_of, methods, returned, unpacked
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 
 TYPE_CHECKING = False
@@ -194,7 +194,7 @@ class ImportedClasses:
             return self._of_parts(self._lists.parts_of(call), depth)
         found = self._imported.definition(call.func)
         if found is None:
-            return self._returned_here(call.func, depth) or self.chosen.by(call.func)
+            return self._returned_here(call.func, depth) or self.chosen.by(call.func) or self._of_method(call, depth)
         if isinstance(found.node, ast.Module):
             return ()
         if isinstance(found.node, ast.ClassDef):
@@ -211,6 +211,14 @@ class ImportedClasses:
             else:
                 parts.append(self.of(given, depth + 1))
         return all_of(parts)
+
+    def _of_method(self, call: ast.Call, depth: int) -> tuple[Definition, ...]:
+        """Classes of what a method of an object of the project returns: ``self.experiment.get_model()``."""
+        if not isinstance(call.func, ast.Attribute):
+            return ()
+        runs = methods(self.of(call.func.value, depth + 1), call.func.attr)
+        given = [(run.file, value) for run in runs for value in returned(run)]
+        return all_of([file.imported.classes_here(value, file, depth + 2) for file, value in given])
 
     def _returned_here(self, func: ast.expr, depth: int) -> tuple[Definition, ...]:
         """Classes of other files of what a function of this file returns: ``get_model(config)``."""

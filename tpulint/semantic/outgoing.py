@@ -311,9 +311,20 @@ def _classes_of(index: SemanticIndex, item: ast.expr) -> Iterator[tuple[str, str
             yield from _classes_of(index, part)
         return
     made = index.imported.classes_here(item, index) if isinstance(item, _MAY_GIVE) else ()
+    itself = _class_of_self(index, item)  # `Trainer(self, args)`
+    if not made and itself is not None:
+        made = (Definition(index, itself),)
     for owner in made if len(made) <= _MOST_CLASSES else ():
         if isinstance(owner.node, ast.ClassDef) and "torch" in owner.file.source.text:
             yield os.path.abspath(owner.file.source.path), owner.node.name
+
+
+def _class_of_self(index: SemanticIndex, item: ast.expr) -> ast.ClassDef | None:
+    """The class of which a method hands its object to a call."""
+    function = index.function_of(item) if isinstance(item, ast.Name) else None
+    first = function.args.args[:1] if function is not None else []
+    is_self = isinstance(item, ast.Name) and [argument.arg for argument in first] == [item.id]
+    return index.tree.class_of(function) if function is not None and is_self else None
 
 
 def _described_value(index: SemanticIndex, value: Value) -> tuple[str, str]:

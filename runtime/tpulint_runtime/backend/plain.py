@@ -98,6 +98,8 @@ class PlainBackend:
             self.join_group("nccl", init_method="env://")
         function(index, *args)
         if joins and _is_group():  # not after an exception: the others may wait for this process in a collective
+            if not self._is_cuda:
+                torch.distributed.barrier()  # a process of gloo whose peer is gone may abort as it ends
             torch.distributed.destroy_process_group()
 
     def world_size(self, wanted: int) -> int:
