@@ -536,7 +536,7 @@ def test_sizes_that_divide(dataset: str, size: str, divides: bool) -> None:
         "import torch\nfrom torch.utils.data import DataLoader, TensorDataset\nfrom torchvision import datasets\n"
         f"loader = DataLoader({dataset}, batch_size={size})\n"
     )
-    assert index.loaders.divides(index.loaders.all[0]) is divides
+    assert index.loaders.counts.divides(index.loaders.all[0]) is divides
 
 
 # -------------------------------------------------------------------- checkpoints

@@ -195,8 +195,8 @@ def _divides(ctx: FileContext, places: ast.Call) -> bool:
     if counts_batches(ctx, places):
         return False
     count, size = places.args[1], places.args[2]
-    loaders = ctx.index.loaders
-    known, step = loaders.number(count), loaders.number(size)
+    counts = ctx.index.loaders.counts
+    known, step = counts.number(count), counts.number(size)
     if known and step:
         return known % step == 0
     parts = [item for part in (count, *_values_of(ctx, count)) for item in (part, *ctx.index.tree.inside(part))]

@@ -26,7 +26,7 @@ def may_be_partial(index: SemanticIndex, loader: Loader, by_default: bool = Fals
         return False
     if any(_never_ends(index, sampler) for sampler in arguments.get("sampler", ())):
         return False
-    return not index.loaders.divides(loader, by_default)
+    return not index.loaders.counts.divides(loader, by_default)
 
 
 def _is_off(index: SemanticIndex, value: ast.expr) -> bool:

@@ -51,7 +51,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         fix = ctx.fix("Leave out the partial batch", Applicability.UNSAFE, _LEFT_OUT)
         fix.set_argument(loader.call, "drop_last", phases or _shuffles(ctx, loader.call) or "True")
         count_what_is_left(fix, ctx.index, loader)
-        if ctx.index.loaders.fills_no_batch(loader):
+        if ctx.index.loaders.counts.fills_no_batch(loader):
             fix.lower(Applicability.DISPLAY, _NONE_LEFT)
         yield ctx.finding(loader.call, _MESSAGE, fix)
 

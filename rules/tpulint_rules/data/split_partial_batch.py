@@ -53,7 +53,7 @@ def _splits(ctx: FileContext, call: ast.Call) -> bool:
         return False
     if not whole or len(rest) != 1 or isinstance(rest[0], ast.List | ast.Tuple | ast.ListComp):
         return False
-    if index.loaders.number(rest[0]) == 1 or index.kind(rest[0]) is Kind.TENSOR:
+    if index.loaders.counts.number(rest[0]) == 1 or index.kind(rest[0]) is Kind.TENSOR:
         return False
     text = index.text(whole[0])
     return "//" not in text and "%" not in text

@@ -33,7 +33,7 @@ def _fix(ctx: FileContext, dataset: ast.Call, tensors: list[ast.expr], loaders: 
     """Keeps the samples on the host, and moves each batch as a whole."""
     for loader in loaders:
         arguments = loader.arguments or {}
-        workers = [ctx.index.loaders.number(value) for value in arguments.get("num_workers", [])]
+        workers = [ctx.index.loaders.counts.number(value) for value in arguments.get("num_workers", [])]
         if "collate_fn" in arguments or "batch_sampler" in arguments or any(count != 0 for count in workers):
             return None
     if len(tensors) < len(dataset.args) or not _is_only_drawn(ctx, dataset, loaders):

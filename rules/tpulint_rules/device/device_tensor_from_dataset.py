@@ -59,7 +59,7 @@ def _functions(ctx: FileContext) -> Iterator[tuple[FunctionNode, bool]]:
 
 
 def _has_workers(ctx: FileContext, arguments: dict[str, list[ast.expr]]) -> bool:
-    counts = [ctx.index.loaders.number(value) for value in arguments.get("num_workers", [])]
+    counts = [ctx.index.loaders.counts.number(value) for value in arguments.get("num_workers", [])]
     return bool(counts) and all(counts)
 
 

@@ -1,0 +1,122 @@
+"""How many samples a data set has, and a batch holds, where that can be read off."""
+
+from __future__ import annotations
+
+import ast
+
+from tpulint.semantic.origins import origins
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tpulint.semantic import SemanticIndex
+    from tpulint.semantic.loaders import Loader
+
+_DEPTH = 6
+_TENSOR_FACTORIES = frozenset(f"torch.{name}" for name in ("randn", "rand", "zeros", "ones", "empty"))
+_KNOWN_SIZES = {
+    "torchvision.datasets.MNIST": (60_000, 10_000),
+    "torchvision.datasets.FashionMNIST": (60_000, 10_000),
+    "torchvision.datasets.KMNIST": (60_000, 10_000),
+    "torchvision.datasets.CIFAR10": (50_000, 10_000),
+    "torchvision.datasets.CIFAR100": (50_000, 10_000),
+}
+"""Numbers of samples for training and for testing."""
+
+
+class SampleCounts:
+    """Answers about the loaders of one file; what is not known is None, or no."""
+
+    def __init__(self, index: SemanticIndex) -> None:
+        self._index = index
+
+    def divides(self, loader: Loader, by_default: bool = False) -> bool:
+        """Whether all batches are known to be of one size: full, or a single one that holds everything.
+
+        With ``by_default`` also where the command line gives the size, and its default is such a one.
+        """
+        arguments = loader.arguments or {}
+        given = arguments.get("batch_size", ())
+        if given and all(self._counts_samples(value) or self.number(value) == 1 for value in given):
+            return True
+        counted = self._counted(loader, by_default)
+        return bool(counted) and all(size and (count % size == 0 or count < size) for count, size in counted)
+
+    def fills_no_batch(self, loader: Loader) -> bool:
+        """Whether all samples are fewer than a batch holds, where the command line leaves its size as it is."""
+        counted = self._counted(loader, by_default=True)
+        return bool(counted) and all(size and count < size for count, size in counted)
+
+    def _counted(self, loader: Loader, by_default: bool) -> list[tuple[int, int | None]]:
+        """How many samples there may be, with how many a batch may hold; empty where their number is not known."""
+        arguments = loader.arguments or {}
+        counts = [self._sample_count(value) for value in arguments.get("dataset", ())]
+        given = arguments.get("batch_size", ())
+        sizes = [self.number(value) or (self._default(value) if by_default else None) for value in given]
+        return [(count, size) for count in counts for size in sizes if count] if all(counts) else []
+
+    def _counts_samples(self, node: ast.expr, depth: int = 0) -> bool:
+        """Whether a batch holds everything: ``batch_size=len(test_set)``."""
+        if isinstance(node, ast.Name | ast.Attribute) and depth < _DEPTH:
+            bindings = self._index.flow.bindings_of(node)
+            value = bindings[0].value if len(bindings) == 1 and not bindings[0].path else None
+            return value is not None and self._counts_samples(value, depth + 1)
+        return isinstance(node, ast.Call) and self._index.qualified_name(node.func) == "builtins.len"
+
+    def _default(self, node: ast.expr) -> int | None:
+        """The number that an option of the command line has unless the user gives another."""
+        found = [self.number(origin.node) for origin in origins(self._index, node) if origin.by_user]
+        return found[0] if len(found) == 1 else None
+
+    def number(self, node: ast.expr, depth: int = 0) -> int | None:
+        """The whole number an expression always has; None when it is not known."""
+        if isinstance(node, ast.Constant):
+            return node.value if isinstance(node.value, int) and not isinstance(node.value, bool) else None
+        if isinstance(node, ast.BinOp) and depth < _DEPTH:
+            left, right = self.number(node.left, depth + 1), self.number(node.right, depth + 1)
+            if left is None or right is None:
+                return None
+            if isinstance(node.op, ast.Mult):
+                return left * right
+            if isinstance(node.op, ast.Pow) and 0 <= right < 64:
+                return int(left**right)
+            return None
+        if isinstance(node, ast.Name) and depth < _DEPTH:
+            bindings = self._index.names.bindings(node)
+            if (
+                len(bindings) == 1
+                and bindings[0].kind == "assign"
+                and not bindings[0].path
+                and bindings[0].value is not None
+            ):
+                return self.number(bindings[0].value, depth + 1)
+        return None
+
+    def _sample_count(self, node: ast.expr) -> int | None:
+        creations = self._index.moves.creations.of(node)
+        counts = {self._made_count(creation.node) for creation in creations if not creation.path}
+        return counts.pop() if len(counts) == 1 and len(creations) == 1 else None
+
+    def _made_count(self, node: ast.AST) -> int | None:
+        if not isinstance(node, ast.Call):
+            return None
+        name = self._index.qualified_name(node.func)
+        if name == "torch.utils.data.TensorDataset" and node.args and not isinstance(node.args[0], ast.Starred):
+            return self._sample_count(node.args[0])
+        if name == "torch.utils.data.Subset" and len(node.args) > 1 and isinstance(node.args[1], ast.Call):
+            places = node.args[1]  # Subset(samples, range(64))
+            is_range = self._index.qualified_name(places.func) == "builtins.range" and len(places.args) == 1
+            return self.number(places.args[0]) if is_range else None
+        if name in _TENSOR_FACTORIES and node.args:
+            first = node.args[0]
+            if isinstance(first, ast.Tuple | ast.List):
+                return self.number(first.elts[0]) if first.elts else None
+            return self.number(first)
+        if name in _KNOWN_SIZES:
+            train = next(
+                (item.value for item in node.keywords if item.arg == "train"),
+                node.args[1] if len(node.args) > 1 else None,
+            )
+            if train is None:
+                return _KNOWN_SIZES[name][0]
+            return _KNOWN_SIZES[name][0 if train.value else 1] if isinstance(train, ast.Constant) else None
+        return None
