@@ -8,7 +8,7 @@ from tpulint.semantic.bindings import Binding, part_of
 from tpulint.semantic.definitions import qualified_in_file
 from tpulint.semantic.fed_parameters import arguments_given
 from tpulint.semantic.kinds import Kind
-from tpulint.semantic.other_files import Definition
+from tpulint.semantic.other_files import definition_called
 from tpulint.semantic.sample_trees import SampleTrees
 from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode
 from tpulint.semantic.turn_code import EVALUATION
@@ -311,8 +311,7 @@ class ChangingNumbers:
     def _is_counted_by(self, call: ast.Call, path: tuple[int, ...], depth: int) -> bool:
         """Whether a generator numbers what it hands on: ``for k, batch in enumerate(batches): yield k, batch``."""
         index = self._index
-        here = index.definitions.function_called(call)
-        found = index.imported.called(call) if here is None else Definition(index, here)
+        found = definition_called(index, call)
         if found is None or not isinstance(found.node, FUNCTIONS):
             return False
         file, yields = found.file, found.file.tree.nodes_in(found.node, ast.Yield, functions=False)

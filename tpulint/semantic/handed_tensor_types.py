@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from tpulint.semantic.fed_parameters import arguments_given
-from tpulint.semantic.other_files import Definition
+from tpulint.semantic.other_files import definition_called
 from tpulint.semantic.tree import FUNCTIONS
 
 TYPE_CHECKING = False
@@ -23,8 +23,7 @@ def given_by(index: SemanticIndex, call: ast.Call, handed: ast.expr, depth: int 
 
     Its tensors are converted with the class and returned as they are; None where anything else is done.
     """
-    own = index.definitions.function_called(call)
-    found = Definition(index, own) if own is not None else index.imported.called(call)
+    found = definition_called(index, call)
     if found is None or not isinstance(found.node, FUNCTIONS) or depth > _DEPTH:
         return None
     is_method = found.file.tree.class_of(found.node) is not None

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from tpulint.semantic.kinds import Kind
-from tpulint.semantic.other_files import Definition
+from tpulint.semantic.other_files import Definition, definition_called
 from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, LoopNode
 
 TYPE_CHECKING = False
@@ -64,7 +64,7 @@ class LastingEvaluations:
             model = call.func.value
             is_model = isinstance(model, ast.Name | ast.Attribute)
             return {index.text(model): model} if is_model and index.kind(model) in (Kind.MODULE, Kind.UNKNOWN) else {}
-        found = _run_by(index, call)
+        found = definition_called(index, call)
         if found is None or depth == _HOPS or not isinstance(found.node, FUNCTIONS):
             return {}
         left: dict[str, ast.expr | None] = {}
@@ -127,7 +127,7 @@ class LastingEvaluations:
         return any(self._may_put_back(self._index, call, seen) for call in calls)
 
     def _may_put_back(self, index: SemanticIndex, call: ast.Call, seen: set[ast.AST]) -> bool:
-        found = _run_by(index, call)
+        found = definition_called(index, call)
         if found is None:
             func = call.func
             last = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
@@ -144,11 +144,6 @@ class LastingEvaluations:
     @staticmethod
     def _says_put_back(text: str) -> bool:
         return re.search(_PUT_BACK, text) is not None
-
-
-def _run_by(index: SemanticIndex, call: ast.Call) -> Definition | None:
-    own = index.definitions.function_called(call)
-    return Definition(index, own) if own is not None else index.imported.called(call)
 
 
 def _is_always_run(index: SemanticIndex, call: ast.Call, function: FunctionNode) -> bool:

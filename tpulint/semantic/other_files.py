@@ -51,6 +51,12 @@ class Definition(NamedTuple):
         return isinstance(self.node, ast.ClassDef)
 
 
+def definition_called(index: SemanticIndex, call: ast.Call) -> Definition | None:
+    """The function of this file that a call runs, or what it runs of another: a class, where it makes an instance."""
+    here = index.definitions.function_called(call)
+    return index.imported.called(call) if here is None else Definition(index, here)
+
+
 def methods(owners: tuple[Definition, ...], name: str) -> tuple[Definition, ...]:
     """The methods of these classes by name, each once."""
     found = (method(owner, name) for owner in owners)

@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 
-_CONSUMING = frozenset({
+CONSUMING = frozenset({
     "torch.nn.modules.utils.consume_prefix_in_state_dict_if_present",
     "torch.nn.utils.consume_prefix_in_state_dict_if_present",
 })  # fmt: skip
@@ -65,7 +65,7 @@ class CopiedStates:
             return True
         if not isinstance(parent, ast.Call) or node not in parent.args[:1]:
             return False
-        if self._index.qualified_name(parent.func) in _CONSUMING:
+        if self._index.qualified_name(parent.func) in CONSUMING:
             return True
         is_assigned = any(item.arg == "assign" for item in parent.keywords)
         return isinstance(parent.func, ast.Attribute) and parent.func.attr == "load_state_dict" and not is_assigned

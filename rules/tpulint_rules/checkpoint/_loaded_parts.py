@@ -7,13 +7,9 @@ import re
 from collections.abc import Iterator
 
 from tpulint.semantic import FUNCTIONS, SemanticIndex
-from tpulint.semantic.other_files import Definition
+from tpulint.semantic.other_files import Definition, definition_called
+from tpulint_rules.checkpoint._copied_states import CONSUMING
 
-_CONSUMING = frozenset({
-    "torch.nn.modules.utils.consume_prefix_in_state_dict_if_present",
-    "torch.nn.utils.consume_prefix_in_state_dict_if_present",
-})  # fmt: skip
-"""Functions that change the names in a state, and nothing else."""
 _FACTS = (
     r"(?i)(?:.*_)?(?:epochs?|n?iters?|iterations?|(?:global_?)?steps?|best.*|acc(?:uracy)?\d?|prec\d?|loss|losses|score|lr"
     r"|args?|opts?|options|cfg|config|hparams|hyper_?parameters|kwargs|arch|name|type|version|seed)"
@@ -72,23 +68,18 @@ def _are_moved(index: SemanticIndex, loads: list[ast.Name]) -> bool:
 
 
 def _uses_by_call(index: SemanticIndex, call: ast.Call, node: ast.expr, key: str, depth: int) -> Iterator[bool | None]:
-    if index.qualified_name(call.func) in _CONSUMING:
+    if index.qualified_name(call.func) in CONSUMING:
         yield False
     elif isinstance(call.func, ast.Attribute) and call.func.attr == "load_state_dict" and node is call.args[0]:
         yield None if any(item.arg == "assign" for item in call.keywords) else True
     else:
-        called = _function(index, call) if depth < _DEPTH else None
+        called = definition_called(index, call) if depth < _DEPTH else None
         loads = [] if called is None else _loads_of_parameter(called, call, node)
         for load in loads:
             assert called is not None
             yield from _uses(called.file, load, key, depth + 1)
         if not loads:
             yield True if _STATE in key and _is_used_here(index, node) else None
-
-
-def _function(index: SemanticIndex, call: ast.Call) -> Definition | None:
-    function = index.definitions.function_called(call)
-    return index.imported.called(call) if function is None else Definition(index, function)
 
 
 def _loads_of_parameter(called: Definition, call: ast.Call, node: ast.expr) -> list[ast.Name]:

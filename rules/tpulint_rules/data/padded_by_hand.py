@@ -96,11 +96,8 @@ def _is_longest(ctx: FileContext, call: ast.expr) -> bool:
 def _is_first_of_sorted(ctx: FileContext, node: ast.expr) -> bool:
     """``lengths[0]`` of ``lengths, order = torch.sort(torch.LongTensor([len(x) for x in batch]), descending=True)``."""
     index = ctx.index
-    if not isinstance(node, ast.Subscript) or not isinstance(node.value, ast.Name):
-        return False
-    if not isinstance(node.slice, ast.Constant) or node.slice.value != 0:
-        return False
-    bindings = index.flow.reaching(node.value)
+    lengths = _first_of(node)
+    bindings = () if lengths is None else index.flow.reaching(lengths)
     made = bindings[0].value if len(bindings) == 1 and bindings[0].path == (0,) else None
     if not isinstance(made, ast.Call) or not made.args or index.qualified_name(made.func) != "torch.sort":
         return False
@@ -114,18 +111,24 @@ def _is_first_of_sorted(ctx: FileContext, node: ast.expr) -> bool:
 def _is_first_of_several(ctx: FileContext, node: ast.expr) -> bool:
     """``batch[0]`` in a function that asks every sample of the batch how long it is."""
     index = ctx.index
-    if not isinstance(node, ast.Subscript) or not isinstance(node.value, ast.Name):
-        return False
-    if not isinstance(node.slice, ast.Constant) or node.slice.value != 0:
-        return False
-    function = index.function_of(node)
-    return function is not None and any(
-        isinstance(other, ast.ListComp | ast.GeneratorExp)
-        and isinstance(other.elt, ast.Call)
-        and _is_length(ctx, other.elt)
-        and ast.dump(other.generators[0].iter) == ast.dump(node.value)
-        for other in index.tree.nodes_in(function, ast.ListComp, ast.GeneratorExp)
+    batch, function = _first_of(node), index.function_of(node)
+    return (
+        batch is not None
+        and function is not None
+        and any(
+            isinstance(other, ast.ListComp | ast.GeneratorExp)
+            and isinstance(other.elt, ast.Call)
+            and _is_length(ctx, other.elt)
+            and ast.dump(other.generators[0].iter) == ast.dump(batch)
+            for other in index.tree.nodes_in(function, ast.ListComp, ast.GeneratorExp)
+        )
     )
+
+
+def _first_of(node: ast.expr) -> ast.Name | None:
+    """``batch`` of ``batch[0]``."""
+    is_first = isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and node.slice.value == 0
+    return node.value if isinstance(node, ast.Subscript) and is_first and isinstance(node.value, ast.Name) else None
 
 
 def _is_lengths(ctx: FileContext, node: ast.expr, depth: int = 0) -> bool:
