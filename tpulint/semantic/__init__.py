@@ -19,70 +19,13 @@ from tpulint.semantic.kinds import Kind, Kinds, Side, Value
 from tpulint.semantic.names import Names
 from tpulint.semantic.other_files import Library
 from tpulint.semantic.outside import EVALUATION, STEP, OutgoingCall, OutsideCall
-from tpulint.semantic.parts import part
 from tpulint.semantic.reads import How, Read, Reads, Use
 from tpulint.semantic.regions import CalledStep, Pace, Regions, Step, StepFunction, StepLoop, may_have_turns
 from tpulint.semantic.scopes import Scope
+from tpulint.semantic.topics import Topics
 from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, LoopNode, SyntaxTree
 from tpulint.semantic.uses import Uses
 from tpulint.source import SourceFile
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from tpulint.semantic.batch_makers import BatchMakers
-    from tpulint.semantic.batch_measures import BatchMeasures
-    from tpulint.semantic.batched_reads import BatchedReads
-    from tpulint.semantic.call_arguments import CallArguments
-    from tpulint.semantic.callers import Callers
-    from tpulint.semantic.changing_lengths import ChangingLengths
-    from tpulint.semantic.changing_numbers import ChangingNumbers
-    from tpulint.semantic.clocks import Clocks
-    from tpulint.semantic.counters import Counters
-    from tpulint.semantic.deferrals import Deferrals
-    from tpulint.semantic.device_counts import DeviceCounts
-    from tpulint.semantic.devices import Devices
-    from tpulint.semantic.dimensions import Dimensions
-    from tpulint.semantic.distributions import Distributions
-    from tpulint.semantic.early_calls import EarlyCalls
-    from tpulint.semantic.early_displays import EarlyDisplays
-    from tpulint.semantic.effects import Effects
-    from tpulint.semantic.environment import Environment
-    from tpulint.semantic.episodes import Episodes
-    from tpulint.semantic.fed_parameters import FedParameters
-    from tpulint.semantic.filled_lists import FilledLists
-    from tpulint.semantic.frozen_norms import FrozenNorms
-    from tpulint.semantic.graph_numbers import GraphNumbers
-    from tpulint.semantic.handed_moves import HandedMoves
-    from tpulint.semantic.held_values import HeldValues
-    from tpulint.semantic.host_arrays import HostArithmetic
-    from tpulint.semantic.kept_dicts import KeptDicts
-    from tpulint.semantic.kept_states import KeptStates
-    from tpulint.semantic.launches import Launches
-    from tpulint.semantic.leftovers import Leftovers
-    from tpulint.semantic.loaders import Loaders
-    from tpulint.semantic.masks import Masks
-    from tpulint.semantic.meters import Meters
-    from tpulint.semantic.mixed_precision import MixedPrecision
-    from tpulint.semantic.module_body import ModuleBody
-    from tpulint.semantic.module_calls import ModuleCalls
-    from tpulint.semantic.moved_tensors import MovedTensors
-    from tpulint.semantic.moves import Moves
-    from tpulint.semantic.paces import Paces
-    from tpulint.semantic.parent_process import ParentProcess
-    from tpulint.semantic.process_groups import ProcessGroups
-    from tpulint.semantic.ranks import Ranks
-    from tpulint.semantic.restarts import Restarts
-    from tpulint.semantic.returned_values import ReturnedValues
-    from tpulint.semantic.saved_states import SavedStates
-    from tpulint.semantic.scalars import Scalars
-    from tpulint.semantic.step_cuts import StepCuts
-    from tpulint.semantic.stretches import Stretches
-    from tpulint.semantic.tensor_types import TensorTypes
-    from tpulint.semantic.totals import Totals
-    from tpulint.semantic.turn_code import TurnCode
-    from tpulint.semantic.turns import Turns
-    from tpulint.semantic.words import Words
-    from tpulint.semantic.xla_devices import XlaDevices
 
 __all__ = [
     "FUNCTIONS", "LOOPS", "Binding", "CalledStep", "FunctionNode", "How", "Kind", "LoopNode", "Pace", "Read", "Scope",
@@ -103,7 +46,7 @@ _OF_OBJECTS = ("imported", "definitions")
 """Of that, what does change where a call in another file hands over an object of a known class."""
 
 
-class SemanticIndex:
+class SemanticIndex(Topics):
     """Everything known about one file. Built once; what is expensive is worked out on first use.
 
     Raises what ``compile`` raises on text that is not Python.
@@ -190,9 +133,6 @@ class SemanticIndex:
         """Backward passes, updates and boundaries that stand in this file: what others ask that call it."""
         return EventMap(self.tree, self.names, self.kinds, self.definitions)
 
-    paces: Paces = part()
-    """How often any line runs, those outside of all turns included."""
-
     @cached_property
     def reads(self) -> Reads:
         """Host reads: values fetched from the device."""
@@ -207,177 +147,9 @@ class SemanticIndex:
         )
 
     @cached_property
-    def turns(self) -> Turns:
-        """What the statements of loop bodies do, and where a step boundary belongs."""
-        from tpulint.semantic.turns import Turns
-
-        return Turns(
-            self.tree, self.names, self.kinds, self.definitions, lambda: self.regions, self.reads, self.imported
-        )
-
-    clocks: Clocks = part()
-    """Waits for the device in front of a clock."""
-
-    step_cuts: StepCuts = part()
-    stretches: Stretches = part()
-    """Work whose time is taken."""
-
-    deferrals: Deferrals = part()
-    """Reads and the step boundary: what stands behind it, what can be moved there."""
-
-    batched_reads: BatchedReads = part()
-    """Reads of one turn that one transfer can serve."""
-
-    leftovers: Leftovers = part()
-    """Work that becomes part of the first step of the next loop."""
-
-    restarts: Restarts = part()
-    """Totals that start anew with a number while a training goes on."""
-
-    filled_lists: FilledLists = part()
-    """Lists of numbers read from the device."""
-
-    kept_dicts: KeptDicts = part()
-    """Dicts of the numbers of one step, looked at now and then."""
-
-    early_displays: EarlyDisplays = part()
-    """What is put together in every turn and looked at now and then."""
-
-    distributions: Distributions = part()
-    """Classes of probability distributions."""
-
-    held_values: HeldValues = part()
-    """Numbers read early in a turn and needed late."""
-
-    turn_code: TurnCode = part()
-    """Code that runs in every turn of a step or evaluation loop."""
-
-    module_calls: ModuleCalls = part("tree", "names", "flow", "definitions")
-    """Calls of modules of the file."""
-
-    moved_tensors: MovedTensors = part()
-    """Tensors that the code shows to lie on the device."""
-
-    masks: Masks = part()
-    """Boolean tensors, and shapes that are known to be equal."""
-
-    changing_numbers: ChangingNumbers = part()
-    """Numbers of the host that differ from turn to turn."""
-
-    changing_lengths: ChangingLengths = part()
-    """Tensors and arrays of the host that have another length in every turn."""
-
-    batch_measures: BatchMeasures = part()
-    """Numbers taken from a batch."""
-
-    episodes: Episodes = part()
-    """Lists with one item for each move of a game."""
-
-    words: Words = part()
-    """Lists with one item for each word of a text."""
-
-    saved_states: SavedStates = part()
-    """What holds the states of modules and optimizers."""
-
-    graph_numbers: GraphNumbers = part()
-    """Python numbers that are constants of the graph."""
-
-    @cached_property
-    def host_arithmetic(self) -> HostArithmetic:
-        """NumPy arithmetic on copies of device tensors."""
-        from tpulint.semantic.host_arrays import HostArithmetic
-
-        return HostArithmetic(self)
-
-    scalars: Scalars = part()
-    """Single numbers on the device."""
-
-    dimensions: Dimensions = part()
-    """How many dimensions tensors have."""
-
-    counters: Counters = part("tree", "names", "flow")
-    """Variables that count the turns of loops."""
-
-    meters: Meters = part()
-    """Objects that keep sums of what they are given."""
-
-    returned_values: ReturnedValues = part()
-    """Numbers that functions called in every step read and return."""
-
-    totals: Totals = part()
-    """Running totals kept on the host."""
-
-    launches: Launches = part("tree", "names", "definitions")
-    """Processes the file starts; false when there are none."""
-
-    process_groups: ProcessGroups = part()
-    """Process groups the file joins."""
-
-    environment: Environment = part()
-    """Environment variables that the file sets and reads."""
-
-    ranks: Ranks = part()
-    """Expressions that depend on the rank of the process."""
-
-    device_counts: DeviceCounts = part("tree", "names", "flow", "definitions")
-    """Expressions that hold the number of GPUs."""
-
-    mixed_precision: MixedPrecision = part("tree", "names", "definitions")
-    """Autocast contexts and gradient scalers."""
-
-    loaders: Loaders = part()
-    """Data loaders, and the loops they feed."""
-
-    batch_makers: BatchMakers = part()
-    """Functions that make the batches of loops."""
-
-    fed_parameters: FedParameters = part()
-    """Parameters that loops take their batches from."""
-
-    kept_states: KeptStates = part()
-    """Weights kept on the device, and loaded again and again."""
-
-    frozen_norms: FrozenNorms = part()
-    """Batch normalisations in evaluation mode that a gradient goes through."""
-
-    @cached_property
     def guards(self) -> Guards:
         """Branches kept for one backend."""
         return Guards(self.tree, self.names)
-
-    call_arguments: CallArguments = part()
-    """Arguments of calls, those of visible ``**`` dictionaries included."""
-
-    callers: Callers = part()
-    """What a file of definitions alone leaves to those who use it."""
-
-    moves: Moves = part("tree", "names", "flow", "definitions", "kinds")
-    """Modules moved to the device, and what happens before."""
-
-    handed_moves: HandedMoves = part()
-    """Modules that functions of other files move, which are given them."""
-
-    devices: Devices = part()
-    """Places that name, ask for or acquire a device."""
-
-    early_calls: EarlyCalls = part("tree", "names", "definitions", "imported")
-    """What may run before a statement."""
-
-    xla_devices: XlaDevices = part()
-    """Variables that hold the XLA device."""
-
-    tensor_types: TensorTypes = part()
-    """Uses of CUDA's tensor classes."""
-
-    parent_process: ParentProcess = part("tree", "names", "definitions")
-    """Code that runs before processes are started; false when none are."""
-
-    @cached_property
-    def effects(self) -> Effects:
-        """What statements read, bind and may change."""
-        from tpulint.semantic.effects import Effects
-
-        return Effects(self)
 
     @cached_property
     def outgoing_calls(self) -> tuple[OutgoingCall, ...]:
@@ -394,9 +166,6 @@ class SemanticIndex:
         from tpulint.semantic.base_calls import calls_of_bases
 
         return calls_of_bases(self)
-
-    module_body: ModuleBody = part()
-    """The module's own statements."""
 
     def called_so(self, library: Library | None, outside: Sequence[OutsideCall]) -> SemanticIndex:
         """The same file, where these calls of others are known; what does not depend on them is not done anew."""

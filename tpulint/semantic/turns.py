@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
 from enum import IntEnum
-from functools import cached_property
 
 from tpulint.semantic import torch_facts as facts
-from tpulint.semantic.definitions import Definitions
-from tpulint.semantic.imported import Imported
-from tpulint.semantic.kinds import Kind, Kinds, Side
-from tpulint.semantic.names import Names
-from tpulint.semantic.reads import Reads
-from tpulint.semantic.regions import Regions, Step
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode, LoopNode, SyntaxTree
+from tpulint.semantic.kinds import Kind, Side
+from tpulint.semantic.regions import Step
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode, LoopNode
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tpulint.semantic import SemanticIndex
 
 _DEPTH = 4
 _TRAINED = (Kind.MODULE, Kind.OPTIMIZER, Kind.SCALER, Kind.SCHEDULER)
@@ -41,30 +39,16 @@ class Work(IntEnum):
 class Turns:
     """Sorts the statements of loop bodies. Lazy, memoised."""
 
-    def __init__(
-        self,
-        tree: SyntaxTree,
-        names: Names,
-        kinds: Kinds,
-        definitions: Definitions,
-        regions: Callable[[], Regions],
-        reads: Reads,
-        imported: Imported,
-    ) -> None:
-        self._tree = tree
-        self._names = names
-        self._kinds = kinds
-        self._definitions = definitions
-        self._find_regions = regions
-        self._reads = reads
-        self._imported = imported
+    def __init__(self, index: SemanticIndex) -> None:
+        self._index = index
+        self._tree = index.tree
+        self._names = index.names
+        self._kinds = index.kinds
+        self._definitions = index.definitions
+        self._reads = index.reads
+        self._imported = index.imported
         self._memo: dict[ast.AST, Work] = {}
         self._boundary_places: dict[Step, list[ast.stmt]] = {}
-
-    @cached_property
-    def _regions(self) -> Regions:
-        """Looked for where a boundary has to go somewhere: what a function does is told without."""
-        return self._find_regions()
 
     # ---------------------------------------------------------------- the boundary
 
@@ -93,7 +77,8 @@ class Turns:
             statement
             for statement in loop.node.body
             if not isinstance(statement, FUNCTIONS)
-            if any(self._tree.encloses(statement, event) for event in inside) or self._regions.updates_in(statement)
+            if any(self._tree.encloses(statement, event) for event in inside)
+            or self._index.regions.updates_in(statement)
         ]
         if holders and _always_returns(holders[-1]):
             return self._places_of_returned(holders[-1], events)
@@ -119,7 +104,7 @@ class Turns:
         The work of those turns is run by their reads; a boundary at their end would run it again. So it would in
         front of the first step of a game: ``if step > learning_starts`` holds the step, turns read their action above.
         """
-        interval = self._regions.gate_of(events[0])
+        interval = self._index.regions.gate_of(events[0])
         for gate in self._tree.ancestors(events[0]):
             if gate is loop.node:
                 break
@@ -127,7 +112,7 @@ class Turns:
             if branch is not None and (gate is interval or gate in loop.node.body):
                 outside = [
                     read.node for read in self._reads.inside(loop.node)
-                    if not self._tree.encloses(gate, read.node) and self._regions.gate_of(read.node) is None
+                    if not self._tree.encloses(gate, read.node) and self._index.regions.gate_of(read.node) is None
                 ]  # fmt: skip
                 before = all(self._tree.span(node).start < self._tree.span(gate).start for node in outside)
                 return branch if outside and (gate is interval or before) else None
@@ -152,7 +137,7 @@ class Turns:
 
     def evaluation_place(self, loop: LoopNode) -> ast.stmt:
         """Statement of the body behind which the boundary of an evaluation loop belongs."""
-        runs = [at for at, statement in enumerate(loop.body) if self._regions.runs_module(statement)]
+        runs = [at for at, statement in enumerate(loop.body) if self._index.regions.runs_module(statement)]
         first = runs[-1] if runs else len(loop.body) - 1
         return self._forward(loop.body, loop.body[first])
 
@@ -182,7 +167,7 @@ class Turns:
     def _always_comes_to(self, anchor: ast.stmt) -> bool:
         """Whether a turn that goes well runs the body of a block, and all its updates with it."""
         if isinstance(anchor, ast.Try):
-            return not any(self._regions.updates_in(item) for handler in anchor.handlers for item in handler.body)
+            return not any(self._index.regions.updates_in(item) for handler in anchor.handlers for item in handler.body)
         return isinstance(anchor, ast.With | ast.AsyncWith)
 
     def _skips(self, statement: ast.If) -> bool:
@@ -193,7 +178,7 @@ class Turns:
         result = []
         for field in ("body", "orelse", "finalbody"):
             block: list[ast.stmt] = getattr(anchor, field, None) or []
-            holders = [statement for statement in block if self._regions.updates_in(statement)]
+            holders = [statement for statement in block if self._index.regions.updates_in(statement)]
             if not holders:
                 continue
             at = block.index(holders[-1])
