@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from tpulint.semantic.definitions import qualified_in_file
 from tpulint.semantic.kinds import Kind
+from tpulint.semantic.outside import qualified_in_file
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode
 from tpulint.semantic.variables import last_name
 

@@ -207,7 +207,7 @@ class Callees:
         if is_of_self(node):
             owner = self._tree.class_of(node)
             return [] if owner is None else self._names.attribute_bindings(owner, node.attr)
-        return list(self._definitions.bindings_of_part(node)) if isinstance(node, ast.Attribute) else []
+        return list(self._definitions.classes.bindings_of_part(node)) if isinstance(node, ast.Attribute) else []
 
     def _compiler(self, call: ast.Call) -> str | None:
         """``torch.compile(f)``, ``torch.compile(backend="openxla")(f)``: the compiler's name."""

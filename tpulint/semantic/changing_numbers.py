@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 
 from tpulint.semantic.bindings import Binding, part_of
-from tpulint.semantic.definitions import qualified_in_file
 from tpulint.semantic.fed_parameters import arguments_given
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.other_files import definition_called
+from tpulint.semantic.outside import qualified_in_file
 from tpulint.semantic.sample_trees import SampleTrees
 from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode
 from tpulint.semantic.turn_code import EVALUATION

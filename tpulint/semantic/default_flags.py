@@ -7,10 +7,10 @@ import operator
 from collections.abc import Callable, Sequence
 
 from tpulint.semantic.bindings import Binding
-from tpulint.semantic.definitions import Definitions, qualified_in_file
+from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.guards import asks_for_host
 from tpulint.semantic.names import Names
-from tpulint.semantic.outside import OutsideCall
+from tpulint.semantic.outside import OutsideCall, qualified_in_file
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 
 TYPE_CHECKING = False

@@ -1,4 +1,4 @@
-"""Functions and classes of the file: which one a call runs, who calls it, with what arguments."""
+"""Functions and classes of the file: which one a call runs, and who calls it."""
 
 from __future__ import annotations
 
@@ -8,18 +8,16 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from tpulint.semantic import torch_facts as facts
-from tpulint.semantic.bindings import Binding, part_of
 from tpulint.semantic.callees import Callees
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.imported import Imported
 from tpulint.semantic.names import Names
-from tpulint.semantic.outside import OutsideCall, classes_of_file
+from tpulint.semantic.outside import OutsideCall, qualified_in_file
+from tpulint.semantic.own_classes import OwnClasses
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree, is_super
 from tpulint.semantic.variables import last_name
 
 _CALLS_LOOKED_AT = 8
-_CLASS_DEPTH = 5
-"""Names that a class is followed through."""
 _CALL = "__call__"
 _APPLY, _FORWARD = "apply", "forward"
 
@@ -34,13 +32,12 @@ class Definitions:
         self._names = names
         self._flow = flow
         self._imported = imported
-        self.handed = classes_of_file(outside, tree.source.path)
-        """Names of classes of this file, by function and parameter, that other files hand over objects of."""
+        self.classes = OwnClasses(tree, names, flow, self, outside)
+        """Which of its classes a value is an instance of."""
         self._callees = Callees(tree, names, self)
         self._function_names = {function.name for function in tree.functions}
         self._callers: dict[str, list[ast.Call]] | None = None
         self._object_calls: dict[FunctionNode, list[ast.Call]] | None = None
-        self._classes: dict[ast.expr, tuple[ast.ClassDef, ...]] = {}
         self._methods: dict[ast.ClassDef, dict[str, FunctionNode]] = {}
         self._chosen: dict[FunctionNode, list[ast.Call]] | None = None
         self._properties: dict[str, list[FunctionNode]] | None = None
@@ -102,7 +99,7 @@ class Definitions:
 
     def _object_called(self, node: ast.Name | ast.Attribute) -> FunctionNode | None:
         """What calling an object runs, where the one class of this file that it is of says so: ``augment(images)``."""
-        owner = self.class_of_variable(node) if _CALL in self._function_names else None
+        owner = self.classes.one_of_variable(node) if _CALL in self._function_names else None
         return None if owner is None else self.method(owner, _CALL)
 
     def _applied(self, func: ast.Attribute) -> FunctionNode | None:
@@ -165,7 +162,7 @@ class Definitions:
         if not isinstance(node.value, ast.Name | ast.Attribute):
             return None
         # A method that several classes have from one of them is the same for all.
-        found = {self.method(owner, node.attr) for owner in self.classes_of_variable(node.value)}
+        found = {self.method(owner, node.attr) for owner in self.classes.of_variable(node.value)}
         return found.pop() if len(found) == 1 else None
 
     def functions_of_several(self, call: ast.Call) -> list[FunctionNode]:
@@ -177,7 +174,7 @@ class Definitions:
             return []
         if func.attr not in self._function_names:
             return self._callees.several(func) if func.attr in self._attributes_kept else []
-        owners = self.classes_of_variable(func.value)
+        owners = self.classes.of_variable(func.value)
         found = (self.method(owner, func.attr) for owner in owners) if len(owners) > 1 else ()
         return list(dict.fromkeys(method for method in found if method is not None))
 
@@ -200,98 +197,6 @@ class Definitions:
             if len(bindings) == 1 and isinstance(bindings[0].node, ast.ClassDef):
                 return bindings[0].node
         return None
-
-    def class_of_variable(self, name: ast.Name | ast.Attribute) -> ast.ClassDef | None:
-        """The class of this file a variable is an instance of, through ``.to(...)`` and the like."""
-        found = self.classes_of_variable(name)
-        return found[0] if len(found) == 1 else None
-
-    def classes_of_variable(self, name: ast.Name | ast.Attribute, depth: int = 0) -> tuple[ast.ClassDef, ...]:
-        """The classes of this file of which a variable is an instance of one; empty when it may be of another.
-
-        A parameter is what the calls in this file give for it.
-        """
-        found = self._classes.get(name)
-        if found is None:
-            if depth > _CLASS_DEPTH:
-                return ()
-            self._classes[name] = ()  # a variable that depends on itself adds nothing
-            found = self._classes[name] = self._find_classes(name, depth)
-        return found
-
-    def _find_classes(self, name: ast.Name | ast.Attribute, depth: int) -> tuple[ast.ClassDef, ...]:
-        if isinstance(name, ast.Name):
-            bindings = self._flow.made(name)
-        else:
-            bindings = self._flow.reaching_attribute(name) or self.bindings_of_part(name, depth)
-        values: list[ast.expr | None] = []
-        found: dict[ast.ClassDef, None] = {}
-        for binding in bindings:
-            if binding.kind == "parameter" and isinstance(binding.statement, FUNCTIONS):
-                given = self.arguments_for(binding.statement, binding.name)
-                names = self.handed.get((qualified_in_file(self._tree, binding.statement), binding.name), ())
-                handed = [owner for owner in self._tree.classes if owner.name in names]
-                found.update(dict.fromkeys(handed))
-                values.extend(given or ([] if handed else [None]))
-                continue
-            value = part_of(binding.value, binding.path) if binding.kind == "assign" else None
-            value = value or _given_back(binding)
-            if value is None or not (
-                self._is_loaded(value) or (isinstance(value, ast.Constant) and value.value is None)
-            ):
-                values.append(value)
-        for value in values:
-            made = () if value is None else self.classes_made(value, depth + 1)
-            if not made:
-                return ()
-            found.update(dict.fromkeys(made))
-        return tuple(found)
-
-    def _is_loaded(self, value: ast.expr) -> bool:
-        """Whether an object was saved before: an instance of the class that is made otherwise."""
-        return isinstance(value, ast.Call) and self._names.qualified(value.func) == "torch.load"
-
-    def bindings_of_part(self, node: ast.Attribute, depth: int = 0) -> tuple[Binding, ...]:
-        """What the classes of an object give an attribute of it: ``agent.network``."""
-        if not isinstance(node.value, ast.Name | ast.Attribute):
-            return ()
-        owners = self.classes_of_variable(node.value, depth + 1)
-        return tuple(binding for owner in owners for binding in self._names.attribute_bindings(owner, node.attr))
-
-    def classes_made(self, value: ast.expr, depth: int = 0) -> tuple[ast.ClassDef, ...]:
-        """Classes of this file of which an expression gives an instance."""
-        while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
-            if value.func.attr not in facts.MODULE_SELF_METHODS:
-                break
-            value = value.func.value
-        if isinstance(value, ast.Call):
-            if self._names.qualified(value.func) in facts.MODULE_WRAPPERS | facts.COPIES and value.args:
-                return self.classes_made(value.args[0], depth)
-            owner = self.class_called(value) or self._class_loaded(value)
-            return self._classes_chosen(value.func) if owner is None else (owner,)
-        if isinstance(value, ast.IfExp):
-            sides = self.classes_made(value.body, depth), self.classes_made(value.orelse, depth)
-            return tuple(dict.fromkeys((*sides[0], *sides[1]))) if all(sides) else ()
-        return self.classes_of_variable(value, depth) if isinstance(value, ast.Name | ast.Attribute) else ()
-
-    def _class_loaded(self, call: ast.Call) -> ast.ClassDef | None:
-        """The class of this file in ``Net.from_pretrained(path)``, whose method is one of a base class."""
-        func = call.func
-        if not isinstance(func, ast.Attribute) or func.attr not in facts.LOADING_METHODS:
-            return None
-        owner = self._names.class_named(func.value)
-        return owner if owner is not None and self.is_module_class(owner) else None
-
-    def _classes_chosen(self, func: ast.expr) -> tuple[ast.ClassDef, ...]:
-        """``{"a": A, "b": B}[args.model]``, ``MODELS[args.model]``: any class of a dictionary that is written out."""
-        if not isinstance(func, ast.Subscript):
-            return ()
-        bindings = self._flow.bindings_of(func.value)
-        whole = bindings[0].value if len(bindings) == 1 and not bindings[0].path else func.value
-        values = whole.values if isinstance(whole, ast.Dict) else []
-        owners = [self._names.class_named(value) for value in values]
-        classes = [owner for owner in owners if owner is not None]
-        return tuple(dict.fromkeys(classes)) if len(classes) == len(owners) else ()
 
     def named(self, name: str) -> list[FunctionNode]:
         """Functions at the top of the file, or ``Class.method``, by name; more than one where it is defined anew."""
@@ -448,12 +353,6 @@ class Definitions:
         return any(isinstance(part, ast.Name) and part.id == "__name__" for part in ast.walk(top.test))
 
 
-def qualified_in_file(tree: SyntaxTree, function: FunctionNode) -> str:
-    """Name of a function at the top of a file, ``Class.method`` for a method."""
-    owner = tree.class_of(function)
-    return function.name if owner is None else f"{owner.name}.{function.name}"
-
-
 def _makes_property(decorator: ast.expr) -> bool:
     last = decorator.attr if isinstance(decorator, ast.Attribute) else getattr(decorator, "id", "")
     return last in ("property", "cached_property")
@@ -466,10 +365,3 @@ def is_abstract(function: FunctionNode) -> bool:
     name = said.func if isinstance(said, ast.Call) else said
     missing = isinstance(last, ast.Raise) and isinstance(name, ast.Name) and name.id == "NotImplementedError"
     return len(function.body) < 3 and (missing or isinstance(last, ast.Pass) or isinstance(said, ast.Constant))
-
-
-def _given_back(binding: Binding) -> ast.Name | None:
-    """``model`` of ``model, optimizer = amp.initialize(model, optimizer)``: of what class it was, it is."""
-    call = binding.value if binding.kind == "assign" and binding.path else None
-    given = call.args if isinstance(call, ast.Call) else []
-    return next((item for item in given if isinstance(item, ast.Name) and item.id == binding.name), None)

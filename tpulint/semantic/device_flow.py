@@ -9,7 +9,7 @@ from functools import cached_property
 
 from tpulint.model import Span
 from tpulint.semantic.bindings import Binding
-from tpulint.semantic.definitions import qualified_in_file
+from tpulint.semantic.outside import qualified_in_file
 from tpulint.semantic.places import Place, Places
 from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.variables import Key, Variables, says_device

@@ -213,7 +213,7 @@ class ElementValues:
 
     def _module_class(self, callee: ast.expr, depth: int) -> ast.ClassDef | None:
         if isinstance(callee, ast.Name):
-            direct = self._definitions.class_of_variable(callee)
+            direct = self._definitions.classes.one_of_variable(callee)
             if direct is not None:
                 return direct
             for binding in self._flow.reaching(callee):

@@ -5,9 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Container, Iterable
 
-from tpulint.semantic.definitions import qualified_in_file
 from tpulint.semantic.other_files import Definition, method, methods
-from tpulint.semantic.outside import EVALUATION, STEP
+from tpulint.semantic.outside import EVALUATION, STEP, qualified_in_file
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, LoopNode
 from tpulint.semantic.values import Kind
 from tpulint.semantic.variables import last_name
@@ -145,7 +144,7 @@ def _given_to_object(index: SemanticIndex, loop: ast.AST, drawn: ast.expr) -> li
         if isinstance(call, ast.Call)
         and isinstance(call.func, ast.Attribute)
         and isinstance(call.func.value, ast.Name)
-        and index.definitions.class_of_variable(call.func.value) is owner
+        and index.definitions.classes.one_of_variable(call.func.value) is owner
     }
     made = [creation.node for item in objects.values() for creation in index.moves.creations.of(item)]
     return [item for call in made if isinstance(call, ast.Call) for item in call.args if isinstance(item, ast.Name)]

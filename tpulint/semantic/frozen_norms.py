@@ -217,7 +217,7 @@ class FrozenNorms:
         of torchvision without them."""
         if not isinstance(model, ast.Name | ast.Attribute):
             return False
-        here = [Definition(self._index, owner) for owner in self._index.definitions.classes_of_variable(model)]
+        here = [Definition(self._index, owner) for owner in self._index.definitions.classes.of_variable(model)]
         owners = [*here, *self._index.imported.classes_of(model)]
         texts = [owner.file.text(owner.node) for owner in owners]
         is_plain = all(re.search(_PLAIN, text) and not re.search(_NORMED, text) for text in texts)

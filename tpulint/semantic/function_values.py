@@ -211,7 +211,7 @@ class FunctionValues:
 
     def iterated(self, node: ast.expr) -> tuple[FunctionValues, FunctionNode] | None:
         """The generator ``__iter__`` of the class that an expression gives an instance of: ``Prefetcher(loader)``."""
-        here = self._definitions.classes_made(node)
+        here = self._definitions.classes.made(node)
         if here:
             function = self._definitions.method(here[0], "__iter__") if len(here) == 1 else None
             return (self, function) if function is not None and self.yields(function) else None

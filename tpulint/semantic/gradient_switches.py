@@ -6,10 +6,10 @@ import ast
 from collections.abc import Sequence
 
 from tpulint.semantic import torch_facts as facts
-from tpulint.semantic.definitions import Definitions, qualified_in_file
+from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.kinds import Kind, Kinds
 from tpulint.semantic.names import Names
-from tpulint.semantic.outside import NOW_AND_THEN, OutsideCall
+from tpulint.semantic.outside import NOW_AND_THEN, OutsideCall, qualified_in_file
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, LoopNode, SyntaxTree
 
 _MODES = ("eval", "train")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Sequence
 
-from tpulint.semantic.definitions import qualified_in_file
 from tpulint.semantic.names import Names
+from tpulint.semantic.outside import qualified_in_file
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree, is_super
 from tpulint.semantic.variables import itself
 

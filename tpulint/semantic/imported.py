@@ -322,7 +322,7 @@ class Imported:
 
     def classes_here(self, node: ast.expr, index: SemanticIndex, depth: int = 0) -> tuple[Definition, ...]:
         """The classes that an expression of this file, whose index is ``index``, may be an instance of."""
-        owners = index.definitions.classes_made(node)
+        owners = index.definitions.classes.made(node)
         if owners or not self.knows_others:
             return tuple(Definition(index, owner) for owner in owners)
         return self.classes.of(node, depth)

@@ -93,7 +93,7 @@ class KeptTensors:
         assert isinstance(func, ast.Attribute)
         if not isinstance(func.value, ast.Name | ast.Attribute):
             return []
-        here = self._definitions.class_of_variable(func.value)
+        here = self._definitions.classes.one_of_variable(func.value)
         if here is not None:
             function = self._definitions.method(here, func.attr)
             return [] if function is None else [(self._tree, function)]

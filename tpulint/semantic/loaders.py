@@ -7,13 +7,12 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 from tpulint.semantic.appended import Appended
-from tpulint.semantic.definitions import qualified_in_file
 from tpulint.semantic.drawn_parameters import drawn_by
 from tpulint.semantic.entries import entries, entries_named
 from tpulint.semantic.fed_parameters import fed_elsewhere, sources_of
 from tpulint.semantic.left_out_batches import leaves_out_smaller
 from tpulint.semantic.other_files import Definition
-from tpulint.semantic.outside import EVALUATION, STEP
+from tpulint.semantic.outside import EVALUATION, STEP, qualified_in_file
 from tpulint.semantic.sample_counts import SampleCounts
 
 TYPE_CHECKING = False

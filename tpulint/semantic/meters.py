@@ -85,7 +85,7 @@ class Meters:
         return lambda other: (
             isinstance(other, ast.Name)
             and index.names.bindings(other) is known
-            and index.definitions.class_of_variable(other) is owner
+            and index.definitions.classes.one_of_variable(other) is owner
         )
 
     def _argument_of(self, read: Read) -> ast.expr | None:

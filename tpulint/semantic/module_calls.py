@@ -48,8 +48,8 @@ class ModuleCalls:
         """The classes of this file of which what is called may be: ``layer(x)`` of ``for layer in self.layers``."""
         if not isinstance(func, ast.Name | ast.Attribute | ast.Subscript):
             return ()
-        found = () if isinstance(func, ast.Subscript) else self._definitions.classes_of_variable(func)
-        return found or tuple(owner for part in self._elements(func) for owner in self._definitions.classes_made(part))
+        found = () if isinstance(func, ast.Subscript) else self._definitions.classes.of_variable(func)
+        return found or tuple(owner for part in self._elements(func) for owner in self._definitions.classes.made(part))
 
     def _elements(self, func: ast.expr) -> Iterator[ast.expr]:
         if isinstance(func, ast.Subscript):

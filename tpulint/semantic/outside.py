@@ -8,6 +8,10 @@ from collections.abc import Sequence
 from tpulint.model import OutgoingCall as OutgoingCall
 from tpulint.model import OutsideCall as OutsideCall
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tpulint.semantic.tree import FunctionNode, SyntaxTree
+
 STEP = "step"
 EVALUATION = "evaluation batch"
 """What the turns of a loop are called."""
@@ -18,6 +22,12 @@ CONSTRUCTOR = "torch.Tensor"
 
 ELEMENT_OF = "{}[]"
 """The name by which a call tells what is in the list or dictionary that it gives for a parameter."""
+
+
+def qualified_in_file(tree: SyntaxTree, function: FunctionNode) -> str:
+    """The name by which calls tell a function at the top of a file, ``Class.method`` for a method."""
+    owner = tree.class_of(function)
+    return function.name if owner is None else f"{owner.name}.{function.name}"
 
 
 def classes_of_file(calls: Sequence[OutsideCall], path: str) -> dict[tuple[str, str], list[str]]:

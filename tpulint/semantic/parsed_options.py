@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import os
 
-from tpulint.semantic.definitions import qualified_in_file
+from tpulint.semantic.outside import qualified_in_file
 from tpulint.semantic.tree import FUNCTIONS
 
 TYPE_CHECKING = False

@@ -40,7 +40,7 @@ def _may_give_list(index: SemanticIndex, binding: Binding) -> bool:
     func = call.func
     if not isinstance(func, ast.Name | ast.Attribute):
         return False
-    owners = index.definitions.classes_of_variable(func) or index.imported.classes_of(func)
+    owners = index.definitions.classes.of_variable(func) or index.imported.classes_of(func)
     return not owners and not _is_of_torch(index, func)
 
 

@@ -24,7 +24,7 @@ def is_taken_as_tensor(index: SemanticIndex, read: Read) -> bool:
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
         return False
     receiver = call.func.value
-    own = tuple(Definition(index, owner) for owner in index.definitions.classes_made(receiver))
+    own = tuple(Definition(index, owner) for owner in index.definitions.classes.made(receiver))
     owners = own or index.imported.classes_of(receiver)
     found = [method(owner, call.func.attr) for owner in owners]
     return any(item is None or _asks(item) for item in found)

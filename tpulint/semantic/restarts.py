@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from tpulint.model import Pace
 from tpulint.records import NamedTuple
 from tpulint.semantic.bindings import Binding
-from tpulint.semantic.definitions import qualified_in_file
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.other_files import Definition
+from tpulint.semantic.outside import qualified_in_file
 from tpulint.semantic.pending import State
 from tpulint.semantic.steps import StepLoop
 from tpulint.semantic.totals import element_of
@@ -166,7 +166,7 @@ class Restarts:
                     yield Restart(start, index.text(holder), (call,), loop)
 
     def _class_of(self, holder: ast.Name | ast.Attribute) -> Definition | None:
-        own = self._index.definitions.class_of_variable(holder)
+        own = self._index.definitions.classes.one_of_variable(holder)
         if own is not None:
             return Definition(self._index, own)
         others = self._index.imported.classes_of(holder)

@@ -48,7 +48,7 @@ class SampleTrees:
             call.args[at]
             for call in index.tree.calls
             if isinstance(call.func, ast.Attribute)
-            and owner in index.definitions.classes_of_variable(call.func)
+            and owner in index.definitions.classes.of_variable(call.func)
             and 0 <= at < len(call.args)
         ]
 

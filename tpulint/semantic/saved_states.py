@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 
 from tpulint.semantic import torch_facts as facts
-from tpulint.semantic.definitions import qualified_in_file
 from tpulint.semantic.kinds import Kind
+from tpulint.semantic.outside import qualified_in_file
 from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.variables import last_name
 

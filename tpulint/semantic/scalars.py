@@ -269,7 +269,7 @@ class Scalars:
             return False
         found = index.imported.all_called(call) or methods(index.imported.classes_of(call.func), "forward")
         if not found and isinstance(call.func, ast.Name | ast.Attribute):
-            owners = index.definitions.classes_of_variable(call.func)
+            owners = index.definitions.classes.of_variable(call.func)
             found = methods(tuple(Definition(index, owner) for owner in owners), "forward")
         results = [(function.file, value) for function in found for value in returned(function) or (None,)]
         return bool(results) and all(

@@ -196,7 +196,7 @@ class TurnCode:
         """Forward passes of the module classes that this file makes an instance of, or is handed one of."""
         index = self._index
         made = {node.id for node in index.tree.names if isinstance(node.ctx, ast.Load)}
-        made.update(name for names in index.definitions.handed.values() for name in names)
+        made.update(name for names in index.definitions.classes.handed.values() for name in names)
         return [
             function
             for owner in index.tree.classes
@@ -232,7 +232,7 @@ class TurnCode:
         made = map(index.definitions.class_called, index.tree.nodes_in(owner, ast.Call))
         names = {
             name
-            for (function, _), names in index.definitions.handed.items()
+            for (function, _), names in index.definitions.classes.handed.items()
             for name in names
             if function == f"{owner.name}.__init__"
         }

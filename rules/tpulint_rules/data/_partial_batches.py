@@ -60,7 +60,7 @@ def _is_off_by_default(index: SemanticIndex, binding: Binding) -> bool:
 
 def _never_ends(index: SemanticIndex, sampler: ast.expr) -> bool:
     """Whether a sampler of the project goes on for ever."""
-    own = tuple(Definition(index, owner) for owner in index.definitions.classes_made(sampler))
+    own = tuple(Definition(index, owner) for owner in index.definitions.classes.made(sampler))
     found = methods(own or index.imported.classes_of(sampler), "__iter__")
     return bool(found) and all(map(_goes_on, found))
 

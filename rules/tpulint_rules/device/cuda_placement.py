@@ -96,7 +96,7 @@ def _moves(ctx: FileContext, receiver: ast.expr) -> bool:
         return False
     owner = None
     if isinstance(receiver, ast.Name | ast.Attribute):
-        owner = index.definitions.class_of_variable(receiver)
+        owner = index.definitions.classes.one_of_variable(receiver)
         function = index.function_of(receiver)
         first = function.args.args[0].arg if function is not None and function.args.args else ""
         if owner is None and function is not None and isinstance(receiver, ast.Name) and first == receiver.id:

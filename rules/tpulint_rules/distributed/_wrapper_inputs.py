@@ -107,7 +107,7 @@ def _is_dict(ctx: FileContext, wrapper: ast.Call, batch: ast.Name) -> bool:
     index = ctx.index
     places: list[tuple[ast.AST | None, str]] = [(index.function_of(batch), batch.id)]
     wrapped = [*wrapper.args[:1], *(item.value for item in wrapper.keywords if item.arg == "module")]
-    for owner in [owner for model in wrapped for owner in index.definitions.classes_made(model)]:
+    for owner in [owner for model in wrapped for owner in index.definitions.classes.made(model)]:
         forward = index.definitions.method(owner, "forward")
         places += [] if forward is None else [(forward, argument.arg) for argument in forward.args.args[1:2]]
     return any(

@@ -1,0 +1,134 @@
+"""Classes of the file that its values are instances of."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from tpulint.semantic import torch_facts as facts
+from tpulint.semantic.bindings import Binding, part_of
+from tpulint.semantic.flow import Flow
+from tpulint.semantic.names import Names
+from tpulint.semantic.outside import OutsideCall, classes_of_file, qualified_in_file
+from tpulint.semantic.tree import FUNCTIONS, SyntaxTree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tpulint.semantic.definitions import Definitions
+
+_DEPTH = 5
+"""Names that a class is followed through."""
+
+
+class OwnClasses:
+    """Answers about one file, whose ``Definitions`` ask; those of other files are ``ImportedClasses``."""
+
+    def __init__(
+        self, tree: SyntaxTree, names: Names, flow: Flow, definitions: Definitions, outside: Sequence[OutsideCall]
+    ) -> None:
+        self._tree = tree
+        self._names = names
+        self._flow = flow
+        self._definitions = definitions
+        self.handed = classes_of_file(outside, tree.source.path)
+        """Names of classes of this file, by function and parameter, that other files hand over objects of."""
+        self._found: dict[ast.expr, tuple[ast.ClassDef, ...]] = {}
+
+    def one_of_variable(self, name: ast.Name | ast.Attribute) -> ast.ClassDef | None:
+        """The class of this file a variable is an instance of, through ``.to(...)`` and the like."""
+        found = self.of_variable(name)
+        return found[0] if len(found) == 1 else None
+
+    def of_variable(self, name: ast.Name | ast.Attribute, depth: int = 0) -> tuple[ast.ClassDef, ...]:
+        """The classes of this file of which a variable is an instance of one; empty when it may be of another.
+
+        A parameter is what the calls in this file give for it.
+        """
+        found = self._found.get(name)
+        if found is None:
+            if depth > _DEPTH:
+                return ()
+            self._found[name] = ()  # a variable that depends on itself adds nothing
+            found = self._found[name] = self._find(name, depth)
+        return found
+
+    def _find(self, name: ast.Name | ast.Attribute, depth: int) -> tuple[ast.ClassDef, ...]:
+        if isinstance(name, ast.Name):
+            bindings = self._flow.made(name)
+        else:
+            bindings = self._flow.reaching_attribute(name) or self.bindings_of_part(name, depth)
+        values: list[ast.expr | None] = []
+        found: dict[ast.ClassDef, None] = {}
+        for binding in bindings:
+            if binding.kind == "parameter" and isinstance(binding.statement, FUNCTIONS):
+                given = self._definitions.arguments_for(binding.statement, binding.name)
+                names = self.handed.get((qualified_in_file(self._tree, binding.statement), binding.name), ())
+                handed = [owner for owner in self._tree.classes if owner.name in names]
+                found.update(dict.fromkeys(handed))
+                values.extend(given or ([] if handed else [None]))
+                continue
+            value = part_of(binding.value, binding.path) if binding.kind == "assign" else None
+            value = value or _given_back(binding)
+            if value is None or not (
+                self._is_loaded(value) or (isinstance(value, ast.Constant) and value.value is None)
+            ):
+                values.append(value)
+        for value in values:
+            made = () if value is None else self.made(value, depth + 1)
+            if not made:
+                return ()
+            found.update(dict.fromkeys(made))
+        return tuple(found)
+
+    def _is_loaded(self, value: ast.expr) -> bool:
+        """Whether an object was saved before: an instance of the class that is made otherwise."""
+        return isinstance(value, ast.Call) and self._names.qualified(value.func) == "torch.load"
+
+    def bindings_of_part(self, node: ast.Attribute, depth: int = 0) -> tuple[Binding, ...]:
+        """What the classes of an object give an attribute of it: ``agent.network``."""
+        if not isinstance(node.value, ast.Name | ast.Attribute):
+            return ()
+        owners = self.of_variable(node.value, depth + 1)
+        return tuple(binding for owner in owners for binding in self._names.attribute_bindings(owner, node.attr))
+
+    def made(self, value: ast.expr, depth: int = 0) -> tuple[ast.ClassDef, ...]:
+        """Classes of this file of which an expression gives an instance."""
+        while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+            if value.func.attr not in facts.MODULE_SELF_METHODS:
+                break
+            value = value.func.value
+        if isinstance(value, ast.Call):
+            if self._names.qualified(value.func) in facts.MODULE_WRAPPERS | facts.COPIES and value.args:
+                return self.made(value.args[0], depth)
+            owner = self._definitions.class_called(value) or self._loaded(value)
+            return self._chosen(value.func) if owner is None else (owner,)
+        if isinstance(value, ast.IfExp):
+            sides = self.made(value.body, depth), self.made(value.orelse, depth)
+            return tuple(dict.fromkeys((*sides[0], *sides[1]))) if all(sides) else ()
+        return self.of_variable(value, depth) if isinstance(value, ast.Name | ast.Attribute) else ()
+
+    def _loaded(self, call: ast.Call) -> ast.ClassDef | None:
+        """The class of this file in ``Net.from_pretrained(path)``, whose method is one of a base class."""
+        func = call.func
+        if not isinstance(func, ast.Attribute) or func.attr not in facts.LOADING_METHODS:
+            return None
+        owner = self._names.class_named(func.value)
+        return owner if owner is not None and self._definitions.is_module_class(owner) else None
+
+    def _chosen(self, func: ast.expr) -> tuple[ast.ClassDef, ...]:
+        """``{"a": A, "b": B}[args.model]``, ``MODELS[args.model]``: any class of a dictionary that is written out."""
+        if not isinstance(func, ast.Subscript):
+            return ()
+        bindings = self._flow.bindings_of(func.value)
+        whole = bindings[0].value if len(bindings) == 1 and not bindings[0].path else func.value
+        values = whole.values if isinstance(whole, ast.Dict) else []
+        owners = [self._names.class_named(value) for value in values]
+        classes = [owner for owner in owners if owner is not None]
+        return tuple(dict.fromkeys(classes)) if len(classes) == len(owners) else ()
+
+
+def _given_back(binding: Binding) -> ast.Name | None:
+    """``model`` of ``model, optimizer = amp.initialize(model, optimizer)``: of what class it was, it is."""
+    call = binding.value if binding.kind == "assign" and binding.path else None
+    given = call.args if isinstance(call, ast.Call) else []
+    return next((item for item in given if isinstance(item, ast.Name) and item.id == binding.name), None)
