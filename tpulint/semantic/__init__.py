@@ -106,7 +106,7 @@ class SemanticIndex(Topics):
             self.names,
             self.flow,
             self._library,
-            lambda *wanted: self.definitions.arguments_for(*wanted),
+            lambda *wanted: self.definitions.arguments.of(*wanted),
             lambda function: self.definitions.returned_by(function),
             self.outside,
         )

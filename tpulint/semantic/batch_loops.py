@@ -7,10 +7,10 @@ import re
 
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.events import EventMap
-from tpulint.semantic.fed_parameters import arguments_given
 from tpulint.semantic.kinds import Kind, Kinds
 from tpulint.semantic.module_runs import ModuleRuns
 from tpulint.semantic.names import Names
+from tpulint.semantic.passed_arguments import arguments_given
 from tpulint.semantic.tree import LoopNode, SyntaxTree
 
 _LOADER = re.compile(r"loader\d*$", re.IGNORECASE)

@@ -123,7 +123,7 @@ class BatchMeasures:
             is_given = parameters.is_given_device_tensor(function, binding.name) or self._are_given(function, binding)
             if _LENGTHS in binding.name and is_given:
                 return index.turn_code.turn_of(function.body[0]) is not None
-            passed = index.definitions.arguments_for(function, binding.name)
+            passed = index.definitions.arguments.of(function, binding.name)
             return any(self._is_of_batch(item) for item in passed[:2])
         if binding.kind != "assign" or binding.value is None or index.turn_code.turn_of(binding.statement) is None:
             return False

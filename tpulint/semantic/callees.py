@@ -152,7 +152,7 @@ class Callees:
         owner = self._tree.function_of(binding.node)
         if owner is None:
             return None
-        calls, passed = self._definitions.calls_of(owner), self._definitions.arguments_for(owner, binding.name)
+        calls, passed = self._definitions.calls_of(owner), self._definitions.arguments.of(owner, binding.name)
         found = {self._follow(value, seen, loosely=True) for value in passed}
         return found.pop() if len(found) == 1 and len(passed) == len(calls) else None
 
@@ -179,7 +179,7 @@ class Callees:
             listed = container_of(self._names, binding.value, binding.path)
             return [] if listed is None else self._any_in(listed, within)
         owner = self._tree.function_of(binding.node) if binding.kind == "parameter" else None
-        given = [] if owner is None else self._definitions.arguments_for(owner, binding.name)
+        given = [] if owner is None else self._definitions.arguments.of(owner, binding.name)
         parts = [self._any_of(value, within) for value in given]
         return [function for part in parts for function in part] if all(parts) else []
 

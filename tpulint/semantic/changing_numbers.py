@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 
 from tpulint.semantic.bindings import Binding, part_of
-from tpulint.semantic.fed_parameters import arguments_given
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.other_files import definition_called
 from tpulint.semantic.outside import qualified_in_file
+from tpulint.semantic.passed_arguments import arguments_given
 from tpulint.semantic.sample_trees import SampleTrees
 from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode
 from tpulint.semantic.turn_code import EVALUATION
@@ -261,7 +261,7 @@ class ChangingNumbers:
         if binding.kind == "parameter":
             if not isinstance(binding.statement, FUNCTIONS):
                 return None
-            passed = index.definitions.arguments_for(binding.statement, binding.name)
+            passed = index.definitions.arguments.of(binding.statement, binding.name)
             found = next(filter(None, (self.cause(item, depth + 1) for item in passed)), None)
             return found or (binding.node if self._changes_outside(binding.statement, binding.name) else None)
         if binding.kind == "augment":

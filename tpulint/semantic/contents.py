@@ -80,7 +80,7 @@ class Contents:
             return found
         for binding in self._flow.reaching(container):
             if binding.kind == "parameter" and isinstance(binding.statement, FUNCTIONS):
-                for given in self._definitions.arguments_for(binding.statement, binding.name):
+                for given in self._definitions.arguments.of(binding.statement, binding.name):
                     found += self._elements_of(given, depth + 1)
         return found
 

@@ -101,7 +101,7 @@ class DefaultFlags:
                 bool(here or others)
                 and not self._is_set_otherwise(function, bound.name)
                 and not any(map(is_open, here))
-                and not self._definitions.arguments_for(function, bound.name)
+                and not self._definitions.arguments.of(function, bound.name)
                 and all(bound.name in call.left for call in others)
             )
             self._left[key] = found

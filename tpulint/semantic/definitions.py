@@ -14,10 +14,10 @@ from tpulint.semantic.imported import Imported
 from tpulint.semantic.names import Names
 from tpulint.semantic.outside import OutsideCall, qualified_in_file
 from tpulint.semantic.own_classes import OwnClasses
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree, is_super
+from tpulint.semantic.passed_arguments import PassedArguments
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 from tpulint.semantic.variables import last_name
 
-_CALLS_LOOKED_AT = 8
 _CALL = "__call__"
 _APPLY, _FORWARD = "apply", "forward"
 
@@ -34,12 +34,13 @@ class Definitions:
         self._imported = imported
         self.classes = OwnClasses(tree, names, flow, self, outside)
         """Which of its classes a value is an instance of."""
+        self.arguments = PassedArguments(tree, names, flow, self)
+        """What calls give for parameters."""
         self._callees = Callees(tree, names, self)
         self._function_names = {function.name for function in tree.functions}
         self._callers: dict[str, list[ast.Call]] | None = None
         self._object_calls: dict[FunctionNode, list[ast.Call]] | None = None
         self._methods: dict[ast.ClassDef, dict[str, FunctionNode]] = {}
-        self._chosen: dict[FunctionNode, list[ast.Call]] | None = None
         self._properties: dict[str, list[FunctionNode]] | None = None
 
     def calls_of(self, function: FunctionNode) -> list[ast.Call]:
@@ -61,11 +62,6 @@ class Definitions:
             names = {*names, _APPLY}
         found = [call for name in names for call in self._callers.get(name, ()) if self._may_run(call, function)]
         return found if len(names) == 1 else sorted(found, key=self._tree.span)
-
-    def _starts(self, call: ast.Call, owner: ast.ClassDef) -> bool:
-        """Whether a call is ``super().__init__(...)`` of a class of this file that is derived from another."""
-        derived = self._tree.class_of(call)
-        return derived is not None and any(self._names.class_named(base) is owner for base in derived.bases[:1])
 
     def _may_run(self, call: ast.Call, function: FunctionNode) -> bool:
         """Whether a call runs a function, or one without a body that this one replaces: ``self.step(batch)``."""
@@ -274,76 +270,6 @@ class Definitions:
             if other.file.definitions.is_module_class(other.node, depth + 1):
                 return True
         return False
-
-    def arguments_for(self, function: FunctionNode, name: str) -> list[ast.expr]:
-        """Expressions that module-local calls pass for a parameter, a few calls at most."""
-        return self._arguments(self.calls_of(function), function, name)
-
-    def given_by(self, call: ast.Call, function: FunctionNode, name: str) -> list[ast.expr]:
-        """Expressions that one call passes for a parameter."""
-        return self._arguments([call], function, name)
-
-    def arguments_of_derived(self, function: FunctionNode, name: str) -> list[ast.expr]:
-        """Expressions that classes of this file which are derived from a function's own hand to its ``__init__``."""
-        owner = self._tree.class_of(function)
-        if function.name != "__init__" or owner is None or "super" not in self._tree.source.text:
-            return []
-        calls = (node for node in self._tree.attributes_called("__init__") if is_super(node.value))
-        starting = [call for node in calls if isinstance(call := self._tree.parents[node], ast.Call)]
-        return self._arguments([call for call in starting if self._starts(call, owner)], function, name)
-
-    def arguments_when_chosen(self, function: FunctionNode, name: str) -> list[ast.expr]:
-        """Expressions that calls pass for a parameter which run one of several functions: ``loss_fn(model, x)``."""
-        if self._chosen is None:
-            self._chosen = {}
-            for call in self._tree.calls:
-                if self.function_called(call) is None:
-                    for one in self.functions_of_several(call):
-                        self._chosen.setdefault(one, []).append(call)
-        return self._arguments(self._chosen.get(function, []), function, name)
-
-    def _arguments(self, calls: list[ast.Call], function: FunctionNode, name: str) -> list[ast.expr]:
-        positions = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
-        is_led = positions[:1] in (["self"], ["cls"]) or self.takes_context(function)
-        offset = 1 if is_led else 0
-        result: list[ast.expr] = []
-        for call in calls[:_CALLS_LOOKED_AT]:
-            for keyword in call.keywords:
-                if keyword.arg == name:
-                    result.append(keyword.value)
-                elif keyword.arg is None and isinstance(keyword.value, ast.Name):
-                    result.extend(self._in_dict(keyword.value, name))
-            if name in positions:
-                at = positions.index(name) - offset
-                if 0 <= at < len(call.args) and not any(isinstance(a, ast.Starred) for a in call.args[: at + 1]):
-                    result.append(call.args[at])
-        return result
-
-    def _in_dict(self, name: ast.Name, key: str) -> list[ast.expr]:
-        """What a dictionary has under a key that is written out and given as ``**settings``."""
-        bindings = self._flow.made(name)
-        made = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "assign" else None
-        keys = made.keys if isinstance(made, ast.Dict) else []
-        at = [at for at, item in enumerate(keys) if isinstance(item, ast.Constant) and item.value == key]
-        return [made.values[at[-1]]] if at and isinstance(made, ast.Dict) else []
-
-    def unpacked_for(self, function: FunctionNode, name: str) -> list[ast.expr]:
-        """What module-local calls unpack into a parameter: ``pair`` of ``f(*pair, last)``.
-
-        What stands behind it in the call is taken by the last parameters.
-        """
-        positions = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
-        if positions[:1] in (["self"], ["cls"]):
-            positions = positions[1:]
-        result: list[ast.expr] = []
-        for call in self.calls_of(function)[:_CALLS_LOOKED_AT] if name in positions else ():
-            starred = [at for at, item in enumerate(call.args) if isinstance(item, ast.Starred)]
-            named = {keyword.arg for keyword in call.keywords}
-            if len(starred) == 1 and not named:
-                behind = len(call.args) - starred[0] - 1
-                if starred[0] <= positions.index(name) < len(positions) - behind:
-                    result.append(call.args[starred[0]])
-        return result
 
     def is_of_main(self, node: ast.AST) -> bool:
         """Whether code runs only where its file is the program: it stands below ``if __name__ == "__main__"``."""

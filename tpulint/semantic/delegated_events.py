@@ -6,9 +6,9 @@ import ast
 
 from tpulint.records import NamedTuple
 from tpulint.semantic import torch_facts as facts
-from tpulint.semantic.fed_parameters import arguments_given
 from tpulint.semantic.imported import Imported
 from tpulint.semantic.other_files import Definition
+from tpulint.semantic.passed_arguments import arguments_given
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, is_of_self
 
 TYPE_CHECKING = False
@@ -101,7 +101,7 @@ def _bound(called: Definition, function: FunctionNode, binding: Binding, depth: 
     if binding.kind == "parameter" and isinstance(holder, FUNCTIONS):
         if holder is function:
             return binding.name
-        given = called.file.definitions.arguments_for(holder, binding.name)
+        given = called.file.definitions.arguments.of(holder, binding.name)
         found = {_parameter(called, function, item, depth + 1) for item in given}
         return found.pop() if len(found) == 1 else ""
     if binding.kind in ("assign", "with") and binding.value is not None and not binding.path:

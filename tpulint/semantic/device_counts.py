@@ -104,7 +104,7 @@ class DeviceCounts:
             if binding.kind == "assign" and not binding.path and binding.value is not None:
                 values.append(binding.value)
             elif binding.kind == "parameter" and isinstance(binding.statement, FUNCTIONS):
-                values.extend(self._definitions.arguments_for(binding.statement, binding.name))
+                values.extend(self._definitions.arguments.of(binding.statement, binding.name))
         return values
 
     def is_zero(self, node: ast.expr, depth: int = 0) -> bool:

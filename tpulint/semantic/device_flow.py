@@ -189,7 +189,7 @@ class DeviceFlow:
             if binding.value is not None and self.derives(binding.value, depth):
                 return True
             if isinstance(binding.statement, FUNCTIONS):
-                passed = self._index.definitions.arguments_for(binding.statement, binding.name)
+                passed = self._index.definitions.arguments.of(binding.statement, binding.name)
                 return any(self.derives(item, depth + 2) for item in passed) or self._is_given(binding)
         return False
 

@@ -133,7 +133,7 @@ class DeviceIndices:
             # What spawn and launch call gets its number as first argument.
             if function in launch.functions and [*function.args.posonlyargs, *function.args.args][:1] == [binding.node]:
                 return True
-        passed = self._index.definitions.arguments_for(function, binding.name)
+        passed = self._index.definitions.arguments.of(function, binding.name)
         if binding.value is not None and not _is_none(binding.value):
             passed = [*passed, binding.value]
         return self._all(passed, depth + 1)

@@ -108,7 +108,7 @@ class Dimensions:
             return None
         if self._index.kinds.parameters.is_given_device_tensor(function, binding.name):
             return None
-        return _same(self.of(item, depth) for item in self._index.definitions.arguments_for(function, binding.name))
+        return _same(self.of(item, depth) for item in self._index.definitions.arguments.of(function, binding.name))
 
     def _part(self, value: ast.expr, path: tuple[int, ...], depth: int) -> int | None:
         """Of what is unpacked, one part."""

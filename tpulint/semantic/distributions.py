@@ -73,7 +73,7 @@ class Distributions:
             return None
         for binding in index.flow.reaching(node):
             if binding.kind == "parameter" and isinstance(binding.statement, FUNCTIONS):
-                given = index.definitions.arguments_for(binding.statement, binding.name)
+                given = index.definitions.arguments.of(binding.statement, binding.name)
                 found = [self.made_elsewhere(item, depth + 1) for item in given]
             elif binding.kind == "assign" and isinstance(binding.value, ast.Call):
                 found = [_made_by(called, binding.path) for called in self._run_elsewhere(binding.value)]

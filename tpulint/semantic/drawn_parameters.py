@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tpulint.semantic.fed_parameters import arguments_given
 from tpulint.semantic.left_out_batches import leaves_out_smaller
+from tpulint.semantic.passed_arguments import arguments_given
 from tpulint.semantic.tree import FUNCTIONS
 
 TYPE_CHECKING = False

@@ -187,7 +187,7 @@ class ElementValues:
         function = bindings[0].statement if len(bindings) == 1 and bindings[0].kind == "parameter" else None
         if not isinstance(function, FUNCTIONS):
             return UNKNOWN
-        given = self._definitions.arguments_for(function, bindings[0].name)
+        given = self._definitions.arguments.of(function, bindings[0].name)
 
         def find(depth: int) -> Value:
             return join(self.element(item, path, depth + 3) for item in given)._replace(certain=False)
@@ -218,7 +218,7 @@ class ElementValues:
                 return direct
             for binding in self._flow.reaching(callee):
                 if binding.kind == "parameter" and isinstance(binding.statement, FUNCTIONS) and depth < LARGEST_DEPTH:
-                    for argument in self._definitions.arguments_for(binding.statement, binding.name):
+                    for argument in self._definitions.arguments.of(binding.statement, binding.name):
                         if isinstance(argument, ast.Name):
                             return self._module_class(argument, depth + 3)
         return None

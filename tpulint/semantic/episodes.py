@@ -60,7 +60,7 @@ class Episodes:
     def _of_binding(self, name: ast.Name, binding: Binding, depth: int) -> LoopNode | None:
         index, value = self._index, binding.value
         if binding.kind == "parameter" and isinstance(binding.statement, FUNCTIONS):
-            return self._first(index.definitions.arguments_for(binding.statement, binding.name), depth)
+            return self._first(index.definitions.arguments.of(binding.statement, binding.name), depth)
         if binding.kind != "assign" or value is None:
             return None
         value = part_of(value, binding.path)  # `states, actions = [], []`

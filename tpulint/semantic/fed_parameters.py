@@ -7,6 +7,7 @@ from collections.abc import Container, Iterable
 
 from tpulint.semantic.other_files import Definition, method, methods
 from tpulint.semantic.outside import EVALUATION, STEP, qualified_in_file
+from tpulint.semantic.passed_arguments import arguments_given
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, LoopNode
 from tpulint.semantic.values import Kind
 from tpulint.semantic.variables import last_name
@@ -106,8 +107,8 @@ class FedParameters:
                     continue
                 self._fed[name, binding.name].add(turn)
                 definitions = self._index.definitions
-                given = definitions.arguments_for(function, binding.name)
-                for item in (*given, *definitions.arguments_of_derived(function, binding.name)):
+                given = definitions.arguments.of(function, binding.name)
+                for item in (*given, *definitions.arguments.of_derived(function, binding.name)):
                     self._note(item, turn, depth + 1)
             elif binding.kind == "assign" and binding.value is not None and not binding.path:
                 self._note(binding.value, turn, depth + 1)
@@ -166,25 +167,6 @@ def _lists_by_places(index: SemanticIndex, loop: ast.AST) -> list[ast.expr]:
 def function_run(call: Definition) -> Definition | None:
     """The function that a call of a definition runs: of a class, what makes an instance."""
     return method(call, "__init__") if call.is_class else call
-
-
-def arguments_given(call: ast.Call, function: FunctionNode, is_method: bool) -> list[tuple[str, ast.expr]]:
-    """Parameters of a function with what a call gives for them, as far as that can be told."""
-    names = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)][int(is_method) :]
-    given: list[tuple[str, ast.expr]] = []
-    for name, item in zip(names, call.args, strict=False):
-        if isinstance(item, ast.Starred):
-            break
-        given.append((name, item))
-    given.extend((keyword.arg, keyword.value) for keyword in call.keywords if keyword.arg is not None)
-    return given
-
-
-def named_beside(call: ast.Call, function: FunctionNode) -> list[tuple[ast.expr, str | None]]:
-    """What a call gives by names that are no parameters of a function, and the name; None for a dictionary of such."""
-    arguments = (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)
-    own = {argument.arg for argument in arguments}
-    return [(item.value, item.arg) for item in call.keywords if item.arg not in own]
 
 
 def fed_elsewhere(index: SemanticIndex, call: ast.Call) -> list[tuple[ast.expr, set[str]]]:

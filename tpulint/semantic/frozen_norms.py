@@ -178,7 +178,7 @@ class FrozenNorms:
         if function is None or depth > _HOPS:
             return False
         own = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
-        given = self._index.definitions.arguments_for
+        given = self._index.definitions.arguments.of
         names = {item.arg for item in own if any(self._index.text(one) == model for one in given(function, item.arg))}
         if model not in {item.arg for item in own}:
             names.add(model)

@@ -8,11 +8,11 @@ from functools import cached_property, partial
 
 from tpulint.semantic.circles import Circles
 from tpulint.semantic.definitions import Definitions
-from tpulint.semantic.fed_parameters import arguments_given
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.imported import Imported
 from tpulint.semantic.names import Names
 from tpulint.semantic.other_files import Definition, method, returned, unpacked
+from tpulint.semantic.passed_arguments import arguments_given
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 from tpulint.semantic.values import LARGEST_DEPTH, UNKNOWN, Kind, Path, Side, Value, join
 

@@ -39,6 +39,6 @@ class GraphParts:
 
     def _binds_moved(self, binding: Binding, depth: int) -> bool:
         if binding.kind == "parameter" and isinstance(binding.statement, FUNCTIONS):
-            given = self._definitions.arguments_for(binding.statement, binding.name)
+            given = self._definitions.arguments.of(binding.statement, binding.name)
             return any(self._is_moved(item, depth) for item in given)
         return binding.kind == "assign" and binding.value is not None and self._is_moved(binding.value, depth)

@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterator
 
 from tpulint.records import NamedTuple
-from tpulint.semantic.fed_parameters import arguments_given
 from tpulint.semantic.moves import Move
 from tpulint.semantic.other_files import Definition, method
+from tpulint.semantic.passed_arguments import arguments_given
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode
 from tpulint.semantic.variables import says_device
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from tpulint.semantic.fed_parameters import arguments_given
 from tpulint.semantic.other_files import definition_called
+from tpulint.semantic.passed_arguments import arguments_given
 from tpulint.semantic.tree import FUNCTIONS
 
 TYPE_CHECKING = False

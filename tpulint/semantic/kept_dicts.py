@@ -100,7 +100,7 @@ class KeptDicts:
             if not index.scalars.is_arithmetic(statement.value, {one.node for one in put}):
                 return None
             reads += put
-        given = index.definitions.arguments_for(function, name.id)
+        given = index.definitions.arguments.of(function, name.id)
         loops = [self._summing_loop(call, item) for call, item in zip(calls, given, strict=False)]
         found = tuple(dict.fromkeys(loop for loop in loops if loop is not None))
         if len(given) != len(calls) or None in loops or not all(map(self._is_copy, reads)):

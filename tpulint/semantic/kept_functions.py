@@ -6,12 +6,12 @@ import ast
 from collections.abc import Callable, Container, Iterator
 
 from tpulint.semantic.bindings import Binding
-from tpulint.semantic.fed_parameters import arguments_given
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.handed_objects import HandedObjects
 from tpulint.semantic.module_lists import container_of
 from tpulint.semantic.names import Names
 from tpulint.semantic.other_files import Definition, all_of, returned
+from tpulint.semantic.passed_arguments import arguments_given
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode
 
 TYPE_CHECKING = False

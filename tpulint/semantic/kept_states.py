@@ -83,7 +83,7 @@ class KeptStates:
             binding.kind != "parameter" or binding.statement is not function for binding in bindings
         ):
             return False
-        given = self._index.definitions.arguments_for(function, state.id)
+        given = self._index.definitions.arguments.of(function, state.id)
         if any(self._is_on_host(origin.node) for item in given for origin in origins(self._index, item)):
             return False
         end = self._index.span(call).end

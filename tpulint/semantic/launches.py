@@ -115,7 +115,7 @@ class Launches:
             if isinstance(binding.node, FUNCTIONS):
                 yield binding.node
             elif binding.kind == "parameter" and isinstance(binding.statement, FUNCTIONS):
-                for argument in self._definitions.arguments_for(binding.statement, binding.name):
+                for argument in self._definitions.arguments.of(binding.statement, binding.name):
                     yield from self._functions_meant(argument, depth + 1)
 
     def _closure(self, functions: tuple[FunctionNode, ...]) -> list[FunctionNode]:

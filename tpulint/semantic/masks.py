@@ -90,7 +90,7 @@ class Masks:
     def _binds_boolean(self, binding: Binding, depth: int) -> bool:
         value = binding.value
         if binding.kind == "parameter" and isinstance(binding.statement, ast.FunctionDef):
-            passed = self._index.definitions.arguments_for(binding.statement, binding.name)
+            passed = self._index.definitions.arguments.of(binding.statement, binding.name)
             return bool(passed) and all(self.is_boolean(item, depth + 1) for item in passed)
         if value is None or len(binding.path) > 1:
             return False

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from tpulint.semantic.definitions import Definitions
-from tpulint.semantic.fed_parameters import arguments_given
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.module_lists import ModuleLists
 from tpulint.semantic.names import Names
+from tpulint.semantic.passed_arguments import arguments_given
 from tpulint.semantic.tree import FunctionNode, SyntaxTree
 
 _FORWARD = "forward"

@@ -69,7 +69,7 @@ class MovedTensors:
         function = binding.statement
         if binding.kind == "parameter" and isinstance(function, FUNCTIONS):
             run = self._index.module_calls.given_for(function, binding.name) if function.name == "forward" else []
-            return [*self._index.definitions.arguments_for(function, binding.name), *run]
+            return [*self._index.definitions.arguments.of(function, binding.name), *run]
         # What is unpacked of several results, `out, lengths = decoder(x)`, may be a list of numbers.
         is_result = bool(binding.path) and isinstance(binding.value, ast.Call)
         is_followed = binding.kind == "loop" or (binding.kind == "assign" and not is_result)

@@ -103,7 +103,7 @@ class NumberParameters:
         if called is None:
             return False
         parameters = [*called.args.posonlyargs, *called.args.args, *called.args.kwonlyargs]
-        given = (item.arg for item in parameters if load in self._definitions.given_by(call, called, item.arg))
+        given = (item.arg for item in parameters if load in self._definitions.arguments.of_call(call, called, item.arg))
         return any(self._names_attribute(called, name, depth + 1) for name in given)
 
 

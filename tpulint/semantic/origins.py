@@ -90,7 +90,7 @@ class _Trail:
         if not isinstance(function, FUNCTIONS):
             return []
         definitions = self._index.definitions
-        passed = definitions.arguments_for(function, binding.name)
+        passed = definitions.arguments.of(function, binding.name)
         launches = [launch for launch in self._index.launches.launches if function in launch.functions]
         started = (launch.passed_for(function, binding.name) for launch in launches)
         passed = [*passed, *(value for value in started if value is not None)]

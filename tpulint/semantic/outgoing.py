@@ -10,9 +10,10 @@ from tpulint.model import WORDS_OF_LOOPS
 from tpulint.semantic.default_device import files_told
 from tpulint.semantic.default_flags import flags_left
 from tpulint.semantic.device_settings import device_options, settings_used
-from tpulint.semantic.fed_parameters import arguments_given, function_run, named_beside
+from tpulint.semantic.fed_parameters import function_run
 from tpulint.semantic.other_files import Definition, methods
 from tpulint.semantic.outside import ELEMENT_OF, NOW_AND_THEN, STEP, OutgoingCall, OutsideCall, qualified_in_file
+from tpulint.semantic.passed_arguments import arguments_given, named_beside
 from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.unfollowed import unfollowed_uses
 from tpulint.semantic.values import UNKNOWN, Kind, Side, Value

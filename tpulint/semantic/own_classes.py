@@ -61,7 +61,7 @@ class OwnClasses:
         found: dict[ast.ClassDef, None] = {}
         for binding in bindings:
             if binding.kind == "parameter" and isinstance(binding.statement, FUNCTIONS):
-                given = self._definitions.arguments_for(binding.statement, binding.name)
+                given = self._definitions.arguments.of(binding.statement, binding.name)
                 names = self.handed.get((qualified_in_file(self._tree, binding.statement), binding.name), ())
                 handed = [owner for owner in self._tree.classes if owner.name in names]
                 found.update(dict.fromkeys(handed))

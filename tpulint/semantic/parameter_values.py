@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.definitions import Definitions
-from tpulint.semantic.fed_parameters import named_beside
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.names import Names
 from tpulint.semantic.number_parameters import NumberParameters
 from tpulint.semantic.outside import ELEMENT_OF, OutsideCall
+from tpulint.semantic.passed_arguments import named_beside
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 from tpulint.semantic.values import HOST, NUMPY, UNKNOWN, Kind, Side, Value, is_none, join
 
@@ -85,7 +85,7 @@ class ParameterValues:
             return UNKNOWN
 
         def find(depth: int) -> Value:
-            here = self._definitions.arguments_for(function, binding.name)
+            here = self._definitions.arguments.of(function, binding.name)
             outside = self._given_outside(function, ELEMENT_OF.format(binding.name), self._tree.class_of(function))
             values = [*(self._kinds.content(item, key, depth + 2) for item in here), *outside]
             return _join_sides(values)._replace(certain=False)
@@ -176,9 +176,9 @@ class ParameterValues:
                     )
                 return UNKNOWN
             given = [
-                *self._definitions.arguments_for(function, binding.name),
-                *self._definitions.unpacked_for(function, binding.name),
-            ] or self._definitions.arguments_when_chosen(function, binding.name)
+                *self._definitions.arguments.of(function, binding.name),
+                *self._definitions.arguments.unpacked(function, binding.name),
+            ] or self._definitions.arguments.when_chosen(function, binding.name)
             outside = self._given_outside(function, binding.name, owner)
             if outside:  # What a file tries out when it is run itself is not what the project gives it.
                 given = [argument for argument in given if not self._definitions.is_of_main(argument)]
@@ -240,7 +240,7 @@ class ParameterValues:
 
         A list of tensors is such a value, too: what is taken apart is none.
         """
-        given = [item for item in self._definitions.arguments_for(function, name) if not is_none(item)]
+        given = [item for item in self._definitions.arguments.of(function, name) if not is_none(item)]
         if given:
             return all(isinstance(item, ast.Constant) for item in given)
         outside = self._given_outside(function, name, self._tree.class_of(function))

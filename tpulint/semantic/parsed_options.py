@@ -65,7 +65,7 @@ def _file_given(index: SemanticIndex, binding: Binding, depth: int) -> str | Non
         for parameter, path, _ in call.options
         if parameter == binding.name
     }
-    here = index.definitions.arguments_for(function, binding.name)
+    here = index.definitions.arguments.of(function, binding.name)
     given |= {file_of_options(index, item, depth + 1) for item in here}
     return given.pop() if len(given) == 1 else None
 

@@ -6,8 +6,8 @@ import ast
 from collections.abc import Mapping
 
 from tpulint.semantic.default_flags import is_open, literal
-from tpulint.semantic.fed_parameters import arguments_given
 from tpulint.semantic.other_files import Definition
+from tpulint.semantic.passed_arguments import arguments_given
 from tpulint.semantic.tree import FUNCTIONS
 
 TYPE_CHECKING = False

@@ -31,7 +31,7 @@ class SampleTrees:
     def _goes_through(self, function: FunctionNode, name: str) -> bool:
         """Whether a function calls itself for parts of a parameter, and all others give it what each sample brings."""
         index = self._index
-        passed = index.definitions.arguments_for(function, name)
+        passed = index.definitions.arguments.of(function, name)
         others = [item for item in passed if not (index.tree.encloses(function, item) and _root(item) == name)]
         if len(others) == len(passed):
             return False

@@ -64,7 +64,7 @@ class SavedStates:
             return self.holds(binding.value, depth + 1)
         if binding.kind != "parameter" or not isinstance(binding.statement, FUNCTIONS):
             return False
-        given = self._index.definitions.arguments_for(binding.statement, binding.name)
+        given = self._index.definitions.arguments.of(binding.statement, binding.name)
         if any(self.holds(item, depth + 1) for item in given):
             return True
         name = qualified_in_file(self._index.tree, binding.statement)

@@ -322,7 +322,7 @@ class Scalars:
         made: list[ast.expr | None] = []
         for binding in bindings:
             if binding.kind == "parameter" and isinstance(binding.statement, FUNCTIONS):
-                made += index.definitions.arguments_for(binding.statement, binding.name) or [None]
+                made += index.definitions.arguments.of(binding.statement, binding.name) or [None]
             else:
                 made.append(None if binding.path or binding.kind != "assign" else binding.value)
         known = [item for item in made if item is not None and depth < _DEPTH]

@@ -93,7 +93,7 @@ class Words:
                 return written[0] if len({_length(part) for part in written}) > 1 else None
             return self._all(None if part is None else self.of(part, depth + 1) for part in parts)
         if binding.kind == "parameter" and isinstance(binding.statement, FUNCTIONS):
-            passed = index.definitions.arguments_for(binding.statement, binding.name)
+            passed = index.definitions.arguments.of(binding.statement, binding.name)
             return next((found for item in passed if (found := self.of(item, depth + 1)) is not None), None)
         return None
 
@@ -105,7 +105,7 @@ class Words:
                 return False
             binding = bindings[0]
             if binding.kind == "parameter" and isinstance(binding.statement, FUNCTIONS):
-                passed = index.definitions.arguments_for(binding.statement, binding.name)
+                passed = index.definitions.arguments.of(binding.statement, binding.name)
                 return bool(passed) and all(self._is_fixed(item, depth + 1) for item in passed)
             value = binding.value if binding.kind == "assign" and not binding.path else None
             return value is not None and self._is_fixed(value, depth + 1)

@@ -87,8 +87,8 @@ class XlaDevices:
             return False
         if binding.value is not None and self.is_device(binding.value, depth):
             return True
-        if self._index.definitions.arguments_for(binding.statement, binding.name):
-            passed = self._index.definitions.arguments_for(binding.statement, binding.name)
+        if self._index.definitions.arguments.of(binding.statement, binding.name):
+            passed = self._index.definitions.arguments.of(binding.statement, binding.name)
             return any(self.is_device(item, depth + 2) for item in passed)
         annotation = binding.node.annotation
         if annotation is not None:

@@ -88,7 +88,7 @@ def _loads_of_parameter(called: Definition, call: ast.Call, node: ast.expr) -> l
     if not isinstance(function, FUNCTIONS):
         return []
     parameters = [*function.args.posonlyargs, *function.args.args]
-    given = [one for one in parameters if node in file.definitions.given_by(call, function, one.arg)]
+    given = [one for one in parameters if node in file.definitions.arguments.of_call(call, function, one.arg)]
     if len(given) != 1:
         return []
     mentions = file.names.mentions(given[0].arg, file.names.scope_of(function.body[0]))

@@ -54,7 +54,7 @@ def _is_off_by_default(index: SemanticIndex, binding: Binding) -> bool:
     calls = index.definitions.calls_of(function)
     if not calls or any(keyword.arg is None for call in calls for keyword in call.keywords):
         return False
-    given = index.definitions.arguments_for(function, binding.name)
+    given = index.definitions.arguments.of(function, binding.name)
     return all(isinstance(item, ast.Constant) and item.value is False for item in (binding.value, *given))
 
 

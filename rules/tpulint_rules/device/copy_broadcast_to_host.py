@@ -49,7 +49,7 @@ def _values_of(ctx: FileContext, binding: Binding) -> list[ast.expr]:
     function = binding.statement
     if binding.kind != "parameter" or not isinstance(function, FUNCTIONS):
         return []
-    return ctx.index.definitions.arguments_for(function, binding.name)
+    return ctx.index.definitions.arguments.of(function, binding.name)
 
 
 def _fix(ctx: FileContext, given: ast.expr) -> FixBuilder:

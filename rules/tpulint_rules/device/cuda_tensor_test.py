@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Certainty, Finding, Span
 from tpulint.semantic import Kind
-from tpulint.semantic.fed_parameters import arguments_given
+from tpulint.semantic.passed_arguments import arguments_given
 
 _BINDS_TIGHTER = (ast.Compare, ast.BinOp)
 

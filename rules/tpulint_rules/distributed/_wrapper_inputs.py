@@ -57,7 +57,7 @@ class Wrapped:
         if binding.kind == "assign" and not binding.path and binding.value is not None:
             return (binding.value,)
         if binding.kind == "parameter" and isinstance(binding.statement, FUNCTIONS):
-            return self._index.definitions.arguments_for(binding.statement, binding.name)
+            return self._index.definitions.arguments.of(binding.statement, binding.name)
         return ()
 
 

@@ -31,7 +31,7 @@ def _wrapped_by(ctx: FileContext, name: ast.Name) -> ast.Call | None:
     """The call of MpDeviceLoader that a variable certainly holds."""
     bindings = ctx.index.flow.reaching(name)
     if len(bindings) == 1 and bindings[0].kind == "parameter" and isinstance(bindings[0].statement, ast.FunctionDef):
-        passed = ctx.index.definitions.arguments_for(bindings[0].statement, name.id)
+        passed = ctx.index.definitions.arguments.of(bindings[0].statement, name.id)
         holders = [_wrapped_by(ctx, item) if isinstance(item, ast.Name) else None for item in passed]
         return holders[0] if holders and None not in holders else None
     if len(bindings) != 1 or bindings[0].kind != "assign" or bindings[0].path:

@@ -202,7 +202,7 @@ def _is_of_turn(ctx: FileContext, name: ast.Name, depth: int = 0) -> bool:
         if binding.kind == "assign" and index.turn_code.turn_of(binding.node) is not None:
             return True
         if binding.kind == "parameter" and isinstance(binding.statement, FUNCTIONS) and depth < _DEPTH:
-            given = index.definitions.arguments_for(binding.statement, binding.name)
+            given = index.definitions.arguments.of(binding.statement, binding.name)
             parts = [part for item in given for part in (item, *index.tree.inside(item))]
             if any(isinstance(part, ast.Name) and _is_of_turn(ctx, part, depth + 1) for part in parts):
                 return True

@@ -95,7 +95,7 @@ def _counts(ctx: FileContext, name: ast.Name, depth: int) -> bool:
         if binding.kind == "augment" and isinstance(binding.value, ast.Constant):
             return True
         if binding.kind == "parameter" and depth < _DEPTH and isinstance(binding.scope.node, FUNCTIONS):
-            given = index.definitions.arguments_for(binding.scope.node, binding.name)
+            given = index.definitions.arguments.of(binding.scope.node, binding.name)
             if any(_changes(ctx, item, depth + 1) for item in given):
                 return True
     return False

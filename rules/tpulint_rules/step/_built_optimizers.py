@@ -52,7 +52,7 @@ def modules_of(ctx: FileContext, optimizer: ast.Call) -> list[ast.expr]:
                 # a list of parameters made beforehand, or handed in
                 for binding in ctx.index.flow.reaching(node):
                     if binding.kind == "parameter" and isinstance(binding.statement, FUNCTIONS):
-                        waiting.extend(ctx.index.definitions.arguments_for(binding.statement, binding.name))
+                        waiting.extend(ctx.index.definitions.arguments.of(binding.statement, binding.name))
                     elif binding.value is not None and ctx.index.kind(node) not in (Kind.LOADER, Kind.DEVICE):
                         waiting.append(binding.value)
                 waiting.extend(_added_to(ctx, node))

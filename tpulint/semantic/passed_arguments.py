@@ -1,0 +1,120 @@
+"""What calls in the file give for the parameters of its functions."""
+
+from __future__ import annotations
+
+import ast
+
+from tpulint.semantic.flow import Flow
+from tpulint.semantic.names import Names
+from tpulint.semantic.tree import FunctionNode, SyntaxTree, is_super
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tpulint.semantic.definitions import Definitions
+
+_CALLS_LOOKED_AT = 8
+
+
+class PassedArguments:
+    """Answers about one file, whose ``Definitions`` ask; what other files give is in their ``OutsideCall``."""
+
+    def __init__(self, tree: SyntaxTree, names: Names, flow: Flow, definitions: Definitions) -> None:
+        self._tree = tree
+        self._names = names
+        self._flow = flow
+        self._definitions = definitions
+        self._chosen: dict[FunctionNode, list[ast.Call]] | None = None
+
+    def of(self, function: FunctionNode, name: str) -> list[ast.expr]:
+        """Expressions that module-local calls pass for a parameter, a few calls at most."""
+        return self._passed(self._definitions.calls_of(function), function, name)
+
+    def of_call(self, call: ast.Call, function: FunctionNode, name: str) -> list[ast.expr]:
+        """Expressions that one call passes for a parameter."""
+        return self._passed([call], function, name)
+
+    def of_derived(self, function: FunctionNode, name: str) -> list[ast.expr]:
+        """Expressions that classes of this file which are derived from a function's own hand to its ``__init__``."""
+        owner = self._tree.class_of(function)
+        if function.name != "__init__" or owner is None or "super" not in self._tree.source.text:
+            return []
+        calls = (node for node in self._tree.attributes_called("__init__") if is_super(node.value))
+        starting = [call for node in calls if isinstance(call := self._tree.parents[node], ast.Call)]
+        return self._passed([call for call in starting if self._starts(call, owner)], function, name)
+
+    def when_chosen(self, function: FunctionNode, name: str) -> list[ast.expr]:
+        """Expressions that calls pass for a parameter which run one of several functions: ``loss_fn(model, x)``."""
+        if self._chosen is None:
+            self._chosen = {}
+            for call in self._tree.calls:
+                if self._definitions.function_called(call) is None:
+                    for one in self._definitions.functions_of_several(call):
+                        self._chosen.setdefault(one, []).append(call)
+        return self._passed(self._chosen.get(function, []), function, name)
+
+    def unpacked(self, function: FunctionNode, name: str) -> list[ast.expr]:
+        """What module-local calls unpack into a parameter: ``pair`` of ``f(*pair, last)``.
+
+        What stands behind it in the call is taken by the last parameters.
+        """
+        positions = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
+        if positions[:1] in (["self"], ["cls"]):
+            positions = positions[1:]
+        result: list[ast.expr] = []
+        for call in self._definitions.calls_of(function)[:_CALLS_LOOKED_AT] if name in positions else ():
+            starred = [at for at, item in enumerate(call.args) if isinstance(item, ast.Starred)]
+            named = {keyword.arg for keyword in call.keywords}
+            if len(starred) == 1 and not named:
+                behind = len(call.args) - starred[0] - 1
+                if starred[0] <= positions.index(name) < len(positions) - behind:
+                    result.append(call.args[starred[0]])
+        return result
+
+    def _starts(self, call: ast.Call, owner: ast.ClassDef) -> bool:
+        """Whether a call is ``super().__init__(...)`` of a class of this file that is derived from another."""
+        derived = self._tree.class_of(call)
+        return derived is not None and any(self._names.class_named(base) is owner for base in derived.bases[:1])
+
+    def _passed(self, calls: list[ast.Call], function: FunctionNode, name: str) -> list[ast.expr]:
+        positions = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
+        is_led = positions[:1] in (["self"], ["cls"]) or self._definitions.takes_context(function)
+        offset = 1 if is_led else 0
+        result: list[ast.expr] = []
+        for call in calls[:_CALLS_LOOKED_AT]:
+            for keyword in call.keywords:
+                if keyword.arg == name:
+                    result.append(keyword.value)
+                elif keyword.arg is None and isinstance(keyword.value, ast.Name):
+                    result.extend(self._in_dict(keyword.value, name))
+            if name in positions:
+                at = positions.index(name) - offset
+                if 0 <= at < len(call.args) and not any(isinstance(a, ast.Starred) for a in call.args[: at + 1]):
+                    result.append(call.args[at])
+        return result
+
+    def _in_dict(self, name: ast.Name, key: str) -> list[ast.expr]:
+        """What a dictionary has under a key that is written out and given as ``**settings``."""
+        bindings = self._flow.made(name)
+        made = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "assign" else None
+        keys = made.keys if isinstance(made, ast.Dict) else []
+        at = [at for at, item in enumerate(keys) if isinstance(item, ast.Constant) and item.value == key]
+        return [made.values[at[-1]]] if at and isinstance(made, ast.Dict) else []
+
+
+def arguments_given(call: ast.Call, function: FunctionNode, is_method: bool) -> list[tuple[str, ast.expr]]:
+    """Parameters of a function with what a call gives for them, as far as that can be told."""
+    names = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)][int(is_method) :]
+    given: list[tuple[str, ast.expr]] = []
+    for name, item in zip(names, call.args, strict=False):
+        if isinstance(item, ast.Starred):
+            break
+        given.append((name, item))
+    given.extend((keyword.arg, keyword.value) for keyword in call.keywords if keyword.arg is not None)
+    return given
+
+
+def named_beside(call: ast.Call, function: FunctionNode) -> list[tuple[ast.expr, str | None]]:
+    """What a call gives by names that are no parameters of a function, and the name; None for a dictionary of such."""
+    arguments = (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)
+    own = {argument.arg for argument in arguments}
+    return [(item.value, item.arg) for item in call.keywords if item.arg not in own]
