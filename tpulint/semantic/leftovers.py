@@ -6,29 +6,13 @@ import ast
 
 from tpulint.records import NamedTuple
 from tpulint.semantic.events import OPTIMIZER_STEP, SYNCS
-from tpulint.semantic.kinds import Kind
-from tpulint.semantic.pending import GROWING, Entry, Key, State, root_of
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode, LoopNode
+from tpulint.semantic.pending import Entry, Key
+from tpulint.semantic.recording import Recording
+from tpulint.semantic.tree import FUNCTIONS, LoopNode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import TypeAlias
-
     from tpulint.semantic import SemanticIndex
-
-_DEPTH = 5
-_BUDGET = 4000
-"""Statements that are followed in one file; past that, nothing more is said."""
-_AVERAGING = r"(?i)schedule_?free"
-"""Optimizers that are switched between training and evaluation."""
-_KNOWN = ("torch.", "builtins.", "math.", "numpy.", "os.", "time.", "copy.", "logging.")
-
-
-_OBJECTS = (Kind.MODULE, Kind.OPTIMIZER, Kind.SCHEDULER, Kind.TENSOR, Kind.HOST, Kind.NUMPY, Kind.SCALER)
-"""What has methods of its own that run no loop."""
-
-Given: TypeAlias = "Entry | list[Given] | None"
-"""What a value waits for: of a tuple, each part."""
 
 
 class Leftover(NamedTuple):
@@ -49,11 +33,9 @@ class Leftovers:
 
     def __init__(self, index: SemanticIndex) -> None:
         self._index = index
-        self._state = State(index)
-        self._running: list[FunctionNode] = []
-        self._returned: list[list[Given]] = []
+        self._recording = Recording(index, self._meets)
+        self._state = self._recording.state
         self._found: dict[ast.stmt, Leftover] = {}
-        self._budget = _BUDGET
         self._round: LoopNode | None = None
         self.all = self._find()
 
@@ -62,31 +44,21 @@ class Leftovers:
         if not index.kinds.mentions_device or not index.step_loops:
             return []
         for loop in index.tree.loops:
-            if self._is_round(loop):
+            if self._recording.is_round(loop):
                 self._round = loop
                 for _ in range(2):  # what the end of a turn leaves is met by the beginning of the next
-                    self._suite(loop.body)
+                    self._recording.follow(loop.body)
                 self._state.waiting.clear()
         for loop in index.tree.loops:
             if loop in index.regions.turn_loops and index.regions.boundaries_in(loop):
                 self._turn(loop)
         return sorted(self._found.values(), key=lambda found: index.span(found.entries[-1].source))
 
-    def _is_round(self, loop: LoopNode) -> bool:
-        """Whether the turns of a loop run other loops, which train or evaluate, to their end."""
-        regions, tree = self._index.regions, self._index.tree
-        if loop in regions.turn_loops or any(outer in regions.turn_loops for outer in tree.ancestors(loop)):
-            return False
-        functions = set(regions.functions_in(loop))
-        return any(
-            tree.encloses(loop, turn) or tree.function_of(turn) in functions for turn in regions.turn_loops
-        )  # fmt: skip
-
     def _turn(self, loop: LoopNode) -> None:
         """Note what a turn records behind its boundary, and what then waits for the boundary of the next turn."""
         rest = self._behind_boundary(loop)
         self._round = loop
-        self._suite(rest)
+        self._recording.follow(rest)
         inside, encloses = self._index.tree.inside, self._index.tree.encloses
         for node in inside(loop, functions=False):
             if not isinstance(node, ast.Name) or isinstance(node.ctx, ast.Load):
@@ -138,7 +110,7 @@ class Leftovers:
         if is_local and function is not None and index.restarts.is_called_again(function):
             return False
         for around in index.tree.loops:
-            if not self._is_round(around) or not self._runs(around, loop):
+            if not self._recording.is_round(around) or not self._runs(around, loop):
                 continue
             if is_local and not index.tree.encloses(around, loop):
                 return False  # a variable of the function that each round calls
@@ -161,71 +133,17 @@ class Leftovers:
                         return True
         return False
 
-    # ---------------------------------------------------------------- statements
+    # ---------------------------------------------------------------- loops that are come to
 
-    def _suite(self, statements: list[ast.stmt]) -> None:
-        for statement in statements:
-            self._budget -= 1
-            if self._budget < 0:
-                self._state.waiting.clear()
-                return
-            self._state.chain.append(statement)
-            self._statement(statement)
-            self._state.chain.pop()
-
-    def _inner(self, statements: list[ast.stmt]) -> None:
-        """A block whose statements stand for themselves, not for the statement around them."""
-        around = self._state.chain.pop()
-        self._suite(statements)
-        self._state.chain.append(around)
-
-    def _statement(self, statement: ast.stmt) -> None:
-        if isinstance(statement, (*FUNCTIONS, ast.ClassDef)):
-            return
-        if isinstance(statement, ast.For | ast.AsyncFor | ast.While):
-            self._loop(statement)
-        elif isinstance(statement, ast.If):
-            self._calls_in(statement.test)
-            before = self._state.waiting
-            waiting: dict[Key, Entry] = {}
-            for branch in (statement.orelse, statement.body):
-                # One that no call runs, `if end is not None:` of a parameter that all leave at None, leaves nothing.
-                if not branch or not self._index.flags.rule_out(statement, branch[0]):
-                    waiting.update(self._branch(branch, before))
-            self._state.waiting = waiting
-        elif isinstance(statement, ast.With | ast.AsyncWith):
-            for item in statement.items:
-                self._calls_in(item.context_expr)
-            self._inner(statement.body)
-        elif isinstance(statement, ast.Try):
-            self._inner([*statement.body, *statement.orelse, *statement.finalbody])
-        else:
-            self._simple(statement)
-
-    def _branch(self, branch: list[ast.stmt], before: dict[Key, Entry]) -> dict[Key, Entry]:
-        """What waits behind a branch of an ``if``."""
-        self._state.waiting = dict(before)
-        self._inner(branch)
-        leaves = not self._running and branch and isinstance(branch[-1], ast.Break | ast.Return | ast.Raise)
-        return {} if leaves else self._state.waiting
-
-    def _loop(self, loop: LoopNode) -> None:
+    def _meets(self, loop: LoopNode) -> bool:
+        """Whether a loop trains or evaluates: what waits is met by its first turn, and its own turns are told apart."""
         regions = self._index.regions
-        if loop in regions.turn_loops:
-            self._meet(loop)
-            if loop in regions.evaluation_loops:
-                for statement in self._behind_boundary(loop):
-                    self._statement(statement)
-            return
-        if isinstance(loop, ast.For | ast.AsyncFor):
-            self._calls_in(loop.iter)
-            self._state.bind(loop.target, None)
-        if self._is_round(loop):
-            self._inner(loop.body)
-        else:
-            for statement in loop.body:
-                self._statement(statement)
-        self._inner(loop.orelse)
+        if loop not in regions.turn_loops:
+            return False
+        self._meet(loop)
+        if loop in regions.evaluation_loops:
+            self._recording.follow_within(self._behind_boundary(loop))
+        return True
 
     def _behind_boundary(self, loop: LoopNode) -> list[ast.stmt]:
         """Statements of an evaluation's turn that its boundary does not run any more."""
@@ -286,148 +204,6 @@ class Leftovers:
             for boundary in self._index.regions.boundaries_in(loop)
         )
 
-    def _simple(self, statement: ast.stmt) -> None:
-        index, state = self._index, self._state
-        if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
-            given = self._evaluate(statement.value, statement)
-            for target in statement.targets if isinstance(statement, ast.Assign) else [statement.target]:
-                self._give(target, given)
-        elif isinstance(statement, ast.AugAssign):
-            self._calls_in(statement.value)
-            if state.is_on_device(statement.target) or state.is_on_device(statement.value):
-                state.bind(statement.target, state.entry(statement, index.text(statement.target)))
-        elif isinstance(statement, ast.Delete):
-            for target in statement.targets:
-                state.bind(target, None)
-        elif isinstance(statement, ast.Return):
-            given = None if statement.value is None else self._evaluate(statement.value, statement)
-            if self._returned:
-                self._returned[-1].append(given)
-        elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
-            self._call(statement.value, statement)
-        else:
-            for node in ast.iter_child_nodes(statement):
-                if isinstance(node, ast.expr):
-                    self._calls_in(node)
-        state.settle(statement)
-
-    # ---------------------------------------------------------------- values
-
-    def _evaluate(self, node: ast.expr, statement: ast.stmt) -> Given:
-        if isinstance(node, ast.Tuple):
-            return [self._evaluate(item, statement) for item in node.elts]
-        if isinstance(node, ast.Call):
-            function = self._function(node)
-            if function is not None:
-                return self._run(node, function, statement)
-        self._calls_in(node)
-        return self._state.of(node, statement)
-
-    def _give(self, target: ast.expr, given: Given) -> None:
-        parts = target.elts if isinstance(target, ast.Tuple | ast.List) else []
-        if isinstance(given, list) and len(parts) == len(given):
-            for item, part in zip(parts, given, strict=True):
-                self._give(item, part)
-        else:
-            self._state.bind(target, _any(given))
-
-    # ---------------------------------------------------------------- calls
-
-    def _calls_in(self, node: ast.expr) -> None:
-        """What the calls in an expression do besides giving a value."""
-        for inner in (node, *self._index.tree.nodes_in(node, ast.Call, functions=False)):
-            if isinstance(inner, ast.Call):
-                function = self._function(inner)
-                if function is not None:
-                    self._run(inner, function, self._state.chain[-1])
-                elif self._may_end_step(inner):
-                    self._state.waiting.clear()
-
-    def _function(self, call: ast.Call) -> FunctionNode | None:
-        """The function of this file that a call runs, and that is followed; a module's forward pass is work."""
-        index = self._index
-        if index.kind(call.func) is Kind.MODULE:
-            return None
-        function = index.definitions.function_called(call)
-        if function is None or function in self._running or len(self._running) >= _DEPTH:
-            return None
-        return None if index.kinds.functions.yields(function) else function
-
-    def _may_end_step(self, call: ast.Call) -> bool:
-        """Whether a call ends a step, or runs code that nobody sees and that may train or evaluate."""
-        index = self._index
-        name = index.qualified_name(call.func)
-        if name is not None and name.startswith("torch_xla."):
-            return not name.endswith((".device", ".xla_device", ".manual_seed"))
-        if name is not None and name.startswith(_KNOWN):
-            return False
-        if name in SYNCS:
-            return True
-        if isinstance(call.func, ast.Attribute) and index.kind(call.func.value) in _OBJECTS:
-            return False
-        given = (*call.args, *(keyword.value for keyword in call.keywords))
-        return any(index.kind(item) in (Kind.MODULE, Kind.LOADER) for item in given)
-
-    def _call(self, call: ast.Call, statement: ast.stmt) -> None:
-        """A call that stands for itself."""
-        index, state, func = self._index, self._state, call.func
-        function = self._function(call)
-        if function is not None:
-            self._run(call, function, statement)
-            return
-        self._calls_in(call)
-        if not isinstance(func, ast.Attribute):
-            return
-        if func.attr in GROWING:
-            entry = _any([state.of(item, statement) for item in call.args])
-            if entry is not None:
-                state.hold(func.value, entry)
-        elif func.attr in ("train", "eval") and index.kind(func.value) is Kind.OPTIMIZER and index.mentions(_AVERAGING):
-            # They write the parameters: the weights that are trained, or their average.
-            state.hold(func.value, state.entry(statement, index.text(call)))
-        elif func.attr.endswith("_") and not func.attr.endswith("__") and index.reads.is_on_device(func.value):
-            root = root_of(func.value)
-            if root is not None and func.attr != "requires_grad_":
-                # The variable of a loop over parameters goes on; the parameter stays.
-                in_loop = any(binding.kind == "loop" for binding in index.names.bindings(root))
-                entry = state.entry(statement, index.text(func.value))
-                if in_loop:
-                    state.waiting[Key(statement, "", is_holder=True)] = entry
-                else:
-                    state.bind(root, entry)
-
-    def _run(self, call: ast.Call, function: FunctionNode, statement: ast.stmt) -> Given:
-        """Follow a call, and tell what it gives."""
-        state, func = self._state, call.func
-        parameters = function.args.args
-        receiver = func.value if isinstance(func, ast.Attribute) else None
-        given: list[ast.expr | None] = [*call.args]
-        if receiver is not None and self._index.tree.class_of(function) is not None:
-            given.insert(0, None)
-        held: list[tuple[Key, ast.expr]] = []
-        for at, parameter in enumerate(parameters):
-            value = given[at] if at < len(given) else None
-            value = value or next((item.value for item in call.keywords if item.arg == parameter.arg), None)
-            if at == 0 and receiver is not None and given and given[0] is None:
-                held.append((Key(function, parameter.arg, True), receiver))
-                continue
-            entry = None if value is None else _any(self._evaluate(value, statement))
-            if value is not None:
-                held.append((Key(function, parameter.arg, True), value))
-            if entry is not None:
-                state.waiting[Key(function, parameter.arg)] = entry
-        self._running.append(function)
-        self._returned.append([])
-        self._suite(function.body)
-        self._running.pop()
-        results = self._returned.pop()
-        for key, value in held:
-            entry = state.waiting.get(key)
-            if entry is not None:
-                state.hold(value, entry)
-        state.leave(function)
-        return _joined(results)
-
     # ---------------------------------------------------------------- the place of a boundary
 
     def _place(self, entries: tuple[Entry, ...]) -> ast.stmt | None:
@@ -457,18 +233,3 @@ def _apart(chain: tuple[ast.stmt, ...], other: list[ast.stmt]) -> ast.stmt:
         if mine is not its:
             return mine
     return chain[-1]
-
-
-def _any(given: Given) -> Entry | None:
-    """The first of the parts that waits."""
-    if given is None or isinstance(given, Entry):
-        return given
-    return next((found for part in given if (found := _any(part)) is not None), None)
-
-
-def _joined(results: list[Given]) -> Given:
-    """What a function gives that returns one of these: part by part where all have as many."""
-    several = [item for item in results if isinstance(item, list)]
-    if several and len(several) == len(results) and len({len(item) for item in several}) == 1:
-        return [_joined(list(parts)) for parts in zip(*several, strict=True)]
-    return next((found for item in results if (found := _any(item)) is not None), None)
