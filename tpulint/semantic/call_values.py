@@ -236,7 +236,7 @@ class CallValues:
                 return receiver
             if method in ("state_dict", "parameters", "named_parameters", "modules", "children", "buffers"):
                 return UNKNOWN
-            part = self._kinds.attribute(func, depth)
+            part = self._kinds.attributes.value(func, depth)
             if part.kind is Kind.MODULE:
                 return self._kinds.module_result(part)
             if method in ("forward", "encode", "decode", "generate", "sample"):
@@ -278,7 +278,7 @@ class CallValues:
             return Value(Kind.TENSOR, Side.HOST, certain=False)
         if receiver.kind is Kind.UNKNOWN and method == "to" and any(k.arg == "non_blocking" for k in node.keywords):
             return self.tensor_method(Value(Kind.TENSOR, certain=False), method, node, depth)
-        callee = self._kinds.attribute(func, depth)
+        callee = self._kinds.attributes.value(func, depth)
         if callee.kind is Kind.MODULE:
             return self._kinds.module_result(callee)
         if receiver.kind is Kind.UNKNOWN and method in facts.TENSOR_ONLY_METHODS:

@@ -81,7 +81,7 @@ class ElementValues:
                 is_operation = isinstance(node.func, ast.Attribute) and node.func.attr in _WITH_PLACES
                 return value if is_operation and len(path) == 1 else value._replace(certain=False)
             return UNKNOWN
-        if self._kinds.is_saved(node):
+        if self._kinds.attributes.is_saved(node):
             return self._kinds.parameter_tensor()
         value = self._kinds.value(node, depth)
         if value.kind in (Kind.TENSOR, Kind.NUMPY):

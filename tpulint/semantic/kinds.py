@@ -9,6 +9,7 @@ from functools import cached_property
 
 from tpulint.model import WORDS_OF_CALLERS, WORDS_OF_LOOPS
 from tpulint.semantic import torch_facts as facts
+from tpulint.semantic.attribute_values import AttributeValues
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.call_values import CallValues
 from tpulint.semantic.circles import Circles
@@ -40,15 +41,9 @@ _DTYPES = r"dtype\s*=|\w+\.(?:b?float|double|half|u?int|long|short|bool)\d*\s*[,
 _MOVE_ANYWHERE = rf"\.to\((?!\s*(?:{_DTYPES}))"
 """What is no cast: ``x.to(torch.float32)`` says nothing of a device."""
 _SETS_DEFAULT = ("set_default_device", "set_default_tensor_type")
-_QUESTIONS = ("is_", "has_")
-_COUNTS_AND_NAMES = ("_length", "_count", "_type", "_name")
-"""How attributes of objects that hold more than a tensor begin, and end."""
 _ABOUT_DEVICES = r"(?i)cuda|gpu|device|xla|tpu|accelerat"
 _XLA = r"\bxla(?:\b|_)"
 _MOVES = r"\.cuda\(|cuda\.is_available|\.device\(|xla_device|torch_xla\.device"
-
-
-_KEPT_BY_BASES = frozenset({Kind.MODULE, Kind.OPTIMIZER, Kind.SCHEDULER, Kind.SCALER})
 
 
 class Kinds:
@@ -77,6 +72,7 @@ class Kinds:
         self.host = HostOnly(tree, names, flow, definitions)
         self._host_only = self.host.is_certain
         self.sides = Sides(self, tree, names, self._host_only)
+        self.attributes = AttributeValues(self, tree, names, flow, definitions, imported)
         self.calls = CallValues(self, tree, names, flow, definitions)
         self.functions = FunctionValues(self, tree, names, flow, definitions, imported, self._circles)
         self.elements = ElementValues(self, names, flow, definitions, imported)
@@ -141,7 +137,7 @@ class Kinds:
         if isinstance(node, ast.Call):
             return self.calls.value(node, depth)
         if isinstance(node, ast.Attribute):
-            return self.attribute(node, depth)
+            return self.attributes.value(node, depth)
         if isinstance(node, ast.BinOp):
             if isinstance(node.op, ast.Mod) and is_text(node.left):
                 return HOST  # `"%.3f" % loss`
@@ -159,7 +155,7 @@ class Kinds:
         if isinstance(node, ast.IfExp):
             return join((self.value(node.body, depth), self.value(node.orelse, depth)))
         if isinstance(node, ast.Subscript):
-            if self.is_saved(node.value):
+            if self.attributes.is_saved(node.value):
                 return self.parameter_tensor()
             base = self.value(node.value, depth)
             if base.kind in (Kind.TENSOR, Kind.NUMPY):
@@ -237,75 +233,6 @@ class Kinds:
         """What a call of this module gives."""
         side = Side.DEVICE if self.mentions_device else Side.HOST if self._runs_itself else Side.UNKNOWN
         return Value(Kind.TENSOR, side, module.certain)
-
-    # ---------------------------------------------------------------- attributes
-
-    def attribute(self, node: ast.Attribute, depth: int) -> Value:
-        """What an attribute holds."""
-        if self.module_tensors.has(node):
-            return self.parameter_tensor()
-        bindings = self._flow.reaching_attribute(node)
-        if bindings:
-            return join(self.binding_value(binding, depth) for binding in bindings)
-        if self._names.qualified(node) is not None:
-            return UNKNOWN
-        used = self.roles.of_attribute(node)
-        if used is not None:
-            return used
-        if self.graph_parts.has(node) and not self._host_only:
-            return Value(Kind.TENSOR, Side.DEVICE, certain=False)
-        base = self.value(node.value, depth)
-        if base.kind is Kind.TENSOR:
-            if node.attr == "device":
-                return Value(Kind.DEVICE)
-            is_counted = node.attr.startswith(facts.COUNTS) or node.attr[1:].endswith(_COUNTS_AND_NAMES)
-            if not base.certain and (is_counted or node.attr.startswith(_QUESTIONS)):
-                return UNKNOWN  # `cache.cache_length`: an object of several things
-            return HOST if node.attr in facts.TENSOR_HOST_ATTRIBUTES else base
-        if base.kind is Kind.NUMPY:
-            return HOST if node.attr in ("shape", "size", "ndim", "dtype") else base
-        if base.kind is Kind.MODULE:
-            if node.attr in ("weight", "bias"):
-                return self.parameter_tensor()
-            if node.attr == "training":
-                return HOST
-            return base._replace(certain=False) if node.attr == "module" else UNKNOWN
-        if node.attr == "grad" and base.kind is Kind.UNKNOWN and isinstance(node.ctx, ast.Load):
-            return self.parameter_tensor()
-        if base.kind is Kind.DISTRIBUTION:
-            return base._replace(kind=Kind.TENSOR) if node.attr in facts.DISTRIBUTION_ATTRIBUTES else UNKNOWN
-        if base.kind is Kind.DEVICE:
-            return HOST
-        kept = self.kept.value(node, depth) if base.kind is Kind.UNKNOWN else UNKNOWN
-        if kept.kind is not Kind.UNKNOWN:
-            return kept
-        # `self.model`, which a base class of another file keeps
-        made = self._imported.classes_of(node) if base.kind is Kind.UNKNOWN else ()
-        known = join(item.file.kinds.instance(item.node) for item in made if isinstance(item.node, ast.ClassDef))
-        return (self._of_base(node) if known.kind is Kind.UNKNOWN else known)._replace(certain=False)
-
-    def is_saved(self, node: ast.expr) -> bool:
-        """``ctx.saved_tensors`` in a function with a gradient of its own: a tuple of tensors."""
-        if not isinstance(node, ast.Attribute) or node.attr != "saved_tensors":
-            return False
-        function, owner = self._tree.function_of(node), self._tree.class_of(node)
-        if function is None or owner is None or not self._definitions.has_own_gradient(owner):
-            return False
-        return isinstance(node.value, ast.Name) and [node.value.id] == [one.arg for one in function.args.args[:1]]
-
-    def _of_base(self, node: ast.Attribute) -> Value:
-        """What a base class of another file uses ``self.model`` as: a module, an optimizer."""
-        owner = self._tree.class_of(node)
-        if owner is None or not isinstance(node.value, ast.Name) or node.value.id != "self":
-            return UNKNOWN
-        for place in owner.bases:
-            base = self._imported.definition(place)
-            if base is not None and isinstance(base.node, ast.ClassDef):
-                bound = base.file.names.attribute_bindings(base.node, node.attr)
-                used = join(base.file.kinds.value(item.node) for item in bound if isinstance(item.node, ast.Attribute))
-                if used.kind in _KEPT_BY_BASES:
-                    return used
-        return UNKNOWN
 
     # ---------------------------------------------------------------- bindings
 

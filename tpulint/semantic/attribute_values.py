@@ -1,0 +1,109 @@
+"""What attributes hold: of objects of the file, of tensors and modules, of what a base class of another file keeps."""
+
+from __future__ import annotations
+
+import ast
+
+from tpulint.semantic import torch_facts as facts
+from tpulint.semantic.definitions import Definitions
+from tpulint.semantic.flow import Flow
+from tpulint.semantic.imported import Imported
+from tpulint.semantic.names import Names
+from tpulint.semantic.tree import SyntaxTree
+from tpulint.semantic.values import HOST, UNKNOWN, Kind, Side, Value, join
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tpulint.semantic.kinds import Kinds
+
+_QUESTIONS = ("is_", "has_")
+_COUNTS_AND_NAMES = ("_length", "_count", "_type", "_name")
+"""How attributes of objects that hold more than a tensor begin, and end."""
+_KEPT_BY_BASES = frozenset({Kind.MODULE, Kind.OPTIMIZER, Kind.SCHEDULER, Kind.SCALER})
+
+
+class AttributeValues:
+    """Asked by :class:`Kinds` for attributes."""
+
+    def __init__(
+        self,
+        kinds: Kinds,
+        tree: SyntaxTree,
+        names: Names,
+        flow: Flow,
+        definitions: Definitions,
+        imported: Imported,
+    ) -> None:
+        self._kinds = kinds
+        self._tree = tree
+        self._names = names
+        self._flow = flow
+        self._definitions = definitions
+        self._imported = imported
+
+    def value(self, node: ast.Attribute, depth: int) -> Value:
+        """What an attribute holds."""
+        if self._kinds.module_tensors.has(node):
+            return self._kinds.parameter_tensor()
+        bindings = self._flow.reaching_attribute(node)
+        if bindings:
+            return join(self._kinds.binding_value(binding, depth) for binding in bindings)
+        if self._names.qualified(node) is not None:
+            return UNKNOWN
+        used = self._kinds.roles.of_attribute(node)
+        if used is not None:
+            return used
+        if self._kinds.graph_parts.has(node) and not self._kinds.host.is_certain:
+            return Value(Kind.TENSOR, Side.DEVICE, certain=False)
+        base = self._kinds.value(node.value, depth)
+        if base.kind is Kind.TENSOR:
+            if node.attr == "device":
+                return Value(Kind.DEVICE)
+            is_counted = node.attr.startswith(facts.COUNTS) or node.attr[1:].endswith(_COUNTS_AND_NAMES)
+            if not base.certain and (is_counted or node.attr.startswith(_QUESTIONS)):
+                return UNKNOWN  # `cache.cache_length`: an object of several things
+            return HOST if node.attr in facts.TENSOR_HOST_ATTRIBUTES else base
+        if base.kind is Kind.NUMPY:
+            return HOST if node.attr in ("shape", "size", "ndim", "dtype") else base
+        if base.kind is Kind.MODULE:
+            if node.attr in ("weight", "bias"):
+                return self._kinds.parameter_tensor()
+            if node.attr == "training":
+                return HOST
+            return base._replace(certain=False) if node.attr == "module" else UNKNOWN
+        if node.attr == "grad" and base.kind is Kind.UNKNOWN and isinstance(node.ctx, ast.Load):
+            return self._kinds.parameter_tensor()
+        if base.kind is Kind.DISTRIBUTION:
+            return base._replace(kind=Kind.TENSOR) if node.attr in facts.DISTRIBUTION_ATTRIBUTES else UNKNOWN
+        if base.kind is Kind.DEVICE:
+            return HOST
+        kept = self._kinds.kept.value(node, depth) if base.kind is Kind.UNKNOWN else UNKNOWN
+        if kept.kind is not Kind.UNKNOWN:
+            return kept
+        # `self.model`, which a base class of another file keeps
+        made = self._imported.classes_of(node) if base.kind is Kind.UNKNOWN else ()
+        known = join(item.file.kinds.instance(item.node) for item in made if isinstance(item.node, ast.ClassDef))
+        return (self._of_base(node) if known.kind is Kind.UNKNOWN else known)._replace(certain=False)
+
+    def is_saved(self, node: ast.expr) -> bool:
+        """``ctx.saved_tensors`` in a function with a gradient of its own: a tuple of tensors."""
+        if not isinstance(node, ast.Attribute) or node.attr != "saved_tensors":
+            return False
+        function, owner = self._tree.function_of(node), self._tree.class_of(node)
+        if function is None or owner is None or not self._definitions.has_own_gradient(owner):
+            return False
+        return isinstance(node.value, ast.Name) and [node.value.id] == [one.arg for one in function.args.args[:1]]
+
+    def _of_base(self, node: ast.Attribute) -> Value:
+        """What a base class of another file uses ``self.model`` as: a module, an optimizer."""
+        owner = self._tree.class_of(node)
+        if owner is None or not isinstance(node.value, ast.Name) or node.value.id != "self":
+            return UNKNOWN
+        for place in owner.bases:
+            base = self._imported.definition(place)
+            if base is not None and isinstance(base.node, ast.ClassDef):
+                bound = base.file.names.attribute_bindings(base.node, node.attr)
+                used = join(base.file.kinds.value(item.node) for item in bound if isinstance(item.node, ast.Attribute))
+                if used.kind in _KEPT_BY_BASES:
+                    return used
+        return UNKNOWN
