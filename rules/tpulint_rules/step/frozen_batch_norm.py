@@ -23,24 +23,19 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             severity=Severity.WARNING,
             certainty=Certainty.LIKELY,
         )
-    for call, switch in norms.passed:
-        yield ctx.finding(
-            call,
-            f"the gradient goes through a model that `{ctx.text(switch)}` put into evaluation mode: its batch "
-            "normalisations raise in the backward pass on an XLA device",
-            _support(ctx),
-            certainty=Certainty.LIKELY,
-            related=((index.span(switch), "into evaluation mode"),),
-        )
-    for call, evaluation in norms.left:
-        yield ctx.finding(
-            call,
-            f"the gradient goes through a model that `{ctx.text(evaluation)}` left in evaluation mode a turn before: "
-            "its batch normalisations raise in the backward pass on an XLA device",
-            _support(ctx),
-            certainty=Certainty.LIKELY,
-            related=((index.span(evaluation), "leaves it in evaluation mode"),),
-        )
+    for calls, did, does in (
+        (norms.passed, "put into evaluation mode", "into evaluation mode"),
+        (norms.left, "left in evaluation mode a turn before", "leaves it in evaluation mode"),
+    ):
+        for call, switch in calls:
+            yield ctx.finding(
+                call,
+                f"the gradient goes through a model that `{ctx.text(switch)}` {did}: its batch normalisations raise in "
+                "the backward pass on an XLA device",
+                _support(ctx),
+                certainty=Certainty.LIKELY,
+                related=((index.span(switch), does),),
+            )
 
 
 def _support(ctx: FileContext) -> FixBuilder:
