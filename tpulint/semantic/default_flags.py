@@ -28,20 +28,14 @@ _COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
 }  # fmt: skip
 
 
-class DefaultFlags:
-    """Of the functions of one file that are called in it, or by others."""
+class Branches:
+    """Branches of one file that never run, where some names stand for constants: which, each kind of branch knows."""
 
-    def __init__(
-        self, tree: SyntaxTree, names: Names, definitions: Definitions, outside: Sequence[OutsideCall]
-    ) -> None:
+    def __init__(self, tree: SyntaxTree) -> None:
         self._tree = tree
-        self._names = names
-        self._definitions = definitions
-        self._outside = outside
-        self._left: dict[tuple[FunctionNode, str], bool] = {}
 
-    def leave_out(self, node: ast.AST, within: ast.AST) -> bool:
-        """Whether a node stands in a branch that no call runs; only branches within a loop or function count."""
+    def leave_out(self, node: ast.AST, within: ast.AST | None = None) -> bool:
+        """Whether a node stands in a branch that never runs; only branches within a loop or function count."""
         child = node
         for ancestor in self._tree.ancestors(node):
             if ancestor is within or isinstance(ancestor, FUNCTIONS):
@@ -52,36 +46,56 @@ class DefaultFlags:
         return False
 
     def rule_out(self, branch: ast.If, child: ast.AST) -> bool:
-        """Whether no call runs the side of a branch which a child of it belongs to."""
-        return child is not branch.test and self._is_never(branch.test, self._tree.in_body(branch, child))
+        """Whether the side of a branch which a child of it belongs to never runs."""
+        answer = None if child is branch.test else self._answer(branch.test)
+        return answer is not None and answer is not self._tree.in_body(branch, child)
 
-    def _is_never(self, test: ast.expr, answer: bool) -> bool:
-        """Whether a test never has this answer: because all calls leave a flag at its default, or nothing is there."""
-        if answer and asks_for_host(test) and not self._is_dealt(test):
-            return True
+    def _constant(self, name: ast.Name) -> tuple[object] | None:
+        """What a name always stands for; None where that is not known."""
+        raise NotImplementedError
+
+    def _answer(self, test: ast.expr) -> bool | None:
+        """What a condition always answers; None where that is not known."""
         if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-            return self._is_never(test.operand, not answer)
+            answer = self._answer(test.operand)
+            return None if answer is None else not answer
         if isinstance(test, ast.BoolOp):
-            never = [self._is_never(value, answer) for value in test.values]
-            return any(never) if isinstance(test.op, ast.And) is answer else all(never)
+            answers = [self._answer(value) for value in test.values]
+            decides = isinstance(test.op, ast.Or)
+            return decides if decides in answers else None if None in answers else not decides
         if isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and len(test.ops) == 1:
-            default, given = self._default(test.left), literal(test.comparators[0])
+            held, other = self._constant(test.left), literal(test.comparators[0])
             compare = _COMPARISONS.get(type(test.ops[0]))
-            if default is None or given is None or compare is None:
-                return False
-            are_numbers = isinstance(default[0], int | float) and isinstance(given[0], int | float)
-            if isinstance(test.ops[0], _ORDERED) and not are_numbers:
-                return False
-            return bool(compare(default[0], given[0])) is not answer
-        default = self._default(test) if isinstance(test, ast.Name) else None
-        return default is not None and bool(default[0]) is not answer
+            if held is None or other is None or compare is None:
+                return None
+            are_numbers = isinstance(held[0], int | float) and isinstance(other[0], int | float)
+            return None if isinstance(test.ops[0], _ORDERED) and not are_numbers else bool(compare(held[0], other[0]))
+        held = self._constant(test) if isinstance(test, ast.Name) else None
+        return None if held is None else bool(held[0])
+
+
+class DefaultFlags(Branches):
+    """Of the functions of one file that are called in it, or by others; and branches for the host."""
+
+    def __init__(
+        self, tree: SyntaxTree, names: Names, definitions: Definitions, outside: Sequence[OutsideCall]
+    ) -> None:
+        super().__init__(tree)
+        self._names = names
+        self._definitions = definitions
+        self._outside = outside
+        self._left: dict[tuple[FunctionNode, str], bool] = {}
+
+    def _answer(self, test: ast.expr) -> bool | None:
+        """What a test answers because all calls leave a flag at its default, or nothing is on the host."""
+        return False if asks_for_host(test) and not self._is_dealt(test) else super()._answer(test)
 
     def _is_dealt(self, test: ast.expr) -> bool:
         """Whether a test asks a variable of a loop: what a loader deals out is on the host."""
         nodes = (node for node in ast.walk(test) if isinstance(node, ast.Name))
         return any(binding.kind == "loop" for node in nodes for binding in self._names.bindings(node))
 
-    def _default(self, name: ast.Name) -> tuple[object] | None:
+    def _constant(self, name: ast.Name) -> tuple[object] | None:
         """The default of a parameter that is bound once, and left at it by all calls that are known."""
         bindings = self._names.bindings(name)
         bound = bindings[0] if len(bindings) == 1 else None
