@@ -117,9 +117,7 @@ class BatchMakers:
 
     def _is_shortened(self, name: ast.Name) -> bool:
         """Whether anything is taken out of a list again: the last batch, maybe."""
-        found = self._index.names.find_name(name)
-        uses = [] if found is None else self._index.names.loads(name.id, found[0])
-        parents = [self._index.parent(use) for use in uses]
+        parents = [self._index.parent(use) for use in self._index.names.loads_of(name)]
         return any(
             (isinstance(parent, ast.Attribute) and parent.attr in ("pop", "remove"))
             or (isinstance(parent, ast.Subscript) and isinstance(parent.ctx, ast.Del | ast.Store))

@@ -55,6 +55,11 @@ class Flow:
         self._made.update(dict.fromkeys(asked if len(made) == 1 else (use,), made))
         return made
 
+    def loads_of(self, target: ast.Name, value: ast.expr) -> list[ast.Name]:
+        """Places that may read a value which is given to a variable."""
+        loads = self._names.loads_of(target)
+        return [use for use in loads if any(binding.value is value for binding in self.reaching(use))]
+
     def reaching_attribute(self, use: ast.Attribute) -> tuple[Binding, ...]:
         """Bindings of ``self.x``: all in the class, but none below where its function gives it a value above."""
         if not isinstance(use.value, ast.Name):

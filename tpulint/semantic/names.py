@@ -187,6 +187,11 @@ class Names:
         """Places that read a variable of a scope, from wherever they do."""
         return [node for node in self.mentions(name, scope) if isinstance(node.ctx, ast.Load)]
 
+    def loads_of(self, name: ast.Name) -> list[ast.Name]:
+        """Places that read the variable which a name stands for, where it reads or gives it."""
+        found = self.find_name(name)
+        return [] if found is None else self.loads(name.id, found[0])
+
     def mentions_of(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.expr]:
         """Names and attributes that are written like a function of the file."""
         return [*self._tree.names_called(function.name), *self._tree.attributes_called(function.name)]

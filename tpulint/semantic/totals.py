@@ -336,9 +336,7 @@ class Totals:
     def _is_seen_by_lambda(self, target: ast.Name) -> bool:
         """Whether a lambda looks at a variable: it may be called in the loop, by anybody."""
         index = self._index
-        found = index.names.find_name(target)
-        uses = [] if found is None else index.names.loads(target.id, found[0])
-        return any(index.tree.lambda_of(use) is not None for use in uses)
+        return any(index.tree.lambda_of(use) is not None for use in index.names.loads_of(target))
 
 
 def added_to(node: ast.AST) -> ast.expr | None:

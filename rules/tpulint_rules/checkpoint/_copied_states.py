@@ -44,12 +44,7 @@ class CopiedStates:
         target = parent.targets[0]
         if not isinstance(target, ast.Name):
             return False
-        uses = [use for use in self._uses(target) if any(b.value is value for b in self._index.flow.reaching(use))]
-        return self._all_go_in(uses, depth + 1)
-
-    def _uses(self, name: ast.Name) -> list[ast.Name]:
-        found = self._index.names.find_name(name)
-        return [] if found is None else self._index.names.loads(name.id, found[0])
+        return self._all_go_in(self._index.flow.loads_of(target, value), depth + 1)
 
     def _all_go_in(self, uses: Iterable[ast.expr], depth: int) -> bool:
         """Whether some go in, and what is done with the others takes no value out."""
@@ -91,7 +86,9 @@ class CopiedStates:
         made = [binding.value for binding in self._index.flow.reaching(state)]
         if not made or not all(map(self._is_new_state, made)):
             return False
-        uses = [use for use in self._uses(state) if use is not state and not self._is_measured_part(use)]
+        uses = [
+            use for use in self._index.names.loads_of(state) if use is not state and not self._is_measured_part(use)
+        ]
         return self._all_go_in(uses, depth + 1)
 
     def _is_new_state(self, made: ast.expr | None) -> bool:
@@ -121,13 +118,13 @@ class CopiedStates:
             value = _value_of(holder.target)
             if not isinstance(made, ast.DictComp) or made.generators != [holder] or value is None:
                 return False
-            others = [one for one in self._uses(value) if one is not made.value]
+            others = [one for one in self._index.names.loads_of(value) if one is not made.value]
             is_same = isinstance(made.value, ast.Name) and made.value.id == value.id
             return is_same and all(map(self._is_measured, others)) and self.is_one(made, depth)
         value = _value_of(holder.target) if isinstance(holder, ast.For) and holder.iter is items else None
         if value is None or not isinstance(holder, ast.For):
             return False
-        inside = [one for one in self._uses(value) if index.tree.encloses(holder, one)]
+        inside = [one for one in self._index.names.loads_of(value) if index.tree.encloses(holder, one)]
         kept = [one for one in inside if not self._is_measured(one)]
         return bool(kept) and all(self._is_kept(one, depth) for one in kept)
 

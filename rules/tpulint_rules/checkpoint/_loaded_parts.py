@@ -44,7 +44,7 @@ def _uses(index: SemanticIndex, node: ast.expr, key: str, depth: int) -> Iterato
     elif isinstance(parent, ast.Assign) and parent.value is node and depth < _DEPTH:
         target = parent.targets[0]
         is_kept = len(parent.targets) == 1 and isinstance(target, ast.Name)
-        loads = _loads(index, target, node) if is_kept and isinstance(target, ast.Name) else []
+        loads = index.flow.loads_of(target, node) if is_kept and isinstance(target, ast.Name) else []
         if _are_moved(index, loads):
             yield True
         else:
@@ -94,9 +94,3 @@ def _loads_of_parameter(called: Definition, call: ast.Call, node: ast.expr) -> l
     mentions = file.names.mentions(given[0].arg, file.names.scope_of(function.body[0]))
     loads = [name for name in mentions if isinstance(name.ctx, ast.Load)]
     return loads if len(loads) == len(mentions) else []
-
-
-def _loads(index: SemanticIndex, target: ast.Name, value: ast.expr) -> list[ast.Name]:
-    found = index.names.find_name(target)
-    loads = [] if found is None else index.names.loads(target.id, found[0])
-    return [name for name in loads if any(binding.value is value for binding in index.flow.reaching(name))]

@@ -157,7 +157,7 @@ def _made_for(ctx: FileContext, place: ast.expr) -> ast.stmt | None:
     statement, value = bindings[0].statement, bindings[0].value
     if not isinstance(statement, ast.Assign) or len(statement.targets) != 1 or bindings[0].path:
         return None
-    if value is None or len(_loads(ctx, place)) != 1:
+    if value is None or len(ctx.index.names.loads_of(place)) != 1:
         return None
     if not isinstance(value, ast.Dict | ast.Lambda) and ctx.index.devices.flow.cuda_index(value) is None:
         return None
@@ -174,11 +174,6 @@ def _only_tells(ctx: FileContext, node: ast.AST) -> bool:
         return False
     formats = isinstance(node.func, ast.Attribute) and node.func.attr == "format"
     return formats or ctx.index.qualified_name(node.func) in _NUMBERS
-
-
-def _loads(ctx: FileContext, name: ast.Name) -> list[ast.Name]:
-    found = ctx.index.names.find_name(name)
-    return ctx.index.names.loads(name.id, found[0]) if found is not None else []
 
 
 def _variable(ctx: FileContext, call: ast.expr) -> ast.Name | None:
@@ -203,8 +198,7 @@ def _is_moved_later(ctx: FileContext, call: ast.Call) -> bool:
     while isinstance(part := ctx.index.parent(whole), ast.Subscript) and part.value is whole:
         whole = part
     target = _variable(ctx, whole)
-    loads = [] if target is None else _loads(ctx, target)
-    uses = [name for name in loads if any(one.value is whole for one in ctx.index.flow.reaching(name))]
+    uses = [] if target is None else ctx.index.flow.loads_of(target, whole)
     methods = [ctx.index.parent(name) for name in uses]
     called = [item.attr for item in methods if isinstance(item, ast.Attribute)]
     return len(called) == len(uses) and any(method in ("to", "cuda") for method in called)
@@ -216,7 +210,7 @@ def _is_data(ctx: FileContext, call: ast.Call, target: ast.Name) -> bool:
     here = index.function_of(call)
     if any(index.function_of(other) is here for other, _ in index.method_calls("load_state_dict")):
         return False
-    uses = [name for name in _loads(ctx, target) if any(b.value is call for b in index.flow.reaching(name))]
+    uses = index.flow.loads_of(target, call)
     return bool(uses) and all(_is_named_part(ctx, name) for name in uses)
 
 

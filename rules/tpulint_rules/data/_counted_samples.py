@@ -103,8 +103,7 @@ def _divisors(index: SemanticIndex, loader: Loader) -> Iterator[ast.expr]:
             continue
         target = statement.targets[0]
         if isinstance(target, ast.Name):
-            found = index.names.find_name(target)
-            for name in index.names.loads(target.id, found[0]) if found is not None else ():
+            for name in index.names.loads_of(target):
                 parent = index.parent(name)
                 is_entry = isinstance(statement.value, ast.Dict | ast.DictComp)
                 count = parent if is_entry and isinstance(parent, ast.Subscript) and parent.value is name else name

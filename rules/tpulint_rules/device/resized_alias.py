@@ -143,8 +143,7 @@ def _loads(
     """Where the variable is read in the functions that make it."""
     index = ctx.index
     if isinstance(tensor, ast.Name):
-        found = index.names.find_name(tensor)
-        yield from index.names.loads(tensor.id, found[0]) if found is not None else ()
+        yield from index.names.loads_of(tensor)
         return
     makers = {index.function_of(binding.statement) for binding in bindings}
     for part in index.tree.attributes_called(tensor.attr):

@@ -41,9 +41,5 @@ def uses(index: SemanticIndex, made: ast.expr) -> Iterator[ast.Name | ast.Attrib
             if any(binding.value is made for binding in index.flow.reaching_attribute(part)):
                 yield part
         return
-    found = index.names.find_name(target) if isinstance(target, ast.Name) else None
-    if found is None or not isinstance(target, ast.Name):
-        return
-    for use in index.names.loads(target.id, found[0]):
-        if any(binding.value is made for binding in index.flow.reaching(use)):
-            yield use
+    if isinstance(target, ast.Name):
+        yield from index.flow.loads_of(target, made)
