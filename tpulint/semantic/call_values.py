@@ -8,6 +8,7 @@ from functools import cached_property
 
 from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.definitions import Definitions
+from tpulint.semantic.device_sites import devices_given
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.names import Names
 from tpulint.semantic.roles import ASKING
@@ -330,7 +331,7 @@ class CallValues:
             other = self._kinds.value(node.args[0], depth)
             return receiver._replace(side=other.side) if other.kind is Kind.TENSOR else receiver
         if method in ("to", "type"):
-            for item in (*node.args[:1], *(k.value for k in node.keywords if k.arg == "device")):
+            for item in devices_given(node):
                 side = self._kinds.sides.of_move(item, depth)
                 if side is not Side.UNKNOWN or (isinstance(item, ast.Attribute) and item.attr == "device"):
                     return receiver._replace(side=side)

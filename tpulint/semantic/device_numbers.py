@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from tpulint.semantic.device_sites import devices_given
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.variables import says_device
 
@@ -43,7 +44,7 @@ class DeviceNumbers:
     def _places_to_move_to(self) -> Iterator[ast.expr]:
         """Device arguments of calls where torch takes a number for a device."""
         for call, _ in self._index.method_calls("to"):
-            given = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "device")]
+            given = devices_given(call)
             if given and not isinstance(given[0], ast.Starred):
                 yield given[0]
         for call, name in self._torch_calls:

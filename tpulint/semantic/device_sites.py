@@ -37,3 +37,8 @@ def device_argument(call: ast.Call) -> ast.expr | None:
     if call.args:
         return call.args[0] if not isinstance(call.args[0], ast.Starred) else None
     return next((k.value for k in call.keywords if k.arg in ("type", "device")), None)
+
+
+def devices_given(move: ast.Call) -> list[ast.expr]:
+    """What ``x.to(...)`` and its like are given that may be a device: the first argument, and what is called so."""
+    return [*move.args[:1], *(item.value for item in move.keywords if item.arg == "device")]

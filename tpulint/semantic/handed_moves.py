@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from tpulint.records import NamedTuple
+from tpulint.semantic.device_sites import devices_given
 from tpulint.semantic.moves import Move
 from tpulint.semantic.other_files import Definition, method
 from tpulint.semantic.passed_arguments import arguments_given
@@ -111,7 +112,7 @@ class HandedMoves:
 
     def _place_of(self, move: Move) -> str:
         """The parameter that a device comes in by: ``device`` of ``model.to(device)``."""
-        given = [*move.call.args[:1], *(item.value for item in move.call.keywords if item.arg == "device")]
+        given = devices_given(move.call)
         for node in given:
             for binding in self._index.flow.reaching(node) if isinstance(node, ast.Name) else ():
                 if binding.kind == "parameter":

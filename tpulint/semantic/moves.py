@@ -8,6 +8,7 @@ from functools import cached_property
 
 from tpulint.semantic.creations import Creation, Creations
 from tpulint.semantic.definitions import Definitions
+from tpulint.semantic.device_sites import devices_given
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.kinds import Kind, Kinds
 from tpulint.semantic.names import Names
@@ -283,7 +284,7 @@ def _beginning(node: ast.expr) -> str:
 def _names_host(call: ast.Call) -> bool:
     """``x.cpu()``, ``x.to("cpu")``"""
     method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
-    given = [*call.args[:1], *(item.value for item in call.keywords if item.arg == "device")]
+    given = devices_given(call)
     if method == "cpu":
         return not given
     return method == "to" and any(isinstance(item, ast.Constant) and item.value == "cpu" for item in given)

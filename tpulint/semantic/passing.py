@@ -6,6 +6,7 @@ import ast
 
 from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.definitions import Definitions
+from tpulint.semantic.device_sites import devices_given
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.names import Names
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
@@ -82,7 +83,7 @@ class Passing:
         func = call.func
         if not isinstance(func, ast.Attribute) or func.attr not in _MOVES:
             return False
-        given = [*call.args[:1], *(item.value for item in call.keywords if item.arg == "device")]
+        given = devices_given(call)
         if func.attr != "to":
             return True
         return any(

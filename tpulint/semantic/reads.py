@@ -8,6 +8,7 @@ from enum import Enum
 
 from tpulint.records import NamedTuple
 from tpulint.semantic.default_flags import DefaultFlags
+from tpulint.semantic.device_sites import devices_given
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.implicit_reads import ImplicitReads
 from tpulint.semantic.kinds import Kind, Kinds
@@ -242,7 +243,7 @@ class Reads:
                     yield self._read(part, part, How.FORMAT)
 
     def _moves_to_host(self, call: ast.Call) -> bool:
-        for item in (*call.args[:1], *(keyword.value for keyword in call.keywords if keyword.arg == "device")):
+        for item in devices_given(call):
             if isinstance(item, ast.Constant) and item.value == "cpu":
                 return True
             if isinstance(item, ast.Call) and self._names.qualified(item.func) == "torch.device" and item.args:

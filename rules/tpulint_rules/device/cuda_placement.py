@@ -9,6 +9,7 @@ from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Severity, Span
 from tpulint.semantic import FunctionNode, Kind
 from tpulint.semantic.device_numbers import is_index_of_tensor
+from tpulint.semantic.device_sites import devices_given
 from tpulint.semantic.other_files import Definition, methods
 from tpulint.semantic.tree import is_super
 from tpulint.semantic.variables import says_device
@@ -161,7 +162,7 @@ def _takes_device(call: ast.Call) -> bool:
 
 
 def _number(call: ast.Call) -> int | None:
-    given = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "device")]
+    given = devices_given(call)
     if given and isinstance(given[0], ast.Constant) and type(given[0].value) is int:
         return given[0].value
     return None

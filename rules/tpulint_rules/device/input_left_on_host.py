@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Certainty, Finding
 from tpulint.semantic import Binding, Kind, Side
+from tpulint.semantic.device_sites import devices_given
 from tpulint.semantic.origins import origins
 from tpulint.semantic.other_files import Definition
 
@@ -75,7 +76,7 @@ def _goes_to_device(ctx: FileContext, call: ast.Call) -> bool:
     """Whether a call moves to a device beside the CPU: ``x.cuda()``, ``x.to(device)``, no ``x.to(torch.float32)``."""
     if isinstance(call.func, ast.Attribute) and call.func.attr == "cuda":
         return True
-    given = [*call.args[:1], *(keyword.value for keyword in call.keywords if keyword.arg == "device")]
+    given = devices_given(call)
     return any(_is_device(ctx, item) for item in given)
 
 

@@ -6,6 +6,7 @@ import ast
 
 from tpulint.context import FixBuilder
 from tpulint.semantic import Kind, LoopNode, Read, SemanticIndex
+from tpulint.semantic.device_sites import devices_given
 from tpulint.semantic.scalars import MATH_OF_TORCH
 
 
@@ -153,7 +154,7 @@ def _device_in(index: SemanticIndex, loop: LoopNode) -> str | None:
     """How the device is written where the loop moves its batches, if that can be written in front of the loop too."""
     begin = index.span(loop).start
     for call in sorted(_moves_in(index, loop, "to"), key=index.span):
-        devices = [*call.args[:1], *(keyword.value for keyword in call.keywords if keyword.arg == "device")]
+        devices = devices_given(call)
         if not devices:
             continue
         root = device = devices[-1]

@@ -9,6 +9,7 @@ from tpulint.context import FileContext
 from tpulint.model import Certainty, Finding
 from tpulint.semantic import FUNCTIONS, LOOPS, Kind
 from tpulint.semantic.creations import Creation
+from tpulint.semantic.device_sites import devices_given
 from tpulint.semantic.moves import Move
 from tpulint.semantic.other_files import method
 from tpulint.semantic.variables import last_name
@@ -131,7 +132,7 @@ def _goes_to_host(ctx: FileContext, call: ast.Call) -> bool:
     assert isinstance(call.func, ast.Attribute)
     if call.func.attr == "cpu":
         return not call.args and not call.keywords
-    given = [*call.args[:1], *(item.value for item in call.keywords if item.arg == "device")]
+    given = devices_given(call)
     if not given or isinstance(given[0], ast.Starred):
         return False
     return is_host(ctx.index, given[0])
