@@ -24,11 +24,15 @@ _LIBRARIES = {
     "horovod": "average gradients with `xm.optimizer_step` or DistributedDataParallel",
     "transformer_engine": "bfloat16 is what XLA computes fast",
     "triton": _PLAIN, "cupy": _PLAIN, "pycuda": _PLAIN, "tinycudann": _PLAIN, "mamba_ssm": _PLAIN,
-    "causal_conv1d": _PLAIN, "numba.cuda": _PLAIN,
+    "causal_conv1d": _PLAIN, "causal_conv1d_cuda": _PLAIN, "selective_scan_cuda": _PLAIN, "numba.cuda": _PLAIN,
+    "rotary_emb": _PLAIN, "dropout_layer_norm": _PLAIN, "fused_dense_lib": _PLAIN, "xentropy_cuda_lib": _PLAIN,
+    "flash_attn_cuda": _ATTENTION, "flash_attn_2_cuda": _ATTENTION, "fused_layer_norm_cuda": _PLAIN,
     "spconv": _SPARSE, "MinkowskiEngine": _SPARSE, "torchsparse": _SPARSE,
     "pynvml": _MEMORY, "py3nvml": _MEMORY, "nvidia_smi": _MEMORY, "GPUtil": _MEMORY,
     "nvidia.dali": "load with torch.utils.data", "tensorrt": _COMPILED, "torch_tensorrt": _COMPILED,
 }  # fmt: skip
+_PLAIN_NAMES = ("rotary_emb", "dropout_layer_norm")
+"""Libraries that a project may have a file of the same name as, from which it would import a name."""
 _FLEX = "torch.nn.attention.flex_attention"
 
 
@@ -39,6 +43,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             modules = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and not node.level:
             modules = [node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)]
+            if node.module in _PLAIN_NAMES:
+                continue
         else:
             continue
         found = next((name for module in modules if (name := _library(module)) is not None), None)
