@@ -192,3 +192,51 @@ def test_a_device_of_a_configuration_of_yacs(tmp_path: Path, made: str) -> None:
     files = {"defaults.py": defaults, "model.py": MODEL}
     expected = {"_C.MODEL.DEVICE = 'xla'"} if "yacs" in made else set()
     assert changes(files, fixed(tmp_path, files)) == expected
+
+
+SETTINGS = (
+    "def parse_args(base, args, known):\n"
+    '    base.add_argument("--device", default="cuda:0", type=str)\n'
+    "    return base.parse_args(args, known)\n"
+)
+CHOSEN = (
+    "import argparse\nimport torch\nimport settings\n\n"
+    'FORMATS = {"plain": settings}\n'
+    "parser = argparse.ArgumentParser()\n"
+    'parser.add_argument("--format", default="plain")\n'
+    "args, rest = parser.parse_known_args()\n"
+    "args = FORMATS[args.format].parse_args(parser, rest, args)\n"
+    "model = torch.nn.Linear(4, 1).to(args.device)\nmodel(torch.ones(2, 4)).sum().backward()\n"
+)
+FORMATS = (
+    "import settings\n\n"
+    'FORMATS = {"plain": settings}\n\n\n'
+    "def parse(format, base, args, known):\n    return FORMATS[format].parse_args(base, args, known)\n"
+)
+CHOSEN_ELSEWHERE = (
+    "import argparse\nimport torch\nimport formats\nimport backends\n\n\n"
+    "def options():\n"
+    "    parser = argparse.ArgumentParser()\n"
+    '    parser.add_argument("--format", default="plain")\n'
+    "    args, rest = parser.parse_known_args()\n"
+    "    args = formats.parse(args.format, parser, rest, args)\n"
+    "    return args, parser\n\n\n"
+    "def main(args):\n"
+    "    args = backends.choose(args).adjust(args)\n"
+    '    if "cuda" in args.device:\n        print("on a GPU")\n'
+    "    model = torch.nn.Linear(4, 1).to(args.device)\n    model(torch.ones(2, 4)).sum().backward()\n\n\n"
+    "args, parser = options()\nmain(args)\n"
+)
+
+
+def test_an_option_of_one_of_the_modules_in_a_dictionary(tmp_path: Path) -> None:
+    files = {"settings.py": SETTINGS, "main.py": CHOSEN}
+    expected = {'base.add_argument("--device", default="xla", type=str)'}
+    assert changes(files, fixed(tmp_path, files)) == expected
+
+
+def test_an_option_that_a_function_chooses_the_module_of(tmp_path: Path) -> None:
+    files = {"settings.py": SETTINGS, "formats.py": FORMATS, "main.py": CHOSEN_ELSEWHERE}
+    files["backends.py"] = "def choose(args):\n    return args.backend\n"
+    expected = {'base.add_argument("--device", default="xla", type=str)', 'if "xla" in args.device:'}
+    assert changes(files, fixed(tmp_path, files)) == expected

@@ -51,6 +51,8 @@ class Imported:
         self._outside = outside
         self._memo: dict[ast.expr, Definition | None] = {}
         self._called: dict[ast.Call, tuple[Definition, ...]] = {}
+        self.option_files: dict[ast.expr, str | None] = {}
+        """The files that parse the options which expressions hold, of those that were looked for."""
 
     @cached_property
     def knows_others(self) -> bool:

@@ -62,6 +62,8 @@ class KeptFunctions:
         function = self._imported.definition(node)
         if function is not None:
             return (function,) if isinstance(function.node, FUNCTIONS) else ()
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Subscript):
+            return self._in_dictionary(node.value, node.attr)
         bindings = self._flow.bindings_of(node)
         if isinstance(node, ast.Attribute) and not bindings:
             kept = self._handed.kept_by_base(node)
@@ -88,14 +90,20 @@ class KeptFunctions:
             value = None
         return () if value is None else self.of(value, depth)
 
-    def _in_dictionary(self, node: ast.Subscript) -> tuple[Definition, ...]:
-        """``METRICS[name]``: any of a dictionary that is written out, here or in another file."""
+    def _in_dictionary(self, node: ast.Subscript, member: str = "") -> tuple[Definition, ...]:
+        """``METRICS[name]``: any of a dictionary that is written out, here or in another file.
+
+        ``SETTINGS[name].parse`` is a function of one of the modules in it.
+        """
         if isinstance(node.slice, ast.Constant):
             return ()  # one of them, and the others do not run
         found: list[tuple[Definition, ...]] = []
         for others, values, file in self._imported.classes.chosen.dictionaries(node.value):
             for value in values:
                 item = others.definition_in(value, file)
+                if member and item is not None:
+                    is_file = isinstance(item.node, ast.Module)
+                    item = item.file.imported.exported(member, item.file) if is_file else None
                 found.append((item,) if item is not None and isinstance(item.node, FUNCTIONS) else ())
         return all_of(found) if len(found) <= _MOST_CHOICES else ()
 

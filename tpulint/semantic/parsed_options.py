@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import os
 
+from tpulint.semantic.other_files import definition_called, returned
 from tpulint.semantic.outside import qualified_in_file
 from tpulint.semantic.tree import FUNCTIONS
 
@@ -15,15 +16,23 @@ if TYPE_CHECKING:
 
 _DECLARES = "add_argument"
 _PARSES = ("parse_args", "parse_known_args")
-_DEPTH = 4
+_DEPTH = 8
 
 
 def file_of_options(index: SemanticIndex, node: ast.expr, depth: int = 0) -> str | None:
     """The absolute path of the file that parses the options which a value holds; None for any other value."""
+    known = index.imported.option_files
     if depth > _DEPTH or not isinstance(node, ast.Name | ast.Attribute | ast.Call):
         return None
+    if node not in known:
+        known[node] = None  # options that come from themselves add nothing
+        known[node] = _find(index, node, depth)
+    return known[node]
+
+
+def _find(index: SemanticIndex, node: ast.Name | ast.Attribute | ast.Call, depth: int) -> str | None:
     if isinstance(node, ast.Call):
-        return _file_of_call(index, node)
+        return _file_of_call(index, node, depth)
     kept = index.imported.variable(node)  # `from options import args`
     if kept is not None:
         return _path(kept[0])
@@ -35,21 +44,26 @@ def file_of_options(index: SemanticIndex, node: ast.expr, depth: int = 0) -> str
 def _file_of_binding(index: SemanticIndex, binding: Binding, depth: int) -> str | None:
     if binding.kind == "parameter":
         return _file_given(index, binding, depth)
-    if binding.value is None or binding.path not in ((), (0,)):  # `args, rest = parser.parse_known_args()`
+    value = binding.value
+    if value is None or binding.path not in ((), (0,)):  # `args, rest = parser.parse_known_args()`
         return None
-    return file_of_options(index, binding.value, depth + 1)
+    adjusted = value.args if isinstance(value, ast.Call) else []  # `args = backend.adjust(args)`
+    same = (item for item in adjusted if isinstance(item, ast.Name) and item.id == binding.name)
+    found = (file_of_options(index, item, depth + 1) for item in (value, *same))
+    return next((path for path in found if path is not None), None)
 
 
-def _file_of_call(index: SemanticIndex, call: ast.Call) -> str | None:
-    """``parser.parse_args()``, and functions that return what they parsed."""
-    if isinstance(call.func, ast.Attribute) and call.func.attr in _PARSES:
-        return _path(index)
-    function = index.definitions.function_called(call)
-    if function is not None:
-        parses = any(f".{name}(" in index.tree.text(function) for name in _PARSES)
+def _file_of_call(index: SemanticIndex, call: ast.Call, depth: int) -> str | None:
+    """``parser.parse_args()``, and functions that return what they parsed, or what another one did."""
+    made = definition_called(index, call)
+    if made is None or made.is_class:
+        parses = isinstance(call.func, ast.Attribute) and call.func.attr in _PARSES
         return _path(index) if parses else None
-    made = index.imported.called(call)  # `args = get_arguments()`
-    return None if made is None or made.is_class else _path(made.file)
+    if not any(f".{name}(" in made.file.tree.text(made.node) for name in _PARSES):
+        return None if made.file is index else _path(made.file)
+    given = (value.elts[0] if isinstance(value, ast.Tuple) and value.elts else value for value in returned(made))
+    found = {file_of_options(made.file, value, depth + 1) for value in given}.difference({None})
+    return found.pop() if len(found) == 1 else None if found else _path(made.file)
 
 
 def _file_given(index: SemanticIndex, binding: Binding, depth: int) -> str | None:
