@@ -100,7 +100,13 @@ def is_left_out_by_loops(index: SemanticIndex, loader: Loader) -> bool:
 
 
 def phases_trained(index: SemanticIndex, loader: Loader) -> str | None:
-    """The condition for training, ``name == "train"``, where one expression builds the loaders of all phases."""
+    """The condition for training, ``name == "train"``, where one expression builds the loaders of all phases.
+
+    Also where that of all calls shuffles under it, ``shuffle=(name == "train")``, by a parameter of its function.
+    """
+    shuffle = (loader.arguments or {}).get("shuffle", [])
+    if len(shuffle) == 1 and _is_for_training(index, shuffle[0]):
+        return index.text(shuffle[0])
     holder = index.parent(loader.call)
     if not isinstance(holder, ast.DictComp) or len(holder.generators) > 1 or holder.value is not loader.call:
         return None
@@ -111,6 +117,15 @@ def phases_trained(index: SemanticIndex, loader: Loader) -> str | None:
     names = lists[0].elts if len(lists) == 1 and isinstance(lists[0], ast.List | ast.Tuple) else []
     trained = [name for name in names if isinstance(name, ast.Constant) and str(name.value).lower().startswith("train")]
     return f"{key.id} == {index.text(trained[0])}" if len(trained) == 1 < len(names) else None
+
+
+def _is_for_training(index: SemanticIndex, test: ast.expr) -> bool:
+    """``phase == "train"`` of a parameter."""
+    if not isinstance(test, ast.Compare) or not isinstance(test.left, ast.Name) or not isinstance(test.ops[0], ast.Eq):
+        return False
+    name = test.comparators[0].value if len(test.ops) == 1 and isinstance(test.comparators[0], ast.Constant) else None
+    trains = isinstance(name, str) and name.lower().startswith("train")
+    return trains and all(binding.kind == "parameter" for binding in index.flow.reaching(test.left))
 
 
 def is_given(values: list[ast.expr] | None) -> bool:
