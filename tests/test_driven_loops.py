@@ -982,3 +982,66 @@ def test_losses_of_several_kinds_that_a_module_of_another_file_gives(tmp_path: P
         (tmp_path / name).write_text(text)
     found = tpulint("check", "--no-cache", "--select", "TPU1", "--output-format", "json", ".", cwd=tmp_path)
     assert [(item["code"], item["location"]["row"]) for item in json.loads(found.out)] == [("TPU101", 10)]
+
+
+PLAYER = """\
+from abc import ABC, abstractmethod
+
+import torch
+
+
+class Player(ABC):
+    def __init__(self, env, cuda=True):
+        self.env = env
+        self.turns = 0
+        self.device = torch.device("cuda" if cuda else "cpu")
+
+    def best(self, state):
+        with torch.no_grad():
+            return self.net.values(torch.tensor(state).to(self.device)).argmax().item()  # TPU101
+
+    @abstractmethod
+    def learn(self):
+        pass
+
+    def play(self):
+        state, done = self.env.reset(), False
+        while not done:
+            state, done = self.env.step(self.best(state))
+            self.turns += 1
+            self.behind_turn()
+
+    def behind_turn(self):
+        if self.turns % 4 == 0:
+            self.learn()
+"""
+LEARNER = """\
+import torch
+from player import Player
+
+
+class Learner(Player):
+    def __init__(self, env, net, memory):
+        super().__init__(env)
+        self.net, self.memory = net.to(self.device), memory
+        self.optimizer = torch.optim.Adam(self.net.parameters())
+
+    def METHOD(self):
+        loss = self.net.values(self.memory.draw().to(self.device)).mean()
+        loss.backward()
+        self.optimizer.step()
+"""
+
+
+def test_step_that_derived_classes_have_in_the_place_of_an_empty_method(tmp_path: Path) -> None:
+    named(tmp_path, {"player.py": PLAYER, "learner.py": LEARNER.replace("METHOD", "learn")})
+
+
+def test_steps_of_other_names_replace_nothing(tmp_path: Path) -> None:
+    unmarked = PLAYER.replace("  # TPU101", "")
+    named(tmp_path, {"player.py": unmarked, "learner.py": LEARNER.replace("METHOD", "fit")})
+
+
+def test_a_step_in_the_place_of_a_method_with_a_body(tmp_path: Path) -> None:
+    with_body = PLAYER.replace("  # TPU101", "").replace("        pass\n", "        self.turns += self.env.wait()\n")
+    named(tmp_path, {"player.py": with_body, "learner.py": LEARNER.replace("METHOD", "learn")})

@@ -51,6 +51,7 @@ class Surroundings(NamedTuple):
             or call.fed_evaluation
             or call.collates
             or call.is_quiet
+            or call.replaces
             or any(kind == "LOADER" for _, kind, _ in call.arguments)
             for call in self.calls
         )

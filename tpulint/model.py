@@ -186,6 +186,8 @@ class OutsideCall(NamedTuple):
     """Parameters that the call leaves at a default which is written out."""
     is_unfollowed: bool = False
     """Whether the function is only named there, or may be what is called: nothing but ``left`` is known then."""
+    replaces: bool = False
+    """Whether this is no call: a class there is derived from the function's, and has a training step in its place."""
 
 
 class OutgoingCall(NamedTuple):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _NEWLINE = r"\r\n|\r|\n"
 _COOKIE = rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)"
 _BLANK_OR_COMMENT = rb"^[ \t\f]*(?:#.*)?$"
-_BOTH_GIVEN = r"\w\((?=[^()\n]*loss)[^()\n]*optim"
+_BOTH_GIVEN = r"\w\((?=[^()]{0,200}loss)[^()]{0,200}optim"
 
 
 class UnreadableSource(Exception):
@@ -285,7 +285,7 @@ def _dominant_newline(text: str) -> str:
 
 @lru_cache(maxsize=4)
 def hands_on_losses(text: str) -> bool:
-    """Whether a text may train by what it imports: a call is given a loss with an optimizer, by the names in a line.
+    """Whether a text may train by what it imports: a call is given a loss with an optimizer, by their names.
 
     ``update_params(self.optim, loss)`` stands in files without a word of a backward pass.
     """

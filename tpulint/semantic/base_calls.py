@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tpulint.semantic.other_files import Definition, bases
+from tpulint.semantic.other_files import Definition, bases_above
 from tpulint.semantic.outgoing import described_call, turn_of
 from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.values import Kind, Side
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
     from tpulint.semantic.outside import OutsideCall
 
-_DEPTH = 4
-"""Files that a class is derived through."""
 _ON_DEVICE = ("", Kind.DEVICE.name, Side.DEVICE.name)
 """What says that the base class puts on a device what the object keeps."""
 _PUTS_ON_DEVICE = ("cuda", "device", "accelerat", "fabric", ".to(")
@@ -35,16 +33,9 @@ def calls_of_bases(index: SemanticIndex) -> tuple[OutsideCall, ...]:
             for item in owner.body
             if isinstance(item, FUNCTIONS) and "backward" not in index.tree.text(item)  # a step of its own
         }
-        for base in _bases_above(Definition(index, owner), 0) if own else ():
+        for base in bases_above(Definition(index, owner)) if own else ():
             found.update(dict.fromkeys(_calls(base, own)))
     return tuple(found)
-
-
-def _bases_above(owner: Definition, depth: int) -> Iterator[Definition]:
-    for base in bases(owner) if depth < _DEPTH else ():
-        assert isinstance(base.node, ast.ClassDef)
-        yield from (Definition(base.file, one) for one in base.file.names.classes_above(base.node))
-        yield from _bases_above(base, depth + 1)
 
 
 def _calls(base: Definition, own: dict[str, Definition]) -> Iterator[OutsideCall]:

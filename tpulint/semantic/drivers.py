@@ -69,7 +69,7 @@ class Drivers:
         text = self._tree.source.text
         if not self._tree.loops or not (self._regions.are_called or any(word in text for word in _WORDS)):
             return  # most files of a library
-        if self._may_evaluate or self._imported.knows_others:
+        if self._may_evaluate or self._imported.knows_others or self._regions.replaced:
             self._look_at_calls()
         # Without the word the file has no loader, unless another one gives it.
         if "loader" in text.lower() or self._regions.are_called or self._imported.knows_others:
@@ -122,9 +122,12 @@ class Drivers:
                     self._add(loop, call, STEP, has_boundary=bool(regions.boundaries_in(found.node)))
             else:
                 evaluating.extend((loop, call) for loop in self._evaluating(loops, regions, found.node))
+        here = self._definitions.function_run(call)
+        if (replaced := self._regions.replaced.get(here)) is not None:  # type: ignore[arg-type]
+            for loop in loops:
+                self._add(loop, call, STEP, replaced.has_boundary)
         if not self._may_evaluate:
             return
-        here = self._definitions.function_run(call)
         if here is not None:
             evaluating.extend((loop, call) for loop in self._evaluating(loops, self._regions, here))
         elif self._regions.evaluation.switches.is_under_no_grad(call) and self._regions.evaluation.runs.computes(call):

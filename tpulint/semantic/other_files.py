@@ -87,6 +87,14 @@ def bases(owner: Definition) -> Iterator[Definition]:
                     yield found
 
 
+def bases_above(owner: Definition, depth: int = 0) -> Iterator[Definition]:
+    """These classes, those that they are derived from, and so on, each in its file."""
+    for base in bases(owner) if depth < _DEPTH else ():
+        assert isinstance(base.node, ast.ClassDef)
+        yield from (Definition(base.file, one) for one in base.file.names.classes_above(base.node))
+        yield from bases_above(base, depth + 1)
+
+
 def all_of(found: list[tuple[Definition, ...]]) -> tuple[Definition, ...]:
     """What several values stand for, each definition once; none when one of the values may be something else."""
     return tuple(dict.fromkeys(item for part in found for item in part)) if all(found) else ()

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from tpulint.model import WORDS_OF_LOOPS
 from tpulint.semantic.default_device import files_told
 from tpulint.semantic.default_flags import flags_left
+from tpulint.semantic.derived_steps import derived_steps
 from tpulint.semantic.device_settings import device_options, settings_used
 from tpulint.semantic.fed_parameters import function_run
 from tpulint.semantic.other_files import Definition, methods
@@ -65,6 +66,7 @@ def outgoing_calls(index: SemanticIndex) -> tuple[OutgoingCall, ...]:
         found[OutgoingCall(file.source.path, _feeding(kept, (), turn))] = None
     if (index.imported.knows_others and "collate" in index.source.text) or any(call.collates for call in index.outside):
         found.update(dict.fromkeys((*_collating(index), *_called_collating(index))))
+    found.update(dict.fromkeys(derived_steps(index)))
     found.update(dict.fromkeys(settings_used(index)))
     found.update(dict.fromkeys(unfollowed_uses(index)))
     found.update(dict.fromkeys(files_told(index)))

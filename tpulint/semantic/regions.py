@@ -101,6 +101,9 @@ class Regions:
         self._per_call: dict[FunctionNode, CalledStep] = {}
         self.called_steps = self._find_called(outside)
         """Functions that loops of other files run in every turn."""
+        replaced = [call for call in outside if call.replaces]
+        self.replaced = {function: call for call in replaced for function in definitions.named(call.function)}
+        """Methods without a body that are steps in classes of other files."""
 
     # ---------------------------------------------------------------- loops
 
