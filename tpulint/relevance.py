@@ -47,6 +47,8 @@ _BASES = (
 _DERIVES = rf"(?m)^class \w+\((?:[\w.]+, *)*[\w.]*(?:{'|'.join(_BASES)})(?:Base)?[,)]"
 """Classes that are derived from what people call the part of a training that loops."""
 _WORDS_OF_BASES = tuple(base.removesuffix(r"\w*") for base in _BASES)
+_PLAYS = "env.step("
+"""In the loop that asks an agent for its next action, and has it learn: often without a word of PyTorch."""
 _HANDED = ("torch", "loader", "args", "opt")
 """Words of what a file gives to the loop that trains."""
 
@@ -55,7 +57,7 @@ def may_drive(text: str) -> bool:
     """Whether a file may hand tensors, loaders or options to other files, or run them in loops."""
     if "train(" in text:
         return any(word in text for word in _HANDED)
-    return ("torch" in text and "__main__" in text) or _hands_on_loaders(text)
+    return ("torch" in text and "__main__" in text) or _hands_on_loaders(text) or _PLAYS in text
 
 
 def is_run_by_base(text: str) -> bool:
@@ -83,6 +85,7 @@ def uses_imports(source: SourceFile) -> bool:
         # Of an option, maybe, that another file parses; or of torch_xla, where what another file holds is moved.
         or ".device(" in text
         or hands_on_losses(text)
+        or _PLAYS in text
         or is_run_by_base(text)
     )
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import ast
 
-from tpulint.semantic.bindings import Binding
+from tpulint.semantic.bindings import Binding, part_of
 from tpulint.semantic.graph_parts import MASKS
 from tpulint.semantic.kinds import Kind
+from tpulint.semantic.other_files import definition_called, returned
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 
-_DEPTH = 8
+_DEPTH = 12
 _TESTS = frozenset({
     "eq", "ne", "lt", "gt", "le", "ge", "isnan", "isinf", "isfinite", "isneginf", "isposinf", "isclose", "isin",
     "logical_and", "logical_or", "logical_not", "logical_xor", "signbit", "greater", "greater_equal", "less",
@@ -24,6 +25,9 @@ _KEEPING = frozenset({
     "expand", "expand_as", "view_as", "t", "transpose", "permute", "repeat",
 })  # fmt: skip
 _TURNED = ("T", "mT")
+_OF_NUMBERS = frozenset({"torch.tensor", "torch.as_tensor", "torch.from_numpy", "numpy.array", "numpy.asarray"})
+"""Functions whose result has the type of what they are given, where no other is named."""
+_TRUTH_VALUES = frozenset({"torch.bool", "builtins.bool", "numpy.bool_", "numpy.bool", "numpy.bool8"})
 _JOINING = ("torch.stack", "torch.cat")
 _ALIKE = ("torch.ones_like", "torch.zeros_like")
 _ELEMENTWISE = frozenset({
@@ -64,7 +68,10 @@ class Masks:
         if isinstance(node, ast.Attribute):
             if node.attr in _TURNED:
                 return self.is_boolean(node.value, depth + 1)
-            return node.attr in MASKS and self._index.kinds.graph_parts.has(node)
+            if node.attr in MASKS and self._index.kinds.graph_parts.has(node):
+                return True
+            kept = self._index.flow.bindings_of(node)
+            return bool(kept) and all(self._binds_boolean(binding, depth + 1) for binding in kept)
         if isinstance(node, ast.Name):
             bindings = self._index.flow.reaching(node)
             if self._is_joined(node, bindings):
@@ -94,6 +101,8 @@ class Masks:
             return bool(passed) and all(self.is_boolean(item, depth + 1) for item in passed)
         if value is None or len(binding.path) > 1:
             return False
+        if binding.path and isinstance(value, ast.Call):
+            return binding.kind == "assign" and self._gives_boolean_part(value, binding.path, depth)
         if binding.path:  # `rows, columns = mask.T`
             return binding.kind == "assign" and isinstance(value, ast.Attribute) and self.is_boolean(value, depth)
         if binding.kind == "augment":
@@ -102,8 +111,11 @@ class Masks:
 
     def _gives_boolean(self, call: ast.Call, depth: int) -> bool:
         name = self._index.qualified_name(call.func)
-        if any(k.arg == "dtype" and self._index.qualified_name(k.value) == "torch.bool" for k in call.keywords):
-            return True
+        types = [self._index.qualified_name(k.value) for k in call.keywords if k.arg == "dtype"]
+        if types:
+            return types[0] in _TRUTH_VALUES
+        if name in _OF_NUMBERS and len(call.args) == 1:
+            return self.is_boolean(call.args[0], depth + 1)
         if name == "torch.autograd.Variable" and call.args:
             return self.is_boolean(call.args[0], depth + 1)
         if name in _JOINING and call.args:
@@ -121,11 +133,20 @@ class Masks:
         if method in ("bool", "all", "any") or method in _TESTS:
             return self._index.kind(call.func.value) is Kind.TENSOR
         names = {self._index.qualified_name(item) or "" for item in call.args}
-        if method in ("to", "type") and names & {"torch.bool", "torch.BoolTensor"}:
+        if method in ("to", "type", "astype") and names & {*_TRUTH_VALUES, "torch.BoolTensor"}:
             return True
         if method in ("to", "type") and any(n.startswith("torch.") and n != "torch.device" for n in names):
             return False
         return method in _KEEPING and self.is_boolean(call.func.value, depth + 1)
+
+    def _gives_boolean_part(self, call: ast.Call, path: tuple[int, ...], depth: int) -> bool:
+        """Whether a part of the tuple that a function gives, of this file or another, holds truth values."""
+        called = definition_called(self._index, call)
+        if called is None:
+            return False
+        parts = [part_of(value, path) for value in returned(called)]
+        masks = called.file.masks
+        return bool(parts) and all(part is not None and masks.is_boolean(part, depth + 1) for part in parts)
 
     # ---------------------------------------------------------------- shapes
 
