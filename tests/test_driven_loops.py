@@ -1045,3 +1045,24 @@ def test_steps_of_other_names_replace_nothing(tmp_path: Path) -> None:
 def test_a_step_in_the_place_of_a_method_with_a_body(tmp_path: Path) -> None:
     with_body = PLAYER.replace("  # TPU101", "").replace("        pass\n", "        self.turns += self.env.wait()\n")
     named(tmp_path, {"player.py": with_body, "learner.py": LEARNER.replace("METHOD", "learn")})
+
+
+def test_program_that_plays_with_an_agent_and_knows_nothing_of_torch(tmp_path: Path) -> None:
+    program = """\
+        import gym
+        from agents import Agent
+
+        env = gym.make("Pendulum-v1")
+        agent = Agent(parse())
+
+        def play(games, turns):
+            for game in range(games):
+                state = env.reset()
+                for turn in range(turns):
+                    action = agent.select_action(state)
+                    state, reward, done, _ = env.step(action)
+                    agent.train(state)
+
+        play(100, 300)
+        """
+    named(tmp_path, {"agents.py": AGENT, "play.py": dedent(program)})

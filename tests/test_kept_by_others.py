@@ -545,3 +545,59 @@ def test_what_a_step_moves_is_no_model(tmp_path: Path) -> None:
             optimizer.step()
     """
     agree(tmp_path, "TPU303", train=program)
+
+
+@pytest.mark.parametrize(
+    ("kept", "taken", "is_mask"),
+    [
+        ("np.zeros(size, dtype=bool)", "self.ends[rows]", True),
+        ("np.zeros(size, dtype=np.bool_)", "self.ends[rows]", True),
+        ("np.zeros(size)", "self.ends[rows].astype(bool)", True),
+        ("np.zeros(size)", "self.ends[rows]", False),
+        ("np.zeros(size, dtype=np.int64)", "self.ends[rows]", False),
+        ("np.zeros(size, dtype=bool)", "self.ends[rows].astype(np.int64)", False),
+    ],
+)
+def test_truth_values_that_an_array_of_another_file_holds(tmp_path: Path, kept: str, taken: str, is_mask: bool) -> None:
+    memory = f"""\
+    import numpy as np
+
+    class Memory:
+        def __init__(self, size):
+            self.states = np.zeros((size, 4), dtype=np.float32)
+            self.ends = {kept}
+
+        def put(self, at, state, end):
+            self.states[at] = state
+            self.ends[at] = end
+
+        def draw(self, count):
+            rows = np.random.choice(len(self.states), count)
+            states = self.states[rows]
+            ends = {taken}
+            return states, ends
+    """
+    program = (
+        SETUP
+        + f"""
+    from memory import Memory
+
+    class Agent:
+        def __init__(self):
+            self.memory = Memory(1000)
+
+        def draw(self):
+            states, ends = self.memory.draw(32)
+            return torch.tensor(states).to(device), torch.tensor(ends).to(device)
+
+        def train(self):
+            for _ in range(1000):
+                states, ends = self.draw()
+                values = model(states).max(dim=1)[0]
+                values[ends] = 0.0{"  # TPU204" if is_mask else ""}
+                loss = values.mean()
+                loss.backward()
+                optimizer.step()
+    """
+    )
+    agree(tmp_path, "TPU204", train=program, memory=memory)

@@ -55,9 +55,11 @@ _HANDED = ("torch", "loader", "args", "opt")
 
 def may_drive(text: str) -> bool:
     """Whether a file may hand tensors, loaders or options to other files, or run them in loops."""
+    if _PLAYS in text:
+        return True
     if "train(" in text:
         return any(word in text for word in _HANDED)
-    return ("torch" in text and "__main__" in text) or _hands_on_loaders(text) or _PLAYS in text
+    return ("torch" in text and "__main__" in text) or _hands_on_loaders(text)
 
 
 def is_run_by_base(text: str) -> bool:

@@ -70,7 +70,8 @@ class Masks:
                 return self.is_boolean(node.value, depth + 1)
             if node.attr in MASKS and self._index.kinds.graph_parts.has(node):
                 return True
-            kept = self._index.flow.bindings_of(node)
+            # What a module keeps beside its parameters need not move with them: only arrays are asked about.
+            kept = self._index.flow.bindings_of(node) if self._index.kind(node) is Kind.NUMPY else ()
             return bool(kept) and all(self._binds_boolean(binding, depth + 1) for binding in kept)
         if isinstance(node, ast.Name):
             bindings = self._index.flow.reaching(node)
