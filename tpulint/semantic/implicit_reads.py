@@ -12,7 +12,7 @@ from tpulint.semantic.bindings import part_of
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.kinds import Kind, Kinds, Side
 from tpulint.semantic.names import Names
-from tpulint.semantic.values import is_none
+from tpulint.semantic.values import NUMPY, is_none
 
 _SIZED = frozenset(
     f"torch.{name}" for name in ("zeros", "ones", "empty", "rand", "randn", "arange", "full", "eye", "linspace")
@@ -74,13 +74,17 @@ class ImplicitReads:
         yield from filter(self._is_certain, given)
 
     def fetched_at(self, node: ast.AST) -> ast.expr | None:
-        """A tensor that is put into one of the host: ``kept[step] = loss``, ``kept.copy_(loss)``."""
+        """A tensor that is put into one of the host: ``kept[step] = loss``, ``kept.copy_(loss)``, ``sums[0] += x``."""
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
             target, given = node.targets[0], node.value
             if not isinstance(target, ast.Subscript) or not self._is_of_host(target.value, arrays=True):
                 return None
             if self._is_key(target):
                 return None
+        elif isinstance(node, ast.AugAssign):  # of NumPy: torch adds no tensor of the device to one of the host
+            if not isinstance(node.target, ast.Subscript) or self._kinds.value(node.target.value) != NUMPY:
+                return None
+            given = node.value
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "copy_":
             if not node.args or not self._is_of_host(node.func.value):
                 return None

@@ -68,7 +68,7 @@ class Read(NamedTuple):
 
 _READERS: tuple[type[ast.AST], ...] = (
     ast.Call, ast.FormattedValue, ast.BinOp, ast.If, ast.While, ast.IfExp, ast.Assert, ast.comprehension, ast.BoolOp,
-    ast.UnaryOp, ast.Compare, ast.Subscript, ast.Assign,
+    ast.UnaryOp, ast.Compare, ast.Subscript, ast.Assign, ast.AugAssign,
 )  # fmt: skip
 """Nodes at which a value can be read."""
 
@@ -154,7 +154,7 @@ class Reads:
 
     def _at(self, node: ast.AST) -> Iterator[Read]:
         """Reads that happen at this very node."""
-        if isinstance(node, ast.Call | ast.Assign):
+        if isinstance(node, ast.Call | ast.Assign | ast.AugAssign):
             fetched = self._implicit.fetched_at(node)
             if fetched is not None:
                 yield self._read(fetched, fetched, How.COPY)
