@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 
 from tpulint.semantic import FUNCTIONS, FunctionNode, SemanticIndex
 from tpulint.semantic.bindings import Binding
@@ -56,6 +57,31 @@ def _is_off_by_default(index: SemanticIndex, binding: Binding) -> bool:
         return False
     given = index.definitions.arguments.of(function, binding.name)
     return all(isinstance(item, ast.Constant) and item.value is False for item in (binding.value, *given))
+
+
+def is_partial_unshuffled(index: SemanticIndex, loader: Loader) -> bool:
+    """Whether a loader keeps what is left over in the branch that has it shuffle nothing, and leaves it out in others.
+
+    ``if flag == "test": shuffle = drop_last = False``, written in two lines, ``else: shuffle = drop_last = True``.
+    """
+    arguments = loader.arguments or {}
+    named = [arguments.get(name, []) for name in ("drop_last", "shuffle")]
+    if not all(len(values) == 1 and isinstance(values[0], ast.Name) for values in named):
+        return False
+    kept, shuffled = (index.flow.reaching(values[0]) for values in named)  # type: ignore[arg-type]
+    sizes = arguments.get("batch_size", [])
+    ones = [
+        binding
+        for binding in (index.flow.bindings_of(sizes[0]) if len(sizes) == 1 else ())
+        if isinstance(binding.value, ast.Constant) and binding.value.value == 1
+    ]
+    branches = _branches(index, filter(_is_set_off, kept)) & _branches(index, filter(_is_set_off, shuffled))
+    return bool(branches - _branches(index, ones)) and not index.loaders.counts.divides(loader, by_default=True)
+
+
+def _branches(index: SemanticIndex, bindings: Iterable[Binding]) -> set[ast.stmt]:
+    """The first statements of the branches in which variables get their values."""
+    return {index.tree.suite_of(index.statement_of(binding.node))[0] for binding in bindings}
 
 
 def _never_ends(index: SemanticIndex, sampler: ast.expr) -> bool:

@@ -9,14 +9,18 @@ from tpulint.context import FileContext
 from tpulint.model import Certainty, Finding
 from tpulint.semantic.turn_code import EVALUATION
 from tpulint_rules.data._cut_batches import Remainder, remainder, remainder_made
-from tpulint_rules.data._partial_batches import may_be_partial, phases_trained
+from tpulint_rules.data._partial_batches import is_partial_unshuffled, may_be_partial, phases_trained
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
     index = ctx.index
     for loader in index.loaders.of_device:
-        if loader.feeds_evaluation and may_be_partial(index, loader, by_default=True):
-            together = loader.feeds and phases_trained(index, loader) is None  # else TPU501 tells of the training
+        if not loader.feeds_evaluation:
+            continue
+        is_partial = may_be_partial(index, loader, by_default=True)
+        if is_partial or is_partial_unshuffled(index, loader):
+            # Else TPU501 tells of the training, or nothing is left over in it.
+            together = is_partial and loader.feeds and phases_trained(index, loader) is None
             what = "training and the evaluation are" if together else "evaluation is"
             yield ctx.finding(
                 loader.call,
