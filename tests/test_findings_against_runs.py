@@ -7,14 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from tpulint.verification.records import Happening, ProcessRecords, Ran
+from tpulint.verification.compiles import Compilation
+from tpulint.verification.records import Cause, Happening, Line, ProcessRecords, Ran, Work
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 from measuring.judging import COMES_BACK, EVALUATION, RECOMPILE, STEP, Said, judge, score
 from measuring.layout import Layout, Layouts
 from measuring.phases import Phases
 from measuring.scripts import SETS, public_scripts
-from measuring.truth import Cost, Loop, Truth
+from measuring.truth import Cost, Loop, Truth, recompilations
 from measuring.truth import Ran as RanIn
 
 SCRIPT = """\
@@ -99,6 +100,25 @@ def test_turns_of_a_loop_with_a_row_that_runs_many_times_in_each(tmp_path: Path)
     ran = [one for one in seen.ran if one.row != 10]
     crowded = seen._replace(ran=(*ran, Ran(file, 10, 0, {1: 40, 2: 40}), Ran(file, 6, 0, {0: 1, 1: 1, 2: 2})))
     assert Phases(crowded, tmp_path).loops[0].turns == 3
+
+
+def test_a_line_of_two_loops_made_the_graph_that_one_of_them_launched(tmp_path: Path) -> None:
+    seen = process(tmp_path)
+    file, model = str(tmp_path / "train.py"), str(tmp_path / "model.py")
+    Path(model).write_text("y = x * 2\n")
+    ran = (Ran(model, 1, 2, {2: 5}), Ran(model, 1, 3, {0: 1, 1: 1, 2: 1}))
+    called = (((file, 3), (file, 13)), ((file, 7),))
+    phases = Phases(seen._replace(chains=(*seen.chains, *called), ran=(*seen.ran, *ran)), tmp_path)
+
+    def loop_of(row: int, chain: int) -> int:
+        work = Work(1, Line(file, row, ""), False, 5, 5, 1, 0, 1, 1, 0, (), (1,), chain=chain)
+        compiled = Compilation(work, Cause("input", "another shape"), (Line(model, 1, ""),), False)
+        [cost] = recompilations([compiled], phases)
+        return cost.loop
+
+    assert loop_of(10, 0) == 0, "the step launched it"
+    assert loop_of(3, 1) == 1, "the evaluation did"
+    assert loop_of(14, 0) == 1, "neither did"
 
 
 ONCE = """\

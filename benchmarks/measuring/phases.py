@@ -56,11 +56,10 @@ class Phases:
             self._memo[key] = found
         return found
 
-    def any_loop(self, path: str, row: int) -> int:
-        """The loop of a line, wherever it was called from."""
-        found = [self.loop_of(one.path, one.row, one.chain) for one in self._process.ran
-                 if one.row == row and one.path == path]  # fmt: skip
-        return max(found, default=-1)
+    def loops_of(self, path: str, row: int) -> set[int]:
+        """The loops in whose turns a line ran, wherever it was called from; -1 for none."""
+        return {self.loop_of(one.path, one.row, one.chain) for one in self._process.ran
+                if one.row == row and one.path == path}  # fmt: skip
 
     def ran(self) -> Iterator[Ran]:
         """The lines that ran, by loop."""

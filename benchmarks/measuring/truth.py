@@ -194,7 +194,7 @@ def _reduce(script: Script, done: Any, root: Path, versions: dict[str, str]) -> 
     if done.timed_out:
         wrong = [_TOO_LONG]
     phases = Phases(process, root.resolve())
-    costs = [*_reads(process, phases), *_recompiles(compilations(done.recording), process, phases)]
+    costs = [*_reads(process, phases), *recompilations(compilations(done.recording), phases)]
     loaders = {kind: _places(process, phases, kind) for kind in ("uneven-loader", "loader")}
     last = _last_line(done.output) if wrong else ""
     return Truth(
@@ -237,24 +237,33 @@ def _reads(process: Any, phases: Phases) -> Iterable[Cost]:
         yield Cost(phases.relative(path), row, kind, loop, times, steps, tuple(sorted(callers)))
 
 
-def _recompiles(compiled: Iterable[Any], process: Any, phases: Phases) -> Iterable[Cost]:
+def recompilations(compiled: Iterable[Any], phases: Phases) -> Iterable[Cost]:
+    """Lines that changed a graph past the first steps, by loop."""
     from tpulint.verification.compiles import WARM_UP
 
-    groups: dict[tuple[str, int], list[Any]] = {}
+    groups: dict[tuple[str, int, int], list[Any]] = {}
     for one in compiled:
         if not one.is_expected and one.line is not None and one.work.in_step > WARM_UP:
-            groups.setdefault((one.line.path, one.line.row), []).append(one)
-    for (path, row), group in groups.items():
+            loop = _loop_of_change(one, phases)
+            groups.setdefault((one.line.path, one.line.row, loop), []).append(one)
+    for (path, row, loop), group in groups.items():
         causes = tuple(dict.fromkeys(one.cause.kind for one in group if one.cause))
         text = next((one.cause.text for one in group if one.cause), "")
         steps = tuple(sorted({one.work.in_step for one in group}))
         launching = {(phases.relative(one.work.line.path), one.work.line.row) for one in group if one.work.line}
         chains = {one.work.chain for one in group if one.work.line == one.line}
-        loop = max((phases.loop_of(path, row, chain) for chain in chains), default=phases.any_loop(path, row))
         yield Cost(
             phases.relative(path), row, "compile", loop, len(group), steps,
             tuple(sorted(launching | {place for chain in chains for place in phases.callers(chain)})), causes, text,
         )  # fmt: skip
+
+
+def _loop_of_change(one: Any, phases: Phases) -> int:
+    """The loop in which a line made another graph: of those it runs in, the one whose turn launched the graph."""
+    work, line = one.work, one.line
+    loops = phases.loops_of(line.path, line.row)
+    launched = -1 if work.line is None else phases.loop_of(work.line.path, work.line.row, work.chain)
+    return launched if launched in loops else max(loops, default=-1)
 
 
 def _read(data: dict[str, Any]) -> Truth:
