@@ -77,6 +77,22 @@ def test_equal(tmp_path: Path) -> None:
     assert losses["largest_relative_difference"] < 1e-4
 
 
+def test_scripted_functions_draw_the_same_numbers(tmp_path: Path) -> None:
+    scripted = """\
+@torch.jit.script
+def disturbed(x: torch.Tensor) -> torch.Tensor:
+    return x + 0.01 * torch.randn_like(x)
+
+torch.manual_seed(0)
+"""
+    port = PORT.replace("torch.manual_seed(0)\n", scripted)
+    port = port.replace("x + 0.01 * torch.randn(x.shape, device=device)", "disturbed(x)")
+    assert "disturbed(x)" in port
+    status, report = compare(tmp_path, port)
+    assert status == 0, report["failures"]
+    assert report["losses"]["equal"]
+
+
 def test_incomplete_batches_may_be_left_out(tmp_path: Path) -> None:
     status, report = compare(tmp_path, PORT.replace("shuffle=True,", "shuffle=True, drop_last=True,"))
     assert status == 0, report["failures"]

@@ -127,6 +127,7 @@ def _environment(task: Task) -> dict[str, str]:
         environment["TMPDIR"] = task.temporary
     if task.compare:
         environment["PYTHONHASHSEED"] = "0"
+        environment["PYTORCH_JIT"] = "0"  # TorchScript would draw its numbers where nobody can make them comparable
     if task.reference:
         environment["USE_TORCH_XLA"] = "0"  # read by accelerate and transformers
         environment.pop("PJRT_DEVICE")
