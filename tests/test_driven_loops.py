@@ -127,6 +127,17 @@ def test_an_agent_that_is_one_of_several(tmp_path: Path) -> None:
     named(tmp_path, {"agents.py": AGENT, "others.py": other, "main.py": main})
 
 
+def test_agents_that_branches_import_under_one_name(tmp_path: Path) -> None:
+    other = AGENT.replace("class Agent", "class Second")
+    main = MAIN.replace("STEP", "agent.train(env.batch())").replace("from agents import Agent\n", "")
+    main = main.replace(
+        "    agent = Agent(options)\n",
+        "    if options.name == 'first':\n        from agents import Agent\n        agent = Agent(options)\n"
+        "    else:\n        from others import Second as Agent\n        agent = Agent(options)\n",
+    )
+    named(tmp_path, {"agents.py": AGENT, "others.py": other, "main.py": main})
+
+
 def test_an_agent_that_may_be_anything_is_not_followed(tmp_path: Path) -> None:
     main = MAIN.replace("STEP", "agent.train(env.batch())").replace("agent = Agent(options)", "agent = options.make()")
     named(tmp_path, {"agents.py": AGENT.replace("# TPU101", ""), "main.py": main})

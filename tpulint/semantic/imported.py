@@ -120,7 +120,9 @@ class Imported:
         found = self._names.find_name(node)
         if found is None:
             return None if hasattr(builtins, node.id) else self._by_star(node.id, set())
-        return self._bound(found[1], set())
+        # `if fast: from fast import Agent`, and what is made of it there: only one import reaches that.
+        reaching = found[1] if len(found[1]) == 1 else list(self._flow.reaching(node))
+        return self._bound(reaching, set())
 
     def definition_in(self, node: ast.expr, file: SemanticIndex | None) -> Definition | None:
         """What ``definition`` finds, or what this file itself defines, where its index, ``file``, is given."""
