@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import dedent, indent
 
+import pytest
 from marked_files import agree
 
 TRAIN = """\
@@ -307,3 +309,46 @@ def test_iterators_of_torchtext_that_a_class_sorts(tmp_path: Path) -> None:
         TRAIN.replace("IMPORT", "from batches import build, other") + "train(build(source))\ntrain(other(source))\n"
     )
     agree(tmp_path, "TPU301,TPU302,TPU515", main=program, batches=batches)
+
+
+PHASES = """\
+import torch
+import torch.nn.functional as F
+from loaders import build
+
+device = torch.device("cuda")
+model = torch.nn.Linear(4, 4).to(device)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+loaders = build(args.size)
+for phase in ["train", "val"]:
+    for x, y in loaders[phase]:
+        with torch.set_grad_enabled(phase == "train"):
+            loss = F.mse_loss(model(x.to(device)), y.to(device))
+            if phase == "train":
+                loss.backward()
+                optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    "built",
+    [
+        """\
+        return {n: DataLoader(read(n), batch_size=size, shuffle=True) for n in ["train", "val"]}  # TPU501 TPU516
+        """,
+        """\
+        return {
+            "train": DataLoader(read("train"), batch_size=size, shuffle=True),  # TPU501
+            "val": DataLoader(read("val"), batch_size=size),  # TPU516
+        }
+        """,
+        """\
+        names = ["train", "val"]
+        made = {name: DataLoader(read(name), batch_size=size, shuffle=True, drop_last=True) for name in names}
+        return made
+        """,
+    ],
+)
+def test_loaders_of_several_phases_in_a_dictionary(tmp_path: Path, built: str) -> None:
+    loaders = "from torch.utils.data import DataLoader\n\ndef build(size):\n" + indent(dedent(built), "    ")
+    agree(tmp_path, "TPU501,TPU516", main=PHASES, loaders=loaders)

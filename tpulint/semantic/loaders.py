@@ -18,6 +18,7 @@ from tpulint.semantic.sample_counts import SampleCounts
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
+    from tpulint.semantic.creations import Creation
     from tpulint.semantic.regions import StepLoop
     from tpulint.semantic.tree import FunctionNode, LoopNode
 
@@ -36,6 +37,8 @@ _PARAMETERS = (
 _DECIDING = frozenset({"**", "batch_sampler", "drop_last"})
 """Arguments by which all batches may be of one size."""
 _DEPTH = 6
+_ANY = "[:]"
+"""The part of a dictionary that a variable key stands for: ``loaders[phase]``."""
 _TRAINING = "train"
 """How the names of phases begin that train."""
 
@@ -123,7 +126,13 @@ class Loaders:
 
         Calls of classes, too, whose objects keep it: the part is the attribute.
         """
-        return [(*source, turn) for item, turn in self._sources for source in self._sources_of(item, 0)]
+        found = [(*source, turn) for item, turn in self._sources for source in self._sources_of(item, 0)]
+        phases = ((one, STEP) for loop in self._index.step_loops for one in self._dictionaries_of(loop))
+        for creation, turn in phases:
+            call = creation.node
+            if isinstance(call, ast.Call) and self._index.imported.all_called(call):
+                found.append((call, (*creation.path, _ANY), turn))
+        return found
 
     @cached_property
     def variables_elsewhere(self) -> list[tuple[SemanticIndex, str, str]]:
@@ -181,6 +190,11 @@ class Loaders:
                     self._loaders[creation.node].feeds_evaluation |= EVALUATION in turns
         for outside in index.outside:
             for value in self._given_by(outside.function) if outside.fed or outside.fed_evaluation else ():
+                for owner in (
+                    part for path in outside.fed if path[-1:] == (_ANY,) for part in self._at(value, path[:-1])
+                ):
+                    for creation in index.moves.creations.of(owner):
+                        self._feed_phases_of(creation)
                 for loader in (found for path in outside.fed for found in self._returned(value, path)):
                     loader.feeds = True
                 for loader in (found for path in outside.fed_evaluation for found in self._returned(value, path)):
@@ -244,26 +258,28 @@ class Loaders:
         return given[True] - given[False]
 
     def _feed_phases(self, loop: StepLoop) -> None:
-        """Note the loaders of a loop that trains and evaluates in turns: ``for x, y in loaders[phase]``."""
+        """Note the loaders of a loop that trains and evaluates in turns."""
+        for owner in self._dictionaries_of(loop):
+            self._feed_phases_of(owner, loop)
+
+    def _dictionaries_of(self, loop: StepLoop) -> Iterator[Creation]:
+        """What makes the dictionaries of which a loop takes one entry after the other: ``for x in loaders[phase]``."""
         for source in sources_of(self._index, loop.node):
             while isinstance(source, ast.Call) and source.args:
                 source = source.args[0]
-            if not isinstance(source, ast.Subscript) or isinstance(source.slice, ast.Constant):
-                continue
-            for owner in self._index.moves.creations.of(source.value):
-                for key, value in entries(owner.node) if not owner.path else ():
-                    name = key.value if isinstance(key, ast.Constant) else None
-                    for call in self.behind([value]):
-                        if call in self._loaders:
-                            self._feed_phase(self._loaders[call], loop, name)
+            if isinstance(source, ast.Subscript) and not isinstance(source.slice, ast.Constant):
+                yield from self._index.moves.creations.of(source.value)
 
-    def _feed_phase(self, loader: Loader, loop: StepLoop, name: object) -> None:
-        """One loader feeds a phase, told by its name; several phases where no name tells."""
-        trains = isinstance(name, str) and name.lower().startswith(_TRAINING)
-        if trains or not isinstance(name, str):
-            loader.feeds = True
-            loader.loops.append(loop.node)
-        loader.feeds_evaluation |= not trains
+    def _feed_phases_of(self, owner: Creation, loop: StepLoop | None = None) -> None:
+        """Each loader of a dictionary feeds a phase, told by its name; several phases where no name tells."""
+        for key, value in entries(owner.node) if not owner.path else ():
+            name = key.value if isinstance(key, ast.Constant) else None
+            trains = isinstance(name, str) and name.lower().startswith(_TRAINING)
+            for loader in (self._loaders[call] for call in self.behind([value]) if call in self._loaders):
+                if trains or not isinstance(name, str):
+                    loader.feeds = True
+                    loader.loops += [] if loop is None else [loop.node]
+                loader.feeds_evaluation |= not trains
 
     def makers_of(self, loop: LoopNode | FunctionNode, functions: Iterable[FunctionNode] = ()) -> Iterator[ast.Call]:
         """Calls that make what a loop takes its batches from: loaders, and what stands around them."""
