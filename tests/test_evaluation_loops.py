@@ -171,3 +171,31 @@ def test_a_function_that_is_told_the_mode_of_modules(tmp_path: Path, mode: str) 
     """
     told = program if mode == "eval" else program.replace("  # TPU104", "")
     agree(tmp_path, "TPU104", main=told.replace('"eval"', f'"{mode}"'))
+
+
+@pytest.mark.parametrize(("step", "is_told"), [("forward", False), ("move", True)])
+def test_a_forward_pass_that_an_evaluation_calls_too(tmp_path: Path, step: str, is_told: bool) -> None:
+    """Who runs the module in training is not in sight: a boundary in its loop would cut those steps."""
+    program = """\
+    import torch
+    from torch import nn
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.cell = nn.Linear(4, 4)
+
+        @torch.no_grad()
+        def sample(self, x):
+            return self.STEP(x)
+
+        def STEP(self, x):
+            out = []
+            for part in x.split(4, dim=1):
+                out.append(self.cell(part))
+            return torch.cat(out, 1)
+
+    net = Net().to("cuda")
+    """
+    told = program.replace("dim=1):", "dim=1):  # TPU302") if is_told else program
+    agree(tmp_path, "TPU302", main=told.replace("STEP", step))

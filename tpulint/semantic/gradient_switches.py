@@ -53,9 +53,14 @@ class GradientSwitches:
         return self._names.qualified(target) in facts.NO_GRAD_CONTEXTS
 
     def is_called_so(self, node: ast.AST, depth: int = 0) -> bool:
-        """Whether all calls of the function in which a node stands are made where no gradient is wanted."""
+        """Whether all calls of the function in which a node stands are made where no gradient is wanted.
+
+        Of a forward pass those are never all: whoever runs the module calls it.
+        """
         function = self._tree.function_of(node)
         calls = [] if function is None else self._definitions.calls_of(function)
+        if calls and function is not None and function.name == "forward" and self._tree.class_of(function) is not None:
+            return False
         if function is not None and not calls and self._outside:
             name = qualified_in_file(self._tree, function)
             calls_out = (call for call in self._outside if call.function == name and not call.is_unfollowed)
