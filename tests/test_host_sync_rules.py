@@ -4455,3 +4455,34 @@ def test_metric_checks_what_a_step_gives_it(made: str, given: str) -> None:
 )
 def test_metric_that_reads_nothing_of_the_device(made: str, given: str) -> None:
     assert of_metric(made, given) == []
+
+
+SEVERAL_UPDATES = """
+history = {"inner": [], "outer": []}
+for epoch in range(epochs):
+    PREPARE
+    for _ in range(5):
+        loss = model(torch.rand(8, 4).to(device)).mean()
+        loss.backward()
+        optimizer.step()
+        TARGET.append(loss.item())
+    LOOK
+    loss = model(torch.rand(8, 4).to(device)).mean()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("prepare", "target", "look", "is_outside"),
+    [
+        ("pass", 'history["inner"]', "pass", True),
+        ("pass", 'history["inner"]', 'print(sum(history["inner"]))', False),  # it needs the numbers in every turn
+        ("inner = []", "inner", 'history["inner"].append(sum(inner) / 5)', False),  # it is of this turn
+    ],
+)
+def test_list_of_several_updates_for_one(prepare: str, target: str, look: str, is_outside: bool) -> None:
+    """What an inner loop of a step collects is read once behind all turns: no graph of its own in every turn."""
+    text = SEVERAL_UPDATES.replace("PREPARE", prepare).replace("TARGET", target).replace("LOOK", look)
+    result = port(SETUP + text, select=("TPU105",))
+    assert (result.text.index(".tolist()") > result.text.rindex("optimizer.step()")) == is_outside

@@ -452,3 +452,32 @@ def test_what_a_forward_pass_of_any_number_of_tensors_is_given(tmp_path: Path) -
     """
     )
     agree(tmp_path, "TPU101,TPU103", main=program, head=head)
+
+
+def test_what_dict_is_called_with(tmp_path: Path) -> None:
+    program = """\
+    import torch
+    from torch import nn
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.head = nn.Linear(4, 4)
+
+        def forward(self, x):
+            out = self.head(x)
+            return dict(loss=out.mean(), size=len(x))
+
+    def train(model, optimizer, batches):
+        for x in batches:
+            found = model.forward(x.to("cuda"))
+            found["loss"].backward()
+            bad = torch.isnan(found["loss"])
+            show(dict(bad=1 if bad else 0))  # TPU103
+            if found["size"] > 2:
+                optimizer.step()
+
+    net = Net().to("cuda")
+    train(net, torch.optim.SGD(net.parameters(), 0.1), [torch.rand(4, 4)])
+    """
+    agree(tmp_path, "TPU103", main=program)

@@ -86,6 +86,8 @@ class Contents:
 
     def _of_call(self, node: ast.Call, key: Key, depth: int) -> list[ast.expr]:
         name = self._names.qualified(node.func)
+        if name == "builtins.dict" and not node.args:
+            return [item.value for item in node.keywords if key is None or item.arg in (None, key)]
         if name in _COPIES:
             return self.of(node.args[0], None, depth + 1) if len(node.args) == 1 else []
         if isinstance(node.func, ast.Attribute) and node.func.attr == "values" and not node.args:

@@ -85,10 +85,14 @@ class FilledLists:
 
     def _find(self, loop: LoopNode) -> list[FilledList]:
         index = self._index
+        around = self._step_around(loop)
+        filled_there = set() if around is None else {index.text(other.target) for other in self.of(around)}
         groups: dict[str, list[Append]] = {}
         for node in index.tree.nodes_in(loop, ast.Expr, ast.AugAssign, functions=False):
-            append = _appended(node)
-            if append is None or index.tree.loop_of(node) is not loop or self._is_rare(append):
+            append, own = _appended(node), index.tree.loop_of(node)
+            if append is None or own is None or self._is_rare(append) or index.text(append.target) in filled_there:
+                continue
+            if own is not loop and self._step_around(own) is not loop:
                 continue
             reads = index.reads.inside(append.element)
             if reads and all(read.use is Use.LIST for read in reads) and not all(map(self._is_read_anyway, reads)):
@@ -100,6 +104,12 @@ class FilledLists:
             if filled is not None and (filled.is_new or loop in index.regions.turn_loops):
                 result.append(filled)
         return sorted(result, key=lambda item: index.span(item.target))
+
+    def _step_around(self, loop: LoopNode) -> LoopNode | None:
+        """The step loop whose turns run this one to its end: several updates for one."""
+        tree, nodes = self._index.tree, {step.node for step in self._index.step_loops}
+        outer = tree.loop_of(loop) if loop in nodes else None
+        return outer if outer in nodes and tree.function_of(outer) is tree.function_of(loop) else None
 
     def _is_read_anyway(self, read: Read) -> bool:
         """Whether each turn asks for the same number for something else, or shows it: one fetch serves the list, too.
