@@ -1956,3 +1956,24 @@ def test_a_model_of_chosen_modules_that_a_method_builds(tmp_path: Path) -> None:
                 optimizer.step()
     """
     agree(tmp_path, "TPU101", train=program, net=net, large=net, small=net, base=base)
+
+
+@pytest.mark.parametrize(("count", "is_told"), [("size - window", True), ("size - 1", False), ("size", False)])
+def test_batches_of_places_of_windows(tmp_path: Path, count: str, is_told: bool) -> None:
+    """Nobody chooses their number to fit."""
+    program = """\
+    import numpy as np
+    import torch
+    from torch import nn
+
+    def train(rows, batch, size, window):
+        net = nn.Linear(4, 4).to("cuda")
+        optimizer = torch.optim.SGD(net.parameters(), 0.1)
+        order = np.random.permutation(COUNT)
+        for at in range(0, COUNT, batch):
+            places = order[at : at + batch]
+            net(rows[places].to("cuda")).mean().backward()
+            optimizer.step()
+    """
+    told = program.replace("batch):\n   ", "batch):  # TPU511\n   ") if is_told else program
+    agree(tmp_path, "TPU511", main=told.replace("COUNT", count))

@@ -287,6 +287,20 @@ def test_what_is_written_at_a_place_gets_the_dtype_of_the_tensor(written: str, b
     assert f"    {becomes}\n" in result.text
 
 
+@pytest.mark.parametrize(
+    ("taken", "becomes"),
+    [
+        ("model(x.to(device))[:, step]", "model(x.to(device))[:, [step]][:, 0]"),
+        ("model(x.to(device))[:, :step]", None),  # it asks how long the tensor is
+    ],
+)
+def test_place_of_what_a_call_gives(taken: str, becomes: str | None) -> None:
+    settings = Settings(select=("TPU201",), fix=True, unsafe_fixes=True)
+    text = in_loop(f"step = random.randint(0, 3)\nlast = {taken}")
+    result = lint(SourceFile.from_text(text), settings, CATALOGUE)
+    assert f"last = {becomes or taken}\n" in result.text
+
+
 def test_evaluation_in_one_graph_is_left_alone() -> None:
     """Without reads and boundaries its turns are one graph, in which each number stands once."""
     assert codes(SETUP + GENERALISED_ADVANTAGE.format(read="pass")) == []

@@ -200,7 +200,7 @@ def _divides(ctx: FileContext, places: ast.Call) -> bool:
     if known and step:
         return known % step == 0
     parts = [item for part in (count, *_values_of(ctx, count)) for item in (part, *ctx.index.tree.inside(part))]
-    if not any(_is_count_of_samples(ctx, item) for item in parts):
+    if not (_is_difference(count) or any(_is_count_of_samples(ctx, item) for item in parts)):
         return True  # a number that was chosen, maybe to fit
     for item in parts:
         if isinstance(item, ast.BinOp) and isinstance(item.op, ast.FloorDiv | ast.Mod | ast.Mult):
@@ -213,6 +213,11 @@ def _divides(ctx: FileContext, places: ast.Call) -> bool:
         for value in _values_of(ctx, size)
         for item in (value, *ctx.index.tree.inside(value))
     )
+
+
+def _is_difference(count: ast.expr) -> bool:
+    """``size - window``: the places of windows in a series, which nobody chooses to fit."""
+    return isinstance(count, ast.BinOp) and isinstance(count.op, ast.Sub) and not isinstance(count.right, ast.Constant)
 
 
 def _is_count_of_samples(ctx: FileContext, node: ast.AST) -> bool:

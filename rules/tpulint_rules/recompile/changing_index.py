@@ -171,7 +171,10 @@ def _fix(ctx: FileContext, node: ast.Subscript, items: list[ast.expr], item: ast
 
     at = items.index(item)
     others = [other for other in items if other is not item]
-    if not is_plain(node.value):
+    # Of a slice the base is asked for its length, where something is written for its dtype: it is written twice.
+    is_once = not (isinstance(item, ast.Slice) or is_stored(ctx, node))
+    is_tensor = isinstance(node.slice, ast.Tuple) or ctx.index.value(node.value).certain
+    if not (is_plain(node.value) or (is_once and is_tensor)):
         return None
     if others and not isinstance(item, ast.Slice) and all(_is_number(ctx, other) for other in others):
         at = 0  # all of them together choose one element: what is chosen has its dimension in front
