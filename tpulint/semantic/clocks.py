@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 
-_WAITS = ("torch.cuda.synchronize", "torch.accelerator.synchronize")
+WAITS = ("torch.cuda.synchronize", "torch.accelerator.synchronize")
 CLOCKS = frozenset({
     "time.time", "time.time_ns", "time.perf_counter", "time.perf_counter_ns", "time.monotonic", "time.monotonic_ns",
     "timeit.default_timer", "datetime.datetime.now", "datetime.datetime.utcnow",
@@ -35,7 +35,7 @@ class Clocks:
         call = self._index.parent(name)
         if not isinstance(call, ast.Call) or call.func is not name:
             return False
-        if self._index.qualified_name(name) not in _WAITS:
+        if self._index.qualified_name(name) not in WAITS:
             return False
         statement = self._index.parent(call)
         step = self._index.step_loop_of(name)
@@ -56,7 +56,7 @@ class Clocks:
         if not events or not all(tree.encloses(step.node, event) for event in events):
             return False
         last = max(map(tree.start, events))
-        for name, _ in self._index.references(*_WAITS):
+        for name, _ in self._index.references(*WAITS):
             at = tree.start(name)
             if at > last and self._index.step_loop_of(name) is step and self.is_timed_wait(name):
                 return not any(last < tree.start(read.node) < at for read in reads.inside(step.node))
@@ -79,7 +79,7 @@ class Clocks:
         end = body.index(turns.evaluation_place(loop)) + 1
         while end < len(body) and turns.work(body[end]) is Work.HOST:
             end += 1
-        calls = (self._index.parent(name) for name, _ in self._index.references(*_WAITS))
+        calls = (self._index.parent(name) for name, _ in self._index.references(*WAITS))
         return any(self._index.parent(call) in body[: end + 1] for call in calls if isinstance(call, ast.Call))
 
     def _stands_in(self, statement: ast.stmt, step: Step) -> bool:
