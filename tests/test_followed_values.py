@@ -1977,3 +1977,52 @@ def test_batches_of_places_of_windows(tmp_path: Path, count: str, is_told: bool)
     """
     told = program.replace("batch):\n   ", "batch):  # TPU511\n   ") if is_told else program
     agree(tmp_path, "TPU511", main=told.replace("COUNT", count))
+
+
+POLICY = """\
+    import torch
+    from torch import nn
+
+
+    class Policy(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.mean = nn.Linear(4, 2)
+
+        def forward(self, x):
+            self.spread = torch.distributions.Normal(self.mean(x), 1.0, validate_args=False)
+            return self.spread.loc
+
+        @property
+        def entropy(self):
+            return self.spread.entropy().sum(dim=-1)
+
+        @property
+        def width(self):
+            return 2
+    """
+POLICY_TRAINING = """\
+    class Trainer:
+        def __init__(self, policy):
+            self.policy = policy.to("xla")
+            self.optimizer = torch.optim.Adam(policy.parameters())
+
+        def train(self, loader):
+            for x in loader:
+                loss = self.policy(x.to("xla")).mean()
+                entropy, width = self.policy.entropy[:8], self.policy.width
+                loss.backward()
+                self.optimizer.step()
+                show(entropy.mean().item(), width.real)  # TPU101
+
+
+    Trainer(Policy()).train(loader)
+    """
+
+
+@pytest.mark.parametrize("files", [1, 2])
+def test_what_a_property_computes(tmp_path: Path, files: int) -> None:
+    if files == 1:
+        agree(tmp_path, main=POLICY + "\n\n" + POLICY_TRAINING)
+    else:
+        agree(tmp_path, policy=POLICY, main="    import torch\n    from policy import Policy\n\n\n" + POLICY_TRAINING)

@@ -9,8 +9,9 @@ from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.imported import Imported
 from tpulint.semantic.names import Names
-from tpulint.semantic.tree import SyntaxTree
-from tpulint.semantic.values import HOST, UNKNOWN, Kind, Side, Value, join
+from tpulint.semantic.other_files import methods
+from tpulint.semantic.tree import FUNCTIONS, SyntaxTree
+from tpulint.semantic.values import HOST, LARGEST_DEPTH, UNKNOWN, Kind, Side, Value, join
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,6 +57,9 @@ class AttributeValues:
         if self._kinds.graph_parts.has(node) and not self._kinds.host.is_certain:
             return Value(Kind.TENSOR, Side.DEVICE, certain=False)
         base = self._kinds.value(node.value, depth)
+        shown = self._shown(node, base, depth) if base.kind in (Kind.MODULE, Kind.UNKNOWN) else UNKNOWN
+        if shown.kind is Kind.TENSOR and shown.side is Side.DEVICE:
+            return shown
         if base.kind is Kind.TENSOR:
             if node.attr == "device":
                 return Value(Kind.DEVICE)
@@ -84,6 +88,24 @@ class AttributeValues:
         made = self._imported.classes_of(node) if base.kind is Kind.UNKNOWN else ()
         known = join(item.file.kinds.instance(item.node) for item in made if isinstance(item.node, ast.ClassDef))
         return (self._of_base(node) if known.kind is Kind.UNKNOWN else known)._replace(certain=False)
+
+    def _shown(self, node: ast.Attribute, base: Value, depth: int) -> Value:
+        """What a property gives, of an object of a class of this file or another: ``policy.entropy``."""
+        if not isinstance(node.ctx, ast.Load) or depth > LARGEST_DEPTH - 3:
+            return UNKNOWN
+        here = self._definitions.method_named(node)
+        if here is not None:
+            is_property = here in self._definitions.properties(node.attr)
+            return self._kinds.functions.returned(here, (), depth + 2) if is_property else UNKNOWN
+        found = methods(self._imported.classes_of(node.value), node.attr)
+        value = join(
+            one.file.kinds.functions.returned(one.node, (), depth + 2)
+            for one in found
+            if isinstance(one.node, FUNCTIONS) and one.node in one.file.definitions.properties(node.attr)
+        )
+        if value.kind is Kind.TENSOR and value.side is Side.UNKNOWN and base.kind is Kind.MODULE:
+            value = value._replace(side=Side.DEVICE if self._kinds.mentions_device else Side.UNKNOWN)
+        return value._replace(certain=False)
 
     def is_saved(self, node: ast.expr) -> bool:
         """``ctx.saved_tensors`` in a function with a gradient of its own: a tuple of tensors."""
