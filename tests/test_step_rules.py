@@ -1651,6 +1651,24 @@ def test_functions_of_other_files_between_update_and_boundary(tmp_path: Path, ca
     assert "torch_xla.sync()" in text
 
 
+@pytest.mark.parametrize(("collective", "is_work"), [("all_reduce(found)", True), ("barrier()", False)])
+def test_metrics_that_processes_add_up_between_update_and_boundary(
+    tmp_path: Path, collective: str, is_work: bool
+) -> None:
+    """The sum over processes is recorded like other work; what waits for the others is not."""
+    (tmp_path / "tools.py").write_text("def count(a, b):\n    return (a == b).sum()\n")
+    program = UPDATES.replace("follow, tell", "count").replace(
+        "    CALL(model, target)\n    losses.append(loss.item())\n",
+        "    found = count(loss, x)\n    if several:\n"
+        f"        torch.distributed.{collective}\n    found = found.cpu()\n",
+    )
+    (tmp_path / "train.py").write_text(program)
+    tpulint("--fix", "--select", "TPU301", "--no-cache", cwd=tmp_path)
+    text = (tmp_path / "train.py").read_text()
+    assert (f"{collective}\n    torch_xla.sync()\n    found = found.cpu()" in text) is is_work
+    assert "torch_xla.sync()" in text
+
+
 ENGINE = """
 import torch
 import torch_xla

@@ -22,6 +22,11 @@ _HARMLESS_METHODS = frozenset({
     "state_dict",
 })  # fmt: skip
 """Methods that do not look at the clock, print or read, whatever the object is."""
+_COLLECTIVES = frozenset(
+    f"torch.distributed.{name}"
+    for name in ("all_reduce", "reduce", "broadcast", "all_gather", "all_gather_into_tensor", "reduce_scatter_tensor")
+)
+"""What is recorded like any other work, where it is given tensors."""
 _METRICS = ("torchmetrics.", "torcheval.metrics.")
 
 
@@ -241,6 +246,8 @@ class Turns:
         if name is not None:
             if name == "torch.cuda.synchronize":
                 return Work.HOST  # the boundary takes its place, if nothing behind it reads
+            if name in _COLLECTIVES:
+                return Work.DEVICE
             if name.startswith(("torch.cuda.", "torch.save", "torch.distributed.", "torch.accelerator.")):
                 return Work.READ
             if name.startswith(("builtins.", "math.", "collections.", "itertools.", "copy.")):
