@@ -161,3 +161,55 @@ for x in batches:
     after = (tmp_path / "main.py").read_text()
     assert after.count("        optimizer.step()\n        torch_xla.sync()\n        return") == 2
     assert after.count("torch_xla.sync()") == 2
+
+
+HANDED = """\
+import functools
+import torch
+import torch_xla
+from torch import nn
+from objective import Objective
+
+class Trainer:
+    def __init__(self, model: nn.Module, data):
+        self.model, self.data, self.objective = model.to("xla"), data, Objective()
+        self.optimizer = torch.optim.Adam(model.parameters())
+
+    def run(self):
+        for x in self.data:
+            self.train_step(x.to("xla"))
+
+    def train_step(self, x):
+        self.backward(x)
+        self.optimizer.step()
+        torch_xla.sync()
+
+    def backward(self, x):
+        {measure}
+        weight = torch.ones(8).to("xla")
+        show({{key: value * weight for key, value in losses.items()}})  # in front of the boundary
+        losses["loss"].mean().backward()
+
+def show(losses):
+    for key, value in losses.items():
+        log(key, value.mean().item())  # TPU101
+
+Trainer(nn.Linear(4, 4), [torch.ones(8, 4)]).run()
+"""
+OBJECTIVE = """\
+class Objective:
+    def losses(self, model, x):
+        return {"loss": (model(x) - x) ** 2}
+"""
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [
+        "losses = self.objective.losses(self.model, x)",
+        "measure = functools.partial(self.objective.losses, self.model, x)\n        losses = measure()",
+    ],
+)
+def test_reads_behind_what_is_given_the_model(tmp_path: Path, measure: str) -> None:
+    """They stand in front of the boundary of their turn, not behind that of the turn before."""
+    agree(tmp_path, "TPU101", main=HANDED.format(measure=measure), objective=OBJECTIVE)

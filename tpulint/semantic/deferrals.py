@@ -70,8 +70,7 @@ class Deferrals:
             passed = self._passes_in_front(child, loop, places)
             if passed:
                 return True
-            if passed is False:
-                fresh = False
+            fresh = fresh and passed is None and not self._is_handed_in_front(child)
             holder = tree.parents[child]
             while isinstance(holder, ast.ExceptHandler | ast.match_case):
                 holder = tree.parents[holder]
@@ -167,6 +166,11 @@ class Deferrals:
         for behind in suite[at : first + 1]:
             self._last_seen[loop.node, behind] = found
         return found
+
+    def _is_handed_in_front(self, statement: ast.stmt) -> bool:
+        """Whether something in front of a statement, in its block, is given a module to run: the step has begun."""
+        suite = self._index.tree.suite_of(statement)[: self._index.tree.position_of(statement)]
+        return any(isinstance(item, ast.Assign) and self._index.regions.hands_module_on(item) for item in suite)
 
     def _passes_or_works(self, statement: ast.stmt, loop: Step, places: list[ast.stmt]) -> bool | None:
         if statement in places or self._passes_boundary(statement, loop, places):

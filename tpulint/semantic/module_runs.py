@@ -53,6 +53,12 @@ class ModuleRuns:
             return False
         return not func.attr.startswith(_KEEPING) and any(map(self._kinds.is_on_device, call.args))
 
+    def hands_on(self, call: ast.Call) -> bool:
+        """Whether a call gives what nobody may know a module and tensors: ``losses_of(model, images)``."""
+        given = [*call.args, *(keyword.value for keyword in call.keywords)]
+        is_given = any(self._kinds.value(item).kind is Kind.MODULE for item in given)
+        return is_given and any(map(self._kinds.is_on_device, given))
+
     def is_in(self, holder: ast.AST) -> bool:
         """Whether a module is run at or below a node; what a loop goes over is run once, in front of its turns."""
         nodes = (holder, *self._tree.nodes_in(holder, ast.Call, functions=False))

@@ -284,6 +284,11 @@ class Regions:
         """Whether a module is run at or below a node."""
         return self.evaluation.runs.is_in(holder)
 
+    def hands_module_on(self, holder: ast.AST) -> bool:
+        """Whether a call at or below a node gives a function, which nobody may know, a module and its input."""
+        calls = self._tree.nodes_in(holder, ast.Call, functions=False)
+        return any(isinstance(call, ast.Call) and self.evaluation.runs.hands_on(call) for call in calls)
+
     def step_loop_of(self, node: ast.AST) -> Step | None:
         """The step loop in whose turns the node runs, directly or in a function called per step."""
         child = node
