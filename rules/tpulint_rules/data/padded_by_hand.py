@@ -8,10 +8,13 @@ from collections.abc import Iterable, Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Span
 from tpulint.semantic.collating import collate_functions, collating_for_others, collating_loaders, with_called
+from tpulint.semantic.origins import origins
 from tpulint.semantic.turn_code import STEP
 from tpulint_rules.data._counted_padding import leave_where_counted
 
 _MULTIPLE = 64
+_FEW = 4
+"""Rounded up to multiples of no more, nearly every batch still has its own length."""
 _MORE = (
     f"Batches get up to {_MULTIPLE - 1} more positions of padding: the same where model and loss leave padding out, "
     "else another training."
@@ -168,10 +171,12 @@ def _filling(ctx: FileContext, call: ast.expr) -> ast.AST | None:
         return _filled_by(ctx, call)
     target = parent.targets[0]
     scope = index.names.scope_of(target)
-    if len(index.names.bindings_in(scope, target.id)) > 1:
+    later = [one.statement for one in index.names.bindings_in(scope, target.id) if one.statement is not parent]
+    if not all(_rounds_little(ctx, statement) for statement in later):
         return None  # changed later on: rounded, or cut
     uses = index.names.loads(target.id, scope)
-    if any(_is_rounding(ancestor) for use in uses for ancestor in index.tree.ancestors(use)):
+    rounded = {item for use in uses for item in index.tree.ancestors(use) if _is_rounding(item)}
+    if not all(_is_to_few(ctx, item) for item in rounded):
         return None
     return next((found for use in uses if (found := _filled_by(ctx, use)) is not None), None)
 
@@ -196,6 +201,21 @@ def _filled_by(ctx: FileContext, node: ast.AST) -> ast.AST | None:
                 return None  # cut, or no less than so much
         child = ancestor
     return None
+
+
+def _rounds_little(ctx: FileContext, statement: ast.AST) -> bool:
+    """``size += step - size % step`` where the step is one of a few: nearly as many lengths are left."""
+    parts = list(ctx.index.tree.inside(statement))
+    rounded = [item for item in parts if _is_rounding(item)]
+    is_cut = any(isinstance(item, ast.Call) for item in parts)
+    return isinstance(statement, ast.Assign | ast.AugAssign) and not is_cut and bool(rounded) and all(_is_to_few(ctx, item) for item in rounded)
+
+
+def _is_to_few(ctx: FileContext, rounding: ast.AST) -> bool:
+    """Whether a number is rounded to a multiple of a small number, as far as is known: ``frames_per_step=1``."""
+    assert isinstance(rounding, ast.BinOp)
+    known = [origin.node.value for origin in origins(ctx.index, rounding.right) if isinstance(origin.node, ast.Constant)]
+    return bool(known) and all(isinstance(number, int) and number <= _FEW for number in known)
 
 
 def _is_rounding(node: ast.AST | None) -> bool:
