@@ -2026,3 +2026,37 @@ def test_what_a_property_computes(tmp_path: Path, files: int) -> None:
         agree(tmp_path, main=POLICY + "\n\n" + POLICY_TRAINING)
     else:
         agree(tmp_path, policy=POLICY, main="    import torch\n    from policy import Policy\n\n\n" + POLICY_TRAINING)
+
+
+DISTANCE = """\
+    import torch
+    from torch import nn
+
+
+    class Distance(nn.Module):
+        def forward(self, found, wanted, valid):
+            gap = found[valid] - wanted[valid]  # MARK
+            return gap.abs().mean()
+    """
+MEASURED = """\
+    for _ in range(9):
+        x = torch.rand(4, 4).to(device)
+        optimizer.zero_grad()
+        loss = distance(model(x), x, GIVEN)
+        loss.backward()
+        optimizer.step()
+    """
+
+
+@pytest.mark.parametrize(
+    ("given", "mark"), [("x > 1.0", "TPU203"), ("(x > 1.0).to(torch.bool)", "TPU203"), ("torch.arange(4).to(device)", "none")]
+)
+@pytest.mark.parametrize("imported", ["", "from distance import Distance", "if True:\n        from distance import *"])
+def test_masks_that_a_criterion_is_given(tmp_path: Path, imported: str, given: str, mark: str) -> None:
+    """In this file, or in another, whose import an ``if`` may choose."""
+    measured = "    distance = Distance()\n" + MEASURED.replace("GIVEN", given)
+    setup, distance = SETUP.rstrip(" "), DISTANCE.replace("MARK", mark).rstrip(" ")
+    if imported:
+        agree(tmp_path, "TPU203", main=f"{setup}    {imported}\n\n{measured}", distance=distance)
+    else:
+        agree(tmp_path, "TPU203", main=setup + distance + measured)

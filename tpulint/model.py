@@ -164,6 +164,8 @@ class OutsideCall(NamedTuple):
     """The same of an evaluation loop."""
     changing: tuple[str, ...] = ()
     """Parameters that every turn gives another number, or a tensor of the lengths in another batch."""
+    masks: tuple[str, ...] = ()
+    """Parameters that are given a tensor of truth values."""
     classes: tuple[tuple[str, str, str], ...] = ()
     """Name of a parameter, absolute path of a file, and name of a class there that it is given an instance of, or of a
     function there; several for one parameter where it may be of several classes, or is a list."""

@@ -205,12 +205,18 @@ class Imported:
         """A name that ``from module import *`` may bind."""
         if not self._names.has_star_import or self._library is None:
             return None
-        for statement in self._tree.module.body:
-            for index in self.starred(statement) if isinstance(statement, ast.ImportFrom) else ():
+        for statement in self._star_imports:
+            for index in self.starred(statement):
                 found = index.imported.exported(name, index, seen)
                 if found is not None:
                     return found
         return None
+
+    @cached_property
+    def _star_imports(self) -> list[ast.ImportFrom]:
+        """They stand at the top, though an ``if`` may choose them."""
+        found = (node for node in self._tree.binders if isinstance(node, ast.ImportFrom))
+        return [node for node in found if node.names[0].name == "*"]
 
     def starred(self, statement: ast.ImportFrom) -> Iterator[SemanticIndex]:
         """The file of the project that ``from module import *`` reads."""

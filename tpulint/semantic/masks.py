@@ -8,6 +8,7 @@ from tpulint.semantic.bindings import Binding, part_of
 from tpulint.semantic.graph_parts import MASKS
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.other_files import definition_called, returned
+from tpulint.semantic.outside import qualified_in_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -98,8 +99,11 @@ class Masks:
     def _binds_boolean(self, binding: Binding, depth: int) -> bool:
         value = binding.value
         if binding.kind == "parameter" and isinstance(binding.statement, ast.FunctionDef):
-            passed = self._index.definitions.arguments.of(binding.statement, binding.name)
-            return bool(passed) and all(self.is_boolean(item, depth + 1) for item in passed)
+            function, name = binding.statement, binding.name
+            run = self._index.module_calls.given_for(function, name) if function.name == "forward" else []
+            passed = [*self._index.definitions.arguments.of(function, name), *run]
+            told = self._told_of(function, name)
+            return bool(passed or told) and all(told) and all(self.is_boolean(item, depth + 1) for item in passed)
         if value is None or len(binding.path) > 1:
             return False
         if binding.path and isinstance(value, ast.Call):
@@ -109,6 +113,12 @@ class Masks:
         if binding.kind == "augment":
             return self.is_boolean(value, depth)  # `mask &= other` of a mask, with its other bindings
         return binding.kind == "assign" and self.is_boolean(value, depth)
+
+    def _told_of(self, function: ast.FunctionDef, name: str) -> list[bool]:
+        """Whether calls in other files that give something for a parameter give it truth values."""
+        called = qualified_in_file(self._index.tree, function)
+        calls = [call for call in self._index.outside if call.function == called]
+        return [name in call.masks for call in calls if any(given == name for given, *_ in call.arguments)]
 
     def _gives_boolean(self, call: ast.Call, depth: int) -> bool:
         name = self._index.qualified_name(call.func)
