@@ -2049,7 +2049,8 @@ MEASURED = """\
 
 
 @pytest.mark.parametrize(
-    ("given", "mark"), [("x > 1.0", "TPU203"), ("(x > 1.0).to(torch.bool)", "TPU203"), ("torch.arange(4).to(device)", "none")]
+    ("given", "mark"),
+    [("x > 1.0", "TPU203"), ("(x > 1.0).to(torch.bool)", "TPU203"), ("torch.arange(4).to(device)", "none")],
 )
 @pytest.mark.parametrize("imported", ["", "from distance import Distance", "if True:\n        from distance import *"])
 def test_masks_that_a_criterion_is_given(tmp_path: Path, imported: str, given: str, mark: str) -> None:

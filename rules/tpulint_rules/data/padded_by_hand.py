@@ -208,13 +208,20 @@ def _rounds_little(ctx: FileContext, statement: ast.AST) -> bool:
     parts = list(ctx.index.tree.inside(statement))
     rounded = [item for item in parts if _is_rounding(item)]
     is_cut = any(isinstance(item, ast.Call) for item in parts)
-    return isinstance(statement, ast.Assign | ast.AugAssign) and not is_cut and bool(rounded) and all(_is_to_few(ctx, item) for item in rounded)
+    return (
+        isinstance(statement, ast.Assign | ast.AugAssign)
+        and not is_cut
+        and bool(rounded)
+        and all(_is_to_few(ctx, item) for item in rounded)
+    )
 
 
 def _is_to_few(ctx: FileContext, rounding: ast.AST) -> bool:
     """Whether a number is rounded to a multiple of a small number, as far as is known: ``frames_per_step=1``."""
     assert isinstance(rounding, ast.BinOp)
-    known = [origin.node.value for origin in origins(ctx.index, rounding.right) if isinstance(origin.node, ast.Constant)]
+    known = [
+        origin.node.value for origin in origins(ctx.index, rounding.right) if isinstance(origin.node, ast.Constant)
+    ]
     return bool(known) and all(isinstance(number, int) and number <= _FEW for number in known)
 
 
