@@ -2000,6 +2000,10 @@ POLICY = """\
         @property
         def width(self):
             return 2
+
+        @property
+        def range(self) -> torch.Tensor:
+            return self.bounds.range
     """
 POLICY_TRAINING = """\
     class Trainer:
@@ -2014,6 +2018,7 @@ POLICY_TRAINING = """\
                 loss.backward()
                 self.optimizer.step()
                 show(entropy.mean().item(), width.real)  # TPU101
+                show(self.policy.range.mean().item())  # TPU101
 
 
     Trainer(Policy()).train(loader)

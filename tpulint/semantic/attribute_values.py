@@ -10,7 +10,7 @@ from tpulint.semantic.flow import Flow
 from tpulint.semantic.imported import Imported
 from tpulint.semantic.names import Names
 from tpulint.semantic.other_files import methods
-from tpulint.semantic.tree import FUNCTIONS, SyntaxTree
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 from tpulint.semantic.values import HOST, LARGEST_DEPTH, UNKNOWN, Kind, Side, Value, join
 
 TYPE_CHECKING = False
@@ -96,16 +96,23 @@ class AttributeValues:
         here = self._definitions.method_named(node)
         if here is not None:
             is_property = here in self._definitions.properties(node.attr)
-            return self._kinds.functions.returned(here, (), depth + 2) if is_property else UNKNOWN
+            return self._given_by(here, self._kinds, base, depth) if is_property else UNKNOWN
         found = methods(self._imported.classes_of(node.value), node.attr)
-        value = join(
-            one.file.kinds.functions.returned(one.node, (), depth + 2)
+        return join(
+            self._given_by(one.node, one.file.kinds, base, depth)
             for one in found
             if isinstance(one.node, FUNCTIONS) and one.node in one.file.definitions.properties(node.attr)
-        )
-        if value.kind is Kind.TENSOR and value.side is Side.UNKNOWN and base.kind is Kind.MODULE:
-            value = value._replace(side=Side.DEVICE if self._kinds.mentions_device else Side.UNKNOWN)
-        return value._replace(certain=False)
+        )._replace(certain=False)
+
+    def _given_by(self, shown: FunctionNode, kinds: Kinds, base: Value, depth: int) -> Value:
+        """What a property returns, or is said to return; of a module, where the module is."""
+        value = kinds.functions.returned(shown, (), depth + 2)
+        if value.kind is Kind.UNKNOWN:
+            value = kinds.parameters.annotated(shown.returns)
+        is_on_device = base.kind is Kind.MODULE and self._kinds.mentions_device
+        if value.kind is Kind.TENSOR and value.side is Side.UNKNOWN and is_on_device:
+            return value._replace(side=Side.DEVICE, certain=False)
+        return value
 
     def is_saved(self, node: ast.expr) -> bool:
         """``ctx.saved_tensors`` in a function with a gradient of its own: a tuple of tensors."""
