@@ -310,3 +310,13 @@ def test_lines_that_go_leave_no_more_blank_lines_than_there_were() -> None:
     text = "import os\nimport torch\n\ntorch.backends.cudnn.benchmark = True\n\n\ndef f():\n    return os.sep\n\n\n"
     ported = port(text + "torch.backends.cudnn.benchmark = True\n\nprint(f())\n")
     assert ported == "import os\n\n\ndef f():\n    return os.sep\n\n\nprint(f())\n"
+
+
+def test_what_only_goes_draws_no_import_above_it() -> None:
+    text = (
+        'import os\nos.environ["CUDA_VISIBLE_DEVICES"] = "0"\nimport time\nimport torch\ndevice = "cuda"\n' + TRAINING
+    )
+    ported = port(text + "torch.save(model.state_dict(), 'last.pt')\nprint(os.sep, time.time())\n")
+    assert ported.startswith(
+        "import os\nimport time\nimport torch\nimport torch_xla\nimport torch_xla.core.xla_model as xm\n"
+    )

@@ -105,7 +105,9 @@ def apply(index: Index, fixes: Sequence[Fix]) -> str:
 def _applied(index: Index, fixes: Sequence[Fix]) -> SourceFile:
     needs = [need for fix in fixes for need in fix.imports]
     edits = keep_blocks_filled(list(dict.fromkeys(edit for fix in fixes for edit in fix.edits)))
-    imports = import_edit(index, needs, edits) if isinstance(index, SemanticIndex) else None
+    # Only what brings a name in needs its import above it: `os.environ["CUDA_VISIBLE_DEVICES"] = "0"` just goes.
+    using = [edit for fix in fixes if fix.imports for edit in fix.edits]
+    imports = import_edit(index, needs, using) if isinstance(index, SemanticIndex) else None
     if imports is not None:
         edits.append(imports)
     return index.source.with_edits(edits, first=imports)
