@@ -308,6 +308,61 @@ def test_start_that_cannot_be_followed_is_left(start: str) -> None:
     assert fixed(text, codes=("TPU601",)).text == text
 
 
+@pytest.mark.parametrize(
+    ("guard", "left"),
+    [
+        ("if count > 1 and not distributed:\n    sys.exit(1)\n", "if count > 1 and not distributed:"),
+        ("if not count <= 1:\n    raise SystemExit\n", "if not count <= 1:"),
+        ("if not count:\n    raise SystemExit\n", ""),
+        ("if count < 2 or not distributed:\n    sys.exit(1)\n", "if not distributed:"),
+    ],
+)
+def test_what_turns_several_gpus_down_is_not_taken_to_be_met(guard: str, left: str) -> None:
+    text = fixed(
+        spawn_with(
+            """
+            import sys
+
+
+            def train(rank, count):
+                print(rank, count)
+
+
+            count = torch.cuda.device_count()
+            """,
+            f"{guard}mp.spawn(train, args=(count,), nprocs=count)\n",
+        )
+    ).text
+    assert "torch_xla.launch(train" in text
+    conditions = [line for line in text.splitlines() if line.startswith("if ") and "__main__" not in line]
+    assert conditions == ([left] if left else [])
+
+
+def test_branch_that_starts_the_processes_and_leaves_is_taken() -> None:
+    text = fixed(
+        spawn_with(
+            """
+            def train(rank, count):
+                print(rank, count)
+
+
+            def start(count):
+                mp.spawn(train, args=(count,), nprocs=count)
+
+
+            def main():
+                count = torch.cuda.device_count()
+                if count > 1:
+                    start(count)
+                    return
+                train(0, 1)
+            """,
+            "",
+        )
+    ).text
+    assert "if " not in text and "    start()\n" in text
+
+
 def test_number_for_variadic_function_is_left() -> None:
     text = spawn_with(
         """

@@ -17,6 +17,8 @@ _SAYS_HOW_MANY = ("world_size", "num_replicas")
 """Keywords whose value is the number of all processes."""
 _SHARING = (ast.Div, ast.FloorDiv)
 _ROUNDING = frozenset({"builtins.int", "builtins.max", "builtins.round"})
+ENDS = frozenset({"sys.exit", "builtins.exit", "builtins.quit", "os._exit"})
+"""Calls that end the program."""
 
 
 class Handover(NamedTuple):
@@ -147,11 +149,28 @@ class Handovers:
         found: dict[ast.expr, bool] = {}
         for statement in self._index.tree.parents:
             if isinstance(statement, ast.If | ast.Assert) and not self._is_launched(statement):
+                is_turned_down = isinstance(statement, ast.If) and self._turns_down(statement)
                 for node in _operands(statement.test):
                     answer = self._counts.answer(node)
-                    if answer is not None:
+                    if answer is not None and not (is_turned_down and answer is not self._is_denied(node, statement)):
                         found[node] = answer
         return found
+
+    def _turns_down(self, condition: ast.If) -> bool:
+        """``if n > 1 and not args.distributed: return``: what turns several devices down, and starts nothing itself."""
+        if not isinstance(condition.body[-1], ast.Return | ast.Raise) and not self._ends_program(condition.body[-1]):
+            return False
+        starts = [place for _, place in self._index.moves.places(self._launch.call)]
+        return not any(self._lies_in(place, condition.body) for place in starts)
+
+    def _ends_program(self, statement: ast.stmt) -> bool:
+        call = statement.value if isinstance(statement, ast.Expr) else None
+        return isinstance(call, ast.Call) and self._index.qualified_name(call.func) in ENDS
+
+    def _is_denied(self, node: ast.expr, statement: ast.stmt) -> bool:
+        """Whether the test of a statement holds where one of its parts does not."""
+        between = [one for one in self._index.tree.ancestors(node) if self._index.tree.encloses(statement, one)]
+        return sum(isinstance(one, ast.UnaryOp) for one in between) % 2 == 1
 
     def unread(
         self, gone: Sequence[ast.AST], drops: Callable[[ast.AST], bool]

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Finding, Scope, Severity
 from tpulint.records import NamedTuple
+from tpulint.semantic.handovers import ENDS
 from tpulint.semantic.launches import SPAWN
 from tpulint.semantic.variables import last_name
 from tpulint_rules.distributed._own_device import choices, count_one, is_for_several
@@ -20,7 +21,6 @@ _PRODUCTS = {
 """What comes of a number of this name that is multiplied by the number of GPUs."""
 _DIVISIONS = (ast.Div, ast.FloorDiv, ast.Mod)
 _STARTERS = ("torch.nn.DataParallel", SPAWN)
-_ENDS = frozenset({"sys.exit", "builtins.exit", "builtins.quit", "os._exit"})
 _SEEDING = frozenset({"torch.cuda.manual_seed", "torch.cuda.manual_seed_all", "torch_xla.manual_seed"})
 _ON_HOST = "this asks for GPUs, and a TPU machine has none: this trains on the host CPU without a word"
 _NOT_CHECKED = "The number of devices is no longer checked."
@@ -203,7 +203,7 @@ def _ends_here(ctx: FileContext, statement: ast.stmt) -> bool:
     if isinstance(statement, ast.Raise | ast.Return):
         return True
     value = statement.value if isinstance(statement, ast.Expr) else None
-    return isinstance(value, ast.Call) and ctx.index.qualified_name(value.func) in _ENDS
+    return isinstance(value, ast.Call) and ctx.index.qualified_name(value.func) in ENDS
 
 
 def _sends_to_host(ctx: FileContext, condition: ast.If) -> bool:
