@@ -1580,6 +1580,27 @@ def test_guard_in_front_of_what_the_driver_is_asked_stays(answer: str, new_answe
     assert 'y = torch.ones(2).to("xla")' in fixed
 
 
+@pytest.mark.parametrize(
+    ("test", "left"),
+    [
+        ("not torch.cuda.is_available() or not use_gpu", "    if not use_gpu:\n        return cpu\n"),
+        ("mode == 'test' or not torch.cuda.is_available()", "    if mode == 'test':\n        return cpu\n"),
+    ],
+)
+def test_whoever_wants_the_host_gets_it_in_front_of_what_the_driver_is_asked(test: str, left: str) -> None:
+    answer = 'return torch.device("cpu")'
+    text = PICK.format(answer).replace("not torch.cuda.is_available()", test)
+    left = left.replace("return cpu", answer)
+    assert f"{left}    if not torch.cuda.is_available():\n        return torch_xla.device()\n" in port(text).text
+
+
+def test_number_of_gpus_beside_the_question_is_no_wish_of_the_user() -> None:
+    test = "not torch.cuda.is_available()"
+    text = PICK.format('return "cpu"').replace(test, f"{test} or torch.cuda.device_count() == 0")
+    fixed = port(text).text
+    assert "cpu" not in fixed and 'return "xla"' in fixed
+
+
 def test_guard_of_what_cannot_be_ported_is_reported_without_a_fix() -> None:
     text = PICK.format('raise SystemExit("no GPU")').partition("x = ")[0] + "print(pick())\n"
     text += "model = torch.nn.Linear(2, 1).cuda()\n"

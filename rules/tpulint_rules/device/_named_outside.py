@@ -37,12 +37,23 @@ def choose_named(ctx: FileContext, fix: FixBuilder, folding: Folding, answers: I
 
 
 def choose_answer(ctx: FileContext, fix: FixBuilder, folding: Folding, question: ast.expr) -> bool:
-    """Put the device where a guard that stays answers with the CPU, and say whether it does so."""
+    """Put the device where a guard that stays answers with the CPU, and say whether it does so.
+
+    What else the guard asks, ``or not args.use_gpu``, is asked in front of it: whoever wants the host gets it.
+    """
     devices = ctx.index.devices
-    guard = ctx.index.parent(devices.features.root(question))
+    test = devices.features.root(question)
+    guard = ctx.index.parent(test)
     answer = guard.body[-1].value if isinstance(guard, ast.If) and isinstance(guard.body[-1], ast.Return) else None
-    if answer is None or not _is_cpu(ctx, answer):
+    if not isinstance(guard, ast.If) or answer is None or not _is_cpu(ctx, answer):
         return False
+    asked, wishes = _parts(ctx, test, question)
+    if wishes:
+        inner = fix.indent_of(guard.body[0]).removeprefix(fix.indent_of(guard)) or "    "
+        if len(guard.body) > 1 or ctx.source.text.startswith("elif", ctx.index.span(guard).start):
+            fix.give_up()
+        fix.insert_before(guard, f"if {' or '.join(wishes)}:\n{inner}{ctx.text(guard.body[-1])}")
+        folding.replace(test, ctx.text(asked))
     if isinstance(answer, ast.Call):
         folding.replace(answer, fix.device_object(answer))
         return True
@@ -50,6 +61,25 @@ def choose_answer(ctx: FileContext, fix: FixBuilder, folding: Folding, question:
         folding.replace(answer, fix.emit.device_name(answer))
         return True
     return False
+
+
+def _parts(ctx: FileContext, test: ast.expr, question: ast.expr) -> tuple[ast.expr, list[str]]:
+    """The operand of ``not is_available() or not args.use_gpu`` that asks for a GPU, and those that ask the user."""
+    if not isinstance(test, ast.BoolOp) or not isinstance(test.op, ast.Or):
+        return test, []
+    asked = next(one for one in test.values if ctx.index.tree.encloses(one, question))
+    others = [one for one in test.values if one is not asked]
+    if any(_asks_machine(ctx, one) for one in others):
+        return test, []
+    return asked, [ctx.text(one) for one in others]
+
+
+def _asks_machine(ctx: FileContext, test: ast.expr) -> bool:
+    nodes = [test, *ctx.index.tree.inside(test)]
+    names = (ctx.index.qualified_name(node) or "" for node in nodes if isinstance(node, ast.expr))
+    return any(name.startswith("torch.") for name in names) or any(
+        ctx.index.device_counts.is_count(node) for node in nodes if isinstance(node, ast.expr)
+    )
 
 
 def falls_back(ctx: FileContext, question: ast.expr) -> bool:
