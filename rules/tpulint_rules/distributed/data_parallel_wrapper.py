@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
-from tpulint.model import Applicability, Finding, Scope, Span
-from tpulint.semantic import SemanticIndex
+from tpulint.model import Applicability, Finding, Scope, Severity, Span
+from tpulint.semantic import FUNCTIONS, SemanticIndex
+from tpulint.semantic.variables import last_name
 from tpulint_rules.distributed._wrapper_inputs import Wrapped, move_inputs
 
 _WRAPPER = "torch.nn.DataParallel"
 _MESSAGE = "`DataParallel` uses one chip of a TPU machine and says nothing; `torch_xla.launch` uses all"
+_NEVER_SCATTERS = (
+    "`DataParallel` finds no GPUs on a TPU machine and hands the model what it is given: the `scatter` of this class, "
+    "which puts a batch together and on the device, is never called"
+)
 _STRIP = ".nn.modules.utils.consume_prefix_in_state_dict_if_present"
 _QUESTIONS = frozenset({
     "builtins.len", "builtins.isinstance", "torch.cuda.is_available", "torch.cuda.device_count",
@@ -27,6 +33,26 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         if ctx.portable and _guard(ctx, call) is not None:
             continue  # it shares a batch out where there are GPUs, and is left out elsewhere
         yield ctx.finding(call.func, _MESSAGE, _fix(ctx, call, wrappers))
+    for call in ctx.index.calls:
+        if "DataParallel" in last_name(call.func) and _scatters(ctx.index, call) and not _is_for_gpus(ctx, call):
+            yield ctx.finding(call.func, _NEVER_SCATTERS, severity=Severity.ERROR)
+
+
+def _scatters(index: SemanticIndex, call: ast.Call) -> bool:
+    """Whether a class of the project that is made has a way of its own to share out batches, and no other."""
+    owner, file = index.definitions.class_called(call), index
+    if owner is None and (found := index.imported.called(call)) is not None and isinstance(found.node, ast.ClassDef):
+        owner, file = found.node, found.file
+    if owner is None or all(file.qualified_name(base) != _WRAPPER for base in owner.bases):
+        return False
+    own = {item.name for item in owner.body if isinstance(item, FUNCTIONS)}
+    return "scatter" in own and not own & {"forward", "__call__"}
+
+
+def _is_for_gpus(ctx: FileContext, call: ast.Call) -> bool:
+    """Whether the call stands under a condition that several GPUs may be meant by, ``if args.num_gpus > 1``."""
+    tests = [item.test for item in ctx.index.tree.ancestors(call) if isinstance(item, ast.If | ast.IfExp)]
+    return ctx.portable or any(re.search("(?i)gpu|cuda|parallel", ctx.text(test)) for test in tests)
 
 
 def _fix(ctx: FileContext, call: ast.Call, wrappers: Wrapped) -> FixBuilder | None:
