@@ -47,7 +47,7 @@ import ast
 from collections.abc import Iterator
 
 from tpulint.model import Certainty, Finding, Severity
-from tpulint.right_uses import ACCELERATORS, is_annotation, is_for_older_versions, runs_on_cuda_only
+from tpulint.right_uses import ACCELERATORS, is_annotation, is_asked_for, is_for_older_versions, runs_on_cuda_only
 from tpulint.targets import parse_version
 
 TYPE_CHECKING = False
@@ -106,6 +106,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             where: ast.AST = node
             certainty = Certainty.CERTAIN
             if row.removed_in and is_for_older_versions(ctx, node):
+                continue
+            if row.action == "unsupported" and is_asked_for(ctx, node):
                 continue
             if row.argument:
                 from tpulint.row_arguments import argument_of

@@ -36,6 +36,16 @@ def is_annotation(ctx: FileContext, node: ast.expr) -> bool:
     return False
 
 
+def is_asked_for(ctx: FileContext, node: ast.expr) -> bool:
+    """Whether a class is only asked for, ``isinstance(strategy, FSDPStrategy)``: what is of no such class goes on."""
+    held: ast.AST | None = node
+    call = ctx.index.parent(node)
+    if isinstance(call, ast.Tuple):
+        held, call = call, ctx.index.parent(call)
+    is_question = isinstance(call, ast.Call) and ctx.index.qualified_name(call.func) == "builtins.isinstance"
+    return is_question and isinstance(call, ast.Call) and held in call.args[1:]
+
+
 def runs_on_cuda_only(ctx: FileContext, node: ast.expr) -> bool:
     """Whether a name of CUDA's runtime stands where CUDA is known to be, or is an entry of a table of backends."""
     name = ctx.index.qualified_name(node) or ""
