@@ -155,3 +155,32 @@ def test_an_import_of_a_function_whose_name_means_something_else_later(tmp_path:
     (tmp_path / "main.py").write_text(program)
     assert "come to an end" not in tpulint("--fix", "--unsafe-fixes", ".", cwd=tmp_path).err
     assert "torch_xla_.sync()" in (tmp_path / "main.py").read_text()
+
+
+def test_elements_of_a_dictionary_of_another_file_are_told_apart(tmp_path: Path) -> None:
+    picking = """\
+    class Greedy:
+        def pick(self, info):
+            if info["is_off"]:
+                return 0
+            if info["episode"] >= 3:
+                return 1
+            if info["values"].max() > 0:  # TPU103
+                return 2
+            return 3
+    """
+    program = """\
+    import torch
+    from picking import Greedy
+
+    model = torch.nn.Linear(4, 2).to("xla")
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    greedy = Greedy()
+    for episode, x in enumerate(loader):
+        values = model(x.to("xla"))
+        print(greedy.pick({"values": values, "is_off": is_off, "episode": episode}))
+        optimizer.zero_grad()
+        values.sum().backward()
+        optimizer.step()
+    """
+    agree(tmp_path, "TPU103", main=program, picking=picking)

@@ -330,6 +330,8 @@ class CallValues:
         if method == "type_as" and node.args:  # measured with PyTorch 2.9: it goes to where the other tensor is
             other = self._kinds.value(node.args[0], depth)
             return receiver._replace(side=other.side) if other.kind is Kind.TENSOR else receiver
+        if method == "type" and not node.args and not node.keywords:
+            return HOST  # `x.type() == y.type()` compares names
         if method in ("to", "type"):
             for item in devices_given(node):
                 side = self._kinds.sides.of_move(item, depth)

@@ -13,7 +13,15 @@ from tpulint.semantic.derived_steps import derived_steps
 from tpulint.semantic.device_settings import device_options, settings_used
 from tpulint.semantic.fed_parameters import function_run
 from tpulint.semantic.other_files import Definition, methods
-from tpulint.semantic.outside import ELEMENT_OF, NOW_AND_THEN, STEP, OutgoingCall, OutsideCall, qualified_in_file
+from tpulint.semantic.outside import (
+    ELEMENT_AT,
+    ELEMENT_OF,
+    NOW_AND_THEN,
+    STEP,
+    OutgoingCall,
+    OutsideCall,
+    qualified_in_file,
+)
 from tpulint.semantic.passed_arguments import arguments_given, named_beside
 from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.unfollowed import unfollowed_uses
@@ -232,12 +240,14 @@ def described_call(index: SemanticIndex, call: ast.Call, definition: Definition,
         for name, item in given
         if turn and (index.changing_numbers.cause(item) is not None or index.batch_measures.are_lengths(item))
     )
+    known = [(name, value) for name, value in values if value.kind is not Kind.UNKNOWN]
+    known += [one for name, item in given for one in _by_key(index, name, item)]
     outside = OutsideCall(
         qualified_in_file(definition.file.tree, definition.node),
         turn,
         step is not None and index.deferrals.is_behind_boundary(call, step),
         step is not None and bool(step.boundaries),
-        tuple((name, *_described_value(index, value)) for name, value in values if value.kind is not Kind.UNKNOWN),
+        tuple((name, *_described_value(index, value)) for name, value in known),
         os.path.basename(index.source.path),
         changing=tuple(changing),
         masks=tuple(name for name, item in given if turn and index.masks.is_mask(item)),
@@ -271,6 +281,15 @@ def _element_given(index: SemanticIndex, item: ast.expr) -> Value:
     """What is in a list or a dictionary that a call gives."""
     is_known = index.kind(item) not in (Kind.HOST, Kind.UNKNOWN)
     return UNKNOWN if is_known or not isinstance(item, _MAY_HOLD) else index.kinds.content(item, None, 0)
+
+
+def _by_key(index: SemanticIndex, name: str, item: ast.expr) -> Iterator[tuple[str, Value]]:
+    """What is in a dictionary that a call writes out, where a tensor stands beside what is none."""
+    keys = [key.value for key in item.keys if isinstance(key, ast.Constant)] if isinstance(item, ast.Dict) else []
+    values = [index.value(value) for value in item.values] if isinstance(item, ast.Dict) and keys else []
+    if len(keys) == len(values) and len({value.kind for value in values}) > 1:
+        for key, value in zip(keys, values, strict=True):
+            yield ELEMENT_AT.format(name, key), value
 
 
 def _tells(call: OutsideCall) -> bool:

@@ -23,6 +23,9 @@ CONSTRUCTOR = "torch.Tensor"
 ELEMENT_OF = "{}[]"
 """The name by which a call tells what is in the list or dictionary that it gives for a parameter."""
 
+ELEMENT_AT = "{}[{!r}]"
+"""The name for one element of a dictionary whose elements are of different kinds."""
+
 
 def qualified_in_file(tree: SyntaxTree, function: FunctionNode) -> str:
     """The name by which calls tell a function at the top of a file, ``Class.method`` for a method."""

@@ -11,7 +11,7 @@ from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.names import Names
 from tpulint.semantic.number_parameters import NumberParameters
-from tpulint.semantic.outside import ELEMENT_OF, OutsideCall
+from tpulint.semantic.outside import ELEMENT_AT, ELEMENT_OF, OutsideCall
 from tpulint.semantic.passed_arguments import named_beside
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 from tpulint.semantic.values import HOST, NUMPY, UNKNOWN, Kind, Side, Value, is_none, join
@@ -86,7 +86,9 @@ class ParameterValues:
 
         def find(depth: int) -> Value:
             here = self._definitions.arguments.of(function, binding.name)
-            outside = self._given_outside(function, ELEMENT_OF.format(binding.name), self._tree.class_of(function))
+            owner = self._tree.class_of(function)
+            outside = self._given_outside(function, ELEMENT_AT.format(binding.name, key), owner)
+            outside = outside or self._given_outside(function, ELEMENT_OF.format(binding.name), owner)
             values = [*(self._kinds.content(item, key, depth + 2) for item in here), *outside]
             return _join_sides(values)._replace(certain=False)
 
