@@ -9,6 +9,7 @@ from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope, Span
 from tpulint.semantic.mixed_precision import Autocast, Scaler
 from tpulint.semantic.torch_versions import is_for_older_torch
+from tpulint.semantic.variables import last_name
 from tpulint_rules.precision._host_arrays import read_in_float32
 from tpulint_rules.precision._problems import (
     BFLOAT16,
@@ -101,20 +102,39 @@ def _handed_on(ctx: FileContext) -> Iterator[Finding]:
     """Places that pass on ``torch.cuda.amp.autocast`` itself, to be called somewhere else."""
     called = {autocast.callee for autocast in ctx.index.mixed_precision.autocasts}
     for node, name in ctx.index.references("torch.cuda.amp.autocast"):
-        parent = ctx.index.parent(node)
-        is_alias = isinstance(parent, ast.Assign) and all(isinstance(target, ast.Name) for target in parent.targets)
-        if name == "torch.cuda.amp.autocast" and node not in called and not is_alias:
+        if name == "torch.cuda.amp.autocast" and node not in called and not _is_alias(ctx, node):
             message = f"`{name}` has no effect on an XLA device, which then computes in float32"
             advice = 'Pass `functools.partial(torch.autocast, "xla", dtype=torch.bfloat16)`'
-            yield ctx.finding(node, message, _handed_on_portably(ctx, node), help=advice)
+            yield ctx.finding(node, message, _bound(ctx, node), help=advice)
 
 
-def _handed_on_portably(ctx: FileContext, node: ast.expr) -> FixBuilder | None:
-    if not ctx.portable:
+def _is_alias(ctx: FileContext, node: ast.expr) -> bool:
+    """Whether a name is given that means autocast wherever it is read: a second value makes it a choice."""
+    given = ctx.index.parent(node)
+    if not isinstance(given, ast.Assign) or not all(isinstance(target, ast.Name) for target in given.targets):
+        return False
+    return all(len(ctx.index.names.bindings(target)) == 1 for target in given.targets if isinstance(target, ast.Name))
+
+
+def _bound(ctx: FileContext, node: ast.expr) -> FixBuilder | None:
+    """``functools.partial(torch.autocast, "xla", dtype=torch.bfloat16)``, which is called as it was."""
+    if ctx.portable:
+        from tpulint_rules.precision._portable import portable_autocast
+
+        return portable_autocast(ctx, node)
+    given = ctx.index.parent(node)
+    targets = given.targets if isinstance(given, ast.Assign) else []
+    if len(targets) != 1 or not isinstance(targets[0], ast.Name | ast.Attribute):
         return None
-    from tpulint_rules.precision._portable import portable_autocast
-
-    return portable_autocast(ctx, node)
+    name = last_name(targets[0])
+    if any(call.args and last_name(call.func) == name for call in ctx.index.calls):
+        return None  # `enabled` comes first for CUDA, and a device for all others
+    reason = "What was computed in float16 is computed in bfloat16: more range, fewer digits."
+    fix = ctx.fix("Bind autocast of the XLA device", Applicability.UNSAFE, reason, Scope.EXPRESSION)
+    torch = fix.use("torch", at=node)
+    bound = f'{fix.use("functools", at=node)}.partial({torch}.autocast, "xla", dtype={torch}.bfloat16)'
+    fix.replace(node, bound)
+    return fix
 
 
 def _retarget(ctx: FileContext, fix: FixBuilder, autocast: Autocast, is_scaled: bool) -> bool:
