@@ -184,3 +184,31 @@ def test_elements_of_a_dictionary_of_another_file_are_told_apart(tmp_path: Path)
         optimizer.step()
     """
     agree(tmp_path, "TPU103", main=program, picking=picking)
+
+
+def test_rank_that_a_function_of_another_file_moves_tensors_to(tmp_path: Path) -> None:
+    """One that does something else with it may take it for a number."""
+    placing = """\
+    import torch
+
+    def put(batch, rank, device):
+        print(rank)
+        return {name: x.to(device) if torch.is_tensor(x) else x for name, x in batch.items()}
+
+    def put_first(batch, device):
+        return batch if device > 0 else batch.to(device)
+    """
+    program = """\
+    import torch
+    from placing import put, put_first
+
+    def work(rank: int, model, optimizer, loader):
+        model.to(rank)  # TPU001
+        for batch in loader:
+            batch = put(batch, rank, device=rank)  # TPU001
+            batch.update(put(batch, rank, rank))  # TPU001
+            print(put_first(batch, rank))
+            model(**batch).sum().backward()
+            optimizer.step()
+    """
+    agree(tmp_path, "TPU001", main=program, placing=placing)

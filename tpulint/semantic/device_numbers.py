@@ -7,6 +7,9 @@ from collections.abc import Iterator
 
 from tpulint.semantic.device_sites import devices_given
 from tpulint.semantic.kinds import Kind
+from tpulint.semantic.other_files import Definition
+from tpulint.semantic.passed_arguments import arguments_given
+from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.variables import says_device
 
 TYPE_CHECKING = False
@@ -50,6 +53,18 @@ class DeviceNumbers:
         for call, name in self._torch_calls:
             if not name.startswith(("torch.cuda.", "torch.device", "torch.utils.")):
                 yield from (keyword.value for keyword in call.keywords if keyword.arg == "device")
+        yield from self._handed_on()
+
+    def _handed_on(self) -> Iterator[ast.expr]:
+        """What calls give functions of other files that only move tensors there: ``put(batch, device=self.rank)``."""
+        for call in self._index.imported.calls:
+            found = self._index.imported.called(call)
+            if found is None or not isinstance(found.node, FUNCTIONS) or not found.file.source.has_any((".to(",)):
+                continue
+            is_method = found.file.tree.class_of(found.node) is not None
+            for name, given in arguments_given(call, found.node, is_method):
+                if says_device(name) and _only_moves_to(found, name):
+                    yield given
 
     def _is_device_value(self, node: ast.expr) -> bool:
         derived = self._flow.derives(node) or self._index.xla_devices.is_device(node)
@@ -84,6 +99,20 @@ class DeviceNumbers:
         ):
             return True
         return self._flow.places.of(load).kind == "device"
+
+
+def _only_moves_to(function: Definition, name: str) -> bool:
+    """Whether a function does nothing with a parameter but move tensors there."""
+    file = function.file
+    loads = [node for node in file.tree.names_called(name) if file.tree.encloses(function.node, node)]
+    calls = [(load, file.tree.parents[load]) for load in loads if isinstance(load.ctx, ast.Load)]
+    return len(calls) == len(loads) > 0 and all(
+        isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Attribute)
+        and call.func.attr == "to"
+        and call.args[:1] == [load]
+        for load, call in calls
+    )
 
 
 def is_index_of_tensor(index: SemanticIndex, node: ast.expr) -> bool:
