@@ -82,7 +82,13 @@ def reads_kept_elsewhere(index: SemanticIndex) -> set[ast.expr]:
     for loop in index.regions.turn_loops:
         arrays = index.host_arithmetic.of(loop)
         reads += [] if arrays is None else arrays.copies
-    return {*(read.node for read in reads), *computed_places(index)}
+    return {*(read.node for read in reads), *computed_places(index), *_copied_for_gradients(index)}
+
+
+def _copied_for_gradients(index: SemanticIndex) -> Iterator[ast.expr]:
+    """``w.cpu()`` in ``torch.logdet(w.cpu()).to(w.device)``: XLA has no gradient of determinants."""
+    for call in index.calls_to("torch.logdet", "torch.slogdet", "torch.linalg.slogdet"):
+        yield from call.args[:1]
 
 
 def caller_of(step: Step) -> str:
