@@ -212,3 +212,26 @@ def test_rank_that_a_function_of_another_file_moves_tensors_to(tmp_path: Path) -
             optimizer.step()
     """
     agree(tmp_path, "TPU001", main=program, placing=placing)
+
+
+def test_wrapper_of_another_file_that_shares_out_batches_itself(tmp_path: Path) -> None:
+    wrapper = """\
+    import torch
+    from torch.nn import DataParallel
+
+    class StackedDataParallel(DataParallel):
+        def scatter(self, inputs, kwargs, device_ids):
+            return [[torch.stack(item) for item in inputs[0]]], [kwargs]
+    """
+    program = """\
+    import torch
+    from wrapper import StackedDataParallel
+
+    net = StackedDataParallel(torch.nn.Linear(4, 2).to("xla"))  # TPU604
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for batch in loader:
+        optimizer.zero_grad()
+        net(batch).sum().backward()
+        optimizer.step()
+    """
+    agree(tmp_path, "TPU604", main=program, wrapper=wrapper)
