@@ -389,3 +389,47 @@ def test_a_base_class_that_leaves_its_updates_to_a_function(tmp_path: Path, upda
     tpulint("--fix", "--select", "TPU301", ".", cwd=tmp_path)
     moved = update.replace("\n        ", "\n")
     assert (tmp_path / "base.py").read_text().endswith(f"{moved}\n        torch_xla.sync()\n") == is_told
+
+
+HELPER = """\
+    import torch
+
+    def run_batch(model, batch, trains=False):
+        loss = model(batch).mean()
+        if trains:
+            loss.backward()
+        return {}
+    """
+
+
+@pytest.mark.parametrize(("behind", "is_step"), [("optimizer.step()", True), ("print(batch)", False)])
+def test_backward_pass_of_a_loss_that_another_file_makes(tmp_path: Path, behind: str, is_step: bool) -> None:
+    helper = HELPER.replace("{}", "loss.detach()")
+    train = f"""\
+        import helper
+        import torch
+
+        def train(model, batches):
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            for batch in batches:{"  # TPU301" if is_step else ""}
+                optimizer.zero_grad()
+                outputs = helper.run_batch(model.cuda(), batch.cuda(), trains=True)
+                {behind}
+        """
+    agree(tmp_path, select="TPU301", helper=helper, train=train)
+
+
+def test_a_helper_that_updates_by_itself_is_no_half_of_a_step(tmp_path: Path) -> None:
+    helper = HELPER.replace("return {}", "model.optimizer.step()")
+    train = """\
+        import helper
+        import torch
+
+        def train(model, batches):
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            for batch in batches:
+                helper.run_batch(model.cuda(), batch.cuda(), trains=True)
+                optimizer.zero_grad()
+                optimizer.step()
+        """
+    agree(tmp_path, select="TPU301", helper=helper, train=train)

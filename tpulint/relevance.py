@@ -8,7 +8,7 @@ from functools import lru_cache
 from tpulint.anchors import Anchors
 from tpulint.languages import PYTHON
 from tpulint.model import WORDS_OF_CALLERS, WORDS_OF_LOOPS, WORDS_OF_READS
-from tpulint.source import hands_on_losses
+from tpulint.source import trains_by_imports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def uses_imports(source: SourceFile) -> bool:
         or ("cuda" in text and "torch" not in text)  # a name that another file takes for a device
         # Of an option, maybe, that another file parses; or of torch_xla, where what another file holds is moved.
         or ".device(" in text
-        or hands_on_losses(text)
+        or trains_by_imports(text)
         or _PLAYS in text
         or is_run_by_base(text)
     )
@@ -109,7 +109,7 @@ def applicable(text: str, language: str, settings: Settings, catalogue: Catalogu
         rules = _beyond_the_field(rules)
     present = _anchors(rules).present(text)
     may_read = not (present.isdisjoint(_MAY_READ) or present.isdisjoint(WORDS_OF_READS))
-    if called or may_read or (language == PYTHON and hands_on_losses(text)):
+    if called or may_read or (language == PYTHON and trains_by_imports(text)):
         present.update(WORDS_OF_LOOPS)
     return tuple(rule for rule in rules if not present.isdisjoint(rule.anchors))
 

@@ -284,10 +284,14 @@ def _dominant_newline(text: str) -> str:
 
 
 @lru_cache(maxsize=4)
-def hands_on_losses(text: str) -> bool:
-    """Whether a text may train by what it imports: a call is given a loss with an optimizer, by their names.
+def trains_by_imports(text: str) -> bool:
+    """Whether a text may train by what it imports: in a file without a word of a backward pass.
 
-    ``update_params(self.optim, loss)`` stands in files without a word of a backward pass.
+    It empties the gradients and updates, or a call is given a loss with an optimizer, by their names:
+    ``update_params(self.optim, loss)``.
     """
     # Most files have one of the words only, and are not searched.
-    return "optim" in text and "loss" in text and re.search(_BOTH_GIVEN, text) is not None
+    if "optim" not in text:
+        return False
+    updates = ".zero_grad(" in text and ".step(" in text
+    return updates or ("loss" in text and re.search(_BOTH_GIVEN, text) is not None)

@@ -25,6 +25,8 @@ class Delegation(NamedTuple):
 
     losses: tuple[ast.expr, ...]
     """Arguments whose backward pass it runs."""
+    has_own_loss: bool
+    """Whether it runs the backward pass of a loss that it makes itself, and leaves the update to its caller."""
     updates: bool
     """Whether it updates parameters, with an optimizer that it has or makes itself."""
     stepped: tuple[ast.expr, ...]
@@ -63,16 +65,16 @@ def _delegation(call: ast.Call, called: Definition) -> Delegation | None:
     if not (events.backwards or events.updates or events.manual_updates or events.candidates):
         return None
     arguments = dict(arguments_given(call, function, is_method=file.tree.class_of(function) is not None))
-    losses = []
-    for backward in events.backwards:
-        loss = arguments.get(_parameter(called, function, _loss_of(backward), 0))
-        if loss is None:
-            return None
-        losses.append(loss)
+    given = [arguments.get(_parameter(called, function, _loss_of(backward), 0)) for backward in events.backwards]
+    losses = [loss for loss in given if loss is not None]
+    is_half = not (events.updates or events.manual_updates or events.candidates)
+    if len(losses) < len(given) and not is_half:
+        return None
     objects = [item.func.value for item in events.candidates if isinstance(item.func, ast.Attribute)]
     stepped = (arguments.get(_parameter(called, function, item, 0)) for item in objects)
     return Delegation(
         losses=tuple(losses),
+        has_own_loss=len(losses) < len(given),
         updates=bool(events.updates or events.manual_updates),
         stepped=tuple(item for item in stepped if item is not None),
         may_update=bool(losses) and any(map(is_of_self, objects)),

@@ -288,7 +288,9 @@ class EventMap:
             return
         may_be_losses = (Kind.TENSOR, Kind.UNKNOWN)
         runs_backward = all(
-            part.losses and all(self._kinds.value(item).kind in may_be_losses for item in part.losses) for part in parts
+            (part.losses or part.has_own_loss)
+            and all(self._kinds.value(item).kind in may_be_losses for item in part.losses)
+            for part in parts
         )
         updates = all(part.updates or any(map(self._updates.is_optimizer, part.stepped)) for part in parts)
         own = self._events(call)

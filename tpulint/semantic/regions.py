@@ -23,7 +23,7 @@ from tpulint.semantic.steps import StepFunction as StepFunction
 from tpulint.semantic.steps import StepFunctions
 from tpulint.semantic.steps import StepLoop as StepLoop
 from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, LoopNode, SyntaxTree
-from tpulint.source import hands_on_losses
+from tpulint.source import trains_by_imports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ _EVALUATES = ("no_grad", "inference_mode", "eval(", "train(False", "set_grad_ena
 
 def may_have_turns(source: SourceFile, outside: Sequence[OutsideCall]) -> bool:
     """Whether a file has any of the words without which it neither trains nor evaluates: a cheap first question."""
-    return bool(outside) or source.has_any(_TRAINS) or source.has_any(_EVALUATES) or hands_on_losses(source.text)
+    return bool(outside) or source.has_any(_TRAINS) or source.has_any(_EVALUATES) or trains_by_imports(source.text)
 
 
 class Regions:
@@ -63,7 +63,7 @@ class Regions:
         """Whether other files call functions of this one."""
         self._gates = Gates(tree, names, Counters(tree, names, flow), flags, definitions, imported)
         # Without any of these words there is no loop to find: most files of a library.
-        trains = tree.source.has_any(_TRAINS) or (imported.knows_others and hands_on_losses(tree.source.text))
+        trains = tree.source.has_any(_TRAINS) or (imported.knows_others and trains_by_imports(tree.source.text))
         delegated = None
         if imported.knows_others:
             from tpulint.semantic.delegated_events import DelegatedEvents
