@@ -193,10 +193,18 @@ def _is_state(ctx: FileContext, call: ast.Call) -> bool:
 
 
 def _is_moved_later(ctx: FileContext, call: ast.Call) -> bool:
-    """``net = torch.load(path)["model"]``, and ``net.to(device)``: whole modules are moved from where they come."""
+    """``net = torch.load(path)["model"]``, and ``net.to(device)``: whole modules are moved from where they come.
+
+    So is what is moved at once, ``torch.load(path).cuda()``.
+    """
     whole: ast.expr = call
     while isinstance(part := ctx.index.parent(whole), ast.Subscript) and part.value is whole:
         whole = part
+    if isinstance(part, ast.Attribute) and isinstance(move := ctx.index.parent(part), ast.Call) and move.func is part:
+        given = move.args[0] if move.args else None
+        return part.attr == "cuda" or (
+            part.attr == "to" and given is not None and ctx.index.moves.is_device(given) is True
+        )
     target = _variable(ctx, whole)
     uses = [] if target is None else ctx.index.flow.loads_of(target, whole)
     methods = [ctx.index.parent(name) for name in uses]

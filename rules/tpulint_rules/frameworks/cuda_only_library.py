@@ -20,6 +20,7 @@ _COMPILED = "XLA compiles models itself"
 _LIBRARIES = {
     "flash_attn": _ATTENTION, "xformers": _ATTENTION, "flash_attn_interface": _ATTENTION,
     "bitsandbytes": _OPTIMIZERS, "apex": _APEX, "amp_C": _OPTIMIZERS,
+    "unsloth": "the models of transformers, with LoRA of peft, run on XLA",
     "deepspeed": "shard with `torch_xla.distributed.fsdp` or SPMD",
     "horovod": "average gradients with `xm.optimizer_step` or DistributedDataParallel",
     "transformer_engine": "bfloat16 is what XLA computes fast",
