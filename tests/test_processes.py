@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import textwrap
+from pathlib import Path
 
 import pytest
+from marked_files import agree
 
 from tpulint.fixer import apply
 from tpulint.fixes import FixBuilder
@@ -350,3 +352,33 @@ def test_delete_parameter(text: str, name: str, result: str | None) -> None:
 )
 def test_insert_at_start(text: str, result: str) -> None:
     assert edited(text, "fix.insert_at_start(function, 'n = 1')") == result
+
+
+WORKER = """\
+    import torch.distributed as dist
+
+    def join():
+        dist.init_process_group("BACKEND")
+
+    def work(rank):
+        join()
+    """
+
+
+@pytest.mark.parametrize(("backend", "is_for_gpus"), [("nccl", True), ("gloo", False)])
+def test_processes_of_a_group_that_another_file_joins(tmp_path: Path, backend: str, is_for_gpus: bool) -> None:
+    start = f"""\
+        import torch.multiprocessing as mp
+        import worker
+
+        if __name__ == "__main__":
+            mp.spawn(worker.work, args=(), nprocs=2){"  # TPU601" if is_for_gpus else ""}
+        """
+    wait = f"""\
+        import torch.distributed as dist
+        import worker
+
+        def save():
+            dist.barrier(){"  # TPU618" if is_for_gpus else ""}
+        """
+    agree(tmp_path, select="TPU601,TPU618", worker=WORKER.replace("BACKEND", backend), start=start, wait=wait)

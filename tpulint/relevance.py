@@ -86,6 +86,7 @@ def uses_imports(source: SourceFile) -> bool:
         or ("cuda" in text and "torch" not in text)  # a name that another file takes for a device
         # Of an option, maybe, that another file parses; or of torch_xla, where what another file holds is moved.
         or ".device(" in text
+        or ".barrier(" in text  # of a group, maybe, that another file joins
         or trains_by_imports(text)
         or _PLAYS in text
         or is_run_by_base(text)

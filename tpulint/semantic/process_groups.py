@@ -88,7 +88,13 @@ class ProcessGroups:
 
     @property
     def on_device(self) -> bool:
-        """Whether the file joins a group of XLA, or one of NCCL, which becomes that."""
+        """Whether the file joins a group of XLA, or one of NCCL, which becomes that; or one that it imports does."""
+        if self.joins:
+            return self._joins_device
+        return any(file.process_groups._joins_device for file in self._index.imported.files())
+
+    @property
+    def _joins_device(self) -> bool:
         return any(join.is_portable for join in self.joins) or any(
             self.is_nccl(origin.node) or (isinstance(origin.node, ast.Constant) and origin.node.value == "xla")
             for join in self.joins

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Certainty, Finding
 from tpulint.semantic import FunctionNode
+from tpulint.semantic.launches import Launch
 from tpulint_rules.distributed._own_device import is_for_several
 from tpulint_rules.distributed._xla_launch import xla_launch
 
@@ -44,10 +45,19 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             # with a number of processes of its own, only the rest of the file tells whether they are to use GPUs
             fix = xla_launch(ctx, launch, per_gpu=False)
             yield ctx.finding(launch.call, _NOT_SHARED, fix, certainty=Certainty.LIKELY)
+        elif _joins_elsewhere(ctx, launch):
+            yield ctx.finding(launch.call, _NOT_SHARED, certainty=Certainty.LIKELY)
 
     for call, functions in index.launches.started_by_hand():
         if any(_trains(ctx, function) for function in functions) and index.mentions(_GPU_WORDS):
             yield ctx.finding(call, _BY_HAND, certainty=Certainty.LIKELY)
+
+
+def _joins_elsewhere(ctx: FileContext, launch: Launch) -> bool:
+    """Whether the processes run a function of another file, which joins a group of the device."""
+    function = launch.arguments.get("fn")
+    found = None if launch.functions or function is None else ctx.index.imported.definition(function)
+    return found is not None and found.file.process_groups.on_device
 
 
 def _trains(ctx: FileContext, function: FunctionNode) -> bool:
