@@ -7,6 +7,7 @@ from enum import IntEnum
 
 from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.kinds import Kind, Side
+from tpulint.semantic.reads import COPIES
 from tpulint.semantic.regions import Step
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, LoopNode
 
@@ -268,7 +269,10 @@ class Turns:
             self._kinds.value(item).kind for item in (*call.args, *(keyword.value for keyword in call.keywords))
         ]
         if isinstance(call.func, ast.Attribute):
-            receiver = self._kinds.value(call.func.value).kind
+            value = self._kinds.value(call.func.value)
+            receiver = value.kind
+            if receiver is Kind.TENSOR and call.func.attr in COPIES:
+                return Work.HOST if value.side is Side.HOST else Work.READ
             if receiver in _TRAINED or receiver is Kind.TENSOR:
                 return Work.DEVICE
             if self._is_metric(call.func.value):
