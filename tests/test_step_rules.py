@@ -1669,6 +1669,17 @@ def test_metrics_that_processes_add_up_between_update_and_boundary(
     assert "torch_xla.sync()" in text
 
 
+def test_copies_of_what_may_be_on_the_device_stand_behind_the_boundary(tmp_path: Path) -> None:
+    (tmp_path / "tools.py").write_text(
+        "import torch\n\n\ndef fetch(x: torch.Tensor):\n    return x.detach().cpu().numpy()\n"
+    )
+    program = UPDATES.replace("follow, tell", "fetch").replace("CALL(model, target)", "values = fetch(scores)")
+    (tmp_path / "train.py").write_text(program)
+    tpulint("--fix", "--select", "TPU301", "--no-cache", cwd=tmp_path)
+    text = (tmp_path / "train.py").read_text()
+    assert "    optimizer.step()\n    torch_xla.sync()\n    values = fetch(scores)\n" in text
+
+
 ENGINE = """
 import torch
 import torch_xla
