@@ -190,9 +190,8 @@ class Loaders:
                     self._loaders[creation.node].feeds_evaluation |= EVALUATION in turns
         for outside in index.outside:
             for value in self._given_by(outside.function) if outside.fed or outside.fed_evaluation else ():
-                for owner in (
-                    part for path in outside.fed if path[-1:] == (_ANY,) for part in self._at(value, path[:-1])
-                ):
+                whole = [path[:-1] for path in outside.fed if path[-1:] == (_ANY,)]
+                for owner in (part for path in whole for part in self._at(value, path)):
                     for creation in index.moves.creations.of(owner):
                         self._feed_phases_of(creation)
                 for loader in (found for path in outside.fed for found in self._returned(value, path)):
