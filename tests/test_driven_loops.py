@@ -1077,3 +1077,28 @@ def test_program_that_plays_with_an_agent_and_knows_nothing_of_torch(tmp_path: P
         play(100, 300)
         """
     named(tmp_path, {"agents.py": AGENT, "play.py": dedent(program)})
+
+
+def test_numbers_that_a_forward_pass_yields_beside_its_losses(tmp_path: Path) -> None:
+    alone(
+        tmp_path,
+        """
+        class Parts(nn.Module):
+            def __init__(self, net):
+                super().__init__()
+                self.net = net
+
+            def forward(self, x, count):
+                for i, part in enumerate(x.chunk(count)):
+                    is_last = i == count - 1
+                    yield self.net(part).mean(), is_last
+
+        model = Parts(nn.Linear(8, 8)).to(device)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for x in torch.utils.data.DataLoader(data, batch_size=8, drop_last=True):
+            for loss, is_last in model(x.to(device), 2):
+                loss.backward()
+                if is_last:
+                    optimizer.step()
+    """,
+    )

@@ -118,8 +118,12 @@ def fixed(text: str, rule: Any) -> str:
 
 
 def has_cuda_branches(text: str) -> bool:
-    """Whether it keeps branches for CUDA beside another backend: what stands in them is left alone on purpose."""
-    return bool(SemanticIndex(SourceFile.from_text(text), ast.parse(text)).cuda_only_spans())
+    """Whether it keeps branches for CUDA beside another backend: what stands in them is left alone on purpose.
+
+    So is what follows ``if not torch.cuda.is_available(): raise`` in a program that has an XLA device.
+    """
+    index = SemanticIndex(SourceFile.from_text(text), ast.parse(text))
+    return bool(index.cuda_only_spans() or index.devices.branches.guarded)
 
 
 @st.composite

@@ -11,11 +11,12 @@ from tpulint.semantic.flow import Flow
 from tpulint.semantic.imported import Imported
 from tpulint.semantic.names import Names
 from tpulint.semantic.other_files import Definition, methods, returned
-from tpulint.semantic.tree import FUNCTIONS
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode
 from tpulint.semantic.values import BATCH, HOST, LARGEST_DEPTH, UNKNOWN, Kind, Path, Side, Value, join
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from tpulint.semantic.function_values import FunctionValues
     from tpulint.semantic.kinds import Kinds
 
 _PARTS = ("modules", "children", "parameters")
@@ -133,7 +134,7 @@ class ElementValues:
                     return self._kinds.parameter_tensor() if is_parameter else Value(Kind.MODULE, certain=False)
                 if node.func.attr == "log_every" and node.args:
                     return self.element(node.args[0], path, depth)  # the MetricLogger of torchvision's references
-            generator = self._kinds.functions.generator_called(node)
+            generator = self._kinds.functions.generator_called(node) or self._generator_run(node, depth)
             if generator is not None:
                 owner, function = generator
                 return owner.yielded(function, path, depth + 2)
@@ -210,6 +211,16 @@ class ElementValues:
         return (
             self._kinds.functions.beside(element, calls[0], called, depth) if element.kind is Kind.TENSOR else UNKNOWN
         )
+
+    def _generator_run(self, call: ast.Call, depth: int) -> tuple[FunctionValues, FunctionNode] | None:
+        """The forward pass that a call of a module runs, where that is a generator, with what is known of its file."""
+        owner = self._module_class(call.func, depth)
+        here = None if owner is None else self._definitions.method(owner, "forward")
+        if here is not None:
+            return (self._kinds.functions, here) if self._kinds.functions.yields(here) else None
+        runs = methods(self._imported.classes_of(call.func), "forward")
+        found = [(run.file.kinds.functions, run.node) for run in runs if isinstance(run.node, FUNCTIONS)]
+        return next(((values, forward) for values, forward in found if values.yields(forward)), None)
 
     def _module_class(self, callee: ast.expr, depth: int) -> ast.ClassDef | None:
         if isinstance(callee, ast.Name):
