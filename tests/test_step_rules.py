@@ -1823,3 +1823,17 @@ def test_flag_that_recurrent_layers_cannot_load_with(layer: str, load: str, flag
     settings = Settings(select=("TPU303",), fix=True, unsafe_fixes=True)
     result = lint(SourceFile.from_text(text), settings, CATALOGUE)
     assert re.findall(r"set_swap_module_params_on_conversion\((\w+)\)", result.text) == flags
+
+
+@pytest.mark.parametrize("move", ["    model = model.cuda()", "    model.\\\n        cuda()"])
+def test_moved_statements_keep_the_newlines_of_windows(move: str) -> None:
+    text = (
+        "import torch\nmodel = torch.nn.Linear(4, 4)\noptimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+        f"if torch.cuda.is_available():\n{move}\n"
+    )
+    settings = Settings(select=("TPU303",), fix=True, unsafe_fixes=True)
+    unix = lint(SourceFile.from_text(text), settings, CATALOGUE)
+    windows = lint(SourceFile.from_text(text.replace("\n", "\r\n")), settings, CATALOGUE)
+    assert unix.text != text
+    assert windows.error == ""
+    assert windows.text == unix.text.replace("\n", "\r\n")

@@ -108,7 +108,9 @@ class FixBuilder:
         """Put ``text`` where a node (or span) stands."""
         span = where if isinstance(where, Span) else self._index.span(where)
         newline = self._source.newline
-        edit = Edit(span, text if newline == "\n" else text.replace("\n", newline))
+        if newline != "\n":  # what is taken from the file has its newlines already
+            text = text.replace("\r\n", "\n").replace("\n", newline)
+        edit = Edit(span, text)
         if edit not in self._replaced:
             self._replaced.add(edit)
             self._edits.append(edit)

@@ -29,8 +29,15 @@ class NumberParameters:
         return (
             self._is_calculated_with(function, name)
             or self._names_attribute(function, name, 0)
-            or any(map(self._chooses_module, self._loads_of(name, function)))
+            or any(self._chooses_module(load) or self._counts_parts(load) for load in self._loads_of(name, function))
         )
+
+    def _counts_parts(self, load: ast.Name) -> bool:
+        """``x.chunk(count)``"""
+        call = self._tree.parents[load]
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+            return False
+        return call.func.attr == "chunk" and call.args[:1] == [load]
 
     def _chooses_module(self, load: ast.Name) -> bool:
         """``self.heads[task - 1]`` of a ``ModuleList``."""
