@@ -123,9 +123,9 @@ class Drivers:
             else:
                 evaluating.extend((loop, call) for loop in self._evaluating(loops, regions, found.node))
         here = self._definitions.function_run(call)
-        if (replaced := self._regions.replaced.get(here)) is not None:  # type: ignore[arg-type]
+        if here is not None and here in self._regions.replaced:
             for loop in loops:
-                self._add(loop, call, STEP, replaced.has_boundary)
+                self._add(loop, call, STEP, self._regions.replaced[here].has_boundary)
         if not self._may_evaluate:
             return
         if here is not None:

@@ -8,6 +8,7 @@ from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.bindings import part_of
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.flow import Flow
+from tpulint.semantic.function_values import FunctionValues, generator_of
 from tpulint.semantic.imported import Imported
 from tpulint.semantic.names import Names
 from tpulint.semantic.other_files import Definition, methods, returned
@@ -16,7 +17,6 @@ from tpulint.semantic.values import BATCH, HOST, LARGEST_DEPTH, UNKNOWN, Kind, P
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tpulint.semantic.function_values import FunctionValues
     from tpulint.semantic.kinds import Kinds
 
 _PARTS = ("modules", "children", "parameters")
@@ -219,8 +219,7 @@ class ElementValues:
         if here is not None:
             return (self._kinds.functions, here) if self._kinds.functions.yields(here) else None
         runs = methods(self._imported.classes_of(call.func), "forward")
-        found = [(run.file.kinds.functions, run.node) for run in runs if isinstance(run.node, FUNCTIONS)]
-        return next(((values, forward) for values, forward in found if values.yields(forward)), None)
+        return next(filter(None, map(generator_of, runs)), None)
 
     def _module_class(self, callee: ast.expr, depth: int) -> ast.ClassDef | None:
         if isinstance(callee, ast.Name):

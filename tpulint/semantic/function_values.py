@@ -207,7 +207,7 @@ class FunctionValues:
         function = self._definitions.function_called(call)
         if function is not None:
             return (self, function) if self.yields(function) else None
-        return _generator(self._imported.called(call))
+        return generator_of(self._imported.called(call))
 
     def iterated(self, node: ast.expr) -> tuple[FunctionValues, FunctionNode] | None:
         """The generator ``__iter__`` of the class that an expression gives an instance of: ``Prefetcher(loader)``."""
@@ -216,7 +216,7 @@ class FunctionValues:
             function = self._definitions.method(here[0], "__iter__") if len(here) == 1 else None
             return (self, function) if function is not None and self.yields(function) else None
         owner = self._imported.class_of(node)
-        return None if owner is None else _generator(method(owner, "__iter__"))
+        return None if owner is None else generator_of(method(owner, "__iter__"))
 
     def iterated_by(self, function: FunctionNode) -> set[str]:
         """Names of the variables that the loops of a function of this file go over, by themselves or in a call."""
@@ -241,7 +241,7 @@ class FunctionValues:
         return join(values)._replace(certain=False)
 
 
-def _generator(called: Definition | None) -> tuple[FunctionValues, FunctionNode] | None:
+def generator_of(called: Definition | None) -> tuple[FunctionValues, FunctionNode] | None:
     """A definition of another file with what is known of that file, if it is a generator function."""
     if called is None or not isinstance(called.node, FUNCTIONS):
         return None

@@ -127,11 +127,10 @@ class Loaders:
         Calls of classes, too, whose objects keep it: the part is the attribute.
         """
         found = [(*source, turn) for item, turn in self._sources for source in self._sources_of(item, 0)]
-        phases = ((one, STEP) for loop in self._index.step_loops for one in self._dictionaries_of(loop))
-        for creation, turn in phases:
+        for creation in (one for loop in self._index.step_loops for one in self._dictionaries_of(loop)):
             call = creation.node
             if isinstance(call, ast.Call) and self._index.imported.all_called(call):
-                found.append((call, (*creation.path, _ANY), turn))
+                found.append((call, (*creation.path, _ANY), STEP))
         return found
 
     @cached_property
