@@ -111,3 +111,80 @@ def test_masks_of_every_third_output(tmp_path: Path) -> None:
     """
     )
     agree(tmp_path, "TPU203", main=program, targets=TARGETS)
+
+
+def test_what_a_function_that_another_made_is_given(tmp_path: Path) -> None:
+    """It calls one of another file, which calls one of a third: there is a call whose tensors nobody places."""
+    program = (
+        SETUP
+        + """
+    from losses import relative
+
+    def make_loss(name):
+        def measure(x, out, y):
+            if name == "relative":
+                return relative(out, y)
+            d = out - y
+            d[d != d] = 0.0  # TPU204
+            return d.pow(2).mean()
+
+        return measure
+
+    criterion = make_loss("relative")
+    for x, y in loader:
+        optimizer.zero_grad()
+        criterion(x, model(x.to(device)), y.to(device)).backward()
+        optimizer.step()
+    """
+    )
+    losses = """\
+    import torch
+    from division import divide
+
+    def relative(out, y, weights: torch.Tensor = None):
+        if weights is not None:
+            return divide(weights, torch.abs(weights)).mean()
+        return divide(torch.abs(out - y), torch.abs(y)).mean()
+    """
+    division = """\
+    import torch
+
+    def divide(a, b):
+        quotient = a / b
+        quotient[quotient != quotient] = 0.0  # TPU204
+        return quotient
+    """
+    agree(tmp_path, "TPU203,TPU204", main=program, losses=losses, division=division)
+
+
+def test_branches_that_only_run_without_python_or_when_something_fails(tmp_path: Path) -> None:
+    program = (
+        SETUP
+        + """
+    def count(index, size=None):
+        if size is not None:
+            return size
+        if torch.jit.is_tracing():
+            return index.max() + 1
+        return int(index.max()) + 1  # TPU101
+
+    def pick(x, index):
+        if not torch.jit.is_scripting():
+            size = count(index)
+            assert size == x.size(0)
+        elif index.max() > 9:
+            return x
+        try:
+            return x[index]
+        except IndexError as error:
+            raise IndexError(f"{index.min().item()}") from error
+        except RuntimeError:
+            print(index.min().item())  # TPU101
+        return x
+
+    for x, y, index in loader:
+        F.mse_loss(pick(model(x.to(device)), index.to(device)), y.to(device)).backward()
+        optimizer.step()
+    """
+    )
+    agree(tmp_path, main=program)

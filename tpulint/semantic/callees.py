@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
+from functools import cached_property
 
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.module_lists import container_of
@@ -32,9 +34,24 @@ class Callees:
         self._has_compiled_for_xla = self._has_compiled and "torch_xla" in text
         self._aliases: dict[str, set[str]] | None = None
 
-    def compiled(self, node: ast.expr) -> FunctionNode | None:
-        """The function that a name or attribute stands for, plain or compiled: it is called with its own arguments."""
-        return self._follow(node, (), loosely=False) if self._may_name(node) and self._has_compiled else None
+    @cached_property
+    def _makers(self) -> set[str]:
+        """Names of functions of this file that return one which is defined in them: few files have any."""
+        inner = ((function, self._tree.function_of(function)) for function in self._tree.functions)
+        return {
+            outer.name
+            for function, outer in inner
+            if outer is not None
+            and any(
+                isinstance(node, ast.Return) and isinstance(node.value, ast.Name) and node.value.id == function.name
+                for node in self._tree.nodes_in(outer, ast.Return, functions=False)
+            )
+        }
+
+    def as_given(self, node: ast.expr) -> FunctionNode | None:
+        """The function that an expression stands for, compiled or made: it is called with its own arguments."""
+        may_be_other = self._has_compiled or self._makers
+        return self._follow(node, (), loosely=False) if may_be_other and self._may_name(node) else None
 
     def run_by(self, node: ast.expr) -> FunctionNode | None:
         """The function that a call of the expression runs, through partials, lambdas and parameters as well."""
@@ -83,20 +100,26 @@ class Callees:
         )
 
     def names_of(self, function: FunctionNode) -> set[str]:
-        """Last parts of the names under which a function is called, compiled ones included."""
-        if not self._has_compiled:
+        """Last parts of the names under which a function is called: of compiled and of made ones, too."""
+        if not (self._has_compiled or self._makers):
             return {function.name}
         if self._aliases is None:
             self._aliases = {}
             for call in self._tree.calls:
-                given = self._given(call) if self._compiler(call) is not None else None
                 parent = self._tree.parents.get(call)
-                if given is None or not isinstance(parent, ast.Assign):
+                if not isinstance(parent, ast.Assign):
                     continue
-                for target in parent.targets:
-                    if _last(given) and _last(target):
-                        self._aliases.setdefault(_last(given), set()).add(_last(target))
+                for name in self._names_wrapped(call):
+                    self._aliases.setdefault(name, set()).update(filter(None, map(_last, parent.targets)))
         return {function.name, *self._aliases.get(function.name, ())}
+
+    def _names_wrapped(self, call: ast.Call) -> Iterator[str]:
+        """Last parts of the names of functions of which a call may make one to be called with the same arguments."""
+        given = self._given(call) if self._compiler(call) is not None else None
+        if given is not None:
+            yield _last(given)
+        elif _last(call.func) in self._makers and (maker := self._definitions.function_called(call)) is not None:
+            yield from map(_last, self._definitions.returned_by(maker))
 
     # ---------------------------------------------------------------- following
 
@@ -114,18 +137,18 @@ class Callees:
             wraps = self._compiler(node) is not None or (loosely and self._names.qualified(node.func) == _PARTIAL)
             given = self._given(node) if wraps else None
             if given is None:
-                return self._made(node, (*seen, node)) if loosely and not wraps else None
+                return None if wraps else self._made(node, (*seen, node), loosely)
             return self._follow(given, (*seen, node), loosely=loosely)
         if loosely and isinstance(node, ast.Lambda) and isinstance(node.body, ast.Call):
             return self._follow(node.body.func, (*seen, node), loosely=True)
         return None
 
-    def _made(self, call: ast.Call, seen: tuple[ast.AST, ...]) -> FunctionNode | None:
+    def _made(self, call: ast.Call, seen: tuple[ast.AST, ...], loosely: bool) -> FunctionNode | None:
         """The function that a call of a function of this file makes: ``step = make_step(model)``."""
         maker = self._definitions.function_called(call)
         if maker is None:
             return None
-        found = {self._follow(value, seen, loosely=True) for value in self._definitions.returned_by(maker)}
+        found = {self._follow(value, seen, loosely=loosely) for value in self._definitions.returned_by(maker)}
         return found.pop() if len(found) == 1 else None
 
     def _bound(self, bindings: list[Binding], seen: tuple[ast.AST, ...], loosely: bool) -> FunctionNode | None:

@@ -1,4 +1,4 @@
-"""Branches that never run: for a flag that no call sets, ``if verbose:`` of ``verbose=False``, or for the host."""
+"""Branches that never run: of a flag that no call sets, ``if verbose:``, for the host, for export, for errors."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ _HARMLESS = ("builtins.", "torch.", "typing.", "abc.")
 """Beginnings of decorators that give a function nothing: ``staticmethod``, ``torch.no_grad``."""
 _OPEN_TO_ALL = ("fire.Fire", "builtins.globals")
 """What takes any function of the file by its name, where it is given none."""
+_EXPORTING = frozenset({"torch.jit.is_scripting", "torch.jit.is_tracing", "torch.onnx.is_in_onnx_export"})
+"""What is true while a model is made ready for use without Python, and never while it learns."""
 _ORDERED = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Is: operator.is_, ast.IsNot: operator.is_not,
@@ -31,16 +33,22 @@ _COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
 class Branches:
     """Branches of one file that never run, where some names stand for constants: which, each kind of branch knows."""
 
-    def __init__(self, tree: SyntaxTree) -> None:
+    def __init__(self, tree: SyntaxTree, names: Names) -> None:
         self._tree = tree
+        self._names = names
 
     def leave_out(self, node: ast.AST, within: ast.AST | None = None) -> bool:
-        """Whether a node stands in a branch that never runs; only branches within a loop or function count."""
+        """Whether a node stands in a branch that never runs; only branches within a loop or function count.
+
+        What runs where something has failed, and fails in the end itself, is such a branch.
+        """
         child = node
         for ancestor in self._tree.ancestors(node):
             if ancestor is within or isinstance(ancestor, FUNCTIONS):
                 return False
             if isinstance(ancestor, ast.If) and self.rule_out(ancestor, child):
+                return True
+            if isinstance(ancestor, ast.ExceptHandler) and isinstance(ancestor.body[-1], ast.Raise):
                 return True
             child = ancestor
         return False
@@ -52,7 +60,7 @@ class Branches:
 
     def _constant(self, name: ast.Name) -> tuple[object] | None:
         """What a name always stands for; None where that is not known."""
-        raise NotImplementedError
+        return None
 
     def _answer(self, test: ast.expr) -> bool | None:
         """What a condition always answers; None where that is not known."""
@@ -70,6 +78,8 @@ class Branches:
                 return None
             are_numbers = isinstance(held[0], int | float) and isinstance(other[0], int | float)
             return None if isinstance(test.ops[0], _ORDERED) and not are_numbers else bool(compare(held[0], other[0]))
+        if isinstance(test, ast.Call):
+            return False if self._names.qualified(test.func) in _EXPORTING else None
         held = self._constant(test) if isinstance(test, ast.Name) else None
         return None if held is None else bool(held[0])
 
@@ -80,8 +90,7 @@ class DefaultFlags(Branches):
     def __init__(
         self, tree: SyntaxTree, names: Names, definitions: Definitions, outside: Sequence[OutsideCall]
     ) -> None:
-        super().__init__(tree)
-        self._names = names
+        super().__init__(tree, names)
         self._definitions = definitions
         self._outside = outside
         self._left: dict[tuple[FunctionNode, str], bool] = {}

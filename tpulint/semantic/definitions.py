@@ -81,17 +81,17 @@ class Definitions:
         return self._object_calls
 
     def function_called(self, call: ast.Call) -> FunctionNode | None:
-        """The function or method of this file that a call runs, compiled or not, where it is certain which."""
+        """The function or method of this file that a call runs, compiled or made by another, where it is sure which."""
         func = call.func
         if isinstance(func, ast.Name):
             bindings = self._names.bindings(func)
             if len(bindings) == 1 and isinstance(bindings[0].node, FUNCTIONS):
                 return bindings[0].node
-            return self._callees.compiled(func) or self._object_called(func) if bindings else None
+            return self._callees.as_given(func) or self._object_called(func) if bindings else None
         if isinstance(func, ast.Attribute):
-            own = self.method_named(func) or self._callees.compiled(func) or self._object_called(func)
+            own = self.method_named(func) or self._callees.as_given(func) or self._object_called(func)
             return own or self._applied(func)
-        return self._callees.compiled(func) if isinstance(func, ast.Call) else None
+        return self._callees.as_given(func) if isinstance(func, ast.Call) else None
 
     def _object_called(self, node: ast.Name | ast.Attribute) -> FunctionNode | None:
         """What calling an object runs, where the one class of this file that it is of says so: ``augment(images)``."""

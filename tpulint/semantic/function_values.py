@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import cached_property, partial
 
 from tpulint.semantic.circles import Circles
+from tpulint.semantic.default_flags import Branches
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.imported import Imported
@@ -188,9 +189,10 @@ class FunctionValues:
 
     def _find_returned(self, function: FunctionNode, path: Path, depth: int) -> Value:
         nodes = self._tree.nodes_in(function, ast.Return, functions=False)
-        given = [node.value for node in nodes if node.value is not None]
         if self.yields(function):
             return UNKNOWN
+        branches = Branches(self._tree, self._names)
+        given = [node.value for node in nodes if node.value is not None and not branches.leave_out(node)]
         given = unpacked(given) if path else given
         joined = join([self._kinds.elements.part(item, path, depth + 2) for item in given])
         if (

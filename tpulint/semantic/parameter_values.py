@@ -310,12 +310,12 @@ class ParameterValues:
 
 
 def _join_sides(values: list[Value]) -> Value:
-    """What a parameter is, of the device where any call gives it a tensor from there, and the others one of the host.
+    """What a parameter is, of the device where any call gives it a tensor from there, wherever those of others are.
 
     A function that a data set calls and the step, too, waits in the step.
     """
     joined = join(values)
     sides = {value.side for value in values}
-    if joined.kind is Kind.TENSOR and sides == {Side.HOST, Side.DEVICE}:
+    if joined.kind is Kind.TENSOR and Side.DEVICE in sides:
         return joined._replace(side=Side.DEVICE, certain=False)
     return joined

@@ -12,6 +12,7 @@ from tpulint.semantic.tree import FUNCTIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from tpulint.semantic.names import Names
     from tpulint.semantic.tree import SyntaxTree
 
 _Constants = Mapping[str, tuple[object]]
@@ -20,8 +21,8 @@ _Constants = Mapping[str, tuple[object]]
 class _ConstantBranches(Branches):
     """Of a function whose parameters hold these constants."""
 
-    def __init__(self, tree: SyntaxTree, given: _Constants) -> None:
-        super().__init__(tree)
+    def __init__(self, tree: SyntaxTree, names: Names, given: _Constants) -> None:
+        super().__init__(tree, names)
         self._given = given
 
     def _constant(self, name: ast.Name) -> tuple[object] | None:
@@ -36,7 +37,7 @@ def only_evaluates(call: ast.Call, run: Definition) -> bool:
     if not updates or not all(file.function_of(update) is function for update in updates):
         return False
     given = _constants(call, run)
-    branches = _ConstantBranches(file.tree, given)
+    branches = _ConstantBranches(file.tree, file.names, given)
     return bool(given) and all(map(branches.leave_out, updates))
 
 
