@@ -316,3 +316,42 @@ def test_what_a_tensor_class_of_cuda_makes_is_on_the_device(tmp_path: Path) -> N
         optimizer.step()
     """
     agree(tmp_path, "TPU101,TPU103", main=program)
+
+
+def test_what_is_added_to_an_array_behind_the_boundary_of_another_file(tmp_path: Path) -> None:
+    """The device adds it up, in a graph of its own, whatever the step has computed: measured on XLA."""
+    network = """\
+    import torch
+    import torch_xla
+
+    class Network:
+        def __init__(self, device):
+            self.model = torch.nn.Linear(3, 3).to(device)
+            self.optimizer = torch.optim.SGD(self.model.parameters(), 0.1)
+
+        def fit(self, x, y):
+            self.optimizer.zero_grad()
+            loss = (self.model(x) - y).abs().mean()
+            loss.backward()
+            self.optimizer.step()
+            torch_xla.sync()
+            return loss
+    """
+    program = """\
+    import numpy as np
+    import torch_xla
+    from network import Network
+
+    device = torch_xla.device()
+    network = Network(device)
+    sums = np.zeros(9)
+    for epoch in range(9):
+        for x, y in loader:
+            loss = network.fit(x.to(device), y.to(device))
+            sums[epoch] += loss  # TPU101
+            sums[epoch] += loss.item()
+    """
+    agree(tmp_path, "TPU101", network=network, main=program)
+    tpulint("--fix", "--unsafe-fixes", "--select", "TPU101", ".", cwd=tmp_path)
+    assert "sums[epoch] += loss.item()  # TPU101" in (tmp_path / "main.py").read_text()
+    assert "TPU101" not in _told(tmp_path)

@@ -91,7 +91,12 @@ class Deferrals:
         """
         if not self.has_boundary(loop) or not self.is_behind_boundary(read.node, loop, of_turn=True):
             return False
-        return self._is_computed(read.tensor, loop, 0)
+        return self.is_added_up(read) or self._is_computed(read.tensor, loop, 0)
+
+    def is_added_up(self, read: Read) -> bool:
+        """Whether the device adds a tensor to an element of an array, which waits for the sum: ``sums[0] += loss``."""
+        given = self._index.tree.parents[read.node]
+        return read.node is read.tensor and isinstance(given, ast.AugAssign) and given.value is read.node
 
     def _passes_another(self, binding: Binding, use: ast.expr, loop: Step) -> bool:
         """Whether a step has one more boundary between where a variable gets its value and where that is used."""

@@ -9,6 +9,7 @@ from tpulint.model import Applicability, Scope
 from tpulint.semantic import Kind, Read, Step
 
 _SAME = "The same values, computed by the graph that the boundary runs."
+_IN_FULL = "The sum has the precision of the array, not that of the tensor: it may differ in the last digits."
 _LOOKING = frozenset(f"builtins.{name}" for name in ("print", "float", "int", "len", "str", "round", "max", "min"))
 _READING = frozenset({"item", "tolist", "cpu", "numpy", "detach", "size", "dim", "format", "set_postfix", "add_scalar"})
 """Functions and methods that change nothing they are given, or are called on."""
@@ -37,6 +38,15 @@ def computed_earlier(ctx: FileContext, read: Read, boundary: ast.Expr | None) ->
     fix = ctx.fix("Compute it in front of the boundary", Applicability.SAFE, _SAME, Scope.STATEMENT)
     fix.insert_before(boundary, f"{name} = {ctx.text(tensor)}")
     fix.replace(tensor, name)
+    return fix
+
+
+def read_as_number(ctx: FileContext, read: Read) -> FixBuilder | None:
+    """``total[0] += loss.item()``: a tensor added to an element of an array is added by the device, in a graph apart."""
+    if not isinstance(read.tensor, ast.Name):
+        return None
+    fix = ctx.fix("Add it as a number", Applicability.UNSAFE, _IN_FULL, Scope.STATEMENT)
+    fix.append(read.tensor, ".item()")
     return fix
 
 

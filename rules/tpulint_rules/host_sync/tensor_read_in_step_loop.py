@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 HELD = "The arithmetic is done in float32 on the device, where it was done in float64 on the host."
 METERED = "The meter holds tensors, and sums them in the dtype they have."
+_AS_NUMBER = "Add the number, `total[0] += loss.item()`: what the step has computed is only fetched."
 _EARLIER = "Compute it in front of the boundary, and read only the result behind it."
 LATE = "What it is made of is read at that time, and not in other steps."
 MOVED = "What is shown is shown after the update of the step, and a clock read beside it reads later."
@@ -101,17 +102,18 @@ def _finding(ctx: FileContext, read: Read, pace: Pace, loop: Step, fix: FixBuild
     index = ctx.index
     is_late = index.deferrals.has_boundary(loop) and index.deferrals.is_computed_behind(read, loop)
     if is_late:
-        from tpulint_rules.host_sync._computed_earlier import computed_earlier, is_fetched
+        from tpulint_rules.host_sync._computed_earlier import computed_earlier, is_fetched, read_as_number
 
         boundary = None if is_fetched(ctx, read, loop) else index.deferrals.boundary_statement(loop)
+        is_added = index.deferrals.is_added_up(read)
         return ctx.finding(
             read.node,
-            f"`{short(ctx.text(read.tensor))}` is computed and {read.how.value} behind the step boundary{caller}: "
-            "a graph of its own in every step, and the host waits for it",
-            computed_earlier(ctx, read, boundary),
+            f"`{short(ctx.text(read.tensor))}` is {'added up' if is_added else 'computed'} and {read.how.value} behind "
+            f"the step boundary{caller}: a graph of its own in every step, and the host waits for it",
+            read_as_number(ctx, read) if is_added else computed_earlier(ctx, read, boundary),
             severity=Severity.WARNING,
             certainty=Certainty.CERTAIN if read.certain else Certainty.LIKELY,
-            help=_EARLIER,
+            help=_AS_NUMBER if is_added else _EARLIER,
         )
     often = (
         f"in every step{caller}"
