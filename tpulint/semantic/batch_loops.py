@@ -12,6 +12,7 @@ from tpulint.semantic.module_runs import ModuleRuns
 from tpulint.semantic.names import Names
 from tpulint.semantic.passed_arguments import arguments_given
 from tpulint.semantic.tree import LoopNode, SyntaxTree
+from tpulint.semantic.variables import last_name
 
 _LOADER = re.compile(r"loader\d*$", re.IGNORECASE)
 _WRAPPERS = frozenset({"builtins.enumerate", "builtins.iter", "tqdm.tqdm", "itertools.islice"})
@@ -43,8 +44,7 @@ class BatchLoops:
         return self._names.qualified(call.func) == "builtins.zip"
 
     def _is_loader(self, node: ast.expr) -> bool:
-        name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
-        return _LOADER.search(name) is not None or self._kinds.value(node).kind is Kind.LOADER
+        return _LOADER.search(last_name(node)) is not None or self._kinds.value(node).kind is Kind.LOADER
 
     def _deals_out_batches(self, call: ast.Call) -> bool:
         """Whether a generator of the project goes through a loader that it is given: ``with_estimate(loader)``."""

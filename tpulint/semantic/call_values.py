@@ -301,8 +301,7 @@ class CallValues:
 
     def _is_made_by_class(self, node: ast.expr) -> bool:
         """``models.Net(config)``: by its name, the call of a class that nobody sees."""
-        func = node.func if isinstance(node, ast.Call) else None
-        last = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
+        last = last_name(node.func) if isinstance(node, ast.Call) else ""
         return last[:1].isupper() and not last.isupper() and not last.endswith("Tensor")
 
     def _copies_to_host(self, method: str, node: ast.Call) -> bool:

@@ -10,6 +10,7 @@ from tpulint.semantic.bindings import Binding
 from tpulint.semantic.module_lists import container_of
 from tpulint.semantic.names import Names
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree, is_of_self
+from tpulint.semantic.variables import last_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -110,16 +111,16 @@ class Callees:
                 if not isinstance(parent, ast.Assign):
                     continue
                 for name in self._names_wrapped(call):
-                    self._aliases.setdefault(name, set()).update(filter(None, map(_last, parent.targets)))
+                    self._aliases.setdefault(name, set()).update(filter(None, map(last_name, parent.targets)))
         return {function.name, *self._aliases.get(function.name, ())}
 
     def _names_wrapped(self, call: ast.Call) -> Iterator[str]:
         """Last parts of the names of functions of which a call may make one to be called with the same arguments."""
         given = self._given(call) if self._compiler(call) is not None else None
         if given is not None:
-            yield _last(given)
-        elif _last(call.func) in self._makers and (maker := self._definitions.function_called(call)) is not None:
-            yield from map(_last, self._definitions.returned_by(maker))
+            yield last_name(given)
+        elif last_name(call.func) in self._makers and (maker := self._definitions.function_called(call)) is not None:
+            yield from map(last_name, self._definitions.returned_by(maker))
 
     # ---------------------------------------------------------------- following
 
@@ -243,7 +244,3 @@ class Callees:
         if call.args:
             return None if isinstance(call.args[0], ast.Starred) else call.args[0]
         return next((keyword.value for keyword in call.keywords if keyword.arg in ("model", "f", "func")), None)
-
-
-def _last(node: ast.expr) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""

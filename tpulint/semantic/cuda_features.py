@@ -74,16 +74,6 @@ class CudaFeatures:
             name.startswith(("torch.cuda.", "torch.accelerator.")) and not name.endswith(_PLACING) for name in names
         )
 
-    def loads(self, target: ast.Name) -> list[ast.Name]:
-        """Places that read a variable."""
-        names = self._index.names
-        home = names.find_name(target)
-        return [
-            name for name in self._tree.names_called(target.id)
-            if isinstance(name.ctx, ast.Load)
-            and names.find_name(name) == home
-        ]  # fmt: skip
-
     def is_shown(self, node: ast.expr) -> bool:
         """Whether a value is only turned into text, or put into a report under a key."""
         parent = self._tree.parents[node]
@@ -92,7 +82,7 @@ class CudaFeatures:
         return (
             isinstance(parent, ast.Call)
             and node in parent.args
-            and last(parent) in (*PRINTING, "str", "repr", "format")
+            and last_name(parent.func) in (*PRINTING, "str", "repr", "format")
         )
 
     def is_reported(self, node: ast.expr) -> bool:
@@ -149,7 +139,7 @@ class CudaFeatures:
         if len(statement.targets) != 1 or not isinstance(target, ast.Name | ast.Attribute):
             return []
         if isinstance(target, ast.Name):
-            return list[ast.expr](self.loads(target))
+            return list[ast.expr](self._index.names.loads_of(target))
         return [node for node in self._tree.attributes_called(target.attr) if isinstance(node.ctx, ast.Load)]
 
     def places(self, code: ast.AST) -> bool:
@@ -255,8 +245,8 @@ class CudaFeatures:
         told = set[ast.stmt]()
         for statement in body:
             call = statement.value if isinstance(statement, ast.Expr) else None
-            prints = isinstance(call, ast.Call) and last(call) in PRINTING and self.mentions_cuda_only(statement)
-            if prints or statement in told or self.is_report_loop(statement):
+            prints = isinstance(call, ast.Call) and last_name(call.func) in PRINTING
+            if (prints and self.mentions_cuda_only(statement)) or statement in told or self.is_report_loop(statement):
                 yield statement
             elif (uses := self._told_of(statement)) and all(use in body for use in uses):
                 told.update(uses)
@@ -267,7 +257,7 @@ class CudaFeatures:
         target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
         if not isinstance(target, ast.Name) or not self.reads_cuda(statement):
             return []
-        uses = [self._tree.statement_of(name) for name in self.loads(target)]
+        uses = [self._tree.statement_of(name) for name in self._index.names.loads_of(target)]
         return uses if all(_tells(use) for use in uses) else []
 
     def is_report_loop(self, statement: ast.AST) -> bool:
@@ -321,7 +311,8 @@ class CudaFeatures:
         parent = self._tree.parents[node]
         if isinstance(parent, ast.keyword):
             call = self._tree.parents[parent]
-            return parent.arg in CUDA_ONLY_ARGUMENTS or (isinstance(call, ast.Call) and last(call) == "GradScaler")
+            scales = isinstance(call, ast.Call) and last_name(call.func) == "GradScaler"
+            return scales or parent.arg in CUDA_ONLY_ARGUMENTS
         if isinstance(parent, ast.IfExp) and parent.test is node:
             return any(given.arg in CUDA_ONLY_ARGUMENTS for given in self._tree.nodes_in(parent.body, ast.keyword))
         if (
@@ -333,7 +324,7 @@ class CudaFeatures:
             target = parent.targets[0]
             if "fused" in target.id:
                 return True
-            loads = self.loads(target)
+            loads = self._index.names.loads_of(target)
             return bool(loads) and all(self._feeds_cuda_only(load, depth + 1) for load in loads)
         return False
 
@@ -374,7 +365,7 @@ def _only_orders_memory(statement: ast.stmt) -> bool:
     value = statement.value if isinstance(statement, ast.Assign | ast.Expr) else None
     return (
         isinstance(value, ast.Call)
-        and last(value) == "to"
+        and last_name(value.func) == "to"
         and not value.args
         and [item.arg for item in value.keywords] == ["memory_format"]
     )
@@ -389,7 +380,7 @@ def _tells(statement: ast.stmt) -> bool:
     if isinstance(statement, ast.AugAssign):
         return isinstance(statement.op, ast.Add) and _is_text(statement.value)
     call = statement.value if isinstance(statement, ast.Expr) else None
-    return isinstance(call, ast.Call) and last(call) in PRINTING
+    return isinstance(call, ast.Call) and last_name(call.func) in PRINTING
 
 
 def _is_text(node: ast.expr) -> bool:
@@ -411,8 +402,3 @@ def _lies_below(name: str, names: frozenset[str]) -> bool:
         if not name:
             return False
     return True
-
-
-def last(call: ast.Call) -> str:
-    func = call.func
-    return func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""

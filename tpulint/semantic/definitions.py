@@ -48,9 +48,7 @@ class Definitions:
         if self._callers is None:
             self._callers = {}
             for call in self._tree.calls:
-                func = call.func
-                last = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else None
-                if last is not None:
+                if last := last_name(call.func):
                     self._callers.setdefault(last, []).append(call)
         owner = self._tree.class_of(function)
         if function.name == "__init__" and owner is not None:
@@ -230,7 +228,7 @@ class Definitions:
             self._properties = {}
             for owner in self._tree.classes if "property" in self._tree.source.text else ():
                 for item in owner.body:
-                    if isinstance(item, FUNCTIONS) and any(map(_makes_property, item.decorator_list)):
+                    if isinstance(item, FUNCTIONS) and is_property(item):
                         self._properties.setdefault(item.name, []).append(item)
         return self._properties.get(name, [])
 
@@ -279,9 +277,9 @@ class Definitions:
         return any(isinstance(part, ast.Name) and part.id == "__name__" for part in ast.walk(top.test))
 
 
-def _makes_property(decorator: ast.expr) -> bool:
-    last = decorator.attr if isinstance(decorator, ast.Attribute) else getattr(decorator, "id", "")
-    return last in ("property", "cached_property")
+def is_property(function: FunctionNode) -> bool:
+    """Whether a method is read like an attribute."""
+    return any(last_name(item) in ("property", "cached_property") for item in function.decorator_list)
 
 
 def is_abstract(function: FunctionNode) -> bool:

@@ -7,6 +7,7 @@ import re
 
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.tree import FUNCTIONS
+from tpulint.semantic.values import is_none
 from tpulint.semantic.variables import last_name
 
 TYPE_CHECKING = False
@@ -90,8 +91,8 @@ class DeviceIndices:
         values = self._stores(node.value.id, node.attr)
         return (
             bool(calls or values)
-            and all(_is_none(value) or self.is_number(value, depth) for value in values)
-            and (bool(calls) or not all(_is_none(value) for value in values))
+            and all(is_none(value) or self.is_number(value, depth) for value in values)
+            and (bool(calls) or not all(is_none(value) for value in values))
         )
 
     def _may_hold_options(self, owner: ast.Name) -> bool:
@@ -134,19 +135,15 @@ class DeviceIndices:
             if function in launch.functions and [*function.args.posonlyargs, *function.args.args][:1] == [binding.node]:
                 return True
         passed = self._index.definitions.arguments.of(function, binding.name)
-        if binding.value is not None and not _is_none(binding.value):
+        if binding.value is not None and not is_none(binding.value):
             passed = [*passed, binding.value]
         return self._all(passed, depth + 1)
 
     def _says_int(self, annotation: ast.expr | None) -> bool:
         if isinstance(annotation, ast.BinOp):
-            return self._says_int(annotation.left) and _is_none(annotation.right)
+            return self._says_int(annotation.left) and is_none(annotation.right)
         if isinstance(annotation, ast.Subscript):
             return (self._index.qualified_name(annotation.value) or "").endswith("Optional") and self._says_int(
                 annotation.slice
             )
         return annotation is not None and self._index.qualified_name(annotation) == "builtins.int"
-
-
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None

@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator
 
 from tpulint.semantic.cuda_branches import names_other_backend
-from tpulint.semantic.cuda_features import last as last_word
 from tpulint.semantic.device_flow import DeviceFlow
 from tpulint.semantic.device_sites import Role, Site, device_argument
 from tpulint.semantic.questions import Questions
+from tpulint.semantic.variables import last_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class DeviceQuestions:
         for operand in node.values if isinstance(node, ast.BoolOp) else ():
             if self._tree.encloses(operand, question):
                 continue
-            asks = isinstance(operand, ast.Call) and last_word(operand).endswith("available")
+            asks = isinstance(operand, ast.Call) and last_name(operand.func).endswith("available")
             if asks and names_other_backend(self._tree.text(operand)):
                 return True  # `torch.backends.mps.is_available() and not torch.cuda.is_available()`
             if isinstance(operand, ast.Compare):

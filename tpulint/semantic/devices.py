@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator
 from tpulint.model import Span
 from tpulint.semantic.cuda_branches import CudaBranches
 from tpulint.semantic.cuda_features import CudaFeatures
-from tpulint.semantic.cuda_features import last as last_word
 from tpulint.semantic.device_flow import DeviceFlow
 from tpulint.semantic.device_indices import DeviceIndices
 from tpulint.semantic.device_names import DeviceNames
@@ -17,6 +16,7 @@ from tpulint.semantic.device_questions import DeviceQuestions
 from tpulint.semantic.device_sites import Role, Site, device_argument
 from tpulint.semantic.questions import Questions
 from tpulint.semantic.torch_versions import is_for_older_torch
+from tpulint.semantic.variables import last_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class Devices:
     def _is_kept_by_users(self, node: ast.expr) -> bool:
         """Whether the device is one parameter of tests, or stands in a function about a product for GPUs."""
         for ancestor in self._tree.ancestors(node):
-            if isinstance(ancestor, ast.Call) and last_word(ancestor) in ("param", "parametrize"):
+            if isinstance(ancestor, ast.Call) and last_name(ancestor.func) in ("param", "parametrize"):
                 return True
             if isinstance(ancestor, ast.stmt):
                 break
@@ -177,7 +177,7 @@ class Devices:
             or not isinstance(parent.targets[0], ast.Name)
         ):
             return False
-        loads = self.features.loads(parent.targets[0])
+        loads = self._index.names.loads_of(parent.targets[0])
         reads = [p if isinstance(p := self._tree.parents[load], ast.Attribute) else load for load in loads]
         compares = [self._tree.parents[read] for read in reads]
         if not loads or not all(isinstance(item, ast.Compare) for item in compares):

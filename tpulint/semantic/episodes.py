@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.semantic.bindings import part_of
 from tpulint.semantic.tree import FUNCTIONS, LOOPS, LoopNode
+from tpulint.semantic.variables import last_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -137,9 +138,7 @@ class Episodes:
     def _growths(self, name: str) -> Iterator[ast.Call]:
         """Calls that put one more item into a list of this name, be it a variable or an attribute."""
         for call, _ in self._index.method_calls(*_GROWING):
-            holder = call.func.value if isinstance(call.func, ast.Attribute) else None
-            called = holder.attr if isinstance(holder, ast.Attribute) else getattr(holder, "id", None)
-            if called == name:
+            if isinstance(call.func, ast.Attribute) and last_name(call.func.value) == name:
                 yield call
 
     def _loops_around(self, node: ast.AST) -> Iterator[LoopNode]:

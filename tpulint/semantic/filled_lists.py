@@ -12,6 +12,7 @@ from tpulint.semantic.onlookers import has_onlookers
 from tpulint.semantic.reads import Read, Use
 from tpulint.semantic.regions import Pace
 from tpulint.semantic.tree import LoopNode
+from tpulint.semantic.variables import last_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,10 +69,8 @@ class FilledLists:
 
     def _takes_elements_for_arrays(self, target: ast.expr) -> bool:
         """``losses[-1].shape``: numbers have nothing of what arrays and tensors have."""
-        attributes = (node for node in self._index.tree.attributes if isinstance(node.value, ast.Subscript))
-        return any(
-            _last(node.value.value) == _last(target) for node in attributes if isinstance(node.value, ast.Subscript)
-        )
+        items = (node.value for node in self._index.tree.attributes if isinstance(node.value, ast.Subscript))
+        return any(last_name(item.value) == last_name(target) for item in items)
 
     def _is_rare(self, append: Append) -> bool:
         """Whether a step appends now and then only: behind the boundary, what is read for it costs next to nothing."""
@@ -166,7 +165,7 @@ class FilledLists:
     def _may_be(self, node: ast.AST, target: ast.expr) -> bool:
         """Whether an expression may stand for the list: the same variable or attribute, or what holds the item."""
         whole = target.value if isinstance(target, ast.Subscript) else target
-        if _last(node) is None or _last(node) != _last(whole):
+        if not last_name(node) or last_name(node) != last_name(whole):
             return False
         parent = self._index.parent(node)
         if isinstance(target, ast.Subscript) and isinstance(parent, ast.Subscript) and parent.value is node:
@@ -195,10 +194,6 @@ class FilledLists:
             end <= index.span(name).start < begin or index.function_of(name) is not function
             for name in index.names.loads(target.id, found[0])
         )
-
-
-def _last(node: ast.AST) -> str | None:
-    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else None
 
 
 def _appended(node: ast.AST) -> Append | None:

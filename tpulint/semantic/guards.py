@@ -10,6 +10,7 @@ from tpulint.model import Span
 from tpulint.semantic.names import Names
 from tpulint.semantic.torch_facts import RUNTIME
 from tpulint.semantic.tree import SyntaxTree
+from tpulint.semantic.variables import last_name
 
 _CUDA_QUESTIONS = frozenset({
     "torch.cuda.is_available", "torch.cuda.is_initialized", "torch.cuda.device_count", "torch.accelerator.is_available",
@@ -133,8 +134,8 @@ class Guards:
                 return True
             if isinstance(test.func, ast.Attribute) and test.func.attr == "startswith" and test.args:
                 return _is_cuda(test.args[0])
-            last = _last(test.func)
-            return last is not None and re.fullmatch(_ASKS_FOR_CUDA, last) is not None and not self._reads_option(last)
+            last = last_name(test.func)
+            return re.fullmatch(_ASKS_FOR_CUDA, last) is not None and not self._reads_option(last)
         if isinstance(test, ast.Compare) and len(test.ops) == 1:
             left, right = test.left, test.comparators[0]
             if isinstance(test.ops[0], ast.Eq):
@@ -146,7 +147,7 @@ class Guards:
             if isinstance(test.ops[0], ast.Gt):
                 if not isinstance(left, ast.Call):
                     return False
-                if _last(left.func) == "len" and left.args:  # `len(torch.cuda.default_generators) > 0`
+                if last_name(left.func) == "len" and left.args:  # `len(torch.cuda.default_generators) > 0`
                     return self._names.qualified(left.args[0]) == "torch.cuda.default_generators"
                 return self._names.qualified(left.func) in _CUDA_QUESTIONS
             return False
@@ -209,16 +210,16 @@ class Guards:
                     and isinstance(side.value, str)
                     and side.value.lower() in ("xla", "tpu")
                 )
-                or (_last(side) or "").lower() in ("xla", "tpu")
+                or last_name(side).lower() in ("xla", "tpu")
                 for side in (test.left, *test.comparators)
             )
-        if isinstance(test, ast.Name | ast.Attribute) and (_last(test) or "").lower() in _XLA_OPTIONS:
+        if isinstance(test, ast.Name | ast.Attribute) and last_name(test).lower() in _XLA_OPTIONS:
             return True  # `cfg.tpu`, `options.xla`
         if isinstance(test, ast.Call) and isinstance(test.func, ast.Name) and test.func.id in ("getattr", "hasattr"):
             named = test.args[1] if len(test.args) > 1 else None
             return isinstance(named, ast.Constant) and str(named.value).lower() in _XLA_OPTIONS
-        last = _last(test.func if isinstance(test, ast.Call) else test)
-        return last is not None and re.fullmatch(_ASKS_FOR_XLA, last) is not None
+        last = last_name(test.func if isinstance(test, ast.Call) else test)
+        return re.fullmatch(_ASKS_FOR_XLA, last) is not None
 
 
 def asks_for_host(test: ast.expr) -> bool:
@@ -228,13 +229,13 @@ def asks_for_host(test: ast.expr) -> bool:
     if not isinstance(test, ast.Compare) or len(test.ops) != 1 or not isinstance(test.ops[0], ast.Eq):
         return False
     asked, name = test.left, test.comparators[0]
-    if isinstance(name, ast.Call) and _last(name.func) == "device" and len(name.args) == 1 and not name.keywords:
+    if isinstance(name, ast.Call) and last_name(name.func) == "device" and len(name.args) == 1 and not name.keywords:
         name = name.args[0]
     elif isinstance(asked, ast.Attribute) and asked.attr == "type":
         asked = asked.value
     else:
         return False
-    return isinstance(name, ast.Constant) and name.value == "cpu" and _last(asked) == "device"
+    return isinstance(name, ast.Constant) and name.value == "cpu" and last_name(asked) == "device"
 
 
 def _fork_of(node: ast.If, members: tuple[str, ...] = ()) -> tuple[str, str] | None:
@@ -259,11 +260,5 @@ def _is_kind_of_gpu(node: ast.expr) -> bool:
 
 def _asks_nccl(left: ast.expr, right: ast.expr) -> bool:
     """``dist.get_backend() == "nccl"``"""
-    asks = isinstance(left, ast.Call) and _last(left.func) == "get_backend"
+    asks = isinstance(left, ast.Call) and last_name(left.func) == "get_backend"
     return asks and isinstance(right, ast.Constant) and right.value == "nccl"
-
-
-def _last(node: ast.expr) -> str | None:
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else None

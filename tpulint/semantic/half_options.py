@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import re
 
-from tpulint.semantic.cuda_features import CudaFeatures, last
+from tpulint.semantic.cuda_features import CudaFeatures
+from tpulint.semantic.variables import last_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class HalfOptions:
         if self.takes(node):
             return True
         if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name):
-            loads = self._features.loads(parent.targets[0])
+            loads = self._index.names.loads_of(parent.targets[0])
             return bool(loads) and depth < _DEPTH and all(self.take(load, depth + 1) for load in loads)
         return False
 
@@ -50,7 +51,7 @@ class HalfOptions:
         if not isinstance(parent, ast.Assign) or len(parent.targets) != 1 or depth >= _DEPTH:
             return []
         target = parent.targets[0]
-        loads = self._features.loads(target) if isinstance(target, ast.Name) else []
+        loads = self._index.names.loads_of(target) if isinstance(target, ast.Name) else []
         return [found for load in loads for found in self.given(load, depth + 1)]
 
     def takes(self, node: ast.expr) -> bool:
@@ -85,7 +86,7 @@ class HalfOptions:
     def _is_read_here(self, call: ast.Call) -> bool:
         definitions = self._index.definitions
         here = definitions.function_called(call) is not None or definitions.class_called(call) is not None
-        return (here or last(call) == "dict") and self._opens_autocast()
+        return (here or last_name(call.func) == "dict") and self._opens_autocast()
 
     def _opens_autocast(self) -> bool:
         return self._index.mentions(_AUTOCAST)

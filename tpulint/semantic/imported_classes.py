@@ -14,6 +14,7 @@ from tpulint.semantic.module_lists import SEQUENTIAL, ModuleLists
 from tpulint.semantic.names import Names
 from tpulint.semantic.other_files import Definition, all_of, methods, returned, unpacked
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
+from tpulint.semantic.values import is_none
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -136,7 +137,7 @@ class ImportedClasses:
             return True
         if made == SEQUENTIAL and value is not None and self.of(value):
             return False
-        return _is_none(value) or ((made or "").startswith("torch.nn.") and made not in facts.MODULE_WRAPPERS)
+        return is_none(value) or ((made or "").startswith("torch.nn.") and made not in facts.MODULE_WRAPPERS)
 
     def _is_function(self, node: ast.expr) -> bool:
         """Whether a name stands for a function, of this file or of another."""
@@ -240,7 +241,3 @@ class ImportedClasses:
             return None
         methods = [item for item in owner.body if isinstance(item, FUNCTIONS) and item.name == func.attr]
         return methods[0] if len(methods) == 1 and func.value.id == "self" else None
-
-
-def _is_none(node: ast.expr | None) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None

@@ -6,7 +6,7 @@ import ast
 from functools import cached_property
 
 from tpulint.semantic import torch_facts as facts
-from tpulint.semantic.definitions import Definitions
+from tpulint.semantic.definitions import Definitions, is_property
 from tpulint.semantic.imported import Imported
 from tpulint.semantic.names import Names
 from tpulint.semantic.other_files import method
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 _READING = frozenset({"item", "tolist", "cpu", "numpy"})
 _NUMBERS = frozenset({"float", "int", "bool"})
-_PROPERTIES = frozenset({"property", "cached_property"})
 
 
 class KeptTensors:
@@ -116,7 +115,7 @@ def _attributes_keeping(tree: SyntaxTree, function: FunctionNode, parameters: fr
                 for target in node.targets if isinstance(node, ast.Assign) else (node.target,):
                     held.keep(target)
     for item in owner.body:
-        if isinstance(item, ast.FunctionDef) and item.args.args and _is_property(item):
+        if isinstance(item, ast.FunctionDef) and item.args.args and is_property(item):
             own = _Held(item.args.args[0].arg, set(), held.attributes)
             inside = list(tree.inside(item, functions=False))
             if any(isinstance(node, ast.Call) and _reads(node) for node in inside):
@@ -157,11 +156,6 @@ class _Held:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             return node.func.attr in facts.TENSOR_METHODS and self.in_(node.func.value)
         return False
-
-
-def _is_property(function: ast.FunctionDef) -> bool:
-    names = (item.attr if isinstance(item, ast.Attribute) else item for item in function.decorator_list)
-    return any((item.id if isinstance(item, ast.Name) else item) in _PROPERTIES for item in names)
 
 
 def _reads(call: ast.Call) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.other_files import Definition, definition_called
 from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, LoopNode
+from tpulint.semantic.variables import last_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -130,9 +131,8 @@ class LastingEvaluations:
         found = definition_called(index, call)
         if found is None:
             func = call.func
-            last = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
             is_of_torch = (index.qualified_name(func) or "").startswith(("torch.", "builtins."))
-            return not is_of_torch and re.search(_TRAINS, last) is not None
+            return not is_of_torch and re.search(_TRAINS, last_name(func)) is not None
         if found.node in seen:
             return False
         seen.add(found.node)

@@ -14,6 +14,7 @@ from tpulint.semantic.kinds import Kind, Kinds
 from tpulint.semantic.names import Names
 from tpulint.semantic.torch_facts import RUNTIME
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
+from tpulint.semantic.variables import last_name
 
 SWAP_FLAG = "torch.__future__.set_swap_module_params_on_conversion"
 _CALL_DEPTH = 4
@@ -167,8 +168,7 @@ class Moves:
         name = self._names.qualified(node)
         if name is not None and name.startswith("torch.") and name.count(".") == 1:
             return True
-        last = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
-        return "dtype" in last
+        return "dtype" in last_name(node)
 
     # ---------------------------------------------------------------- order
 

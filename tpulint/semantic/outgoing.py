@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator, Sequence
 
 from tpulint.model import WORDS_OF_LOOPS
+from tpulint.semantic.chosen_classes import is_module
 from tpulint.semantic.default_device import files_told
 from tpulint.semantic.default_flags import flags_left
 from tpulint.semantic.derived_steps import derived_steps
@@ -184,10 +185,10 @@ def _handed_to(index: SemanticIndex, call: ast.Call) -> list[Definition]:
         or (_is_quiet(index, call) and _has_loops(item))
         or (item.file.source.has_any(_SAVES) and any(map(index.saved_states.holds, given)))
         or (
-            ("train" in item.file.source.text or _is_module(item))
+            ("train" in item.file.source.text or is_module(item))
             and any(True for value in given for _ in _classes_of(index, value))
         )
-        or (_is_module(item) and any(index.kind(value) is Kind.MODULE for value in given))
+        or (is_module(item) and any(index.kind(value) is Kind.MODULE for value in given))
     )
     return [run for run in runs if run is not None]
 
@@ -207,10 +208,6 @@ def _has_loops(item: Definition) -> bool:
     return isinstance(item.node, FUNCTIONS) and any(
         item.file.tree.encloses(item.node, loop) for loop in item.file.tree.loops
     )
-
-
-def _is_module(item: Definition) -> bool:
-    return isinstance(item.node, ast.ClassDef) and item.file.definitions.is_module_class(item.node)
 
 
 def described_call(index: SemanticIndex, call: ast.Call, definition: Definition, turn: str) -> OutgoingCall:

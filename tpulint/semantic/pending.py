@@ -8,6 +8,7 @@ from tpulint.records import NamedTuple
 from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.tree import FunctionNode
+from tpulint.semantic.variables import root_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -298,10 +299,3 @@ def _is_first_of_data(node: ast.AST) -> bool:
         and isinstance(node.value, ast.Attribute)
         and node.value.attr == "data"
     )
-
-
-def root_of(node: ast.expr) -> ast.Name | None:
-    """The variable that an attribute or item begins with."""
-    while isinstance(node, ast.Attribute | ast.Subscript):
-        node = node.value
-    return node if isinstance(node, ast.Name) else None

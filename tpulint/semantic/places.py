@@ -111,9 +111,7 @@ class Places:
         return at is not None and len(call.args) == at + 1 and call.args[at] is node
 
     def _is_field(self, call: ast.AST) -> bool:
-        func = call.func if isinstance(call, ast.Call) else None
-        last = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
-        return last in ("field", "Field")
+        return isinstance(call, ast.Call) and last_name(call.func) in ("field", "Field")
 
     def _place_in_sequence(self, sequence: ast.expr, node: ast.expr) -> Place:
         parent = self._tree.parents[sequence]
@@ -251,7 +249,7 @@ class Places:
     def _sets_precision(self, call: ast.Call) -> bool:
         """Whether the device named is that of an autocast or a scaler: other rules rewrite these."""
         func = call.func
-        last = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
+        last = last_name(func)
         if last.endswith(("autocast", "Precision")):  # a wrapper such as `maybe_autocast`
             return True
         return last in _PRECISION_CALLS or (self._names.qualified(func) or "").rpartition(".")[2] in _PRECISION_CALLS

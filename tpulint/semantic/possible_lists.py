@@ -8,6 +8,7 @@ from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.other_files import returned
+from tpulint.semantic.variables import itself
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,19 +50,10 @@ def _is_of_torch(index: SemanticIndex, module: ast.Name | ast.Attribute) -> bool
     owner = index.tree.class_of(module) if isinstance(module, ast.Attribute) else None
     made = index.names.attribute_bindings(owner, module.attr) if owner and isinstance(module, ast.Attribute) else []
     made = made or list(index.flow.bindings_of(module))
-    calls = [_as_made(binding.value) for binding in made]
+    calls = [None if binding.value is None else itself(binding.value) for binding in made]
     return bool(calls) and all(
         isinstance(call, ast.Call) and (index.qualified_name(call.func) or "").startswith("torch.nn.") for call in calls
     )
-
-
-def _as_made(value: ast.expr | None) -> ast.expr | None:
-    """``nn.Linear(4, 4)`` of ``nn.Linear(4, 4).to(device)``."""
-    while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
-        if value.func.attr not in facts.MODULE_SELF_METHODS:
-            break
-        value = value.func.value
-    return value
 
 
 def _is_used_as_tensor(index: SemanticIndex, node: ast.Name) -> bool:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 
 from tpulint.semantic.cuda_branches import is_named_question, names_other_backend
-from tpulint.semantic.cuda_features import CUDA_ONLY_ARGUMENTS, PRINTING, CudaFeatures, branch_bodies, last
+from tpulint.semantic.cuda_features import CUDA_ONLY_ARGUMENTS, PRINTING, CudaFeatures, branch_bodies
 from tpulint.semantic.half_options import HalfOptions
 from tpulint.semantic.variables import is_configuration, last_name
 
@@ -84,7 +84,7 @@ class Questions:
         if isinstance(parent, ast.IfExp) and parent.test is root:
             return not features.asks_cuda(parent.body) and not self._is_worse(parent) and not self._is_report(parent)
         if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name):
-            loads = features.loads(parent.targets[0])
+            loads = self._index.names.loads_of(parent.targets[0])
             return not loads or not all(map(self._is_harmless, loads))
         return True
 
@@ -124,7 +124,7 @@ class Questions:
             names = [self._index.qualified_name(target) or "" for target in statement.targets]
         elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
             names = [self._index.qualified_name(statement.value.func) or ""]
-            if last(statement.value) in PRINTING:
+            if last_name(statement.value.func) in PRINTING:
                 return self._features.is_report(statement)
         else:
             return False
@@ -207,7 +207,8 @@ class Questions:
                 return False
             return not self._features.opens_placement(root) and not parent.orelse and not _leaves(parent.body)
         if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name):
-            tests = [self._tree.parents[self._features.root(load)] for load in self._features.loads(parent.targets[0])]
+            loads = self._index.names.loads_of(parent.targets[0])
+            tests = [self._tree.parents[self._features.root(load)] for load in loads]
             return all(isinstance(test, ast.If) for test in tests) and not self._features.opens_placement(root)
         return False
 
@@ -288,7 +289,7 @@ class Questions:
             return False
         asked = self._tree.text(statement.test)
         given, otherwise = _variables(statement.body), _variables(statement.orelse)
-        loads = [load for name in given.keys() & otherwise.keys() for load in self._features.loads(given[name])]
+        loads = [load for name in given.keys() & otherwise.keys() for load in self._index.names.loads_of(given[name])]
         return any(
             isinstance(ancestor, ast.If)
             and ancestor is not statement
@@ -329,7 +330,7 @@ class Questions:
         """Whether a condition leaves a test out: ``@unittest.skipUnless(...)``."""
         child: ast.AST = root
         for ancestor in self._tree.ancestors(root):
-            if isinstance(ancestor, ast.Call) and last(ancestor) in _SKIPS:
+            if isinstance(ancestor, ast.Call) and last_name(ancestor.func) in _SKIPS:
                 return True
             if isinstance(ancestor, ast.If) and ancestor.test is child:
                 return any(_skips(item) for item in ancestor.body)
@@ -369,7 +370,7 @@ class Questions:
         call = self._tree.parents[keyword]
         if not isinstance(call, ast.Call) or keyword.arg in CUDA_ONLY_ARGUMENTS or keyword.arg is None:
             return False
-        name = last(call)
+        name = last_name(call.func)
         if name == "GradScaler" or name in PRINTING:
             return False
         return name in ("autocast", "add_argument", "option", "Option", "dict") or self._belongs_to_project(call)
@@ -388,7 +389,7 @@ def _variables(body: list[ast.stmt]) -> dict[str, ast.Name]:
 
 def _leaves_program(statement: ast.stmt) -> bool:
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
-        return last(statement.value) in _ENDS
+        return last_name(statement.value.func) in _ENDS
     return isinstance(statement, ast.Raise)
 
 
@@ -398,7 +399,7 @@ def _only_tells(statement: ast.stmt) -> bool:
     value = statement.value if isinstance(statement, ast.Expr) else None
     if not isinstance(value, ast.Call):
         return False
-    return last(value) in PRINTING or last(value).startswith(("warn", "print", "log"))
+    return last_name(value.func) in PRINTING or last_name(value.func).startswith(("warn", "print", "log"))
 
 
 def _raises_for_feature(tree: SyntaxTree, statement: ast.If) -> bool:
@@ -432,7 +433,7 @@ def _adds_test_parameter(statement: ast.stmt) -> bool:
     """``devices.append(pytest.param("cuda:0"))``"""
     value = statement.value if isinstance(statement, ast.Expr) else None
     given = value.args if isinstance(value, ast.Call) else []
-    return bool(given) and all(isinstance(item, ast.Call) and last(item) == "param" for item in given)
+    return bool(given) and all(isinstance(item, ast.Call) and last_name(item.func) == "param" for item in given)
 
 
 def _skips(statement: ast.stmt) -> bool:
@@ -442,9 +443,9 @@ def _skips(statement: ast.stmt) -> bool:
     elif isinstance(statement, ast.Expr | ast.Return):
         value = statement.value
     if isinstance(value, ast.Name | ast.Attribute):
-        return (value.attr if isinstance(value, ast.Attribute) else value.id) == "SkipTest"
+        return last_name(value) == "SkipTest"
     while isinstance(value, ast.Call):  # `unittest.skip("no GPU")(test)`
-        if last(value) in _SKIPS:
+        if last_name(value.func) in _SKIPS:
             return True
         value = value.func
     return False

@@ -7,8 +7,9 @@ from collections.abc import Callable
 
 from tpulint.semantic.events import SYNCS
 from tpulint.semantic.kinds import Kind
-from tpulint.semantic.pending import GROWING, Entry, Key, State, root_of
+from tpulint.semantic.pending import GROWING, Entry, Key, State
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, LoopNode
+from tpulint.semantic.variables import root_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ from tpulint.semantic.onlookers import has_onlookers
 from tpulint.semantic.reads import Read, adds_to_itself
 from tpulint.semantic.regions import Pace
 from tpulint.semantic.tree import LoopNode
+from tpulint.semantic.variables import last_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -317,10 +318,10 @@ class Totals:
     def _is_unused_inside(self, total: Total) -> bool:
         """Whether nothing in the loop looks at the target, so that a variable of its own can stand in for it."""
         index, target = self._index, total.target
-        name = _last_name(target)
+        name = last_name(target.value if isinstance(target, ast.Subscript) else target)
         if isinstance(target, ast.Name) and self._is_seen_by_lambda(target):
             return False
-        if name is None or (isinstance(target, ast.Subscript) and not isinstance(target.slice, ast.Constant)):
+        if not name or (isinstance(target, ast.Subscript) and not isinstance(target.slice, ast.Constant)):
             return False
         regions: list[ast.AST] = [total.loop, *index.regions.functions_in(total.loop)]
         for region in regions:
@@ -329,7 +330,7 @@ class Totals:
                     regions += [item for item in index.definitions.properties(node.attr) if item not in regions]
                 if isinstance(node, ast.Return) and region is total.loop:
                     return False
-                if _names(node) == name and not any(index.tree.encloses(item, node) for item in total.additions):
+                if last_name(node) == name and not any(index.tree.encloses(item, node) for item in total.additions):
                     return False
         return True
 
@@ -360,11 +361,3 @@ def element_of(binding: Binding) -> ast.expr | None:
 
 def _is_zero(node: ast.expr | None) -> bool:
     return isinstance(node, ast.Constant) and type(node.value) in (int, float) and node.value == 0
-
-
-def _names(node: ast.AST) -> str | None:
-    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else None
-
-
-def _last_name(target: ast.expr) -> str | None:
-    return _names(target.value if isinstance(target, ast.Subscript) else target)

@@ -10,6 +10,7 @@ from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.kinds import Kind, Kinds
 from tpulint.semantic.names import Names
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
+from tpulint.semantic.variables import last_name
 
 _NO_OPTIMIZER = r"(?i)sched|warm|lr|prof|env|timer|ema|bar|progress|meter|stop|self$|cls$"
 """Names of other things that step. Only ever a reason to leave a call alone."""
@@ -65,8 +66,7 @@ class Updates:
         root = func.value
         while isinstance(root, ast.Subscript | ast.Call):
             root = root.value if isinstance(root, ast.Subscript) else root.func
-        last = root.attr if isinstance(root, ast.Attribute) else root.id if isinstance(root, ast.Name) else "self"
-        return re.search(_NO_OPTIMIZER, last) is None
+        return re.search(_NO_OPTIMIZER, last_name(root) or "self") is None
 
     def is_wrapped_update(self, call: ast.Call, func: ast.Attribute) -> bool:
         """``optimizer.step_and_update_lr()``: a method of a wrapper around an optimizer, which clears gradients too."""

@@ -91,7 +91,7 @@ def join(values: Iterable[Value]) -> Value:
     return Value(known[0].kind, side, not doubt and all(value.certain for value in known))
 
 
-def is_none(node: ast.expr) -> bool:
+def is_none(node: ast.expr | None) -> bool:
     """Whether an expression is the constant None."""
     return isinstance(node, ast.Constant) and node.value is None
 

@@ -44,9 +44,16 @@ def itself(value: ast.expr) -> ast.expr:
     return value
 
 
-def last_name(node: ast.expr) -> str:
+def last_name(node: ast.AST) -> str:
     """``config`` of ``self.config``; empty for what has no name."""
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def root_of(node: ast.expr) -> ast.Name | None:
+    """The variable that an attribute or item begins with."""
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+    return node if isinstance(node, ast.Name) else None
 
 
 class Variables:
@@ -142,9 +149,7 @@ class Variables:
 
     def option_name(self, call: ast.Call) -> str | None:
         """Attribute that a command line option declared by the call is read from."""
-        func = call.func
-        last = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
-        if last not in _OPTION_CALLS:
+        if last_name(call.func) not in _OPTION_CALLS:
             return None
         for keyword in call.keywords:
             if keyword.arg == "dest" and isinstance(keyword.value, ast.Constant):

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding, Scope, Severity
+from tpulint.semantic.variables import last_name
 
 _SEEDS_DEVICE = (
     "torch_xla.manual_seed",
@@ -88,8 +89,7 @@ def _is_repeatable(ctx: FileContext, node: ast.AST) -> bool:
         return True
     from tpulint.semantic.ranks import RANK_CALLS
 
-    last = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-    return name in RANK_CALLS or re.fullmatch(_RANK_QUESTION, last) is not None
+    return name in RANK_CALLS or re.fullmatch(_RANK_QUESTION, last_name(node.func)) is not None
 
 
 def _seeds_device(ctx: FileContext) -> bool:

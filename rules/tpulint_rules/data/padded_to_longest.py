@@ -11,6 +11,7 @@ from tpulint.semantic import FUNCTIONS, FunctionNode
 from tpulint.semantic.collating import collating_for_others
 from tpulint.semantic.loaders import Loader
 from tpulint.semantic.turn_code import STEP
+from tpulint.semantic.variables import last_name
 from tpulint_rules.data._counted_padding import leave_where_counted
 
 _PAD_SEQUENCE = "torch.nn.utils.rnn.pad_sequence"
@@ -150,7 +151,7 @@ def _padding_calls(ctx: FileContext, function: FunctionNode | ast.Lambda, depth:
 
 def _pads_longest(ctx: FileContext, call: ast.Call) -> bool:
     """``tokenizer(texts, padding=True)``, ``tokenizer.pad(examples, padding="longest")``."""
-    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    name = last_name(call.func)
     if name[:1].isupper() or not _is_open(ctx, call):
         return False
     return any(

@@ -45,7 +45,7 @@ def choose_answer(ctx: FileContext, fix: FixBuilder, folding: Folding, question:
     test = devices.features.root(question)
     guard = ctx.index.parent(test)
     answer = guard.body[-1].value if isinstance(guard, ast.If) and isinstance(guard.body[-1], ast.Return) else None
-    if not isinstance(guard, ast.If) or answer is None or not _is_cpu(ctx, answer):
+    if not isinstance(guard, ast.If) or answer is None or not is_cpu(ctx, answer):
         return False
     asked, wishes = _parts(ctx, test, question)
     if wishes:
@@ -135,7 +135,7 @@ def _choices(ctx: FileContext, answers: frozenset[ast.expr]) -> Iterator[tuple[a
     """Devices under a question for a GPU, with what is left of them where there is one."""
     index, devices = ctx.index, ctx.index.devices
     for node in index.tree.conditions:
-        if isinstance(node, ast.IfExp) and _asks(ctx, node.test, answers) and _is_cpu(ctx, node.orelse):
+        if isinstance(node, ast.IfExp) and _asks(ctx, node.test, answers) and is_cpu(ctx, node.orelse):
             if _is_device(devices, node):
                 yield node, node.body
         elif isinstance(node, ast.If) and _asks(ctx, node.test, answers) and node.orelse:
@@ -157,7 +157,8 @@ def _is_device(devices: Devices, node: ast.expr) -> bool:
     return devices.flow.is_device_place(devices.flow.places.of(node))
 
 
-def _is_cpu(ctx: FileContext, node: ast.expr) -> bool:
+def is_cpu(ctx: FileContext, node: ast.expr) -> bool:
+    """``"cpu"``, ``torch.device("cpu")``"""
     if isinstance(node, ast.Call) and ctx.index.qualified_name(node.func) == "torch.device" and len(node.args) == 1:
         node = node.args[0]
     return isinstance(node, ast.Constant) and node.value == "cpu"

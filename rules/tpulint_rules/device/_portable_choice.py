@@ -10,7 +10,7 @@ from tpulint.semantic.device_numbers import is_index_of_tensor
 from tpulint.semantic.device_sites import Role, Site, device_argument
 from tpulint_rules.device._choice_doubts import calls_cuda
 from tpulint_rules.device._gpu_numbers import number_text
-from tpulint_rules.device._named_outside import REASON, choose_answer, choose_named
+from tpulint_rules.device._named_outside import REASON, choose_answer, choose_named, is_cpu
 
 _REASON = "On CUDA and the CPU the same is chosen as before."
 _QUESTIONS = {"torch.cuda.is_bf16_supported": "is_bf16_supported"}
@@ -130,7 +130,7 @@ def _only_chooses(ctx: FileContext, sites: list[Site], site: Site) -> bool:
         node, parent = parent, ctx.index.parent(parent)
     if isinstance(parent, ast.IfExp) and parent.test is node:
         chosen, other = (parent.orelse, parent.body) if negated else (parent.body, parent.orelse)
-        return _is_site(sites, chosen) and _is_cpu(ctx, other)
+        return _is_site(sites, chosen) and is_cpu(ctx, other)
     if isinstance(parent, ast.If) and parent.test is node and len(parent.body) == len(parent.orelse) == 1:
         one, two = parent.body[0], parent.orelse[0]
         if negated:
@@ -140,7 +140,7 @@ def _only_chooses(ctx: FileContext, sites: list[Site], site: Site) -> bool:
             and isinstance(two, ast.Assign)
             and [ctx.text(target) for target in one.targets] == [ctx.text(target) for target in two.targets]
             and _is_site(sites, one.value)
-            and _is_cpu(ctx, two.value)
+            and is_cpu(ctx, two.value)
         )
     return False
 
@@ -158,7 +158,7 @@ def _answered_flags(ctx: FileContext, sites: list[Site]) -> dict[ast.expr, bool]
         bindings = ctx.index.names.bindings(choice.test)
         if len(bindings) != 1 or bindings[0].kind != "assign" or bindings[0].path:
             continue
-        if bindings[0].value in questions and _is_site(sites, choice.body) and _is_cpu(ctx, choice.orelse):
+        if bindings[0].value in questions and _is_site(sites, choice.body) and is_cpu(ctx, choice.orelse):
             flags[choice.test] = True
     return flags
 
@@ -168,12 +168,6 @@ def _is_site(sites: list[Site], node: ast.expr) -> bool:
     places = (Role.NAME, Role.ACQUISITION)
     found = [site.node for site in sites if site.role in places]
     return node in found or (isinstance(node, ast.Call) and bool(node.args) and node.args[0] in found)
-
-
-def _is_cpu(ctx: FileContext, node: ast.expr) -> bool:
-    if isinstance(node, ast.Call) and ctx.index.qualified_name(node.func) == "torch.device" and len(node.args) == 1:
-        node = node.args[0]
-    return isinstance(node, ast.Constant) and node.value == "cpu"
 
 
 def _question(ctx: FileContext, fix: FixBuilder, site: Site) -> str:

@@ -12,7 +12,7 @@ from tpulint.semantic.device_numbers import is_index_of_tensor
 from tpulint.semantic.device_sites import devices_given
 from tpulint.semantic.other_files import Definition, methods
 from tpulint.semantic.tree import is_super
-from tpulint.semantic.variables import says_device
+from tpulint.semantic.variables import last_name, says_device
 from tpulint_rules.device._choice_doubts import is_plain
 from tpulint_rules.device._gpu_numbers import number_text
 
@@ -196,7 +196,7 @@ def _move_to_xla(ctx: FileContext, call: ast.Call) -> FixBuilder | None:
     elif is_index_of_tensor(ctx.index, given):
         fix.replace(given, f"{ctx.text(given).rpartition('.')[0]}.device")
     elif not ctx.index.xla_devices.is_device(given):
-        named = given.attr if isinstance(given, ast.Attribute) else given.id if isinstance(given, ast.Name) else ""
+        named = last_name(given)
         if says_device(named) and not ctx.index.devices.indices.is_number(given):
             fix.lower(Applicability.UNSAFE, f"`{named}` is taken for a device by its name.")
         else:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Certainty, Finding, Severity
 from tpulint.semantic import FUNCTIONS, FunctionNode, Kind
+from tpulint.semantic.variables import last_name
 
 _DATASETS = frozenset({"Dataset", "IterableDataset", "TensorDataset", "ImageFolder", "DatasetFolder", "VisionDataset"})
 _SAMPLING = ("__getitem__", "__iter__", "__next__", "__getitems__")
@@ -38,7 +39,7 @@ def _functions(ctx: FileContext) -> Iterator[tuple[FunctionNode, bool]]:
     index = ctx.index
     loaders = [loader for loader in index.loaders.all if loader.arguments is not None]
     for owner in index.tree.classes:
-        if not any(_last(base) in _DATASETS for base in owner.bases):
+        if not any(last_name(base) in _DATASETS for base in owner.bases):
             continue
         worked = any(
             isinstance(made.node, ast.Call) and index.definitions.class_called(made.node) is owner
@@ -69,7 +70,3 @@ def _moves(ctx: FileContext, call: ast.Call) -> bool:
         return False
     goes = ctx.index.moves.to_device(call)
     return goes is True or (goes is False and "device" in ctx.text(call))
-
-
-def _last(base: ast.expr) -> str:
-    return base.attr if isinstance(base, ast.Attribute) else base.id if isinstance(base, ast.Name) else ""

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Scope
 from tpulint.semantic import Kind, Read
+from tpulint.semantic.variables import last_name
 
 _NOT_A_NUMBER = "What is not a number was left out, and is now added."
 
@@ -48,11 +49,8 @@ def add_above_zero(ctx: FileContext, read: Read) -> FixBuilder | None:
 def _may_be_steep(ctx: FileContext, term: ast.expr, depth: int) -> bool:
     """Whether a slope has no end where the term is not added: times the zero of ``clamp`` it is not a number."""
     for node in (term, *ctx.index.tree.inside(term)):
-        if isinstance(node, ast.Call):
-            func = node.func
-            name = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
-            if name in _STEEP:
-                return True
+        if isinstance(node, ast.Call) and last_name(node.func) in _STEEP:
+            return True
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow | ast.Div):
             other = node.right
             is_whole = isinstance(other, ast.Constant) and isinstance(other.value, int)

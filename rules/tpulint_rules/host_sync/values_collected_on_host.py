@@ -9,6 +9,7 @@ from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
 from tpulint.semantic import LoopNode, SemanticIndex
 from tpulint.semantic.filled_lists import FilledList
+from tpulint.semantic.variables import last_name
 from tpulint_rules.host_sync._device_values import insert_behind_loop, keep_on_device, short, torch_text
 
 REASON = "Until the end of the loop the list holds tensors, and what is added to the values is added in float32."
@@ -91,4 +92,4 @@ def _identifier(target: ast.expr) -> str:
     if isinstance(target, ast.Subscript):
         key = target.slice.value if isinstance(target.slice, ast.Constant) else None
         return str(key) if isinstance(key, str) and key.isidentifier() else _identifier(target.value)
-    return target.attr if isinstance(target, ast.Attribute) else target.id if isinstance(target, ast.Name) else "values"
+    return last_name(target) or "values"

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.semantic import Binding, FunctionNode
 from tpulint.semantic.mixed_precision import Autocast
+from tpulint.semantic.variables import last_name
 from tpulint_rules.precision._problems import is_off
 
 _ARRAYS = ("numpy.asarray", "numpy.array", "numpy.ascontiguousarray")
@@ -177,7 +178,7 @@ class _AutocastValues:
         return any(self.is_computed(item, depth + 1) for item in given)
 
     def _is_result(self, call: ast.Call, depth: int) -> bool:
-        name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+        name = last_name(call.func)
         if self._casts and self._is_cast(call, name):
             return True
         if name in _OTHER or any(item.arg == "dtype" for item in call.keywords):

@@ -7,6 +7,8 @@ import ast
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability
 from tpulint.semantic import Kind
+from tpulint.semantic.computed_places import indices_of
+from tpulint.semantic.variables import last_name
 
 _GIVEN_ON = "The other variable is given the value in the dtype of the tensor."
 _CHOOSING = (ast.IfExp, ast.BoolOp)
@@ -17,7 +19,7 @@ def choose_by_tensor(ctx: FileContext, fix: FixBuilder, node: ast.Subscript, ite
     """Write ``x[[i]] = y`` for ``x[i] = y``, and ``x[[i]][0]`` where the part is taken; ``at`` is the dimension."""
     if at and is_stored(ctx, node) and not _is_one_number(ctx, node):
         # Its dimension comes first, as that of a value that has fewer is added in front.
-        others = [ctx.text(other) for other in _items(node) if other is not item]
+        others = [ctx.text(other) for other in indices_of(node) if other is not item]
         rest = "" if set(others) == {":"} else "".join(f", {other}" for other in others)
         fix.replace(node, f"{ctx.text(node.value)}.movedim({at}, 0)[[{ctx.text(item)}]{rest}]")
         keep_meaning(ctx, fix, node)
@@ -27,10 +29,6 @@ def choose_by_tensor(ctx: FileContext, fix: FixBuilder, node: ast.Subscript, ite
         colons = ":, " * at
         fix.insert(ctx.index.span(node).end, f"[{colons}0]")
     keep_meaning(ctx, fix, node)
-
-
-def _items(node: ast.Subscript) -> list[ast.expr]:
-    return node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
 
 
 def _is_one_number(ctx: FileContext, node: ast.Subscript) -> bool:
@@ -100,8 +98,7 @@ def _is_written_through(ctx: FileContext, node: ast.expr, depth: int = 0) -> boo
     if isinstance(parent, ast.keyword):
         return parent.arg == "out"
     if isinstance(parent, ast.Call):
-        func = parent.func
-        return (func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")).endswith("_")
+        return last_name(parent.func).endswith("_")
     if isinstance(parent, ast.AugAssign):
         return parent.target is child
     if isinstance(parent, ast.Assign | ast.NamedExpr):

@@ -9,7 +9,7 @@ from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope
 from tpulint.semantic import FUNCTIONS, LOOPS
 from tpulint.semantic.leftovers import Leftover
-from tpulint.semantic.pending import root_of
+from tpulint.semantic.variables import root_of
 
 _REASON = "Where other files copy tensors of the device into each other, a boundary makes both share their memory."
 _LENGTH = 50

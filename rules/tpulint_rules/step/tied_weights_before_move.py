@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Finding
 from tpulint.semantic import FUNCTIONS
+from tpulint.semantic.variables import root_of
 from tpulint_rules.step._kept_parameters import keep_parameters
 
 _PARAMETERS = frozenset({"weight", "bias"})
@@ -57,7 +58,7 @@ def _in_init(ctx: FileContext, target: ast.Attribute, source: ast.Attribute) -> 
     own = function.args.args[0].arg
     for node in (target, source):
         layer = node.value
-        root = _root(layer)
+        root = root_of(layer)
         # `self.weight = ...` gives a parameter to this module itself; a tie has a layer on both sides
         if not isinstance(layer, ast.Attribute | ast.Subscript) or root is None or root.id != own:
             return False
@@ -70,7 +71,7 @@ def _in_init(ctx: FileContext, target: ast.Attribute, source: ast.Attribute) -> 
 def _before_move(ctx: FileContext, target: ast.Attribute, source: ast.Attribute) -> bool:
     """Whether a script ties parts of a module that moves later on."""
     moves = ctx.index.moves
-    one, two = _root(target), _root(source)
+    one, two = root_of(target), root_of(source)
     if one is None or two is None or ctx.text(target) == ctx.text(source):
         return False
     roots = moves.creations.of(two)
@@ -89,9 +90,3 @@ def _before_move(ctx: FileContext, target: ast.Attribute, source: ast.Attribute)
                 for other in moves.moves
             )
     return False
-
-
-def _root(node: ast.expr) -> ast.Name | None:
-    while isinstance(node, ast.Attribute | ast.Subscript):
-        node = node.value
-    return node if isinstance(node, ast.Name) else None
