@@ -141,12 +141,12 @@ def _leave_out_report(ctx: FileContext, node: ast.expr, row: MappingRow) -> FixB
     """A statement that prints nothing but what fails here goes; what reads as nothing may stay."""
     statement = ctx.index.statement_of(node)
     features = ctx.index.devices.features
-    loop = next((item for item in ctx.index.tree.ancestors(statement) if features.is_report_loop(item)), None)
+    loop = next((item for item in ctx.index.tree.ancestors(statement) if features.mentions.is_report_loop(item)), None)
     if isinstance(loop, ast.For):
         fix = ctx.fix("Remove the message about the GPUs", Applicability.UNSAFE, _LEFT_OUT, Scope.STATEMENT)
         fix.delete(loop)
         return fix
-    if row.severity or next(ctx.index.devices.features.cuda_reports([statement]), None) is None:
+    if row.severity or next(ctx.index.devices.features.mentions.cuda_reports([statement]), None) is None:
         return None
     assert isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)
     inside = ctx.index.tree.inside

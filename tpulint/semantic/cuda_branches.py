@@ -140,7 +140,7 @@ class CudaBranches:
             return False  # their parts are looked at
         if isinstance(test, ast.Attribute):
             # `x.is_cuda` where something is put beside x
-            return self._features.opens_placement(test) and not self._features.guards_cuda_only(test)
+            return self._features.placement.is_decided_by(test) and not self._features.guards_cuda_only(test)
         if isinstance(test, ast.Call) and not (self._index.qualified_name(test.func) or "").startswith("torch."):
             # A question of another module is answered there; one of this file has its sites here.
             func = test.func
@@ -243,7 +243,7 @@ class CudaBranches:
         asks_torch = not isinstance(test, ast.Call) or (self._index.qualified_name(test.func) or "").startswith(
             "torch."
         )
-        answered = (asks_torch and not self._index.is_program) or self._features.asks_cuda_only(test)
+        answered = (asks_torch and not self._index.is_program) or self._features.mentions.asks_cuda_only(test)
         if self._features.serves_several or answered or self._asks_by_class(test) or _asks_device_object(test):
             self.kept.extend(spans)
 

@@ -34,6 +34,7 @@ class DeviceNames:
         self._tree = index.tree
         self._flow = flow
         self._features = features
+        self._placement = features.placement
         self._questions = questions
         self.false_comparisons: list[ast.expr] = []
         """Comparisons with CUDA's name above nothing but code for CUDA: false once the device is another."""
@@ -83,12 +84,12 @@ class DeviceNames:
             return False  # `self.is_gpu = device.type in ("cuda", "xpu")`
         if isinstance(comparison, ast.expr) and not self._index.is_program and self._is_flag_of_cuda(comparison):
             return False
-        skips = isinstance(comparison, ast.expr) and self._questions.skips_test(self._features.root(comparison))
+        skips = isinstance(comparison, ast.expr) and self._questions.skips_test(self._placement.root(comparison))
         return not skips and not self._features.guards_cuda_only(comparison)
 
     def _is_flag_of_cuda(self, comparison: ast.expr) -> bool:
         """``self.is_cuda = device.type == "cuda"``, and what is asked for older versions, behind an exception."""
-        statement = self._tree.parents[self._features.root(comparison)]
+        statement = self._tree.parents[self._placement.root(comparison)]
         if isinstance(statement, ast.Assign) and is_named_question(last_name(statement.targets[0])):
             return True
         return any(isinstance(item, ast.ExceptHandler) for item in self._tree.ancestors(comparison))

@@ -89,7 +89,7 @@ class Devices:
         return any(self._index.method_calls("cuda")) or any(self._index.references("torch.cuda.FloatTensor"))
 
     def _counts(self, node: ast.expr) -> bool:
-        if self.is_for_cuda(node) or self.flow.is_outside(node) or self.features.is_asked_about(node):
+        if self.is_for_cuda(node) or self.flow.is_outside(node) or self.features.placement.is_asked_about(node):
             return False
         if is_for_older_torch(self._tree, node):
             return False

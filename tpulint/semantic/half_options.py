@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 
-from tpulint.semantic.cuda_features import CudaFeatures
 from tpulint.semantic.variables import last_name
 
 TYPE_CHECKING = False
@@ -22,10 +21,9 @@ _DEPTH = 3
 class HalfOptions:
     """Answers about the options of one file."""
 
-    def __init__(self, index: SemanticIndex, features: CudaFeatures) -> None:
+    def __init__(self, index: SemanticIndex) -> None:
         self._index = index
         self._tree = index.tree
-        self._features = features
 
     def take(self, node: ast.expr, depth: int = 0) -> bool:
         """Whether a value goes into such options alone, itself or through variables."""

@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterable
 
 from tpulint.semantic.cuda_branches import is_named_question, names_other_backend
-from tpulint.semantic.cuda_features import CUDA_ONLY_ARGUMENTS, PRINTING, CudaFeatures, branch_bodies
+from tpulint.semantic.cuda_features import CUDA_ONLY_ARGUMENTS, CudaFeatures, branch_bodies
+from tpulint.semantic.cuda_mentions import PRINTING
 from tpulint.semantic.half_options import HalfOptions
 from tpulint.semantic.variables import is_configuration, last_name
 
@@ -36,7 +37,9 @@ class Questions:
         self._index = index
         self._tree = index.tree
         self._features = features
-        self.half_options = HalfOptions(index, features)
+        self._mentions = features.mentions
+        self._placement = features.placement
+        self.half_options = HalfOptions(index)
 
     def is_worth_folding(self, question: ast.expr) -> bool:
         """Whether a false answer on a TPU machine does harm.
@@ -44,12 +47,11 @@ class Questions:
         It does none where the answer is only shown or reported, where it switches on a feature that only CUDA has,
         where all it guards are calls that would raise, and where a test is left out.
         """
-        features = self._features
-        root = features.root(question)
+        root = self._placement.root(question)
         parent = self._tree.parents[root]
-        if features.asks_cuda_only(root) or self._calls_cuda_only(root):
+        if self._mentions.asks_cuda_only(root) or self._calls_cuda_only(root):
             return False  # another part of the condition asks what only CUDA can tell
-        if features.is_reported(root) or self.skips_test(root) or self.half_options.take(root):
+        if self._mentions.is_reported(root) or self.skips_test(root) or self.half_options.take(root):
             return False
         if isinstance(parent, ast.keyword):
             return self._is_wanted_argument(parent)
@@ -75,14 +77,15 @@ class Questions:
                 return False
             if self._feeds_kept_branch(parent) or self._chooses_kernels(taken, other) or self._keeps_of_cuda(taken):
                 return False
-            if self._needs_kernels(taken) and not any(map(features.places, taken)):
+            if self._needs_kernels(taken) and not any(map(self._placement.places, taken)):
                 return False
             if self._speaks_of_feature(parent, question):
                 return False
-            harmed = any(features.places(item) for item in branch_bodies(other))
+            harmed = any(self._placement.places(item) for item in branch_bodies(other))
             return harmed or not self._is_cuda_part(parent, taken, other)
         if isinstance(parent, ast.IfExp) and parent.test is root:
-            return not features.asks_cuda(parent.body) and not self._is_worse(parent) and not self._is_report(parent)
+            asks = self._mentions.asks_cuda(parent.body)
+            return not asks and not self._is_worse(parent) and not self._is_report(parent)
         if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name):
             loads = self._index.names.loads_of(parent.targets[0])
             return not loads or not all(map(self._is_harmless, loads))
@@ -90,18 +93,18 @@ class Questions:
 
     def _is_harmless(self, answer: ast.Name) -> bool:
         """Whether a variable with the answer is only shown there, or opens what CUDA alone has."""
-        if self._features.is_shown(answer) or self._features.opens_only_cuda(answer):
+        if self._mentions.is_shown(answer) or self._features.opens_only_cuda(answer):
             return True
         if self.half_options.take(answer):
             return True
         choice = self._tree.parents[answer]  # `{"GPU": name(0) if cuda else None}`
-        if not isinstance(choice, ast.IfExp) or choice.test is not answer or self._features.places(choice):
+        if not isinstance(choice, ast.IfExp) or choice.test is not answer or self._placement.places(choice):
             return False
-        return self._features.is_reported(choice) or re.search(_PRODUCTS, self._tree.text(choice)) is not None
+        return self._mentions.is_reported(choice) or re.search(_PRODUCTS, self._tree.text(choice)) is not None
 
     def opens_runtime_calls(self, question: ast.expr) -> bool:
         """Whether a question opens nothing but calls into the CUDA runtime, such as seeding or emptying its cache."""
-        root = self._features.root(question)
+        root = self._placement.root(question)
         parent = self._tree.parents[root]
         if not isinstance(parent, ast.If) or parent.test is not root or parent.orelse:
             return False
@@ -113,7 +116,7 @@ class Questions:
 
     def opens_cuda_statements(self, question: ast.expr) -> bool:
         """Whether a condition opens nothing but calls and flags of CUDA, all of which do nothing on another device."""
-        root = self._features.root(question)
+        root = self._placement.root(question)
         parent = self._tree.parents[root]
         if not isinstance(parent, ast.If) or parent.test is not root or parent.orelse or root is not question:
             return False
@@ -125,14 +128,14 @@ class Questions:
         elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
             names = [self._index.qualified_name(statement.value.func) or ""]
             if last_name(statement.value.func) in PRINTING:
-                return self._features.is_report(statement)
+                return self._mentions.is_report(statement)
         else:
             return False
         return all(name.startswith(("torch.cuda.", "torch.backends.cud", "torch.accelerator.")) for name in names)
 
     def ends_program(self, question: ast.expr) -> bool:
         """Whether the program ends where the answer is no: ``if not is_available(): raise``."""
-        root = self._features.root(question)
+        root = self._placement.root(question)
         parent = self._tree.parents[root]
         if isinstance(parent, ast.Assert):
             return True
@@ -143,22 +146,22 @@ class Questions:
 
         ``if not is_available(): return "cpu"`` in front of ``free, _ = torch.cuda.mem_get_info()``, which raises.
         """
-        root = self._features.root(question)
+        root = self._placement.root(question)
         parent = self._tree.parents[root]
         if not isinstance(parent, ast.If) or parent.test is not root or self._tree.function_of(question) is None:
             return False
         taken, other = self._branches(parent, question)
         if other is not parent.body or taken is parent.orelse or not isinstance(other[-1], ast.Return | ast.Raise):
             return False
-        told = set(self._features.cuda_reports(taken))  # messages go
-        return any(self._features.reads_cuda(item) for item in taken if item not in told)
+        told = set(self._mentions.cuda_reports(taken))  # messages go
+        return any(self._mentions.reads_cuda(item) for item in taken if item not in told)
 
     def is_alone(self, question: ast.expr) -> bool:
         """Whether a question only ends or tells something in a function that places nothing and is called elsewhere.
 
         Such a function speaks about a feature of GPUs, unless something else of the file chooses the device.
         """
-        root = self._features.root(question)
+        root = self._placement.root(question)
         parent = self._tree.parents[root]
         function = self._tree.function_of(question)
         if not isinstance(parent, ast.If | ast.Assert) or parent.test is not root:
@@ -173,7 +176,7 @@ class Questions:
             _, other = self._branches(parent, question)
             if not other or not all(_only_tells(item) for item in other):
                 return False
-        return not self._features.places(function)
+        return not self._placement.places(function)
 
     # ---------------------------------------------------------------- what is harmless
 
@@ -205,11 +208,11 @@ class Questions:
                 return True  # `else: raise RuntimeError("quantization needs a GPU")`
             if any(map(_sends_settings_to_host, parent.body)):
                 return False
-            return not self._features.opens_placement(root) and not parent.orelse and not _leaves(parent.body)
+            return not self._placement.is_decided_by(root) and not parent.orelse and not _leaves(parent.body)
         if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name):
             loads = self._index.names.loads_of(parent.targets[0])
-            tests = [self._tree.parents[self._features.root(load)] for load in loads]
-            return all(isinstance(test, ast.If) for test in tests) and not self._features.opens_placement(root)
+            tests = [self._tree.parents[self._placement.root(load)] for load in loads]
+            return all(isinstance(test, ast.If) for test in tests) and not self._placement.is_decided_by(root)
         return False
 
     def _is_for_feature(self, statement: ast.If | ast.Assert, question: ast.expr) -> bool:
@@ -268,7 +271,7 @@ class Questions:
         """
         given = [item for item in taken if isinstance(item, ast.Assign) and self._is_container(item.value)]
         named = all("cuda" in last_name(target).lower() for item in given for target in item.targets)
-        return 0 < len(taken) == len(given) and named and not any(map(self._features.places, taken))
+        return 0 < len(taken) == len(given) and named and not any(map(self._placement.places, taken))
 
     def _is_container(self, value: ast.expr) -> bool:
         made = (self._index.qualified_name(value.func) or "") if isinstance(value, ast.Call) else ""
@@ -276,7 +279,7 @@ class Questions:
 
     def _chooses_kernels(self, taken: list[ast.stmt], other: list[ast.stmt]) -> bool:
         """Whether a GPU gets kernels of its own for what operations of torch compute elsewhere: flash attention."""
-        if not other or any(map(self._features.places, (*branch_bodies(taken), *branch_bodies(other)))):
+        if not other or any(map(self._placement.places, (*branch_bodies(taken), *branch_bodies(other)))):
             return False
         return any(re.search(_ATTENTION, self._tree.text(item)) for item in taken)
 
@@ -285,7 +288,7 @@ class Questions:
 
         ``form = "{memory}"`` under one question, ``print(form.format(memory=max_memory_allocated()))`` under the other.
         """
-        if not statement.orelse or any(map(self._features.places, (*statement.body, *statement.orelse))):
+        if not statement.orelse or any(map(self._placement.places, (*statement.body, *statement.orelse))):
             return False
         asked = self._tree.text(statement.test)
         given, otherwise = _variables(statement.body), _variables(statement.orelse)
@@ -311,7 +314,7 @@ class Questions:
         """Whether the condition calls a function of this file that asks what only CUDA can tell."""
         for node in self._tree.inside(root):
             function = self._index.definitions.function_called(node) if isinstance(node, ast.Call) else None
-            if function is not None and self._features.mentions_cuda_only(function):
+            if function is not None and self._mentions.are_in(function):
                 return True
         return False
 
@@ -324,7 +327,7 @@ class Questions:
 
     def _is_report(self, choice: ast.IfExp) -> bool:
         """``info["gpu"] = name(0) if torch.cuda.is_available() else None``"""
-        return self._features.is_reported(choice) and not self._features.opens_placement(choice.test)
+        return self._mentions.is_reported(choice) and not self._placement.is_decided_by(choice.test)
 
     def skips_test(self, root: ast.expr) -> bool:
         """Whether a condition leaves a test out: ``@unittest.skipUnless(...)``."""

@@ -42,7 +42,7 @@ def choose_answer(ctx: FileContext, fix: FixBuilder, folding: Folding, question:
     What else the guard asks, ``or not args.use_gpu``, is asked in front of it: whoever wants the host gets it.
     """
     devices = ctx.index.devices
-    test = devices.features.root(question)
+    test = devices.features.placement.root(question)
     guard = ctx.index.parent(test)
     answer = guard.body[-1].value if isinstance(guard, ast.If) and isinstance(guard.body[-1], ast.Return) else None
     if not isinstance(guard, ast.If) or answer is None or not is_cpu(ctx, answer):

@@ -187,7 +187,7 @@ def _choose_xla(ctx: FileContext, devices: Devices, left: Collection[ast.expr]) 
     for whole in numbered:
         fix.delete_arguments(whole, _numbers_of(whole))  # a process has one XLA device
     named_outside = choose_named(ctx, fix, folding, answers)
-    reports = [statement for body in folding.kept for statement in devices.features.cuda_reports(body)]
+    reports = [statement for body in folding.kept for statement in devices.features.mentions.cuda_reports(body)]
     for statement in reports:
         folding.delete(statement)
     folding.write()

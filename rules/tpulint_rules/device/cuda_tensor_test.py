@@ -24,7 +24,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         if isinstance(index.parent(node), ast.Call) or index.devices.is_for_cuda(node) or _knows_others(ctx, node):
             continue
         # What else it may guard, such as kernels written for CUDA, is rightly left out.
-        places = index.devices.features.opens_placement(node) or _is_handed_on(ctx, node)
+        places = index.devices.features.placement.is_decided_by(node) or _is_handed_on(ctx, node)
         if not places or index.devices.features.guards_cuda_only(node):
             continue
         certain = index.kind(node.value) is Kind.TENSOR
@@ -60,7 +60,7 @@ def _is_handed_on(ctx: FileContext, node: ast.expr) -> bool:
         given = arguments_given(call, function, index.tree.class_of(function) is not None)
         for name in (name for name, item in given if item is load):
             asked = index.names.loads(name, index.names.scope_of(function.body[0]))
-            if any(map(index.devices.features.opens_placement, asked)):
+            if any(map(index.devices.features.placement.is_decided_by, asked)):
                 return True
     return False
 

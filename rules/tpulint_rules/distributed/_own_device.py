@@ -79,7 +79,7 @@ def choices(ctx: FileContext) -> Iterator[tuple[ast.Call, ast.expr]]:
     if not calls:
         return
     for node in index.tree.parents:
-        if isinstance(node, ast.expr) and _asks_for_one(ctx, node) and features.opens_placement(node):
+        if isinstance(node, ast.expr) and _asks_for_one(ctx, node) and features.placement.is_decided_by(node):
             yield from ((call, node) for call in calls)
             return
 
