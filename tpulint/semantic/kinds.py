@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
-from tpulint.model import WORDS_OF_CALLERS, WORDS_OF_LOOPS
+from tpulint.model import WORDS_OF_CALLERS
 from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.attribute_values import AttributeValues
 from tpulint.semantic.bindings import Binding
+from tpulint.semantic.branch_values import BranchValues
 from tpulint.semantic.call_values import CallValues
 from tpulint.semantic.circles import Circles
 from tpulint.semantic.contents import Contents, Key, key_of
 from tpulint.semantic.definitions import Definitions
+from tpulint.semantic.device_words import may_set_default, speaks_of_devices
 from tpulint.semantic.element_values import ElementValues
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.function_values import FunctionValues
@@ -25,7 +26,7 @@ from tpulint.semantic.imported import Imported
 from tpulint.semantic.kept_tensors import KeptTensors
 from tpulint.semantic.module_tensors import ModuleTensors
 from tpulint.semantic.names import Names
-from tpulint.semantic.outside import CONSTRUCTOR, OutsideCall
+from tpulint.semantic.outside import OutsideCall
 from tpulint.semantic.parameter_values import ParameterValues
 from tpulint.semantic.roles import Roles
 from tpulint.semantic.sides import Sides
@@ -34,16 +35,6 @@ from tpulint.semantic.values import HOST, LARGEST_DEPTH, UNKNOWN, combine, is_no
 from tpulint.semantic.values import Kind as Kind
 from tpulint.semantic.values import Side as Side
 from tpulint.semantic.values import Value as Value
-
-_DEVICE_WORDS = ("cuda", "device", "torch_xla", "accelerat", "fabric", "lightning")
-_MOVE = ".to("
-_DTYPES = r"dtype\s*=|\w+\.(?:b?float|double|half|u?int|long|short|bool)\d*\s*[,)]|[\w.]+\.dtype\s*[,)]"
-_MOVE_ANYWHERE = rf"\.to\((?!\s*(?:{_DTYPES}))"
-"""What is no cast: ``x.to(torch.float32)`` says nothing of a device."""
-_SETS_DEFAULT = ("set_default_device", "set_default_tensor_type")
-_ABOUT_DEVICES = r"(?i)cuda|gpu|device|xla|tpu|accelerat"
-_XLA = r"\bxla(?:\b|_)"
-_MOVES = r"\.cuda\(|cuda\.is_available|\.device\(|xla_device|torch_xla\.device"
 
 
 class Kinds:
@@ -75,36 +66,19 @@ class Kinds:
         self.attributes = AttributeValues(self, tree, names, flow, definitions, imported)
         self.calls = CallValues(self, tree, names, flow, definitions)
         self.functions = FunctionValues(self, tree, names, flow, definitions, imported, self._circles)
+        self.branches = BranchValues(self, tree, names)
         self.elements = ElementValues(self, names, flow, definitions, imported)
         self.kept = KeptTensors(self, tree, names, definitions, imported)
         self.parameters = ParameterValues(self, tree, names, flow, definitions, outside)
-        given = any(side == Side.DEVICE.name for call in outside for _, _, side in call.arguments)
-        speaks = not self._host_only and (given or self._speaks_of_device() or self._imports_device())
+        speaks = not self._host_only and speaks_of_devices(tree.source, imported, outside)
         self.mentions_device = speaks or bool(self.hooks.all)
         """Whether the file has to do with devices beside the CPU; if not, everything runs on the host.
 
         A training framework moves what its hooks are given."""
-        self.default_side = Side.UNKNOWN if self._sets_default(outside) else Side.HOST
+        self.default_side = Side.UNKNOWN if may_set_default(tree.source, outside) else Side.HOST
         """Where tensors lie that are made without a device."""
         self._runs_itself = tree.source.has_any(WORDS_OF_CALLERS)
         """Whether what the file makes may run here; modules of one with definitions alone go where others move them."""
-
-    def _speaks_of_device(self) -> bool:
-        source = self._tree.source
-        patterns = (("xla", _XLA), (_MOVE, _MOVE_ANYWHERE))
-        return source.has_any(_DEVICE_WORDS) or any(
-            word in source.text and re.search(pattern, source.text) is not None for word, pattern in patterns
-        )
-
-    def _sets_default(self, outside: Sequence[OutsideCall]) -> bool:
-        """Whether this file, or one that runs it, may say where tensors are made."""
-        return self._tree.source.has_any(_SETS_DEFAULT) or any(call.function == CONSTRUCTOR for call in outside)
-
-    def _imports_device(self) -> bool:
-        """Whether a file that trains, or evaluates, has its models from files that put them on a device."""
-        if not self._tree.source.has_any(WORDS_OF_LOOPS):
-            return False
-        return any(other.mentions(_MOVES) for other in self._imported.files())
 
     # ---------------------------------------------------------------- expressions
 
@@ -133,7 +107,7 @@ class Kinds:
                       | ast.SetComp | ast.GeneratorExp | ast.Lambda | ast.Tuple):  # fmt: skip
             return HOST
         if isinstance(node, ast.Name):
-            return self._held(self._flow.reaching(node), depth)
+            return self.branches.held(self._flow.reaching(node), depth)
         if isinstance(node, ast.Call):
             return self.calls.value(node, depth)
         if isinstance(node, ast.Attribute):
@@ -166,66 +140,6 @@ class Kinds:
         if isinstance(node, ast.NamedExpr | ast.Starred | ast.Await):
             return self.value(node.value, depth)
         return UNKNOWN
-
-    def _held(self, bindings: tuple[Binding, ...], depth: int) -> Value:
-        """What a variable holds; one that an ``if args.cuda`` moves is where it is moved to."""
-        values = [self._moved_parts(binding, depth) or self.binding_value(binding, depth) for binding in bindings]
-        sides = {value.side for value in values if value.kind is Kind.TENSOR}
-        if (
-            Side.DEVICE in sides
-            and len(sides) > 1
-            and any(
-                value.side is Side.DEVICE and self._is_moved_on_condition(binding)
-                for binding, value in zip(bindings, values, strict=True)
-            )
-        ):
-            values = [value for value in values if value.kind is not Kind.TENSOR or value.side is Side.DEVICE]
-            return join(values)._replace(certain=False)
-        if sides and any(
-            value.kind in (Kind.NUMPY, Kind.HOST) and self.is_converted(binding)
-            for binding, value in zip(bindings, values, strict=True)
-        ):
-            return join(value for value in values if value.kind is not Kind.TENSOR)._replace(certain=False)
-        return join(values)
-
-    def is_converted(self, binding: Binding) -> bool:
-        """``if torch.is_tensor(x): x = x.cpu().numpy()``: behind it, x is no tensor."""
-        branch = self._tree.parents.get(binding.statement)
-        if not isinstance(branch, ast.If) or binding.statement not in branch.body:
-            return False
-        test = branch.test if isinstance(branch.test, ast.Call) and branch.test.args else None
-        asked = None if test is None else test.args[0]
-        if test is None or not isinstance(asked, ast.Name) or asked.id != binding.name:
-            return False
-        is_asked_for = len(test.args) == 2 and self._names.qualified(test.args[1]) == "torch.Tensor"
-        name = self._names.qualified(test.func)
-        return name == "torch.is_tensor" or (name == "builtins.isinstance" and is_asked_for)
-
-    def _moved_parts(self, binding: Binding, depth: int) -> Value | None:
-        """A batch that is a list, whose parts an option moves: ``targets = [part.cuda() for part in targets]``."""
-        value = binding.value
-        if not isinstance(value, ast.ListComp) or not self._is_moved_on_condition(binding):
-            return None
-        part = self.value(value.elt, depth + 1)
-        return part._replace(certain=False) if part.kind is Kind.TENSOR else None
-
-    def _is_moved_on_condition(self, binding: Binding) -> bool:
-        """``if args.cuda: x = x.cuda()``; what takes its place otherwise, `weight = self.weight.to(device)`, is not."""
-        value = binding.value
-        if isinstance(value, ast.Tuple) and binding.path and 0 <= binding.path[0] < len(value.elts):
-            value = value.elts[binding.path[0]]
-        whole = value
-        value = value.elt if isinstance(value, ast.ListComp) else value
-        moves = (
-            isinstance(value, ast.Call)
-            and isinstance(value.func, ast.Attribute)
-            and value.func.attr in ("to", "cuda", "type_as")
-        )
-        branch = self._tree.parents.get(binding.statement)
-        if whole is None or not moves or not isinstance(branch, ast.If):
-            return False
-        itself = any(isinstance(part, ast.Name) and part.id == binding.name for part in self._tree.inside(whole))
-        return itself or re.search(_ABOUT_DEVICES, self._tree.text(branch.test)) is not None
 
     # ---------------------------------------------------------------- calls
 

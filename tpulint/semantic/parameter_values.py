@@ -272,7 +272,7 @@ class ParameterValues:
         """Whether a variable may still be what its function was given, not only an array made of it."""
         bindings = self._flow.reaching(name)
         made = [binding for binding in bindings if binding.kind != "parameter"]
-        return len(made) < len(bindings) and not any(map(self._kinds.is_converted, made))
+        return len(made) < len(bindings) and not any(map(self._kinds.branches.is_converted, made))
 
     def _is_copied(self, name: ast.Name) -> bool:
         """Whether a use of a name copies it to the host, or hands it to a call."""

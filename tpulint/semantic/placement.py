@@ -94,6 +94,7 @@ class Placement:
         return [node for node in self._tree.attributes_called(target.attr) if isinstance(node.ctx, ast.Load)]
 
     def root(self, node: ast.expr) -> ast.expr:
+        """The whole condition that an expression is part of: ``not x``, ``x and y``."""
         while True:
             parent = self._tree.parents[node]
             negated = isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not)
