@@ -8,11 +8,10 @@ from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.contents import key_of
 from tpulint.semantic.kinds import Kind
+from tpulint.semantic.losses import Losses
 from tpulint.semantic.one_element import may_have_dimension
 from tpulint.semantic.other_files import Definition, methods, returned
 from tpulint.semantic.reads import How, Read
-from tpulint.semantic.tree import FUNCTIONS
-from tpulint.semantic.variables import itself
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,8 +48,7 @@ class Scalars:
 
     def __init__(self, index: SemanticIndex) -> None:
         self._index = index
-        self._losses: set[tuple[ast.AST | None, str]] | None = None
-        self._terms: set[Binding] = set()
+        self.losses = Losses(index)
 
     def is_number(self, read: Read) -> bool:
         """Whether a read gives one number that the tensor itself can stand in for."""
@@ -223,7 +221,7 @@ class Scalars:
         if depth > _DEPTH:
             return False
         if isinstance(node, ast.Name):
-            if self.is_loss(node) and not may_have_dimension(index, node):
+            if self.losses.is_loss(node) and not may_have_dimension(index, node):
                 return True
             return self._are_scalar(index.flow.reaching(node), depth)
         if isinstance(node, ast.Subscript):
@@ -302,71 +300,9 @@ class Scalars:
         returned = [] if function is None else self._index.definitions.returned_by(function)
         if returned:
             return all(self.is_scalar(value, depth + 1) for value in returned)
-        if name == "torch.nn.utils.clip_grad_norm_" or self._is_loss_module(call.func):
+        if name == "torch.nn.utils.clip_grad_norm_" or self.losses.is_module(call.func):
             return True
         return not name and self._returns_scalar(call, None, depth)
-
-    def _is_loss_module(self, node: ast.expr, depth: int = 0) -> bool:
-        """Whether an object is one of torch's losses, with the reduction it has by default."""
-        index = self._index
-        node = itself(node)
-        if isinstance(node, ast.Call):
-            name = index.qualified_name(node.func) or ""
-            reduces = not any(k.arg in ("reduction", "reduce", None) for k in node.keywords)
-            return reduces and name.startswith("torch.nn.") and name.endswith("Loss")
-        bindings: tuple[Binding, ...] = ()
-        if isinstance(node, ast.Name):
-            bindings = index.flow.reaching(node)
-        elif isinstance(node, ast.Attribute):
-            bindings = index.flow.reaching_attribute(node)
-        made: list[ast.expr | None] = []
-        for binding in bindings:
-            if binding.kind == "parameter" and isinstance(binding.statement, FUNCTIONS):
-                made += index.definitions.arguments.of(binding.statement, binding.name) or [None]
-            else:
-                made.append(None if binding.path or binding.kind != "assign" else binding.value)
-        known = [item for item in made if item is not None and depth < _DEPTH]
-        return bool(known) and len(known) == len(made) and all(self._is_loss_module(item, depth + 1) for item in known)
-
-    def is_loss(self, node: ast.Name) -> bool:
-        """Whether ``name.backward()`` is called in the same function, which only a tensor of one number allows.
-
-        The terms of such a sum hold one number each, too.
-        """
-        if self._losses is None:
-            self._losses, self._terms = set(), set()
-            for call, receiver in self._index.method_calls("backward"):
-                loss = self._unscaled(receiver)
-                if call.args:
-                    continue
-                if not isinstance(loss, ast.Name):
-                    self._note_terms(loss)
-                    continue
-                self._losses.add((self._index.function_of(call), loss.id))
-                for binding in self._index.flow.reaching(loss):
-                    if binding.kind == "assign" and not binding.path and binding.value is not None:
-                        self._note_terms(binding.value)
-        if (self._index.function_of(node), node.id) in self._losses:
-            return True
-        bindings = self._index.flow.reaching(node) if self._terms else ()
-        return bool(bindings) and all(binding in self._terms for binding in bindings)
-
-    def _unscaled(self, loss: ast.expr) -> ast.expr:
-        """What a scaler scales in ``scaler.scale(loss)``; any other expression itself."""
-        if not isinstance(loss, ast.Call) or not isinstance(loss.func, ast.Attribute) or len(loss.args) != 1:
-            return loss
-        is_scaled = loss.func.attr == "scale" and self._index.kind(loss.func.value) is Kind.SCALER
-        return loss.args[0] if is_scaled else loss
-
-    def _note_terms(self, value: ast.expr) -> None:
-        """Note the variables in ``reconstruction + beta * divergence``."""
-        if isinstance(value, ast.BinOp) and not isinstance(value.op, ast.MatMult):
-            self._note_terms(value.left)
-            self._note_terms(value.right)
-        elif isinstance(value, ast.UnaryOp):
-            self._note_terms(value.operand)
-        elif isinstance(value, ast.Name):
-            self._terms.update(self._index.flow.reaching(value))
 
 
 def _is_whole(node: ast.expr) -> bool:

@@ -96,7 +96,7 @@ def _may_be_whole(index: SemanticIndex, node: ast.expr, depth: int = 0) -> bool:
             return False
         return all(_is_whole(item) or _may_be_whole(index, item, depth + 1) for item in (node.left, node.right))
     if isinstance(node, ast.Name):
-        if index.scalars.is_loss(node):
+        if index.scalars.losses.is_loss(node):
             return False
         return any(_is_bound_to_whole(index, binding, depth) for binding in index.flow.reaching(node))
     return isinstance(node, ast.Call) and _gives_whole(index, node, depth)

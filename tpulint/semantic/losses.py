@@ -1,0 +1,87 @@
+"""Losses: what a backward pass begins with, the terms they are sums of, and the modules that give them."""
+
+from __future__ import annotations
+
+import ast
+
+from tpulint.semantic.bindings import Binding
+from tpulint.semantic.kinds import Kind
+from tpulint.semantic.tree import FUNCTIONS
+from tpulint.semantic.variables import itself
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tpulint.semantic import SemanticIndex
+
+_DEPTH = 8
+
+
+class Losses:
+    """Answers about one file; what is not known is answered with no."""
+
+    def __init__(self, index: SemanticIndex) -> None:
+        self._index = index
+        self._losses: set[tuple[ast.AST | None, str]] | None = None
+        self._terms: set[Binding] = set()
+
+    def is_loss(self, node: ast.Name) -> bool:
+        """Whether ``name.backward()`` is called in the same function, which only a tensor of one number allows.
+
+        The terms of such a sum hold one number each, too.
+        """
+        if self._losses is None:
+            self._losses, self._terms = set(), set()
+            for call, receiver in self._index.method_calls("backward"):
+                loss = self._unscaled(receiver)
+                if call.args:
+                    continue
+                if not isinstance(loss, ast.Name):
+                    self._note_terms(loss)
+                    continue
+                self._losses.add((self._index.function_of(call), loss.id))
+                for binding in self._index.flow.reaching(loss):
+                    if binding.kind == "assign" and not binding.path and binding.value is not None:
+                        self._note_terms(binding.value)
+        if (self._index.function_of(node), node.id) in self._losses:
+            return True
+        bindings = self._index.flow.reaching(node) if self._terms else ()
+        return bool(bindings) and all(binding in self._terms for binding in bindings)
+
+    def _unscaled(self, loss: ast.expr) -> ast.expr:
+        """What a scaler scales in ``scaler.scale(loss)``; any other expression itself."""
+        if not isinstance(loss, ast.Call) or not isinstance(loss.func, ast.Attribute) or len(loss.args) != 1:
+            return loss
+        is_scaled = loss.func.attr == "scale" and self._index.kind(loss.func.value) is Kind.SCALER
+        return loss.args[0] if is_scaled else loss
+
+    def _note_terms(self, value: ast.expr) -> None:
+        """Note the variables in ``reconstruction + beta * divergence``."""
+        if isinstance(value, ast.BinOp) and not isinstance(value.op, ast.MatMult):
+            self._note_terms(value.left)
+            self._note_terms(value.right)
+        elif isinstance(value, ast.UnaryOp):
+            self._note_terms(value.operand)
+        elif isinstance(value, ast.Name):
+            self._terms.update(self._index.flow.reaching(value))
+
+    def is_module(self, node: ast.expr, depth: int = 0) -> bool:
+        """Whether an object is one of torch's modules of losses, with the reduction it has by default."""
+        index = self._index
+        node = itself(node)
+        if isinstance(node, ast.Call):
+            name = index.qualified_name(node.func) or ""
+            reduces = not any(k.arg in ("reduction", "reduce", None) for k in node.keywords)
+            return reduces and name.startswith("torch.nn.") and name.endswith("Loss")
+        bindings: tuple[Binding, ...] = ()
+        if isinstance(node, ast.Name):
+            bindings = index.flow.reaching(node)
+        elif isinstance(node, ast.Attribute):
+            bindings = index.flow.reaching_attribute(node)
+        made: list[ast.expr | None] = []
+        for binding in bindings:
+            if binding.kind == "parameter" and isinstance(binding.statement, FUNCTIONS):
+                made += index.definitions.arguments.of(binding.statement, binding.name) or [None]
+            else:
+                made.append(None if binding.path or binding.kind != "assign" else binding.value)
+        known = [item for item in made if item is not None and depth < _DEPTH]
+        return bool(known) and len(known) == len(made) and all(self.is_module(item, depth + 1) for item in known)
