@@ -55,6 +55,16 @@ def part_of(value: ast.expr | None, path: tuple[int, ...]) -> ast.expr | None:
     return value
 
 
+def element_of(binding: Binding) -> ast.expr | None:
+    """The part of the assigned expression that a binding takes."""
+    value = binding.value
+    for at in binding.path:
+        if not isinstance(value, ast.Tuple | ast.List) or not 0 <= at < len(value.elts):
+            return None
+        value = value.elts[at]
+    return value
+
+
 def binding_of(node: ast.AST, tree: SyntaxTree, scopes: Scopes) -> Binding:
     """What a node that carries a name binds, as the place where it stands says."""
     if isinstance(node, ast.Name):

@@ -7,13 +7,12 @@ from collections.abc import Iterator
 
 from tpulint.model import Pace
 from tpulint.records import NamedTuple
-from tpulint.semantic.bindings import Binding
+from tpulint.semantic.bindings import Binding, element_of
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.other_files import Definition
 from tpulint.semantic.outside import qualified_in_file
 from tpulint.semantic.pending import State
 from tpulint.semantic.steps import StepLoop
-from tpulint.semantic.totals import element_of
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode
 
 TYPE_CHECKING = False

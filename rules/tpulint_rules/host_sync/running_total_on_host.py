@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
 from tpulint.semantic import Binding, LoopNode, SemanticIndex
-from tpulint.semantic.totals import Home, Total, element_of
+from tpulint.semantic.bindings import element_of
+from tpulint.semantic.totals import Home, Total
 from tpulint_rules.host_sync._device_values import device_text, insert_behind_loop, keep_on_device, short, torch_text
 
 REASON = "The total is summed in float32 on the device, where it was a float64 on the host."
@@ -42,7 +43,7 @@ def move_to_device(fix: FixBuilder, index: SemanticIndex, loop: LoopNode, totals
     behind: dict[ast.stmt, list[str]] = {}
     after: list[str] = []
     for total in totals:
-        target = index.text(total.target)
+        target, own = index.text(total.target), total.own
         if total.home is Home.NEW_VARIABLE:
             name = index.names.fresh(f"device_{_identifier(total.target)}", loop)
             before.setdefault(loop, []).append(f"{name} = {_zero(fix, index, total)}")
@@ -50,25 +51,25 @@ def move_to_device(fix: FixBuilder, index: SemanticIndex, loop: LoopNode, totals
             for statement in total.additions:
                 assert isinstance(statement, ast.AugAssign)
                 fix.replace(statement.target, name)
-        elif total.home is Home.VARIABLE:
+        elif own is not None and total.home is Home.VARIABLE:
             zero = _zero(fix, index, total)
             _start_with(fix, index, total, zero, before)
-            for reset in total.resets:
+            for reset in own.resets:
                 statement = index.statement_of(reset)
                 if _is_shared(statement):
                     behind.setdefault(statement, []).append(f"{target} = {zero}")
                 else:
                     fix.replace(reset, zero)
-            if total.is_used_behind:
+            if own.is_used_behind:
                 as_float = total.is_count and _starts_as_float(total)
                 after.append(f"{target} = float({target})" if as_float else f"{target} = {target}.item()")
-        elif total.home is Home.INNER_VARIABLE and total.is_used_behind:
+        elif own is not None and own.is_used_behind:
             # The loop may have no turn, which leaves the number 0.
             whole = total.is_count and not _starts_as_float(total)
             after.append(f"{target} = {'int' if whole else 'float'}({target})")
-        for use in total.uses:
+        for use in own.uses if own is not None else ():
             fix.append(use, ".item()")
-        for average in total.averages:
+        for average in own.averages if own is not None else ():
             fix.insert_before(average, f"{target} = {target}.item()")
         for read in total.reads:
             keep_on_device(fix, index, read)
@@ -100,9 +101,9 @@ def _start_with(
     fix: FixBuilder, index: SemanticIndex, total: Total, zero: str, before: dict[LoopNode, list[str]]
 ) -> None:
     """Start the total with a tensor: in place of the number, or on a line of its own where `a = b = 0` shares it."""
-    assert total.start is not None
-    element = element_of(total.start)
-    statement = total.start.statement
+    assert total.own is not None
+    start = total.own.start
+    element, statement = element_of(start), start.statement
     if element is not None and not _is_shared(statement) and _is_readable_at(index, zero, statement):
         if isinstance(statement, ast.AnnAssign):  # `total: float = 0.0` says what is no longer so
             fix.replace(statement, f"{index.text(statement.target)} = {zero}")
@@ -112,7 +113,7 @@ def _start_with(
     outer = _outermost(index, total)
     if outer is not total.loop and not _is_readable_at(index, zero, outer):
         fix.give_up()
-    before.setdefault(outer, []).append(f"{total.start.name} = {zero}")
+    before.setdefault(outer, []).append(f"{start.name} = {zero}")
 
 
 def _is_shared(statement: ast.AST | None) -> bool:
@@ -122,9 +123,9 @@ def _is_shared(statement: ast.AST | None) -> bool:
 
 def _outermost(index: SemanticIndex, total: Total) -> LoopNode:
     """The loop that the total starts in front of: in front of an inner one it would start anew in every epoch."""
-    assert total.start is not None
-    loop = total.loop
-    while (outer := index.tree.loop_of(loop)) is not None and not index.tree.encloses(outer, total.start.statement):
+    assert total.own is not None
+    loop, start = total.loop, total.own.start.statement
+    while (outer := index.tree.loop_of(loop)) is not None and not index.tree.encloses(outer, start):
         loop = outer
     return loop
 
@@ -153,7 +154,7 @@ def _ends_by(index: SemanticIndex, binding: Binding, offset: int) -> bool:
 
 
 def _starts_as_float(total: Total) -> bool:
-    element = None if total.start is None else element_of(total.start)
+    element = None if total.own is None else element_of(total.own.start)
     return isinstance(element, ast.Constant) and isinstance(element.value, float)
 
 

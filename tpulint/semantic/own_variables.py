@@ -1,0 +1,175 @@
+"""Totals kept in variables of which all that happens to them is seen, so that tensors can stand in their place."""
+
+from __future__ import annotations
+
+import ast
+
+from tpulint.model import Span
+from tpulint.records import NamedTuple
+from tpulint.semantic.bindings import Binding, element_of
+from tpulint.semantic.regions import Pace
+from tpulint.semantic.tree import LoopNode
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tpulint.semantic import SemanticIndex
+
+
+class OwnVariable(NamedTuple):
+    """What happens to one, in the loop and around it."""
+
+    start: Binding
+    """Where the variable is set to 0, in front of the loop."""
+    resets: tuple[ast.expr, ...]
+    """Literals that set the variable back to 0 inside the loop."""
+    uses: tuple[ast.Name, ...]
+    """Places inside the loop that need the number."""
+    averages: tuple[ast.AugAssign, ...]
+    """Statements that divide the variable itself, which is a number from there to its reset."""
+    is_used_behind: bool
+    """Whether the number is needed outside of the loop."""
+
+
+class OwnVariables:
+    """Finds those of one file."""
+
+    def __init__(self, index: SemanticIndex) -> None:
+        self._index = index
+
+    def of(self, loop: LoopNode, target: ast.Name, additions: tuple[ast.stmt, ...]) -> OwnVariable | None:
+        """The variable that a loop adds to; None where not everything that happens to it is seen."""
+        index = self._index
+        found = index.names.find_name(target)
+        if found is None or found[0] is not index.names.scope_of(loop):
+            return None
+        start = self._start(loop, found[1])
+        if start is None or not isinstance(start.statement, ast.stmt):
+            return None
+        resets: list[ast.expr] = []
+        averaged: list[Span] = []
+        averages: list[ast.AugAssign] = []
+        for binding in found[1]:
+            if not index.tree.encloses(loop, binding.node) or binding.statement in additions:
+                continue
+            stretch = self._averaged(binding)
+            if stretch is not None:
+                averaged.append(stretch)
+                if isinstance(binding.statement, ast.AugAssign):
+                    averages.append(binding.statement)
+                continue
+            element = element_of(binding)
+            if binding.kind != "assign" or element is None or not _is_zero(element):
+                return None
+            if index.tree.loop_of(binding.statement) is not loop:
+                return None
+            resets.append(element)
+        uses: list[ast.Name] = []
+        used_behind = False
+        begin, end = index.span(loop)
+        for name in index.names.loads(target.id, found[0]):
+            if index.function_of(name) is not index.function_of(loop) or index.tree.lambda_of(name) is not None:
+                return None  # another function sees the variable, at a time nobody knows
+            at = index.span(name).start
+            if index.span(start.statement).end <= at < begin:
+                return None
+            if not begin <= at < end:
+                used_behind = True
+                continue
+            if any(stretch.start <= at < stretch.end for stretch in averaged):
+                continue
+            if any(index.tree.encloses(statement, name) for statement in additions):
+                continue
+            if not any(index.tree.encloses(item, name) for item in loop.body):
+                return None
+            derived = [name] if self._may_read(name) else self._derived_uses(name)
+            if derived is None:
+                return None
+            uses.extend(derived)
+        found_uses = tuple(sorted(dict.fromkeys(uses), key=index.span))
+        return OwnVariable(start, tuple(resets), found_uses, tuple(averages), used_behind)
+
+    def _averaged(self, binding: Binding) -> Span | None:
+        """Where a variable is a number: from ``total = total / 100``, now and then, to the ``total = 0`` behind it."""
+        index, statement = self._index, binding.statement
+        if isinstance(statement, ast.AugAssign):
+            if not isinstance(statement.op, ast.Div | ast.Mult):
+                return None
+        elif not isinstance(statement, ast.Assign) or len(statement.targets) != 1 or binding.path:
+            return None
+        if not index.scalars.is_arithmetic(statement.value, set()) or _is_zero(statement.value):
+            return None
+        if index.pace_of(statement) is not Pace.LOG_INTERVAL:
+            return None
+        suite = index.tree.suite_of(statement)
+        for later in suite[suite.index(statement) + 1 :]:
+            names = later.targets if isinstance(later, ast.Assign) and _is_zero(later.value) else []
+            if any(isinstance(name, ast.Name) and name.id == binding.name for name in names):
+                between = suite[suite.index(statement) + 1 : suite.index(later)]
+                if any(isinstance(node, ast.Break | ast.Continue) for item in between for node in ast.walk(item)):
+                    return None  # the number is seen elsewhere, too
+                return Span(index.span(statement).end, index.span(later).start)
+        return None
+
+    def _start(self, loop: LoopNode, bindings: list[Binding]) -> Binding | None:
+        """The binding to a literal 0 that holds whenever the loop begins."""
+        index = self._index
+        begin = index.span(loop).start
+        before = [b for b in bindings if b.kind in ("parameter", "import") or index.span(b.node).start < begin]
+        if not before:
+            return None
+        start = before[-1]
+        if start.kind != "assign" or not _is_zero(element_of(start)) or not index.flow.dominates(start, loop):
+            return None
+        outer = index.tree.loop_of(loop)
+        starts_anew = outer is None or index.tree.encloses(outer, start.statement)
+        return start if starts_anew or not self._is_seen_outside(loop, start) else None
+
+    def _is_seen_outside(self, loop: LoopNode, start: Binding) -> bool:
+        """Whether anything but the loop and the start says what a variable holds: it would be a number there."""
+        index = self._index
+        assert isinstance(start.node, ast.Name)
+        found = index.names.find_name(start.node)
+        if found is None:
+            return True
+        mentions = (*index.names.loads(start.name, found[0]), *(b.node for b in found[1] if b is not start))
+        return any(not index.tree.encloses(loop, node) for node in mentions)
+
+    def _may_read(self, use: ast.Name) -> bool:
+        """Whether reading the total here costs no more than what was read before."""
+        index = self._index
+        if index.pace_of(use) is Pace.LOG_INTERVAL or isinstance(index.statement_of(use), ast.Return):
+            return True
+        for ancestor in index.tree.ancestors(use):
+            if isinstance(ancestor, ast.Call) and index.reads.is_output(ancestor):
+                return True
+            if isinstance(ancestor, ast.stmt):
+                break
+        return False
+
+    def _derived_uses(self, use: ast.Name) -> list[ast.Name] | None:
+        """Uses of a variable computed from the total, where they are all that becomes of it: ``mean = total / n``."""
+        index = self._index
+        statement = index.statement_of(use)
+        if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+            return None
+        target = statement.targets[0]
+        if not isinstance(target, ast.Name) or not index.scalars.is_arithmetic(statement.value, set()):
+            return None
+        if not is_operand(index, use, statement):
+            return None
+        uses = index.held_values.uses_of(statement, target)
+        return uses if uses and all(self._may_read(one) for one in uses) else None
+
+
+def is_operand(index: SemanticIndex, use: ast.expr, statement: ast.stmt) -> bool:
+    """Whether only arithmetic lies between a name and its statement."""
+    for ancestor in index.tree.ancestors(use):
+        if ancestor is statement:
+            return True
+        if not isinstance(ancestor, ast.BinOp | ast.UnaryOp):
+            return False
+    return False
+
+
+def _is_zero(node: ast.expr | None) -> bool:
+    return isinstance(node, ast.Constant) and type(node.value) in (int, float) and node.value == 0
