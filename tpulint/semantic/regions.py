@@ -20,7 +20,7 @@ from tpulint.semantic.outside import STEP, OutsideCall, merge
 from tpulint.semantic.steps import CalledStep as CalledStep
 from tpulint.semantic.steps import Step as Step
 from tpulint.semantic.steps import StepFunction as StepFunction
-from tpulint.semantic.steps import StepFunctions
+from tpulint.semantic.steps import StepFunctions, find_step_loops
 from tpulint.semantic.steps import StepLoop as StepLoop
 from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, LoopNode, SyntaxTree
 from tpulint.source import trains_by_imports
@@ -73,7 +73,7 @@ class Regions:
         self.evaluation = Evaluation(tree, names, kinds, definitions, self.events, outside)
         # Many files of a library speak of gradients, few of them run a backward pass.
         trains = trains and self.events.have_step
-        self.step_loops = self._find_step_loops() if trains else []
+        self.step_loops = find_step_loops(tree, self.events, self._loops) if trains else []
         self._by_loop = {loop.node: loop for loop in self.step_loops}
         self._per_step: dict[FunctionNode, Step] = {}
         for loop in self.step_loops:
@@ -114,58 +114,6 @@ class Regions:
         from tpulint.semantic.left_out import loops_for_devices
 
         return loops_for_devices(self._tree)
-
-    def _find_step_loops(self) -> list[StepLoop]:
-        """Loops with both events, those of step loops below them, directly or through calls, left out."""
-        summaries = {loop: self.events.of(loop) for loop in self._loops}
-        both = {loop: events for loop, events in summaries.items() if events.has_step}
-        by_function: dict[FunctionNode, list[LoopNode]] = {}
-        below: dict[LoopNode, list[LoopNode]] = {}
-        for node in both:
-            for ancestor in self._tree.ancestors(node):
-                if isinstance(ancestor, FUNCTIONS):
-                    by_function.setdefault(ancestor, []).append(node)
-                    break
-                if isinstance(ancestor, LOOPS) and ancestor in both:
-                    below.setdefault(ancestor, []).append(node)
-        result = []
-        for node, events in both.items():
-            called = (loop for function in events.functions for loop in by_function.get(function, ()))
-            inner = [both[loop] for loop in (*below.get(node, ()), *called) if loop is not node]
-            loop = StepLoop(node)
-            loop.backwards = [item for item in events.backwards if not any(item in other.backwards for other in inner)]
-            loop.updates = [item for item in events.updates if not any(item in other.updates for other in inner)]
-            loop.manual_updates = [
-                item for item in events.manual_updates if not any(item in other.manual_updates for other in inner)
-            ]
-            if not loop.updates and not loop.manual_updates:
-                loop.updates = [
-                    item for item in events.candidates if not any(item in other.candidates for other in inner)
-                ]
-                loop.is_certain = False
-            loop.boundaries = [
-                item for item in events.boundaries
-                if not any(item in other.boundaries for other in inner) and self._ends_step(item, node)
-            ]  # fmt: skip
-            loop.functions = events.functions
-            if inner:
-                loop.functions = [
-                    item for item in events.functions if not any(item in other.functions for other in inner)
-                ]
-            if loop.backwards and (loop.updates or loop.manual_updates):
-                result.append(loop)
-        return result
-
-    def _ends_step(self, boundary: ast.AST, step: LoopNode) -> bool:
-        """Whether no loop that neither runs backward nor updates, such as that of a generation, has the boundary."""
-        for ancestor in self._tree.ancestors(boundary):
-            if ancestor is step:
-                break
-            if isinstance(ancestor, LOOPS):
-                done = self.events.of(ancestor)
-                if not (done.backwards or done.updates or done.manual_updates or done.candidates):
-                    return False
-        return True
 
     def _find_gated(self) -> set[FunctionNode]:
         always: set[FunctionNode] = set()

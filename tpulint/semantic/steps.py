@@ -10,7 +10,13 @@ from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.events import EventMap
 from tpulint.semantic.names import Names
 from tpulint.semantic.outside import OutsideCall
-from tpulint.semantic.tree import FunctionNode, LoopNode, SyntaxTree, is_super
+from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, LoopNode, SyntaxTree, is_super
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    _Node = TypeVar("_Node", bound=ast.AST)
 
 _ENGINES = ("ignite.engine.Engine", "ignite.engine.engine.Engine")
 """What runs a function with every batch, and sets no boundary."""
@@ -190,3 +196,51 @@ class StepFunctions:
         bindings = self._names.bindings(root)
         is_self = self._tree.class_of(root) is not None and root.id in ("self", "cls")
         return bool(bindings) and not is_self and all(binding.kind == "parameter" for binding in bindings)
+
+
+def find_step_loops(tree: SyntaxTree, events: EventMap, loops: list[LoopNode]) -> list[StepLoop]:
+    """Loops with both events, those of step loops below them, directly or through calls, left out."""
+    both = {loop: found for loop in loops if (found := events.of(loop)).has_step}
+    by_function: dict[FunctionNode, list[LoopNode]] = {}
+    below: dict[LoopNode, list[LoopNode]] = {}
+    for node in both:
+        for ancestor in tree.ancestors(node):
+            if isinstance(ancestor, FUNCTIONS):
+                by_function.setdefault(ancestor, []).append(node)
+                break
+            if isinstance(ancestor, LOOPS) and ancestor in both:
+                below.setdefault(ancestor, []).append(node)
+    result = []
+    for node, found in both.items():
+        called = (loop for function in found.functions for loop in by_function.get(function, ()))
+        inner = [both[loop] for loop in (*below.get(node, ()), *called) if loop is not node]
+        loop = StepLoop(node)
+        loop.backwards = _alone(found.backwards, [other.backwards for other in inner])
+        loop.updates = _alone(found.updates, [other.updates for other in inner])
+        loop.manual_updates = _alone(found.manual_updates, [other.manual_updates for other in inner])
+        if not loop.updates and not loop.manual_updates:
+            loop.updates = _alone(found.candidates, [other.candidates for other in inner])
+            loop.is_certain = False
+        boundaries = _alone(found.boundaries, [other.boundaries for other in inner])
+        loop.boundaries = [item for item in boundaries if _ends_step(tree, events, item, node)]
+        loop.functions = _alone(found.functions, [other.functions for other in inner])
+        if loop.backwards and (loop.updates or loop.manual_updates):
+            result.append(loop)
+    return result
+
+
+def _alone(found: list[_Node], inner: list[list[_Node]]) -> list[_Node]:
+    """What a loop runs that no step loop below it does."""
+    return [item for item in found if not any(item in other for other in inner)]
+
+
+def _ends_step(tree: SyntaxTree, events: EventMap, boundary: ast.AST, step: LoopNode) -> bool:
+    """Whether no loop that neither runs backward nor updates, such as that of a generation, has the boundary."""
+    for ancestor in tree.ancestors(boundary):
+        if ancestor is step:
+            break
+        if isinstance(ancestor, LOOPS):
+            done = events.of(ancestor)
+            if not (done.backwards or done.updates or done.manual_updates or done.candidates):
+                return False
+    return True
