@@ -39,11 +39,11 @@ def guarded(ctx: FileContext, node: ast.Attribute | ast.Name, row: MappingRow) -
         if not isinstance(call, ast.Call) or not isinstance(ctx.index.parent(call), ast.withitem):
             return None
         nothing = f"{fix.use('contextlib', at=node)}.nullcontext()"
-        fix.insert(ctx.index.span(call).end, f" if {_question(ctx, fix, node, row)} else {nothing}")
+        fix.insert(ctx.index.span(call).end, f" if {_question(fix, node, row)} else {nothing}")
         return fix
     statement = _statement_to_guard(ctx, node, row)
     assert statement is not None
-    fix.put_under([statement], f"if {_question(ctx, fix, node, row)}:")
+    fix.put_under([statement], f"if {_question(fix, node, row)}:")
     return fix
 
 
@@ -53,7 +53,7 @@ def only_shown(ctx: FileContext, fix: FixBuilder | None, row: MappingRow) -> Non
         fix.lower(Applicability.DISPLAY, _NOT_PORTABLE)
 
 
-def _question(ctx: FileContext, fix: FixBuilder, node: ast.expr, row: MappingRow) -> str:
+def _question(fix: FixBuilder, node: ast.expr, row: MappingRow) -> str:
     if row.old.startswith("torch.accelerator."):
         return f"{fix.use('torch', at=node)}.accelerator.is_available()"
     return fix.emit.cuda_question(node)

@@ -7,7 +7,7 @@ import ast
 from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.names import Names
-from tpulint.semantic.tree import LoopNode, SyntaxTree
+from tpulint.semantic.tree import LoopNode
 
 _DEPTH = 4
 _RANGES = ("builtins.range", "tqdm.trange")
@@ -16,8 +16,7 @@ _RANGES = ("builtins.range", "tqdm.trange")
 class Counters:
     """Finds them for any loop."""
 
-    def __init__(self, tree: SyntaxTree, names: Names, flow: Flow) -> None:
-        self._tree = tree
+    def __init__(self, names: Names, flow: Flow) -> None:
         self._names = names
         self._flow = flow
 

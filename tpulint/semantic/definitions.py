@@ -30,7 +30,6 @@ class Definitions:
     ) -> None:
         self._tree = tree
         self._names = names
-        self._flow = flow
         self._imported = imported
         self.classes = OwnClasses(tree, names, flow, self, outside)
         """Which of its classes a value is an instance of."""

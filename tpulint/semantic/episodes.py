@@ -53,7 +53,7 @@ class Episodes:
         if isinstance(node, ast.Name):
             found = [self._of_binding(node, binding, depth) for binding in index.flow.reaching(node)]
             return found[0] if found and all(loop is not None for loop in found) else None
-        return self._kept(node, depth) if isinstance(node, ast.Attribute) else None
+        return self._kept(node) if isinstance(node, ast.Attribute) else None
 
     def _first(self, nodes: list[ast.expr], depth: int) -> LoopNode | None:
         return next((found for node in nodes if (found := self.of(node, depth + 1)) is not None), None)
@@ -86,7 +86,7 @@ class Episodes:
                 return self.of(loop.iter, depth + 1)
         return None
 
-    def _kept(self, node: ast.Attribute, depth: int) -> LoopNode | None:
+    def _kept(self, node: ast.Attribute) -> LoopNode | None:
         """The same of a list that an object keeps, and that is emptied now and then."""
         if not self._is_emptied(node.attr):
             return None

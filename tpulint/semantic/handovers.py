@@ -84,20 +84,20 @@ class Handovers:
         parents = [self._index.parent(load) for load in _attribute_loads(self._index, attribute)]
         return any(isinstance(parent, ast.keyword) and parent.arg in _SAYS_HOW_MANY for parent in parents)
 
-    def is_needed(self, handover: Handover, function: FunctionNode, parameter: ast.arg) -> bool:
+    def is_needed(self, handover: Handover, parameter: ast.arg) -> bool:
         """Whether a launched function uses the number."""
         if not handover.attribute:
             scope = self._index.names.scope_of(parameter)
             loads: Sequence[ast.expr] = [
-                load for load in self._index.names.loads(parameter.arg, scope) if self._is_handed(load, parameter)
+                load for load in self._index.names.loads(parameter.arg, scope) if self._is_handed(load)
             ]
         else:
             loads = [node for node in _attribute_loads(self._index, handover.attribute) if self._is_launched(node)]
         return bool(loads)
 
-    def _is_handed(self, load: ast.expr, parameter: ast.arg) -> bool:
+    def _is_handed(self, load: ast.Name) -> bool:
         """Whether a variable may still hold what it was handed."""
-        reaching = self._index.flow.reaching(load) if isinstance(load, ast.Name) else ()
+        reaching = self._index.flow.reaching(load)
         return not reaching or any(binding.kind == "parameter" for binding in reaching)
 
     def _is_launched(self, node: ast.AST) -> bool:

@@ -57,11 +57,10 @@ class Regions:
     ) -> None:
         self._tree = tree
         self._imported = imported
-        self._kinds = kinds
         self._definitions = definitions
         self.are_called = bool(outside)
         """Whether other files call functions of this one."""
-        self._gates = Gates(tree, names, Counters(tree, names, flow), flags, definitions, imported)
+        self._gates = Gates(tree, names, Counters(names, flow), flags, definitions, imported)
         # Without any of these words there is no loop to find: most files of a library.
         trains = tree.source.has_any(_TRAINS) or (imported.knows_others and trains_by_imports(tree.source.text))
         delegated = None

@@ -127,7 +127,7 @@ class Topics:
     restarts: Restarts = topic()
     """Totals that start anew with a number while a training goes on."""
 
-    counters: Counters = topic("tree", "names", "flow")
+    counters: Counters = topic("names", "flow")
     """Variables that count the turns of loops."""
 
     episodes: Episodes = topic()

@@ -60,7 +60,6 @@ class Variables:
     """The variables of one file."""
 
     def __init__(self, index: SemanticIndex) -> None:
-        self._index = index
         self._tree = index.tree
         self._names = index.names
         self._loads: dict[Key, list[ast.expr]] | None = None

@@ -117,11 +117,11 @@ def _use(ctx: FileContext, load: ast.Name, marks: _Marks) -> bool:
     call = index.parent(attribute) if isinstance(attribute, ast.Attribute) else None
     if not isinstance(attribute, ast.Attribute) or not isinstance(call, ast.Call):
         # the second event of a measurement, noted with the first
-        return isinstance(attribute, ast.Call) and _measures(ctx, attribute)
+        return isinstance(attribute, ast.Call) and _measures(attribute)
     if call.func is not attribute or index.function_of(call) is not index.function_of(load):
         return False
     statement = index.parent(call)
-    if attribute.attr == "elapsed_time" and _measures(ctx, call):
+    if attribute.attr == "elapsed_time" and _measures(call):
         marks.measured.append((call, load.id, ctx.text(call.args[0])))
         return True
     if not isinstance(statement, ast.Expr) or call.args or call.keywords:
@@ -136,7 +136,7 @@ def _use(ctx: FileContext, load: ast.Name, marks: _Marks) -> bool:
     return True
 
 
-def _measures(ctx: FileContext, call: ast.Call) -> bool:
+def _measures(call: ast.Call) -> bool:
     """Whether a call is ``start.elapsed_time(end)`` of two variables."""
     func = call.func
     return (

@@ -126,7 +126,7 @@ def _ask_how_many(ctx: FileContext, fix: FixBuilder, handed: Handovers, drops: C
     lines: dict[FunctionNode, list[str]] = {}
     for item in handed.items:
         for function, parameter in item.parameters:
-            if handed.is_needed(item, function, parameter):
+            if handed.is_needed(item, parameter):
                 target = parameter.arg + (f".{item.attribute}" if item.attribute else "")
                 asked = fix.emit.world_size(function.body[0], target)
                 shares = [] if ctx.portable else [ctx.text(statement) for statement in handed.shares(item)]

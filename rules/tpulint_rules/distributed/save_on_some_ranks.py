@@ -27,7 +27,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             "`xm.save` writes on the first process alone without this condition; under it, the others do not take part "
             "in what is pending"
         )
-        yield ctx.finding(call, message, _fix(ctx, call, condition))
+        yield ctx.finding(call, message, _fix(ctx, condition))
 
 
 def _leaves_collectives_pending(ctx: FileContext) -> bool:
@@ -40,7 +40,7 @@ def _asks_for_other_ranks(call: ast.Call) -> bool:
     return len(call.args) > 2 or any(keyword.arg in ("master_only", "global_master") for keyword in call.keywords)
 
 
-def _fix(ctx: FileContext, call: ast.Call, condition: ast.If) -> FixBuilder | None:
+def _fix(ctx: FileContext, condition: ast.If) -> FixBuilder | None:
     if condition.orelse or not all(_is_save(ctx, statement) for statement in condition.body):
         return None
     reason = "Every process now joins the step that is pending; the first one writes, as before."

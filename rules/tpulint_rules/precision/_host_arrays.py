@@ -39,7 +39,7 @@ def goes_to_numpy(ctx: FileContext, node: ast.expr) -> bool:
     while isinstance(parent, ast.Attribute) and isinstance(call := ctx.index.parent(parent), ast.Call):
         if call.func is parent and parent.attr == "numpy":
             return True
-        if call.func is not parent or not _passes(ctx, call):
+        if call.func is not parent or not _passes(call):
             return False
         node, parent = call, ctx.index.parent(call)
     return isinstance(parent, ast.Call) and parent.args[:1] == [node] and _is_array(ctx, parent)
@@ -82,20 +82,20 @@ def _read(ctx: FileContext) -> Iterator[ast.expr]:
         if not call.args:
             yield _moved(ctx, receiver)
     for call in ctx.index.calls:
-        if call.args and _is_array(ctx, call) and isinstance(call.args[0], ast.Call) and _passes(ctx, call.args[0]):
+        if call.args and _is_array(ctx, call) and isinstance(call.args[0], ast.Call) and _passes(call.args[0]):
             yield _moved(ctx, call.args[0])
 
 
 def _moved(ctx: FileContext, node: ast.expr) -> ast.expr:
     """What a chain moves to the host: ``x`` of ``x.cpu()`` and ``x.to("cpu")``."""
     while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        if node.func.attr not in ("cpu", "to") or not _passes(ctx, node):
+        if node.func.attr not in ("cpu", "to") or not _passes(node):
             break
         node = node.func.value
     return node
 
 
-def _passes(ctx: FileContext, call: ast.Call) -> bool:
+def _passes(call: ast.Call) -> bool:
     """Whether a call is one of a tensor's methods that leave the dtype alone."""
     if not isinstance(call.func, ast.Attribute):
         return False

@@ -35,7 +35,7 @@ def saved_in_place(ctx: FileContext, call: ast.Call, back: Move) -> FixBuilder |
     fix = ctx.fix("Save the state without moving the model", Applicability.SAFE, _FILE_HOLDS, Scope.STATEMENT)
     if _is_move(ctx, away, call, module):
         between = between[1:]
-        _stay(ctx, fix, away, call)
+        _stay(fix, away, call)
     states: list[ast.Call] = []
     for statement in between:
         for node in tree.inside(statement):
@@ -48,7 +48,7 @@ def saved_in_place(ctx: FileContext, call: ast.Call, back: Move) -> FixBuilder |
         return None
     for state in states:
         _take_state(ctx, fix, state, module)
-    _stay(ctx, fix, home, back.call)
+    _stay(fix, home, back.call)
     return fix
 
 
@@ -106,7 +106,7 @@ def _save_copy(ctx: FileContext, call: ast.Call, back: Move, home: ast.stmt) -> 
     fix = ctx.fix("Save a copy on the host", Applicability.UNSAFE, _COPIED, Scope.STATEMENT)
     copy = fix.use("copy", at=call)
     fix.replace(call.func.value, f"{copy}.deepcopy({ctx.text(call.func.value)})")
-    _stay(ctx, fix, home, back.call)
+    _stay(fix, home, back.call)
     return fix
 
 
@@ -134,7 +134,7 @@ def _is_move(ctx: FileContext, statement: ast.stmt, call: ast.Call, module: str)
     return calls == 1
 
 
-def _stay(ctx: FileContext, fix: FixBuilder, statement: ast.stmt, call: ast.Call) -> None:
+def _stay(fix: FixBuilder, statement: ast.stmt, call: ast.Call) -> None:
     """Take the move out of its statement, or the statement with it when it does nothing else."""
     assert isinstance(call.func, ast.Attribute)
     if isinstance(statement, ast.If) or _is_all_of(statement, call):

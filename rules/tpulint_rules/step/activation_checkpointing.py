@@ -9,7 +9,6 @@ from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Finding, Scope, Span
 
 _OLD = "torch.utils.checkpoint"
-_TAKEN = ("use_reentrant", "preserve_rng_state")
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
