@@ -15,13 +15,12 @@ from tpulint.semantic.call_values import CallValues
 from tpulint.semantic.circles import Circles
 from tpulint.semantic.contents import Contents, Key, key_of
 from tpulint.semantic.definitions import Definitions
-from tpulint.semantic.device_words import may_set_default, speaks_of_devices
 from tpulint.semantic.element_values import ElementValues
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.function_values import FunctionValues
 from tpulint.semantic.graph_parts import GraphParts
 from tpulint.semantic.hooks import Hooks
-from tpulint.semantic.host_only import HostOnly
+from tpulint.semantic.host_only import HostOnly, may_set_default, speaks_of_devices
 from tpulint.semantic.imported import Imported
 from tpulint.semantic.kept_tensors import KeptTensors
 from tpulint.semantic.module_tensors import ModuleTensors

@@ -8,8 +8,7 @@ from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.contents import key_of
 from tpulint.semantic.kinds import Kind
-from tpulint.semantic.losses import Losses
-from tpulint.semantic.one_element import may_have_dimension
+from tpulint.semantic.losses import Losses, may_have_dimension
 from tpulint.semantic.other_files import Definition, methods, returned
 from tpulint.semantic.reads import How, Read
 
