@@ -458,6 +458,28 @@ def test_device_before_a_group_that_another_file_joins(tmp_path: Path) -> None:
     assert "device = torch_xla.device()" in (tmp_path / "alone.py").read_text()
 
 
+@pytest.mark.parametrize("made", ["start(args)", "Run(args)"])
+def test_device_before_a_group_that_is_joined_several_calls_away(tmp_path: Path, made: str) -> None:
+    """By a function that the one called calls, in its own file or another, or as an object is made."""
+    (tmp_path / "joining.py").write_text(
+        "import torch.distributed as dist\ndef join(args):\n"
+        '    dist.init_process_group("nccl", init_method=args.url, world_size=args.size, rank=args.rank)\n'
+    )
+    (tmp_path / "starting.py").write_text(
+        "from joining import join\ndef prepare(args):\n    join(args)\ndef start(args):\n    prepare(args)\n"
+        "def look(args):\n    pass\nclass Run:\n    def __init__(self, args):\n        start(args)\n"
+    )
+    main = (
+        "import torch\nfrom starting import Run, look, start\ndef main(args):\n    {}\n"
+        '    model = torch.nn.Linear(4, 4).cuda()\nif __name__ == "__main__":\n    main(parse())\n'
+    )
+    (tmp_path / "train.py").write_text(main.format(made))
+    (tmp_path / "alone.py").write_text(main.format("look(args)"))
+    tpulint("--fix", "--unsafe-fixes", "--select", "TPU002,TPU602,TPU616", cwd=tmp_path)
+    assert 'device = torch.device("xla")' in (tmp_path / "train.py").read_text()
+    assert "device = torch_xla.device()" in (tmp_path / "alone.py").read_text()
+
+
 LOADERS = """\
 from torch.utils.data import DataLoader
 

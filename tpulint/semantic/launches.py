@@ -84,7 +84,7 @@ class Launches:
         self.launches = [launch for call in names.calls_to(*_PARAMETERS) if (launch := self._launch(call)) is not None]
         self._launched: dict[FunctionNode, Launch] = {}
         for launch in self.launches:
-            for function in self._closure(launch.functions):
+            for function in self.closure(launch.functions):
                 self._launched.setdefault(function, launch)
 
     def __bool__(self) -> bool:
@@ -118,7 +118,7 @@ class Launches:
                 for argument in self._definitions.arguments.of(binding.statement, binding.name):
                     yield from self._functions_meant(argument, depth + 1)
 
-    def _closure(self, functions: tuple[FunctionNode, ...]) -> list[FunctionNode]:
+    def closure(self, functions: tuple[FunctionNode, ...]) -> list[FunctionNode]:
         """The functions and what they run in turn; of a class they make an instance of, every method."""
         found: list[FunctionNode] = []
         waiting = list(functions)
@@ -149,7 +149,7 @@ class Launches:
         for call in self._names.calls_to(*_PROCESSES):
             target = next((keyword.value for keyword in call.keywords if keyword.arg == "target"), None)
             if target is not None:
-                yield call, self._closure(tuple(self._functions_meant(target)))
+                yield call, self.closure(tuple(self._functions_meant(target)))
 
     def launch_of(self, node: ast.AST) -> Launch | None:
         """The launch in whose processes the node runs."""
@@ -231,6 +231,6 @@ class Launches:
         if function is None:
             return []
         result: list[ast.AST] = []
-        for inner in self._closure((function,)):
+        for inner in self.closure((function,)):
             result.extend(self._tree.inside(inner, functions=False))
         return result

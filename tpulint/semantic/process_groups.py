@@ -7,6 +7,7 @@ import re
 
 from tpulint.semantic.origins import Origin, origins
 from tpulint.semantic.torch_facts import RUNTIME
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ RUNTIME_JOIN = f"{RUNTIME}.init_process_group"
 _PARAMETERS = (
     "backend", "init_method", "timeout", "world_size", "rank", "store", "group_name", "pg_options", "device_id",
 )  # fmt: skip
+_DEPTH = 2
+"""Files that are looked into one from another."""
 _NCCL = re.compile(r"\bnccl\b", re.IGNORECASE)
 _NCCL_NAMES = frozenset({
     "torch.distributed.Backend.NCCL", "torch.distributed.get_default_backend_for_device",
@@ -46,6 +49,12 @@ class Join:
         """Whether more arguments come out of a list or a dictionary."""
         self.backends = backends
         """Where the name of the backend may come from."""
+
+    @property
+    def is_xla(self) -> bool:
+        """Whether the group is one of XLA, by its address."""
+        method = self.given.get("init_method")
+        return isinstance(method, ast.Constant) and method.value == "xla://"
 
     @property
     def backend(self) -> ast.expr | None:
@@ -79,6 +88,28 @@ class ProcessGroups:
         if launches:
             return None
         return next((join.call for join in self.joins if call in launches.before(join.call)), None)
+
+    def of_device_in(self, function: FunctionNode, depth: int = 0) -> bool:
+        """Whether a function joins a group of XLA, or one that becomes it, itself or through what it calls."""
+        index = self._index
+        run = index.launches.closure((function,))
+        joins = [join for join in self.joins if any(index.tree.encloses(item, join.call) for item in run)]
+        if joins:
+            return self.on_device or any(join.is_portable or join.is_xla for join in joins)
+        if depth > _DEPTH:
+            return False
+        calls = [call for call in index.imported.calls if any(index.tree.encloses(item, call) for item in run)]
+        return any(self.of_device_behind(call, depth + 1) for call in calls)
+
+    def of_device_behind(self, call: ast.Call, depth: int = 0) -> bool:
+        """The same of what a call runs in another file, the making of an object included."""
+        found = self._index.imported.called(call)
+        if found is None:
+            return False
+        function = found.node
+        if isinstance(function, ast.ClassDef):
+            function = found.file.definitions.method(function, "__init__") or function
+        return isinstance(function, FUNCTIONS) and found.file.process_groups.of_device_in(function, depth)
 
     def is_nccl(self, node: ast.expr) -> bool:
         """Whether an expression names NCCL, or asks torch for the backend of GPUs."""

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Finding
-from tpulint.semantic import FUNCTIONS
-from tpulint.semantic.process_groups import Join
 from tpulint_rules.distributed._runtime_start import named_only, starts_runtime
 
 
@@ -32,17 +30,6 @@ def check(ctx: FileContext) -> Iterator[Finding]:
 
 def _joining(ctx: FileContext) -> Iterator[ast.Call]:
     """Calls that tell the process its chip, by themselves or in a function of another file."""
-    yield from (join.call for join in ctx.index.process_groups.joins if _gives_chip(join))
-    for call in ctx.index.imported.calls:
-        found = ctx.index.imported.called(call)
-        if found is None or not isinstance(found.node, FUNCTIONS):
-            continue
-        groups = found.file.process_groups
-        inside = [join for join in groups.joins if found.file.tree.encloses(found.node, join.call)]
-        if any(map(_gives_chip, inside)) or (inside and groups.on_device):  # the other file may be ported after this
-            yield call
-
-
-def _gives_chip(join: Join) -> bool:
-    method = join.given.get("init_method")
-    return join.is_portable or (isinstance(method, ast.Constant) and method.value == "xla://")
+    groups = ctx.index.process_groups
+    yield from (join.call for join in groups.joins if join.is_portable or join.is_xla)
+    yield from (call for call in ctx.index.imported.calls if groups.of_device_behind(call))  # ported after this, maybe
