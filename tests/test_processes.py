@@ -382,3 +382,20 @@ def test_processes_of_a_group_that_another_file_joins(tmp_path: Path, backend: s
             dist.barrier(){"  # TPU618" if is_for_gpus else ""}
         """
     agree(tmp_path, select="TPU601,TPU618", worker=WORKER.replace("BACKEND", backend), start=start, wait=wait)
+
+
+@pytest.mark.parametrize("line", ["from . import joining", "from .joining import *", "from net import joining"])
+def test_group_that_a_module_beside_in_the_package_joins(tmp_path: Path, line: str) -> None:
+    wait = f"""\
+        import torch.distributed as dist
+        {line}
+
+        def save():
+            dist.barrier()  # TPU618
+        """
+    (tmp_path / "net").mkdir()
+    agree(
+        tmp_path,
+        select="TPU618",
+        **{"net/__init__": "", "net/joining": WORKER.replace("BACKEND", "nccl"), "net/wait": wait},
+    )

@@ -82,7 +82,7 @@ class Imported:
             assert self._library is not None
             found: list[SemanticIndex | None] = []
             if isinstance(statement, ast.ImportFrom):
-                found = [self._library.module(self._path, statement.level, statement.module or "")]
+                found = [self._library.module(self._path, level, name) for level, name in _modules_in(statement)]
             elif isinstance(statement, ast.Import):
                 found = [self._library.module(self._path, 0, alias.name) for alias in statement.names]
             yield from (index for index in found if index is not None)
