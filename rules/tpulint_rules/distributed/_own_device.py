@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Scope
+from tpulint.semantic.device_counts import COUNTERS
 
 _SEVERAL_PROCESSES = r"\b(?:LOCAL_RANK|RANK|WORLD_SIZE)\b|\blocal_rank\b|\baccelerate\b|\bdeepspeed\b"
 _ONE = {(ast.Gt, 0), (ast.GtE, 1), (ast.NotEq, 0), (ast.Eq, 0), (ast.Lt, 1), (ast.LtE, 0)}
@@ -34,6 +35,9 @@ def count_one(ctx: FileContext, node: ast.expr) -> FixBuilder | None:
         reason = "One process drives one XLA device; with `torch_xla.launch` there are as many processes as devices."
         fix = ctx.fix("Count the one device of this process", Applicability.UNSAFE, reason, Scope.MODULE)
         text = "1"
+    if index.qualified_name(node) in COUNTERS:
+        fix.replace(node, f"lambda: {text}")
+        return fix
     for call in [node] if node in index.device_counts.calls else index.device_counts.calls:
         if isinstance(index.parent(call), ast.Compare) or _is_shown(ctx, call) or is_for_several(ctx, call):
             continue

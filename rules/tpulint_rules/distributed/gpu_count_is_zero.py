@@ -10,6 +10,7 @@ from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Finding, Scope, Severity
 from tpulint.records import NamedTuple
 from tpulint.semantic import FUNCTIONS
+from tpulint.semantic.device_counts import COUNTERS
 from tpulint.semantic.handovers import ENDS
 from tpulint.semantic.launches import SPAWN
 from tpulint.semantic.variables import last_name
@@ -21,6 +22,7 @@ _PRODUCTS = {
 }
 """What comes of a number of this name that is multiplied by the number of GPUs."""
 _DIVISIONS = (ast.Div, ast.FloorDiv, ast.Mod)
+_HOLDERS = (ast.Dict, ast.List, ast.Tuple, ast.keyword, ast.Return)
 _STARTERS = ("torch.nn.DataParallel", SPAWN)
 _SEEDING = frozenset({"torch.cuda.manual_seed", "torch.cuda.manual_seed_all", "torch_xla.manual_seed"})
 _ON_HOST = "this asks for GPUs, and a TPU machine has none: this trains on the host CPU without a word"
@@ -30,6 +32,7 @@ _SEEDED = "The seed is set whatever the number of devices."
 
 def check(ctx: FileContext) -> Iterator[Finding]:
     counts = ctx.index.device_counts
+    yield from _handed_on(ctx)
     if not counts.calls:
         return
     for node in ctx.index.tree.parents:
@@ -58,6 +61,21 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         )
         related = ((ctx.index.span(test), "the device depends on the number here"),)
         yield ctx.finding(call, message, count_one(ctx, call), severity=Severity.ERROR, related=related)
+
+
+def _handed_on(ctx: FileContext) -> Iterator[Finding]:
+    """``resolvers = {"devices": torch.cuda.device_count}``: the function itself, for others to call."""
+    for node, name in ctx.index.references(*COUNTERS):
+        holder = ctx.index.parent(node)
+        if isinstance(holder, ast.Call):
+            is_given = node in holder.args and not (ctx.index.qualified_name(holder.func) or "").startswith("builtins.")
+        elif isinstance(holder, ast.Assign):
+            is_given = holder.value is node
+        else:
+            is_given = isinstance(holder, _HOLDERS)
+        if name in COUNTERS and is_given:
+            message = f"who calls `{ctx.text(node)}` gets 0 on a TPU machine, which has no GPUs"
+            yield ctx.finding(node, message, count_one(ctx, node), severity=Severity.WARNING)
 
 
 def _divisor(node: ast.AST) -> ast.expr | None:

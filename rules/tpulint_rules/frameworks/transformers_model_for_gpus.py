@@ -12,7 +12,7 @@ from tpulint.records import NamedTuple
 from tpulint.semantic.origins import origins
 from tpulint.semantic.variables import last_name
 
-_LIBRARIES = r"(?m)^\s*(?:from|import)\s+(?:transformers|peft|trl|optimum|sentence_transformers)\b"
+_LIBRARIES = r"(?m)^\s*(?:from|import)\s+(?:transformers|peft|trl|optimum|sentence_transformers|unsloth)\b"
 _LOADS = frozenset({"from_pretrained", "from_config"})
 _WITHOUT_WEIGHTS = re.compile(r"(?:Tokenizer(?:Fast)?|Processor|FeatureExtractor|Config)$")
 """Classes that load no model: they have nothing to put anywhere, and no method ``to``."""
@@ -30,7 +30,7 @@ class _Problem(NamedTuple):
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
-    if not ctx.index.mentions(_LIBRARIES, "transformers", "peft", "trl", "optimum"):
+    if not ctx.index.mentions(_LIBRARIES, "transformers", "peft", "trl", "optimum", "unsloth"):
         return
     for call in ctx.index.calls:
         name = ctx.index.qualified_name(call.func) or ""
@@ -72,7 +72,7 @@ def _loading(ctx: FileContext, call: ast.Call, keyword: ast.keyword) -> _Problem
             return None
         message = f'`"{kernels}"` is made of CUDA kernels: the model cannot be loaded with it on a TPU machine'
         return _Problem(message, _default_attention(ctx, call, keyword))
-    if keyword.arg == "use_flash_attention_2" and _is_true(keyword.value):
+    if keyword.arg == "use_flash_attention_2" and _is_true(ctx, keyword.value):
         message = "`use_flash_attention_2` asks for CUDA kernels: the model cannot be loaded with it on a TPU machine"
         return _Problem(message, _default_attention(ctx, call, keyword))
     return None
@@ -105,7 +105,7 @@ def _in_pipeline(ctx: FileContext, call: ast.Call, keyword: ast.keyword) -> _Pro
 
 
 def _in_quantization(ctx: FileContext, call: ast.Call, keyword: ast.keyword) -> _Problem | None:
-    if keyword.arg in _QUANTIZED and _is_true(keyword.value):
+    if keyword.arg in _QUANTIZED and _is_true(ctx, keyword.value):
         return _Problem(f"`{keyword.arg}` quantizes with bitsandbytes, whose kernels do not run on a TPU", None)
     return None
 
@@ -194,5 +194,7 @@ def _default_attention(ctx: FileContext, call: ast.Call, keyword: ast.keyword) -
     return fix
 
 
-def _is_true(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is True
+def _is_true(ctx: FileContext, node: ast.expr) -> bool:
+    """``True``, or a variable that nobody gives anything else."""
+    found = origins(ctx.index, node)
+    return bool(found) and all(isinstance(one.node, ast.Constant) and one.node.value is True for one in found)
