@@ -37,6 +37,16 @@ SILENT = {
 
         make("sgd")
         """,
+    "dictionaries that are only written": """
+        import json
+
+        def describe(file):
+            facts = {"cuda": torch.cuda.is_available(), "cuda and more": 1}
+            print(json.dumps(facts))
+            counts = dict(cuda=torch.cuda.is_available())
+            log.info(counts)
+            json.dump({"cuda": torch.cuda.is_available()}, file)
+        """,
     "report through a variable": """
         def report():
             cuda = torch.cuda.is_available()

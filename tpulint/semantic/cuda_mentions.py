@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 _ROOTS = tuple(sorted({name.partition(".")[0] for name in CUDA_ONLY_NAMES}))
 REPORTS = CUDA_ONLY_NAMES | CUDA_REPORTS
 PRINTING = frozenset({"print", "info", "debug", "warning", "warn", "log", "write", "pprint", "error"})
+_DUMPING = frozenset({"dump", "dumps", "safe_dump"})
+"""Functions that turn a value into text for others to read, beside those that print."""
 _READINGS = frozenset({
     "torch.cuda.mem_get_info", "torch.cuda.get_device_properties", "torch.cuda.get_device_capability",
     "torch.cuda.utilization", "torch.cuda.memory_usage", "torch.cuda.temperature", "torch.cuda.power_draw",
@@ -87,6 +89,8 @@ class CudaMentions:
     def is_reported(self, node: ast.expr) -> bool:
         """Whether a value is kept under a text: ``{"gpu": x}``, ``info["gpu"] = x``; a device is none to report."""
         parent = self._tree.parents[node]
+        if isinstance(parent, ast.Dict | ast.keyword) and self._is_written_out(node):
+            return True
         key: ast.expr | None = None
         if isinstance(parent, ast.Dict) and node in parent.values:
             key = parent.keys[parent.values.index(node)]
@@ -99,6 +103,22 @@ class CudaMentions:
             return False
         text = self._index.source.text  # a key that is written twice is read somewhere
         return text.count(f"'{key.value}'") + text.count(f'"{key.value}"') == 1
+
+    def _is_written_out(self, node: ast.expr) -> bool:
+        """Whether a dictionary that holds a value, or the variable it is kept in, is only printed, dumped or logged."""
+        parent = self._tree.parents[node]
+        if isinstance(parent, ast.Dict):
+            return self._is_written_out(parent)
+        if isinstance(parent, ast.keyword):
+            call = self._tree.parents[parent]
+            is_dict = isinstance(call, ast.Call) and self._index.qualified_name(call.func) == "builtins.dict"
+            return is_dict and isinstance(call, ast.Call) and self._is_written_out(call)
+        if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name):
+            loads = self._index.names.loads_of(parent.targets[0])
+            return bool(loads) and all(map(self._is_written_out, loads))
+        if not isinstance(parent, ast.Call) or node not in parent.args:
+            return False
+        return last_name(parent.func) in (*PRINTING, *_DUMPING)
 
     def cuda_reports(self, body: list[ast.stmt]) -> Iterator[ast.stmt]:
         """Statements that only print or log what CUDA alone can tell."""

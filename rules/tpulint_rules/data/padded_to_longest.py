@@ -63,6 +63,10 @@ def _finding(ctx: FileContext, call: ast.Call, where: str, loader: Loader | None
     multiple = next((keyword.value for keyword in call.keywords if keyword.arg == "pad_to_multiple_of"), None)
     if multiple is not None and not isinstance(multiple, ast.Constant):
         fix = None if length is None else _pad_to(ctx, call, length)
+    elif _is_cut_short(call, length):
+        fix = ctx.fix("Pad to `max_length`", Applicability.UNSAFE, _MORE)
+        fix.replace(next(keyword.value for keyword in call.keywords if keyword.arg == "padding"), '"max_length"')
+        leave_where_counted(ctx, fix)
     elif name != _PAD_SEQUENCE:
         fix = ctx.fix(f"Pad to multiples of {_MULTIPLE}", Applicability.UNSAFE, _MORE)
         fix.set_argument(call, "pad_to_multiple_of", str(_MULTIPLE))
@@ -74,6 +78,17 @@ def _finding(ctx: FileContext, call: ast.Call, where: str, loader: Loader | None
         certainty=Certainty.CERTAIN if name else Certainty.LIKELY,
         related=() if loader is None else ((ctx.index.span(loader.call), "collates its batches with it"),),
     )
+
+
+def _is_cut_short(call: ast.Call, length: ast.expr | None) -> bool:
+    """Whether no sample is longer than the least multiple, to which it would be filled up: ``max_length=40``."""
+    cuts = any(keyword.arg == "truncation" and _is_true(keyword.value) for keyword in call.keywords)
+    most = length.value if isinstance(length, ast.Constant) else None
+    return cuts and isinstance(most, int) and most <= _MULTIPLE
+
+
+def _is_true(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is True
 
 
 def _pad_to(ctx: FileContext, call: ast.Call, length: ast.expr) -> FixBuilder | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Scope
+from tpulint.semantic import FUNCTIONS
 from tpulint.semantic.device_counts import COUNTERS
 
 _SEVERAL_PROCESSES = r"\b(?:LOCAL_RANK|RANK|WORLD_SIZE)\b|\blocal_rank\b|\baccelerate\b|\bdeepspeed\b"
@@ -39,9 +40,13 @@ def count_one(ctx: FileContext, node: ast.expr) -> FixBuilder | None:
         fix.replace(node, f"lambda: {text}")
         return fix
     for call in [node] if node in index.device_counts.calls else index.device_counts.calls:
-        if isinstance(index.parent(call), ast.Compare) or _is_shown(ctx, call) or is_for_several(ctx, call):
+        if isinstance(index.parent(call), ast.Compare) or _is_shown(ctx, call) or is_shut_out(ctx, call):
             continue
         product = index.parent(call)
+        statement = index.statement_of(call)
+        if text == "1" and _changes_nothing(ctx, statement, call) and not fix.has_comment(statement):
+            fix.delete(statement)
+            continue
         factor = _other_factor(ctx, product, call) if text == "1" and isinstance(product, ast.BinOp) else None
         if factor is not None and product is not None and "#" not in ctx.text(product):
             fix.replace(product, ctx.text(factor))
@@ -51,7 +56,7 @@ def count_one(ctx: FileContext, node: ast.expr) -> FixBuilder | None:
 
 
 def _other_factor(ctx: FileContext, product: ast.BinOp, call: ast.expr) -> ast.expr | None:
-    """What stands beside the number in a product: ``64`` of ``64 * torch.cuda.device_count()``.
+    """What stands beside the number: ``64`` of ``64 * torch.cuda.device_count()``, ``size`` of ``size // n``.
 
     Not of ``lr = lr * torch.cuda.device_count()``, of which ``lr = lr`` would be left.
     """
@@ -60,7 +65,25 @@ def _other_factor(ctx: FileContext, product: ast.BinOp, call: ast.expr) -> ast.e
     if isinstance(holder, ast.Assign) and ctx.text(holder.targets[0]) == ctx.text(factor):
         return None
     is_one = isinstance(factor, ast.Name | ast.Attribute | ast.Constant | ast.Call | ast.Subscript)
-    return factor if is_one and isinstance(product.op, ast.Mult) else None
+    return factor if is_one and _keeps(product.op, factor is product.left) else None
+
+
+def _keeps(operator: ast.operator, is_right: bool) -> bool:
+    """Whether a whole number stays as it is with 1, on its right or its left."""
+    return isinstance(operator, ast.Mult) or (isinstance(operator, ast.FloorDiv) and is_right)
+
+
+def _changes_nothing(ctx: FileContext, statement: ast.stmt, call: ast.expr) -> bool:
+    """``batch_size = batch_size * torch.cuda.device_count()`` where the number is 1, or ``batch_size *= ...``."""
+    if isinstance(statement, ast.AugAssign):
+        return statement.value is call and _keeps(statement.op, is_right=True)
+    product = statement.value if isinstance(statement, ast.Assign) else None
+    if not isinstance(statement, ast.Assign) or not isinstance(product, ast.BinOp) or len(statement.targets) != 1:
+        return False
+    if call not in (product.left, product.right) or not _keeps(product.op, product.right is call):
+        return False
+    factor = product.left if product.right is call else product.right
+    return ctx.text(statement.targets[0]) == ctx.text(factor)
 
 
 def is_for_several(ctx: FileContext, node: ast.expr) -> bool:
@@ -71,6 +94,45 @@ def is_for_several(ctx: FileContext, node: ast.expr) -> bool:
             return True
         child = ancestor
     return False
+
+
+def is_shut_out(ctx: FileContext, node: ast.AST) -> bool:
+    """Whether a condition around a node asks for GPUs: ``if n > 1 and batch_size: assert batch_size % n == 0``."""
+    child = node
+    for ancestor in ctx.index.tree.ancestors(node):
+        if isinstance(ancestor, FUNCTIONS):
+            break
+        asked: list[ast.expr] = []
+        is_branch = isinstance(ancestor, ast.If) and child in ancestor.body
+        if isinstance(ancestor, ast.If | ast.IfExp) and (is_branch or child is ancestor.body):
+            asked = _conjuncts(ancestor.test)
+        elif isinstance(ancestor, ast.BoolOp) and isinstance(ancestor.op, ast.And) and isinstance(child, ast.expr):
+            asked = ancestor.values[: ancestor.values.index(child)]
+        if any(_fails_at_zero(ctx, part) for part in asked):
+            return True
+        child = ancestor
+    return False
+
+
+def _conjuncts(test: ast.expr) -> list[ast.expr]:
+    return test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
+
+
+def _fails_at_zero(ctx: FileContext, test: ast.expr) -> bool:
+    """``n``, ``n > 1``, ``n >= 1``, ``n != 0``"""
+    counts = ctx.index.device_counts
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1:
+        return counts.is_zero(test)
+    bound = test.comparators[0]
+    least = bound.value if isinstance(bound, ast.Constant) else None
+    if not isinstance(least, int) or not counts.is_zero(test.left):
+        return False
+    operator = test.ops[0]
+    return (
+        (isinstance(operator, ast.Gt) and least >= 0)
+        or (isinstance(operator, ast.GtE | ast.Eq) and least > 0)
+        or (isinstance(operator, ast.NotEq) and least == 0)
+    )
 
 
 def choices(ctx: FileContext) -> Iterator[tuple[ast.Call, ast.expr]]:

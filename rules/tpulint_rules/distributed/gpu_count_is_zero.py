@@ -9,12 +9,11 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Finding, Scope, Severity
 from tpulint.records import NamedTuple
-from tpulint.semantic import FUNCTIONS
 from tpulint.semantic.device_counts import COUNTERS
 from tpulint.semantic.handovers import ENDS
 from tpulint.semantic.launches import SPAWN
 from tpulint.semantic.variables import last_name
-from tpulint_rules.distributed._own_device import choices, count_one, is_for_several
+from tpulint_rules.distributed._own_device import choices, count_one, is_for_several, is_shut_out
 
 _PRODUCTS = {
     r"(?i)(.*_)?(batch_?size|bs)|batch": "batches of no samples",
@@ -38,7 +37,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     for node in ctx.index.tree.parents:
         divisor = _divisor(node)
         if divisor is not None and (count := _zero_factor(ctx, divisor)) is not None:
-            if is_for_several(ctx, divisor) or _is_shut_out(ctx, node):
+            if is_for_several(ctx, divisor) or is_shut_out(ctx, node):
                 continue
             message = f"`{ctx.text(count)}` is 0 on a TPU machine: ZeroDivisionError"
             yield ctx.finding(count, message, _count_fix(ctx, count), severity=Severity.ERROR)
@@ -46,6 +45,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             message = "there are no GPUs to count on a TPU machine: the loader gets 0 workers and blocks every step"
             yield ctx.finding(node.value, message, count_one(ctx, node.value), severity=Severity.WARNING)
         elif (product := _product(ctx, node)) is not None and _zero_factor(ctx, product.factor) is not None:
+            if is_shut_out(ctx, node):
+                continue
             message = f"`{ctx.text(product.factor)}` is 0 on a TPU machine, which has no GPUs: {product.harm}"
             yield ctx.finding(product.factor, message, count_one(ctx, product.factor), severity=Severity.ERROR)
         elif isinstance(node, ast.Compare) and len(node.ops) == 1:
@@ -87,45 +88,6 @@ def _divisor(node: ast.AST) -> ast.expr | None:
     left = node.left
     text = isinstance(left, ast.JoinedStr) or (isinstance(left, ast.Constant) and isinstance(left.value, str))
     return None if text else node.right  # "%d GPUs" % n is no division
-
-
-def _is_shut_out(ctx: FileContext, node: ast.AST) -> bool:
-    """Whether a condition around a node asks for GPUs: ``if n > 1 and batch_size: assert batch_size % n == 0``."""
-    child = node
-    for ancestor in ctx.index.tree.ancestors(node):
-        if isinstance(ancestor, FUNCTIONS):
-            break
-        asked: list[ast.expr] = []
-        is_branch = isinstance(ancestor, ast.If) and child in ancestor.body
-        if isinstance(ancestor, ast.If | ast.IfExp) and (is_branch or child is ancestor.body):
-            asked = _conjuncts(ancestor.test)
-        elif isinstance(ancestor, ast.BoolOp) and isinstance(ancestor.op, ast.And) and isinstance(child, ast.expr):
-            asked = ancestor.values[: ancestor.values.index(child)]
-        if any(_fails_at_zero(ctx, part) for part in asked):
-            return True
-        child = ancestor
-    return False
-
-
-def _conjuncts(test: ast.expr) -> list[ast.expr]:
-    return test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
-
-
-def _fails_at_zero(ctx: FileContext, test: ast.expr) -> bool:
-    """``n``, ``n > 1``, ``n >= 1``, ``n != 0``"""
-    counts = ctx.index.device_counts
-    if not isinstance(test, ast.Compare) or len(test.ops) != 1:
-        return counts.is_zero(test)
-    bound = test.comparators[0]
-    least = bound.value if isinstance(bound, ast.Constant) else None
-    if not isinstance(least, int) or not counts.is_zero(test.left):
-        return False
-    operator = test.ops[0]
-    return (
-        (isinstance(operator, ast.Gt) and least >= 0)
-        or (isinstance(operator, ast.GtE | ast.Eq) and least > 0)
-        or (isinstance(operator, ast.NotEq) and least == 0)
-    )
 
 
 class _Product(NamedTuple):
