@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Certainty, Finding, Scope, Span
 from tpulint.semantic import FunctionNode, LoopNode, StepFunction
+from tpulint_rules.step._engine_loops import unended_engines
 from tpulint_rules.step._host_loops import runs_on_host
 
 SAFE = "A step boundary changes when the recorded work runs, not what it computes."
@@ -21,6 +22,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     index = ctx.index
     if not index.kinds.mentions_device:
         return
+    yield from unended_engines(ctx, SAFE)
     for step in index.steps:
         if step.boundaries or index.clocks.ends(step) or runs_on_host(ctx, step.node):
             continue
