@@ -199,3 +199,55 @@ def test_a_forward_pass_that_an_evaluation_calls_too(tmp_path: Path, step: str, 
     """
     told = program.replace("dim=1):", "dim=1):  # TPU302") if is_told else program
     agree(tmp_path, "TPU302", main=told.replace("STEP", step))
+
+
+def test_evaluations_behind_a_loop_that_calls_its_steps(tmp_path: Path) -> None:
+    """Nothing switches gradients off: the loop is told by what it calls, and by the training in front of it."""
+    network = """\
+    import torch
+    from torch import nn
+
+    class Network:
+        def __init__(self):
+            self.model = nn.Linear(3, 3).cuda()
+            self.optimizer = torch.optim.SGD(self.model.parameters(), 0.1)
+
+        def fit(self, x, y):
+            self.optimizer.zero_grad()
+            loss = (self.model(x.cuda()) - y.cuda()).abs().mean()
+            loss.backward()
+            self.optimizer.step()
+            return loss
+
+        def score(self, x, y):
+            return (self.model(x.cuda()) - y.cuda()).abs().mean(), 1
+    """
+    program = """\
+    from network import Network
+
+    def run(train_loader, test_loader, epochs):
+        network = Network()
+        for epoch in range(epochs):
+            for x, y in train_loader:
+                loss = network.fit(x, y)
+                print(loss.item())  # TPU101
+            if epoch % 5 == 0:
+                total = 0.0
+                for x, y in test_loader:
+                    loss, count = network.score(x, y)
+                    total += loss.item() / count  # TPU101
+                print(total)
+        for x, y in test_loader:
+            loss, count = network.score(x, y)
+            total += loss.item() / count  # TPU101
+
+    def adjust(train_loader, test_loader, losses):
+        network = Network()
+        for x, y in train_loader:
+            network.fit(x, y)
+        for x, y in test_loader:
+            loss, count = network.score(x, y)
+            losses.append(loss.item())
+        loss.backward()
+    """
+    agree(tmp_path, "TPU101,TPU104", main=program, network=network)

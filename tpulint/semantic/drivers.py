@@ -143,7 +143,14 @@ class Drivers:
         if regions.evaluation.runs_once(function, without_gradient=True):
             yield from loops
         elif regions.evaluation.runs_once(function, without_gradient=False):
-            yield from (loop for loop in loops if self._regions.evaluation.records_nothing(loop))
+            evaluation = self._regions.evaluation
+            yield from (loop for loop in loops if evaluation.records_nothing(loop) or self._is_behind_training(loop))
+
+    def _is_behind_training(self, loop: LoopNode) -> bool:
+        """Whether a loop over batches stands behind one that trains, by itself or by what it was found to call."""
+        training = {driver.node for driver in self.loops.values() if driver.call.turn == STEP}
+        training |= {step.node for step in self._regions.step_loops if isinstance(step.node, LOOPS)}
+        return self._regions.evaluation.is_behind_training(loop, training)
 
     def _look_for_batches(self, loop: LoopNode) -> None:
         """Take in a loop that runs a model on the batches of a data loader, and trains nothing."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from tpulint.semantic.batch_loops import BatchLoops
 from tpulint.semantic.definitions import Definitions, is_abstract
@@ -59,7 +59,7 @@ class Evaluation:
             return True
         if not self._without_gradient(loop):
             within_step = any(outer in step_loops for outer in self._tree.ancestors(loop))
-            if within_step or not (self.switches.is_behind_eval(loop) or self._is_behind_training(loop, step_loops)):
+            if within_step or not (self.switches.is_behind_eval(loop) or self.is_behind_training(loop, step_loops)):
                 return False
         if not self.batches.takes_batches(loop) and self._is_amid_gradients(loop):
             return False
@@ -98,19 +98,27 @@ class Evaluation:
         is_elsewhere = not any(self._tree.encloses(loop, call) for call in events.backwards)
         return is_elsewhere and self.switches.is_behind_eval(loop) and isinstance(loop, ast.For)
 
-    def _is_behind_training(self, loop: LoopNode, step_loops: frozenset[LoopNode]) -> bool:
-        """Whether a loop over batches stands behind a step loop, in its block: a test that says nothing of gradients.
+    def is_behind_training(self, loop: LoopNode, step_loops: Set[LoopNode]) -> bool:
+        """Whether a loop over batches stands behind a step loop: a test that says nothing of gradients.
 
-        Nothing behind it goes backwards, through a loss of all batches.
+        It stands in the block of that loop, or in what some turns around both run, ``if epoch % 5 == 0:``. Nothing
+        behind it goes backwards, through a loss of all batches.
         """
         tree = self._tree
         if not self.batches.takes_batches(loop):
             return False
-        suite, at = tree.suite_of(loop), tree.position_of(loop)
-        if not any(tree.encloses(item, step) for item in suite[:at] for step in step_loops):
-            return False
-        later = [call.func for item in suite[at + 1 :] for call in tree.nodes_in(item, ast.Call, functions=False)]
-        return not any(isinstance(func, ast.Attribute) and func.attr in ("backward", "grad") for func in later)
+        statement: ast.stmt = loop
+        while True:
+            suite, at = tree.suite_of(statement), tree.position_of(statement)
+            later = [call.func for item in suite[at + 1 :] for call in tree.nodes_in(item, ast.Call, functions=False)]
+            if any(isinstance(func, ast.Attribute) and func.attr in ("backward", "grad") for func in later):
+                return False
+            if any(tree.encloses(item, step) for item in suite[:at] for step in step_loops):
+                return True
+            holder = tree.parents[statement]
+            if not isinstance(holder, ast.If | ast.With | ast.Try):
+                return False
+            statement = holder
 
     def _is_on_host(self, loop: LoopNode) -> bool:
         """Whether a module that a loop runs must be on the host: NumPy takes its result as it is.

@@ -42,7 +42,7 @@ def computed_earlier(ctx: FileContext, read: Read, boundary: ast.Expr | None) ->
 
 
 def read_as_number(ctx: FileContext, read: Read) -> FixBuilder | None:
-    """``total[0] += loss.item()``: a tensor added to an element of an array is added by the device, in a graph apart."""
+    """``total[0] += loss.item()``: what an element of an array is increased by, the device adds in a graph apart."""
     if not isinstance(read.tensor, ast.Name):
         return None
     fix = ctx.fix("Add it as a number", Applicability.UNSAFE, _IN_FULL, Scope.STATEMENT)
