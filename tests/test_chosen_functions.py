@@ -188,3 +188,37 @@ def test_branches_that_only_run_without_python_or_when_something_fails(tmp_path:
     """
     )
     agree(tmp_path, main=program)
+
+
+def test_objects_that_a_step_makes(tmp_path: Path) -> None:
+    """What makes one runs in every step, in this file and in another; masks tell what they are taken of."""
+    program = (
+        SETUP
+        + """
+    from routes import Routes
+
+    class Pairs:
+        def __init__(self, out):
+            self.sizes = (out > 0).sum(0).tolist()  # TPU101
+
+    for x, y, boxes in loader:
+        out = model(x.to(device))
+        pairs = Pairs(out)
+        routes = Routes(out, boxes)
+        F.mse_loss(out, y.to(device)).backward()
+        optimizer.step()
+    """
+    )
+    routes = """\
+    import torch
+
+    class Routes:
+        def __init__(self, out, boxes):
+            self.places = torch.nonzero(out)  # TPU203
+            far = out > out.mean()
+            rows, columns = boxes[0]
+            self.rows = rows[far]  # TPU203
+            self.counts = torch.bincount(self.rows)  # TPU135
+            self.first = columns[0]
+    """
+    agree(tmp_path, "TPU101,TPU135,TPU203", main=program, routes=routes)

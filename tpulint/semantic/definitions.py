@@ -191,6 +191,11 @@ class Definitions:
                 return bindings[0].node
         return None
 
+    def made_by(self, call: ast.Call) -> FunctionNode | None:
+        """The ``__init__`` that a call runs which makes an instance of a class of this file."""
+        made = self.class_called(call)
+        return None if made is None else self.method(made, "__init__")
+
     def named(self, name: str) -> list[FunctionNode]:
         """Functions at the top of the file, or ``Class.method``, by name; more than one where it is defined anew."""
         last = name.rpartition(".")[2]

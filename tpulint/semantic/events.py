@@ -97,11 +97,11 @@ class EventMap:
         return found
 
     def functions_of(self, call: ast.Call) -> list[FunctionNode]:
-        """Functions of this file that a call runs: the callee, a closure, what replaces a method without a body.
+        """Functions of this file that a call runs: the callee, a closure, ``__init__``, what replaces a bare method.
 
         Of those of which it runs one, all, where each of them trains.
         """
-        run = (self._definitions.function_run(call), self._updates.closure(call))
+        run = (self._definitions.function_run(call), self._updates.closure(call), self._definitions.made_by(call))
         found = [function for function in run if function is not None]
         if not found:
             several = self._definitions.functions_of_several(call)

@@ -135,10 +135,21 @@ class Kinds:
                 return base
             if base.kind is Kind.MODULE:
                 return base._replace(certain=False)
-            return self.content(node.value, key_of(node), depth)
+            found = self.content(node.value, key_of(node), depth)
+            if found.kind is Kind.UNKNOWN and self._are_comparisons(node.slice) and self.is_on_device(node.slice):
+                # What a mask of the device is taken of lies there, too.
+                return Value(Kind.TENSOR, Side.DEVICE, certain=False)
+            return found
         if isinstance(node, ast.NamedExpr | ast.Starred | ast.Await):
             return self.value(node.value, depth)
         return UNKNOWN
+
+    def _are_comparisons(self, node: ast.expr) -> bool:
+        """Whether an expression is the truth of a comparison, or a variable that is nothing else."""
+        if isinstance(node, ast.Name):
+            bindings = self._flow.reaching(node)
+            return bool(bindings) and all(isinstance(b.value, ast.Compare) and not b.path for b in bindings)
+        return isinstance(node, ast.Compare)
 
     # ---------------------------------------------------------------- calls
 

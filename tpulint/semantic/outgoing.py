@@ -162,7 +162,7 @@ def _run_by(index: SemanticIndex, call: ast.Call) -> list[Definition]:
     if not found:
         owners = index.imported.classes_of(call.func)
         found = methods(owners, "forward") or methods(owners, "__call__")
-    runs = [definition for definition in found if isinstance(definition.node, FUNCTIONS)]
+    runs = [run for run in map(function_run, found) if run is not None and isinstance(run.node, FUNCTIONS)]
     gradients = [(one.file, one.file.definitions.gradient_of(one.node)) for one in runs]  # type: ignore[arg-type]
     return [*runs, *(Definition(file, gradient) for file, gradient in gradients if gradient is not None)]
 

@@ -23,6 +23,7 @@ _CHOOSING = frozenset({
 _METHODS = frozenset({"masked_select", "nonzero", "argwhere", "unique", "unique_consecutive", "repeat_interleave"})
 _PLACES = frozenset({"numpy.where", "numpy.nonzero", "numpy.flatnonzero"})
 """Functions of NumPy that tell where a mask is true."""
+_CHOSEN = (Kind.TENSOR, Kind.UNKNOWN)
 _DEPTH = 3
 _ON_HOST = "The mask is made on the host in every step, and what it chooses is looked up there."
 _FILLED = "The same elements get the same value, in place, if the mask begins with the dimensions of the tensor."
@@ -65,7 +66,7 @@ def _chosen_from(ctx: FileContext, node: ast.Subscript | ast.Call) -> ast.expr |
     index = ctx.index
     if isinstance(node, ast.Subscript):
         chosen = index.value(node.value)  # what a mask of the device is taken of is on the device, or fails
-        if not isinstance(node.ctx, ast.Load) or chosen.kind is not Kind.TENSOR or chosen.side is Side.HOST:
+        if not isinstance(node.ctx, ast.Load) or chosen.kind not in _CHOSEN or chosen.side is Side.HOST:
             return None
         if isinstance(index.parent(node), ast.AugAssign):
             return None
