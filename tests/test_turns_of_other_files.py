@@ -355,3 +355,25 @@ def test_what_is_added_to_an_array_behind_the_boundary_of_another_file(tmp_path:
     tpulint("--fix", "--unsafe-fixes", "--select", "TPU101", ".", cwd=tmp_path)
     assert "sums[epoch] += loss.item()  # TPU101" in (tmp_path / "main.py").read_text()
     assert "TPU101" not in _told(tmp_path)
+
+
+def test_a_part_of_a_tensor_behind_the_boundary_is_a_graph_of_its_own(tmp_path: Path) -> None:
+    """Measured: `x[2].item()` executes, `x.cpu()` and `x.detach().cpu()` only fetch."""
+    program = (
+        SETUP
+        + """
+    import torch_xla
+
+    for x, y in loader:
+        optimizer.zero_grad()
+        losses = F.mse_loss(model(x.to(device)), y.to(device), reduction="none")
+        parts = {"loss": losses}
+        losses.mean().backward()
+        optimizer.step()
+        torch_xla.sync()
+        show(losses[:2].cpu())  # TPU101
+        show(losses[0, 0].item())  # TPU101
+        show(losses.detach().cpu(), parts["loss"].cpu())
+    """
+    )
+    agree(tmp_path, "TPU101", main=program)

@@ -11,6 +11,7 @@ from tpulint.semantic.events import OPTIMIZER_STEP, SYNCS
 from tpulint.semantic.reads import Read
 from tpulint.semantic.regions import CalledStep, Step
 from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, LoopNode
+from tpulint.semantic.values import Kind, Side, is_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -117,6 +118,8 @@ class Deferrals:
         while isinstance(tensor, ast.Attribute | ast.Subscript) or (
             isinstance(tensor, ast.Call) and isinstance(tensor.func, ast.Attribute) and tensor.func.attr in _GIVING
         ):
+            if self._is_cut(tensor):
+                return True
             tensor = tensor.func.value if isinstance(tensor, ast.Call) else tensor.value  # type: ignore[attr-defined]
         if isinstance(tensor, ast.Name):
             bindings = self._index.flow.reaching(tensor)
@@ -139,6 +142,16 @@ class Deferrals:
                 isinstance(tensor, ast.Call) and self._index.definitions.function_run(tensor) is not None
             )
         return False
+
+    def _is_cut(self, tensor: ast.expr) -> bool:
+        """Whether an expression is a part of a tensor, a graph of its own: measured with ``x[2].item()``.
+
+        What was only taken for a tensor may be a list or a tuple of them.
+        """
+        if not isinstance(tensor, ast.Subscript) or is_text(tensor.slice):
+            return False
+        value = self._index.value(tensor.value)
+        return value.kind is Kind.TENSOR and value.certain and value.side is Side.DEVICE
 
     def _is_behind(self, node: ast.AST, call: ast.AST) -> bool:
         """Whether a node stands behind a call, in the same block or deeper."""
