@@ -219,6 +219,6 @@ def test_objects_that_a_step_makes(tmp_path: Path) -> None:
             rows, columns = boxes[0]
             self.rows = rows[far]  # TPU203
             self.counts = torch.bincount(self.rows)  # TPU135
-            self.first = columns[0]
+            columns[far] = 0.0  # TPU204
     """
-    agree(tmp_path, "TPU101,TPU135,TPU203", main=program, routes=routes)
+    agree(tmp_path, "TPU101,TPU135,TPU203,TPU204", main=program, routes=routes)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from command import tpulint
-from marked_files import agree
+from marked_files import SETUP, agree
 
 MODEL = """\
     import torch

@@ -9,6 +9,8 @@ from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding
 from tpulint.semantic import Kind
 
+_WRITTEN = (Kind.TENSOR, Kind.UNKNOWN)
+"""What a mask of the device may choose of; where that lies on the host, the mask is fetched."""
 _SAME = "The same elements get the same value, in place."
 _ROWS = (
     "Both tensors have the shape of the mask, but for dimensions behind it: otherwise this raises where torch did not."
@@ -21,7 +23,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         return
     for node in index.turn_code.nodes(ast.Subscript):
         turn = index.turn_code.turn_of(node)
-        if isinstance(node.ctx, ast.Load) or turn is None or not index.is_device_tensor(node.value):
+        if isinstance(node.ctx, ast.Load) or turn is None or index.kind(node.value) not in _WRITTEN:
             continue
         items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         if not any(index.masks.is_mask(item) for item in items):
@@ -31,7 +33,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             node,
             f"`{ctx.text(node)} = ...` reads the mask on the host in every {turn}, "
             "and compiles again for each number of true elements",
-            _fix(ctx, node, certain),
+            _fix(ctx, node, certain) if index.is_device_tensor(node.value) else None,
             certainty=Certainty.CERTAIN if certain else Certainty.LIKELY,
         )
 
