@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from command import tpulint
+from marked_files import agree
 from test_handed_objects import lint, marked, write
 
 BASE = """\
@@ -252,3 +253,39 @@ def test_a_second_run_changes_nothing(tmp_path: Path, base: str, own: str) -> No
         texts.append({path: path.read_text() for path in tmp_path.rglob("*.py")})
     assert texts[0] == texts[1]
     assert "torch_xla" in texts[0][tmp_path / "main.py"]
+
+
+def test_steps_that_a_class_leaves_to_its_base(tmp_path: Path) -> None:
+    program = """\
+    import torch
+    from torch import nn
+    import torch.nn.functional as F
+
+    class Named:
+        name = "hard"
+
+    class Hard(nn.Module):
+        def forward(self, out, y):
+            losses = F.cross_entropy(out, y, reduction="none")
+            return losses[losses > 0.5].mean()  # TPU203
+
+        def share(self, out):
+            return (out > 0).float().mean().item()  # TPU101
+
+    class Weighted(Named, Hard):
+        def __init__(self, weight):
+            super().__init__()
+            self.weight = weight
+
+        def forward(self, out, y):
+            self.last = super(Weighted, self).share(out)
+            return self.weight * super().forward(out, y)
+
+    model = nn.Linear(4, 4).cuda()
+    optimizer = torch.optim.Adam(model.parameters())
+    criterion = Weighted(0.5)
+    for x, y in loader:
+        criterion(model(x.cuda()), y.cuda()).backward()
+        optimizer.step()
+    """
+    agree(tmp_path, "TPU101,TPU203", main=program)

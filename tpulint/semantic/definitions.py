@@ -15,7 +15,7 @@ from tpulint.semantic.names import Names
 from tpulint.semantic.outside import OutsideCall, qualified_in_file
 from tpulint.semantic.own_classes import OwnClasses
 from tpulint.semantic.passed_arguments import PassedArguments
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree, is_super
 from tpulint.semantic.variables import last_name
 
 _CALL = "__call__"
@@ -149,6 +149,9 @@ class Definitions:
             arguments = within.args.args if within is not None else []
             if owner is not None and arguments and arguments[0].arg == node.value.id:
                 return self.method(owner, node.attr)
+        if is_super(node.value):
+            owner = self._tree.class_of(node)
+            return None if owner is None else self._method_above(owner, node.attr)
         if isinstance(node.value, ast.Call):  # `Solver(f, y).integrate(end)`
             made = self.class_called(node.value)
             return None if made is None else self.method(made, node.attr)
@@ -218,12 +221,15 @@ class Definitions:
             # Of two that are called the same the first.
             own = {item.name: item for item in reversed(owner.body) if isinstance(item, FUNCTIONS)}
             self._methods[owner] = own
-        if name in own:
-            return own[name]
+        return own[name] if name in own else self._method_above(owner, name)
+
+    def _method_above(self, owner: ast.ClassDef, name: str) -> FunctionNode | None:
+        """The method that a class has from the first of its bases that is of this file."""
         for base in owner.bases:
             above = self._names.class_named(base)
-            if above is not None and above is not owner:
-                return self.method(above, name)
+            found = None if above is None or above is owner else self.method(above, name)
+            if found is not None:
+                return found
         return None
 
     def properties(self, name: str) -> list[FunctionNode]:
