@@ -265,7 +265,7 @@ def test_folder_is_searched_for_them(project: Path) -> None:
     assert found(answer.out) == ALL_OF_IT
     again = tpulint("--isolated", "--output-format=concise", "--verbose", cwd=project)
     assert found(again.out) == ALL_OF_IT
-    assert "of these 3 known from an earlier run" in again.err
+    assert "of these 4 known from an earlier run" in again.err
     answer = tpulint("--isolated", "--output-format=concise", "--extend-exclude", "*.sh", cwd=project)
     assert found(answer.out) == ALL_OF_IT[:2]
 

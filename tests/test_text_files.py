@@ -38,7 +38,8 @@ def words_of(text: str, path: str = "train.sh") -> list[list[str]]:
         ("requirements.txt", "requirements"), ("dev-requirements.in", "requirements"),
         ("requirements/base.txt", "requirements"), ("constraints.txt", "requirements"),
         ("environment.yml", "conda"), ("environment-gpu.yaml", "conda"), ("conda.yaml", "conda"),
-        ("docker-compose.override.yml", "compose"), ("compose.yaml", "compose"), ("config.yaml", "python"),
+        ("docker-compose.override.yml", "compose"), ("compose.yaml", "compose"), ("config.yaml", "configuration"),
+        ("conf/a.YML", "configuration"), ("config.json", "python"),
     ],
 )  # fmt: skip
 def test_language_is_told_by_the_name(path: str, language: str) -> None:
@@ -60,7 +61,7 @@ def test_what_folders_are_searched_for_has_its_language() -> None:
     patterns = path_patterns(INCLUDE)
     for language in LANGUAGES:
         assert patterns.match(os.path.join(os.getcwd(), EXAMPLE_NAMES[language])), language
-    for name in ("notes.txt", "config.yaml", "values.yml", "README.md", "Dockerfiles", "data.in", "compose.py.txt"):
+    for name in ("notes.txt", "config.json", "README.md", "Dockerfiles", "data.in", "compose.py.txt"):
         assert not patterns.match(os.path.join(os.getcwd(), name)), name
 
 

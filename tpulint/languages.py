@@ -6,7 +6,8 @@ import re
 
 PYTHON, SHELL, DOCKERFILE = "python", "shell", "dockerfile"
 REQUIREMENTS, CONDA, COMPOSE = "requirements", "conda", "compose"
-LANGUAGES = (PYTHON, SHELL, DOCKERFILE, REQUIREMENTS, CONDA, COMPOSE)
+CONFIGURATION = "configuration"
+LANGUAGES = (PYTHON, SHELL, DOCKERFILE, REQUIREMENTS, CONDA, COMPOSE, CONFIGURATION)
 
 # fmt: off
 INCLUDE = (
@@ -14,8 +15,7 @@ INCLUDE = (
     "*.sh", "*.bash", "*.slurm", "*.sbatch",
     "Dockerfile", "Dockerfile[._-]*", "*.dockerfile", "*.Dockerfile", "Containerfile",
     "*requirements*.txt", "*requirements*.in", "constraints*.txt", "**/requirements/*.txt",
-    "environment*.yml", "environment*.yaml", "conda*.yml", "conda*.yaml",
-    "docker-compose*.yml", "docker-compose*.yaml", "compose.yml", "compose.yaml", "compose.*.yml", "compose.*.yaml",
+    "*.yml", "*.yaml",
 )
 # fmt: on
 """Names of the files that are looked for in folders."""
@@ -27,10 +27,11 @@ EXAMPLE_NAMES = {
     REQUIREMENTS: "requirements.txt",
     CONDA: "environment.yml",
     COMPOSE: "compose.yaml",
+    CONFIGURATION: "config.yaml",
 }
 """A name that a file of the language may have."""
 
-MARKDOWN_NAMES = {REQUIREMENTS: "text", CONDA: "yaml", COMPOSE: "yaml"}
+MARKDOWN_NAMES = {REQUIREMENTS: "text", CONDA: "yaml", COMPOSE: "yaml", CONFIGURATION: "yaml"}
 """What a language is called in Markdown, where not by its own name."""
 
 _SHELL_SUFFIXES = (".sh", ".bash", ".slurm", ".sbatch", ".zsh", ".ksh")
@@ -60,6 +61,7 @@ def language_of(path: str, text: str = "") -> str:
             return COMPOSE
         if name.startswith(("environment", "conda")):
             return CONDA
+        return CONFIGURATION
     if name in ("dockerfile", "containerfile") or (
         name.startswith(("dockerfile.", "dockerfile-", "dockerfile_")) or name.endswith(".dockerfile")
     ):

@@ -6,11 +6,12 @@ import ast
 import os
 import warnings
 
-from tpulint.module_paths import ModulePaths
+from tpulint.module_paths import ModulePaths, scripts_top
 from tpulint.source import SourceFile, UnreadableSource
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from tpulint.configurations import Uses
     from tpulint.semantic import SemanticIndex
 
 _LONGEST = 200_000
@@ -41,6 +42,8 @@ class Library:
         """Files by the imports that name them, as the stamps tell."""
         self._asked: dict[str, set[str]] = {}
         """Files looked for by the imports of a file, those that are not there included."""
+        self._uses: dict[tuple[str, str], Uses] = {}
+        """Of configurations, by the folder of the project and the key."""
 
     def open(self, *, changed: bool) -> None:
         """Begin with another file. What is on the disk may have ``changed`` since the last one."""
@@ -99,6 +102,18 @@ class Library:
             return []
         found = (self.file(importer, os.path.join(folder, name)) for name in names if len(names) <= _MOST_FILES)
         return [index for index in found if index is not None]
+
+    def uses(self, path: str, key: str) -> bool:
+        """Whether programs of the project read configurations, and what a key of them says. Never raises."""
+        from tpulint.configurations import uses_below
+
+        path = os.path.abspath(path)
+        place = scripts_top(os.path.dirname(path)), key
+        known = self._uses.get(place)
+        if known is None or any(self._stamp(seen) != stamp for seen, stamp in known.seen.items()):
+            known = self._uses[place] = uses_below(*place)
+        self._asked.setdefault(path, set()).update(known.seen)
+        return known.found
 
     def known(self, source: SourceFile) -> SemanticIndex | None:
         """The index of this very text, when another file asked for it before."""

@@ -174,7 +174,7 @@ def _look(
     if language_of(source.path, source.text) != PYTHON:
         from tpulint.text_files import TextIndex
 
-        lines = TextIndex(source)
+        lines = TextIndex(source, surroundings.library)
         return lines, _check(lines, source, settings, catalogue, called=False)
     from tpulint.semantic import SemanticIndex
 

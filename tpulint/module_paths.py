@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 
 _FOLDERS_ABOVE = 4
 """How far above a file the folder may be that absolute imports start from."""
+_FOLDERS_ABOVE_CONFIGURATIONS = 8
+"""The same for the top of the project: configurations lie deep, one folder for each of what is combined."""
 _PUT_ON_PATH = ("lib", "src", "core")
 """Folders beside scripts that these put on ``sys.path`` themselves, often in a module of its own, ``_init_paths``."""
 _PROJECT_MARKS = (".git", "pyproject.toml", "setup.py")
@@ -66,10 +68,25 @@ def project_top(folder: str) -> str:
     return above[-2] if len(above) > 1 and above[-1] == os.path.join(above[-2], "src") else folder
 
 
-def _folders_above(folder: str) -> Iterator[str]:
+def scripts_top(folder: str) -> str:
+    """The same for a folder that may hold no Python: without a mark near, the nearest one above that does."""
+    above = list(_folders_above(folder, _FOLDERS_ABOVE_CONFIGURATIONS))
+    if len(above) > 1 and above[-1] == os.path.join(above[-2], "src"):
+        return above[-2]
+    return next(filter(_holds_python, above), folder)
+
+
+def _holds_python(folder: str) -> bool:
+    try:
+        return any(name.endswith(".py") for name in os.listdir(folder))
+    except OSError:
+        return False
+
+
+def _folders_above(folder: str, most: int = _FOLDERS_ABOVE) -> Iterator[str]:
     """A folder and those above it, up to the top of the project and its ``src``, if that is near."""
     current = folder
-    for _ in range(_FOLDERS_ABOVE + 1):
+    for _ in range(most + 1):
         yield current
         if any(os.path.exists(os.path.join(current, mark)) for mark in _PROJECT_MARKS):
             yield os.path.join(current, "src")

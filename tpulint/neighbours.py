@@ -34,7 +34,7 @@ def neighbours(
     for top in sorted({project_top(os.path.dirname(path)) for path in given}):
         if os.path.join(top, "").startswith(inside):
             continue
-        for path in _python_files(top, exclude):
+        for path in python_files(top, exclude):
             if path in given or path in known:
                 continue
             try:
@@ -55,7 +55,7 @@ def names_taken(path: str, names: Collection[str]) -> set[str]:
         rb"^[ \t]*from[ \t]+[.\w]*\b" + stem + rb"[ \t]+import\b[ \t]*(\([^)]*|[^\n]*)", re.MULTILINE
     )
     words: set[bytes] = set()
-    for other in _python_files(project_top(os.path.dirname(own)), ()):
+    for other in python_files(project_top(os.path.dirname(own)), ()):
         if other == own:
             continue
         try:
@@ -73,7 +73,8 @@ def _stem(path: str) -> str:
     return name if name != "__init__" else os.path.basename(os.path.dirname(os.path.abspath(path)))
 
 
-def _python_files(top: str, exclude: Collection[str]) -> Iterator[str]:
+def python_files(top: str, exclude: Collection[str]) -> Iterator[str]:
+    """Python files below a folder, those nearest to it first, as far as the search goes."""
     folders, files = [top], 0
     for folder in folders:  # grows while it is walked: the nearest first
         try:

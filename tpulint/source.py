@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import accumulate
 
-from tpulint.languages import PYTHON, is_notebook, language_of
+from tpulint.languages import CONFIGURATION, PYTHON, is_notebook, language_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class SourceFile:
                 return cls(data.decode(encoding), path, encoding)  # the mark stays in the text
             except UnicodeDecodeError:
                 raise UnreadableSource(f"not {encoding} text, though its byte order mark says so") from None
-        if b"\0" in data:
+        if b"\0" in data and language_of(path) != CONFIGURATION:  # what is encrypted keeps its name
             row = data.count(b"\n", 0, data.index(b"\0")) + 1
             raise UnreadableSource("file contains NUL bytes: not a text file", row)
         bom = data.startswith(codecs.BOM_UTF8)

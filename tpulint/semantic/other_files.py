@@ -38,6 +38,9 @@ class Library(Protocol):
     def known(self, source: SourceFile) -> SemanticIndex | None:
         """The index of this very text, when another file asked for it before."""
 
+    def uses(self, path: str, key: str) -> bool:
+        """Whether programs of the project of a configuration read it, and what a key of it says."""
+
 
 class Definition(NamedTuple):
     """A function or class of another file, or with a module for a node that file as a whole."""

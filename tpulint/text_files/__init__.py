@@ -1,4 +1,4 @@
-"""The files around a training script, read line by line: shell scripts, Dockerfiles, lists of packages."""
+"""The files around a training script: shell scripts, Dockerfiles, lists of packages, configurations."""
 
 from __future__ import annotations
 
@@ -6,12 +6,16 @@ import re
 from collections.abc import Iterator
 from functools import cached_property
 
-from tpulint.languages import COMPOSE, CONDA, DOCKERFILE, REQUIREMENTS, SHELL, language_of
+from tpulint.languages import COMPOSE, CONDA, CONFIGURATION, DOCKERFILE, REQUIREMENTS, SHELL, language_of
 from tpulint.model import Span
 from tpulint.source import SourceFile
-from tpulint.text_files import dockerfile, requirements, shell, yaml_lines
+from tpulint.text_files import configuration, dockerfile, requirements, shell, yaml_lines
 from tpulint.text_files.requirements import Installs, PackageIndex, Requirement
 from tpulint.text_files.words import Command, Setting, invoked, module_run, python_at
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tpulint.semantic.other_files import Library
 
 __all__ = ["Command", "PackageIndex", "Requirement", "Setting", "TextIndex", "invoked", "module_run", "python_at"]
 
@@ -29,14 +33,16 @@ _QUOTED_COMMAND = re.compile(
     r"(?:[A-Za-z_]\w*=)?(?P<quote>[\"'])(?=\s*(?:\w+=\S*\s+|\\\r?\n)*(?:(?:sudo|nohup|srun|uv run|poetry run)\s+)*"
     r"(?:torchrun|deepspeed|horovodrun|accelerate\s+launch|python[23]?\s+-m\s+torch\.distributed|python[23]?\s+\S+\.py)\s)"
 )
+_OF_TESTS = re.compile(r"(?:^|/)(?:tests?|testdata|fixtures)/")
 _ASSIGNED = re.compile(r"(?P<name>[A-Za-z_]\w*)\+?=")
 
 
 class TextIndex:
     """Everything known about one file that is not Python. Each part is made when first asked for."""
 
-    def __init__(self, source: SourceFile) -> None:
+    def __init__(self, source: SourceFile, library: Library | None = None) -> None:
         self.source = source
+        self._library = library
         self.language = language_of(source.path, source.text)
 
     def release(self) -> None:
@@ -59,6 +65,11 @@ class TextIndex:
     def yaml_lines(self) -> tuple[yaml_lines.YamlLine, ...]:
         """The lines of a conda environment or a compose file."""
         return tuple(yaml_lines.read(self.source.text)) if self.language in (CONDA, COMPOSE) else ()
+
+    @cached_property
+    def tables(self) -> tuple[configuration.Table, ...]:
+        """The tables of a configuration; none of other files."""
+        return configuration.read(self.source.text) if self.language == CONFIGURATION else ()
 
     @cached_property
     def commands(self) -> tuple[Command, ...]:
@@ -165,6 +176,12 @@ class TextIndex:
         if self.concerns_torch:
             return True
         return _OTHER_LIBRARY.search(self.code) is None and any(python_at(one) is not None for one in self.commands)
+
+    def is_used(self, key: str) -> bool:
+        """Whether programs beside a configuration read what its key says; taken for true of a text without a place."""
+        if _OF_TESTS.search(self.source.path.replace("\\", "/")):
+            return False
+        return self._library is None or self._library.uses(self.source.path, key)
 
     @cached_property
     def comments(self) -> tuple[Span, ...]:
