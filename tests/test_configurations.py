@@ -169,6 +169,10 @@ def test_other_texts_are_left_alone(text: str) -> None:
          "accelerator: tpu\nprecision: bf16-true\nstrategy: auto\n"),
         ("accelerator: gpu\nstrategy: my_ddp\nother:\n  precision: 16\n",
          "accelerator: tpu\nstrategy: my_ddp\nother:\n  precision: 16\n"),
+        *[(text, text) for text in (
+            "defaults:\n  - /strategy: ddp\ntrainer:\n  accelerator: cuda\n",
+            "trainer:\n  accelerator: gpu\n  strategy:\n    _target_: lightning.pytorch.strategies.DDPStrategy\n",
+        )],
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])

@@ -10,6 +10,7 @@ from tpulint.text_files.context import TextContext
 
 _WRITTEN = r"\bdevice[\"']?[ \t]*:[ \t]+[\"']?cuda\b"
 _CUDA = r"cuda(?::\d+)?"
+_HELP = "`device: xla` is known to programs that import torch_xla"
 _REASON = "The program must import torch_xla, and no longer does what it does for CUDA alone."
 
 
@@ -24,4 +25,4 @@ def check_text(ctx: TextContext) -> Iterator[Finding]:
         fix = ctx.fix("name the XLA device", Applicability.UNSAFE, _REASON)
         fix.replace(entry.value_span, "xla")
         message = f"`device: {entry.value}` names a GPU: what is moved to it fails on a TPU machine"
-        yield ctx.finding(entry.span, message, fix)
+        yield ctx.finding(entry.span, message, fix, help=_HELP)
