@@ -213,3 +213,75 @@ class Objective:
 def test_reads_behind_what_is_given_the_model(tmp_path: Path, measure: str) -> None:
     """They stand in front of the boundary of their turn, not behind that of the turn before."""
     agree(tmp_path, "TPU101", main=HANDED.format(measure=measure), objective=OBJECTIVE)
+
+
+HELPER = """\
+import torch
+import torch_xla
+import torch.nn.functional as F
+from torch import nn
+
+device = torch_xla.device()
+model = nn.Linear(8, 3).to(device)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+def one_of(y, count):
+    wanted = torch.zeros(y.size(0), count)
+    for row, label in enumerate(y):
+        wanted[row, label] = 1  # TPU101
+    return wanted.to(device)
+
+def show(value):
+    print(value.item()) {shown}
+
+for x, y in loader:
+    x, y = x.to(device), y.to(device)
+    loss = F.mse_loss(model(x), one_of(y, 3))
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    {lines}
+"""
+
+
+@pytest.mark.parametrize(
+    ("lines", "shown"),
+    [
+        ("torch_xla.sync()\n    show(loss)", ""),
+        ("show(loss)\n    torch_xla.sync()", "# TPU101"),
+    ],
+)
+def test_reads_in_functions_in_front_of_the_boundary(tmp_path: Path, lines: str, shown: str) -> None:
+    """What a function reads of the batch of the turn, too; behind the boundary the same function is free to read."""
+    agree(tmp_path, "TPU101", main=HELPER.format(lines=lines, shown=shown))
+
+
+STEP_OF_TRAINER = """\
+import torch
+import torch_xla
+
+class Trainer:
+    def __init__(self, config, loader, model, optimizer, device):
+        self.config, self.loader, self.model, self.optimizer, self.device = config, loader, model, optimizer, device
+        self.losses = {"first": 0.0, "left": 0.0}
+
+    def run(self):
+        for batch in self.loader:
+            self.step(batch)
+
+    def step(self, batch):
+        x, y = [item.to(self.device) for item in batch]
+        if self.config["first"]:
+            loss = (self.model["first"](x) - y).abs().mean()
+            self.losses["first"] += loss.item()  # TPU101
+            self.optimizer["first"].zero_grad()
+            loss.backward()
+            self.optimizer["first"].step()
+        torch_xla.sync()
+        self.losses["left"] += loss.item()
+"""
+
+
+def test_reads_in_front_of_the_boundary_of_the_function_that_holds_both(tmp_path: Path) -> None:
+    """That the function comes to a boundary is no reason to think that all of it stands behind that."""
+    agree(tmp_path, "TPU101", main=STEP_OF_TRAINER)

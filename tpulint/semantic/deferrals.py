@@ -45,11 +45,10 @@ class Deferrals:
         """Whether a step has a boundary, as far as is known."""
         return loop.call.has_boundary if isinstance(loop, CalledStep) else bool(loop.boundaries)
 
-    def is_behind_boundary(self, node: ast.AST, loop: Step, depth: int = 0, *, of_turn: bool = False) -> bool:
+    def is_behind_boundary(self, node: ast.AST, loop: Step, depth: int = 0) -> bool:
         """Whether a node runs behind the step boundary of its turn; in a loop without one, behind where it belongs.
 
-        What runs before anything of the step was recorded is behind the boundary of the turn before, unless that
-        ``of_turn`` is asked for.
+        What a function reads before it records anything itself stands where the function is called.
         """
         if isinstance(loop, Driver):
             return loop.call.has_boundary and any(self._is_behind(node, call) for call in loop.calls)
@@ -58,13 +57,13 @@ class Deferrals:
         tree = self._index.tree
         function = tree.function_of(node)
         if function is not None and self._index.regions.is_gated(function):
-            return depth < _DEPTH and self._calls_are_behind(function, loop, depth, of_turn)
+            return depth < _DEPTH and self._calls_are_behind(function, loop, depth)
         # `criterion(model(x), y)` runs the model in front of what the function does.
         given = [*node.args, *(item.value for item in node.keywords)] if depth and isinstance(node, ast.Call) else []
         fresh = not any(map(self._index.regions.runs_module, given))
         places = self._boundary_places(loop)
-        # A call that comes to the boundary itself has statements in front of it, too.
-        if not (of_turn and depth) and self._passes_boundary(node, loop, places):
+        # A call that comes to the boundary itself: what is asked about was not found behind it in what is called.
+        if not depth and self._passes_boundary(node, loop, places):
             return True
         child = tree.statement_of(node)
         while True:
@@ -76,11 +75,11 @@ class Deferrals:
             while isinstance(holder, ast.ExceptHandler | ast.match_case):
                 holder = tree.parents[holder]
             if holder is loop.node:
-                return fresh and depth > 0 and not of_turn
+                return False
             if isinstance(holder, ast.Module):
                 return False
             if isinstance(holder, FUNCTIONS):
-                return fresh and depth < _DEPTH and self._calls_are_behind(holder, loop, depth, of_turn)
+                return depth < _DEPTH and fresh and self._calls_are_behind(holder, loop, depth)
             if not isinstance(holder, ast.stmt):
                 return False
             child = holder
@@ -90,7 +89,7 @@ class Deferrals:
 
         Where another file calls a function behind its boundary, that is what the function computes itself.
         """
-        if not self.has_boundary(loop) or not self.is_behind_boundary(read.node, loop, of_turn=True):
+        if not self.has_boundary(loop) or not self.is_behind_boundary(read.node, loop):
             return False
         return self.is_added_up(read) or self._is_computed(read.tensor, loop, 0)
 
@@ -124,7 +123,7 @@ class Deferrals:
         if isinstance(tensor, ast.Name):
             bindings = self._index.flow.reaching(tensor)
             return depth < _DEPTH and bool(bindings) and all(
-                self.is_behind_boundary(binding.node, loop, of_turn=True)
+                self.is_behind_boundary(binding.node, loop)
                 and not self._passes_another(binding, tensor, loop)
                 and (
                     binding.kind == "augment"
@@ -213,13 +212,13 @@ class Deferrals:
                 return False
         return False
 
-    def _calls_are_behind(self, function: FunctionNode, loop: Step, depth: int, of_turn: bool) -> bool:
+    def _calls_are_behind(self, function: FunctionNode, loop: Step, depth: int) -> bool:
         index = self._index
         calls = index.definitions.calls_of(function)
         if not calls:  # handed on: as a partial, as a parameter
             calls = [call for call in index.calls if function in index.regions.events.functions_of(call)]
         calls = [call for call in calls if index.step_loop_of(call) is loop]
-        return bool(calls) and all(self.is_behind_boundary(call, loop, depth + 1, of_turn=of_turn) for call in calls)
+        return bool(calls) and all(self.is_behind_boundary(call, loop, depth + 1) for call in calls)
 
     def _passes_boundary(self, node: ast.AST, loop: Step, places: list[ast.stmt]) -> bool:
         """Whether running a node runs a boundary of the loop, or passes where one belongs, in it or by a call."""
