@@ -755,6 +755,38 @@ def test_function_that_trains_one_step_for_a_loop_elsewhere() -> None:
     )
 
 
+STEP_CALLED_TRAIN = """
+import torch
+import torch_xla
+
+class Engine:
+    def __init__(self, model):
+        self.model = model.to(torch_xla.device())
+        self.optimizer = torch.optim.Adam(self.model.parameters())
+
+    def train(self, x, y, **others):
+        self.model.train()
+        loss = (self.model(x) - y).abs().mean()
+        self.optimizer.zero_grad()
+        loss.backward()
+        self.optimizer.step()
+
+    def measure(self, x, y):
+        self.model.eval()
+        with torch.no_grad():
+            error = (self.model(x) - y).abs().mean()
+        self.model.train()
+        return error
+"""
+
+
+def test_step_with_a_name_that_modules_have() -> None:
+    """``self.model.train()`` calls no method that has to be given a batch."""
+    step = "        self.optimizer.step()\n"
+    becomes(STEP_CALLED_TRAIN, STEP_CALLED_TRAIN.replace(step, step + "        torch_xla.sync()\n"), unsafe=True)
+    stays(STEP_CALLED_TRAIN.replace("self.model.train()\n        return", "self.inner.train(x, y)\n        return"))
+
+
 @pytest.mark.parametrize(
     "change",
     [

@@ -144,12 +144,23 @@ class StepFunctions:
             # `obj.method()` on an object nobody knows may be a call of it; what is handed on is called by others.
             if isinstance(parent, ast.keyword) or (
                 isinstance(parent, ast.Call)
+                and not self._is_of_another(parent, function)
                 and parent not in self._updates
                 and not self._is_of_base(parent)
                 and not self._is_of_collection(parent)
             ):
                 return False
         return True
+
+    def _is_of_another(self, call: ast.Call, function: FunctionNode) -> bool:
+        """``self.model.train()``, where the step that is called ``train`` has to be given a batch."""
+        method = call.func
+        if not isinstance(method, ast.Attribute) or (isinstance(method.value, ast.Name) and method.value.id == "self"):
+            return False
+        parameters = [*function.args.posonlyargs, *function.args.args]
+        needed = len(parameters) - len(function.args.defaults) - (self._tree.class_of(function) is not None)
+        is_open = any(isinstance(item, ast.Starred) for item in call.args) or any(k.arg is None for k in call.keywords)
+        return not is_open and len(call.args) + len(call.keywords) < needed
 
     def _is_of_collection(self, call: ast.Call) -> bool:
         """``metrics.update(...)`` of a dictionary that the function makes, where the step is called ``update``."""
