@@ -289,3 +289,31 @@ def test_steps_that_a_class_leaves_to_its_base(tmp_path: Path) -> None:
         optimizer.step()
     """
     agree(tmp_path, "TPU101,TPU203", main=program)
+
+
+def test_steps_that_a_base_leaves_to_a_class_of_the_same_file(tmp_path: Path) -> None:
+    """The loop stands in the base, which has no method of that name itself."""
+    program = """\
+    import torch
+    from torch import nn
+
+    class Base:
+        def run(self):
+            for x in self.loader:  # TPU301
+                self.optimize(x)
+
+    class Own(Base):
+        def __init__(self, loader):
+            self.loader = loader
+            self.net = nn.Linear(4, 1).cuda()
+            self.optimizer = torch.optim.Adam(self.net.parameters())
+
+        def optimize(self, x):
+            loss = self.net(x.cuda()).mean()
+            self.optimizer.zero_grad()
+            loss.backward()
+            self.optimizer.step()
+            if loss.item() < 1e-5:  # TPU103
+                print("done")
+    """
+    agree(tmp_path, "TPU103,TPU301", main=program)

@@ -148,7 +148,7 @@ class Definitions:
             owner, within = self._tree.class_of(node), self._tree.function_of(node)
             arguments = within.args.args if within is not None else []
             if owner is not None and arguments and arguments[0].arg == node.value.id:
-                return self.method(owner, node.attr)
+                return self.method(owner, node.attr) or self._left_to_derived(owner, node.attr)
         if is_super(node.value):
             owner = self._tree.class_of(node)
             return None if owner is None else self._method_above(owner, node.attr)
@@ -244,15 +244,22 @@ class Definitions:
 
     def overriding(self, method: FunctionNode) -> list[FunctionNode]:
         """Methods of this file by which classes that are derived from a method's own class replace it."""
-        owner, found = self._tree.class_of(method), list[FunctionNode]()
-        owners = [] if owner is None else [owner]
+        owner = self._tree.class_of(method)
+        return [] if owner is None else self._methods_of_derived(owner, method.name)
+
+    def _methods_of_derived(self, owner: ast.ClassDef, name: str) -> list[FunctionNode]:
+        owners, found = [owner], list[FunctionNode]()
         for base in owners:
             for other in self._tree.classes:
                 if other not in owners and any(isinstance(b, ast.Name) and b.id == base.name for b in other.bases):
                     owners.append(other)
-                    own = [item for item in other.body if isinstance(item, FUNCTIONS) and item.name == method.name]
-                    found += own
+                    found += [item for item in other.body if isinstance(item, FUNCTIONS) and item.name == name]
         return found
+
+    def _left_to_derived(self, owner: ast.ClassDef, name: str) -> FunctionNode | None:
+        """The one method by which derived classes have what a class itself only calls: ``self.optimize()``."""
+        found = self._methods_of_derived(owner, name)
+        return found[0] if len(found) == 1 else None
 
     def is_module_class(self, owner: ast.ClassDef, depth: int = 0) -> bool:
         """Whether a class of this file is an nn.Module."""
