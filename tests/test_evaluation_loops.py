@@ -251,3 +251,29 @@ def test_evaluations_behind_a_loop_that_calls_its_steps(tmp_path: Path) -> None:
         loss.backward()
     """
     agree(tmp_path, "TPU101,TPU104", main=program, network=network)
+
+
+HANDED_ON = """\
+import torch
+import objectives
+from torch import nn
+from torch.utils.data import DataLoader
+
+device = torch.device("cuda")
+model = nn.Linear(4, 4).to(device)
+objective = getattr(objectives, "elbo")
+
+def test(data):
+    total = 0
+    with torch.no_grad():
+        for x in DataLoader(data, batch_size=8):{told}
+            x = x.to(device)
+            loss = -{call}
+            total += loss
+    return total
+"""
+
+
+@pytest.mark.parametrize(("call", "told"), [("objective(model, x)", "  # TPU302"), ("objective(x)", "")])
+def test_loss_that_nobody_knows_and_that_is_given_the_model(tmp_path: Path, call: str, told: str) -> None:
+    agree(tmp_path, select=CODES, main=HANDED_ON.format(call=call, told=told))

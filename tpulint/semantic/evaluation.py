@@ -73,12 +73,16 @@ class Evaluation:
         return not events.updates and (not events.backwards or self._is_against_adversary(loop))
 
     def _hands_on_batches(self, loop: LoopNode) -> bool:
-        """Whether a loop gives each batch to what runs a module: ``model.features(x)``, ``self.loss_of(batch)``.
+        """Whether a loop gives each batch to what runs a module: ``model.features(x)``, ``objective(model, x)``.
 
         What is done with them may be left to derived classes as well.
         """
         calls = (node for node in self._tree.nodes_in(loop, ast.Call, functions=False) if isinstance(node, ast.Call))
-        return any(self.runs.computes(call) or self._is_left_open(call) or self._runs_one_batch(call) for call in calls)
+        runs = self.runs
+        return any(
+            runs.computes(call) or runs.hands_on(call) or self._is_left_open(call) or self._runs_one_batch(call)
+            for call in calls
+        )
 
     def _is_left_open(self, call: ast.Call) -> bool:
         """Whether a method that a call gives something has no body: ``self.metrics_of(batch)``."""
