@@ -144,7 +144,7 @@ class StepFunctions:
             # `obj.method()` on an object nobody knows may be a call of it; what is handed on is called by others.
             if isinstance(parent, ast.keyword) or (
                 isinstance(parent, ast.Call)
-                and not self._is_of_another(parent, function)
+                and not (parent.func is mention and self._is_of_another(parent, function))
                 and parent not in self._updates
                 and not self._is_of_base(parent)
                 and not self._is_of_collection(parent)
