@@ -285,3 +285,45 @@ class Trainer:
 def test_reads_in_front_of_the_boundary_of_the_function_that_holds_both(tmp_path: Path) -> None:
     """That the function comes to a boundary is no reason to think that all of it stands behind that."""
     agree(tmp_path, "TPU101", main=STEP_OF_TRAINER)
+
+
+BRANCHES = """\
+import torch
+import torch_xla
+import torch.nn.functional as F
+
+def train(model: torch.nn.Module, optimizer, loader, mode):
+    device = torch_xla.device()
+    for i, (x, y) in enumerate(loader):
+        x, y = x.to(device), y.to(device)
+        if mode == "plain":
+            loss = F.mse_loss(model(x), y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            if i % 10 == 0:
+                print(loss.item())
+        elif mode == "scaled":
+            loss = F.mse_loss(model(x * 2), y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+{last}
+"""
+
+
+@pytest.mark.parametrize(
+    ("last", "count"),
+    [
+        ("            print(loss.item())", 2),
+        ("", 2),  # the second branch ends at the boundary behind both
+        ("            print(loss.item())\n        else:\n            model(x).mean().backward()", 3),
+        ("            print(loss.item())\n        seen = model(x).mean()", 3),
+    ],
+)
+def test_branches_that_hold_a_step_and_a_boundary_each(tmp_path: Path, last: str, count: int) -> None:
+    """Behind them there is nothing left to run, but where a branch has no boundary, or only a backward pass."""
+    path = tmp_path / "main.py"
+    path.write_text(BRANCHES.format(last=last))
+    tpulint("--fix", "--select", "TPU301", "main.py", cwd=tmp_path)
+    assert path.read_text().count("torch_xla.sync()") == count

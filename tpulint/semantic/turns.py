@@ -168,7 +168,32 @@ class Turns:
         inner = self._inner_places(anchor)
         if inner and (self._always_comes_to(anchor) or _always_returns(anchor)):
             return [*early, *inner]
+        front = suite[: suite.index(anchor)]
+        if outer is anchor and isinstance(anchor, ast.If) and not any(map(self._begins_step, front)):
+            if self._ends_all_branches(anchor):
+                return [*early, *inner]
         return [*early, *inner, outer]
+
+    def _begins_step(self, statement: ast.stmt) -> bool:
+        regions = self._index.regions
+        return regions.runs_module(statement) or bool(regions.events.events_in(statement).backwards)
+
+    def _ends_all_branches(self, anchor: ast.If) -> bool:
+        """Whether each branch that holds a step has a read behind it, and so a boundary of its own."""
+        for block in (anchor.body, anchor.orelse):
+            if len(block) == 1 and isinstance(block[0], ast.If):
+                if not self._ends_all_branches(block[0]):
+                    return False
+                continue
+            holders = [statement for statement in block if self._index.regions.updates_in(statement)]
+            if not holders and any(map(self._begins_step, block)):
+                return False
+            if not holders:
+                continue
+            rest = block[block.index(holders[-1]) + 1 :]
+            if isinstance(holders[-1], ast.If | ast.With | ast.Try) or not any(map(self._reads.inside, rest)):
+                return False
+        return True
 
     def _always_comes_to(self, anchor: ast.stmt) -> bool:
         """Whether a turn that goes well runs the body of a block, and all its updates with it."""
