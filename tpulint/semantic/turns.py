@@ -169,9 +169,9 @@ class Turns:
         if inner and (self._always_comes_to(anchor) or _always_returns(anchor)):
             return [*early, *inner]
         front = suite[: suite.index(anchor)]
-        if outer is anchor and isinstance(anchor, ast.If) and not any(map(self._begins_step, front)):
-            if self._ends_all_branches(anchor):
-                return [*early, *inner]
+        is_all = outer is anchor and isinstance(anchor, ast.If) and self._ends_all_branches(anchor)
+        if is_all and not any(map(self._begins_step, front)):
+            return [*early, *inner]
         return [*early, *inner, outer]
 
     def _begins_step(self, statement: ast.stmt) -> bool:

@@ -67,7 +67,9 @@ def _fix(ctx: FileContext, calls: list[ast.Call]) -> FixBuilder | None:
         wait = fix.emit.boundary(recorded).removesuffix(")") + "wait=True)"
         if fix.has_neighbours(recorded):
             return None
-        if (boundary := _boundary_above(ctx, recorded)) is not None:
+        if _is_behind_mark(ctx, recorded, marks):
+            fix.replace(recorded, f"{name} = {clock}")
+        elif (boundary := _boundary_above(ctx, recorded)) is not None:
             fix.replace(boundary, wait)
             fix.replace(recorded, f"{name} = {clock}")
         else:
@@ -147,6 +149,13 @@ def _measures(call: ast.Call) -> bool:
         and isinstance(call.args[0], ast.Name)
         and not call.keywords
     )
+
+
+def _is_behind_mark(ctx: FileContext, statement: ast.Expr, marks: _Marks) -> bool:
+    """Whether another mark stands right above, which has waited already."""
+    suite = ctx.index.tree.suite_of(statement)
+    above = [item for item in suite[: suite.index(statement)] if item not in marks.waited]
+    return bool(above) and any(recorded is above[-1] for recorded, _ in marks.recorded)
 
 
 def _boundary_above(ctx: FileContext, statement: ast.Expr) -> ast.stmt | None:
