@@ -17,6 +17,8 @@ _DEPTH = 12
 _MOST = 16
 _WRAPPERS = facts.MODULE_WRAPPERS | {"torch.nn.SyncBatchNorm.convert_sync_batchnorm"}
 """Calls whose result holds the same parameters as their first argument."""
+ANY_ELEMENT = "[]"
+"""In a path: one of the elements of a collection, and nobody knows which."""
 
 
 class Creation(NamedTuple):
@@ -37,7 +39,14 @@ class Creation(NamedTuple):
 
 
 def _agree(left: tuple[object, ...], right: tuple[object, ...]) -> bool:
-    return all(a is b or a == b for a, b in zip(left, right, strict=False))
+    return all(a is b or a == b or _may_be_one(a, b) for a, b in zip(left, right, strict=False))
+
+
+def _may_be_one(left: object, right: object) -> bool:
+    """Whether one of two parts is any element of a collection, and the other an element, too."""
+    if ANY_ELEMENT not in (left, right):
+        return False
+    return all(isinstance(item, str) and item.startswith("[") for item in (left, right))
 
 
 def _element(index: ast.expr) -> str:
@@ -56,6 +65,8 @@ class Creations:
         self._flow = flow
         self._definitions = definitions
         self._memo: dict[tuple[ast.expr, int], tuple[Creation, ...]] = {}
+        self.unfollowed: dict[ast.AST, Binding] = {}
+        """Bindings behind which objects were not followed, by the node that stands for the object."""
 
     def of(self, node: ast.expr) -> list[Creation]:
         """Objects that an expression may mean."""
@@ -131,6 +142,7 @@ class Creations:
             for item in binding.value.elts:
                 yield from self._part(item, binding.path, depth)
         else:
+            self.unfollowed[binding.node] = binding
             yield Creation(binding.node)
 
     def _part(self, node: ast.expr, path: tuple[int, ...], depth: int) -> Iterator[Creation]:
@@ -184,4 +196,5 @@ class Creations:
         for value in values:
             yield from self._of(value, depth + 2)
         if not values:
+            self.unfollowed[argument] = binding
             yield Creation(argument)

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from functools import cached_property
 
+from tpulint.semantic.collected_objects import CollectedObjects
 from tpulint.semantic.creations import Creation, Creations
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.device_sites import devices_given
@@ -52,6 +53,7 @@ class Moves:
         self._definitions = definitions
         self._kinds = kinds
         self.creations = Creations(tree, names, flow, definitions)
+        self.collected = CollectedObjects(tree, names, definitions, self.creations)
         self._has_device: bool | None = None
 
     @cached_property
@@ -70,11 +72,12 @@ class Moves:
 
     def moved_by(self, move: Move) -> Iterator[Creation]:
         """What a move takes along: the module, and those that were handed to it, as a whole, where it was made."""
-        for one in move.creations:
+        for one in self.collected.among(move.creations):
             yield one
             made = one.node
             if one.path or not isinstance(made, ast.Call) or self._kinds.value(made).kind is not Kind.MODULE:
                 continue
+            yield from self.collected.parts_given(made)
             for given in (*made.args, *(item.value for item in made.keywords)):
                 if not isinstance(given, ast.Starred) and self._kinds.value(given).kind in (Kind.MODULE, Kind.UNKNOWN):
                     yield from (part for part in self.creations.of(given) if not part.path)

@@ -218,6 +218,9 @@ MODULE_PREFIXES = ("torchvision.models.", "timm.create_model", "torchvision.ops.
                    "torch.hub.load")  # fmt: skip
 """Calls under these names give modules; under ``torch.nn.`` every class does."""
 
+MODULE_LISTS = frozenset({"torch.nn.Sequential", "torch.nn.ModuleList", "torch.nn.ModuleDict"})
+"""Modules that are made of the modules they are given."""
+
 MODULE_BASES = frozenset({
     "torch.nn.Module", "torch.nn.Sequential", "torch.nn.ModuleList", "torch.nn.ModuleDict",
     "pytorch_lightning.LightningModule",

@@ -6,10 +6,16 @@ import ast
 from collections.abc import Iterator
 
 from tpulint.context import FileContext
-from tpulint.semantic import FUNCTIONS, Kind
+from tpulint.records import NamedTuple
+from tpulint.semantic import FUNCTIONS, FunctionNode, Kind, SemanticIndex
+from tpulint.semantic.bindings import Binding
+from tpulint.semantic.other_files import definition_called
+from tpulint.semantic.passed_arguments import arguments_given
 from tpulint.semantic.torch_facts import OPTIMIZER_PREFIXES, OPTIMIZERS
 
 _GIVES_PARAMETERS = ("parameters", "named_parameters")
+_GIVES_PARTS = (*_GIVES_PARAMETERS, "modules", "named_modules", "children", "named_children")
+_COLLECTIONS = frozenset({"list", "tuple", "set", "dict", "sorted"})
 
 
 def builds_optimizer(ctx: FileContext, call: ast.Call) -> bool:
@@ -28,35 +34,123 @@ def builds_optimizer(ctx: FileContext, call: ast.Call) -> bool:
 
 def modules_of(ctx: FileContext, optimizer: ast.Call) -> list[ast.expr]:
     """The modules whose parameters an optimizer is built from."""
-    found: list[ast.expr] = []
-    waiting: list[ast.expr] = [*optimizer.args, *(item.value for item in optimizer.keywords)]
+    return [taken.module for taken in taken_for(ctx, optimizer)]
+
+
+class Taken(NamedTuple):
+    """A module whose parameters an optimizer is given."""
+
+    module: ast.expr
+    at: ast.expr
+    """What takes hold of them: a list made beforehand, or the call that builds the optimizer."""
+
+
+def taken_for(ctx: FileContext, optimizer: ast.Call) -> list[Taken]:
+    """What an optimizer is built from; generators, ``params = net.parameters()``, give nothing before it is."""
+    found: list[Taken] = []
+    index = ctx.index
+    waiting: list[tuple[ast.expr, ast.expr]] = [(item, optimizer) for item in optimizer.args]
+    waiting += [(item.value, optimizer) for item in optimizer.keywords]
     seen: set[ast.AST] = set()
     while waiting and len(seen) < 40:
-        root = waiting.pop()
+        root, at = waiting.pop()
         if root in seen:
             continue
         seen.add(root)
-        for node in (root, *ctx.index.tree.inside(root)):
-            if (
-                isinstance(node, ast.Call)
-                and isinstance(node.func, ast.Attribute)
-                and node.func.attr in _GIVES_PARAMETERS
-            ):
-                found.append(node.func.value)
-                continue
+        inside = (root, *index.tree.inside(root))
+        giving = [node for node in inside if isinstance(node, ast.Call) and _gives_parameters(node)]
+        found += [Taken(_receiver(node), _moment(ctx, node, root, at)) for node in giving]
+        known = {id(part) for node in giving for part in (_receiver(node), *index.tree.inside(_receiver(node)))}
+        for node in inside:
             if not isinstance(node, ast.Name | ast.Attribute) or not isinstance(node.ctx, ast.Load):
                 continue
-            if ctx.index.kind(node) is Kind.MODULE:
-                found.append(node)
+            if id(node) in known:
+                continue
+            if index.kind(node) is Kind.MODULE:
+                found.append(Taken(node, _moment(ctx, node, root, at)))
             elif isinstance(node, ast.Name):
                 # a list of parameters made beforehand, or handed in
-                for binding in ctx.index.flow.reaching(node):
+                for binding in index.flow.reaching(node):
                     if binding.kind == "parameter" and isinstance(binding.statement, FUNCTIONS):
-                        waiting.extend(ctx.index.definitions.arguments.of(binding.statement, binding.name))
-                    elif binding.value is not None and ctx.index.kind(node) not in (Kind.LOADER, Kind.DEVICE):
-                        waiting.append(binding.value)
-                waiting.extend(_added_to(ctx, node))
-    return found
+                        given = index.definitions.arguments.of(binding.statement, binding.name)
+                        waiting.extend((item, at) for item in given)
+                    elif binding.value is not None and index.kind(node) not in (Kind.LOADER, Kind.DEVICE):
+                        waiting.append(
+                            (binding.value, binding.value if _draws(ctx, binding) and at is optimizer else at)
+                        )
+                waiting.extend((item, at) for item in _added_to(ctx, node))
+    return found + _handed_to(ctx, optimizer)
+
+
+def _gives_parameters(call: ast.Call) -> bool:
+    return isinstance(call.func, ast.Attribute) and call.func.attr in _GIVES_PARAMETERS
+
+
+def _draws(ctx: FileContext, binding: Binding) -> bool:
+    """Whether a binding is the target of a loop over parameters."""
+    value = binding.value
+    if value is None or not isinstance(binding.statement, ast.For | ast.AsyncFor):
+        return False
+    inside = (value, *ctx.index.tree.inside(value))
+    return any(isinstance(node, ast.Call) and _gives_parameters(node) for node in inside)
+
+
+def _receiver(call: ast.Call) -> ast.expr:
+    assert isinstance(call.func, ast.Attribute)
+    return call.func.value
+
+
+def _moment(ctx: FileContext, node: ast.expr, root: ast.expr, at: ast.expr) -> ast.expr:
+    """What takes the parameters: what goes through them within an expression, or what uses that."""
+    if ctx.index.tree.encloses(at, root):
+        return at
+    if _is_gone_through(ctx.index, node, root):
+        return node
+    for above in (node, *ctx.index.tree.ancestors(node)):
+        found = definition_called(ctx.index, above) if isinstance(above, ast.Call) else None
+        if found is not None and isinstance(found.node, FUNCTIONS) and _goes_through(found.file, found.node):
+            return node
+        if above is root:
+            break
+    return at
+
+
+def _is_gone_through(index: SemanticIndex, node: ast.AST, root: ast.AST) -> bool:
+    """Whether an expression makes a list of what a part of it gives: ``list(...)``, ``[p for p in ...]``, ``[*x]``."""
+    while node is not root:
+        above = index.tree.parents[node]
+        if isinstance(above, ast.ListComp | ast.SetComp | ast.DictComp | ast.Starred | ast.For | ast.AsyncFor):
+            return not isinstance(above, ast.For | ast.AsyncFor) or node is above.iter
+        if isinstance(above, ast.Call) and isinstance(above.func, ast.Name) and above.func.id in _COLLECTIONS:
+            return True
+        node = above
+    return False
+
+
+def _goes_through(index: SemanticIndex, function: FunctionNode) -> bool:
+    """Whether a function makes a list of parameters: what is called a generator runs when somebody asks it."""
+    inside = index.tree.inside(function, functions=False)
+    if any(isinstance(node, ast.Yield | ast.YieldFrom) for node in inside):
+        return False
+    calls = [node for node in inside if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)]
+    named = [call for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr in _GIVES_PARTS]
+    return any(_is_gone_through(index, call, function) for call in named)
+
+
+def _handed_to(ctx: FileContext, call: ast.Call) -> list[Taken]:
+    """Modules of which nothing else is known than that a function which builds an optimizer asks their parameters."""
+    found = ctx.index.imported.called(call)
+    if found is None or not isinstance(found.node, FUNCTIONS):
+        return []
+    file, function = found.file, found.node
+    given = arguments_given(call, function, file.tree.class_of(function) is not None)
+    asked = {
+        receiver.id
+        for inner in file.tree.nodes_in(function, ast.Call)
+        if _gives_parameters(inner) and isinstance(receiver := _receiver(inner), ast.Name)
+    }
+    unknown = ((name, item) for name, item in given if isinstance(item, ast.Name | ast.Attribute))
+    return [Taken(item, call) for name, item in unknown if name in asked and ctx.index.kind(item) is Kind.UNKNOWN]
 
 
 def _added_to(ctx: FileContext, name: ast.Name) -> Iterator[ast.expr]:

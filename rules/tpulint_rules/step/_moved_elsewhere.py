@@ -17,7 +17,7 @@ from tpulint_rules.step._passed_optimizers import passed_beside
 
 
 def moved_elsewhere(
-    ctx: FileContext, built: Sequence[tuple[ast.Call, list[Creation]]], told: Sequence[Move]
+    ctx: FileContext, built: Sequence[tuple[ast.expr, list[Creation]]], told: Sequence[Move]
 ) -> Iterator[Finding]:
     """Models that a function of another file moves after their optimizers were ``built`` here, on the host."""
     index = ctx.index
@@ -39,7 +39,7 @@ def moved_elsewhere(
             break
 
 
-def _finding_handed(ctx: FileContext, optimizer: ast.Call, handed: HandedMove) -> Finding:
+def _finding_handed(ctx: FileContext, optimizer: ast.expr, handed: HandedMove) -> Finding:
     assert isinstance(handed.function.node, FUNCTIONS)
     module, call = ctx.text(handed.move.module), handed.move.call
     message = (
@@ -65,7 +65,7 @@ def _may_be_made_there(ctx: FileContext, creations: list[Creation]) -> bool:
 
 
 def _is_handed_first(
-    ctx: FileContext, handed: list[HandedMove], optimizer: ast.Call, creations: list[Creation]
+    ctx: FileContext, handed: list[HandedMove], optimizer: ast.expr, creations: list[Creation]
 ) -> bool:
     """Whether another file moves a model, or may, before its optimizer is built."""
     return any(

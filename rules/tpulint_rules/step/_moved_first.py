@@ -20,7 +20,7 @@ _QUESTIONS = ("torch.cuda.is_available", "torch.accelerator.is_available")
 def moved_first(ctx: FileContext, optimizer: ast.AST, move: Move) -> FixBuilder | None:
     """The model moved in front of the statement that builds the optimizer; None where that is not proved."""
     tree = ctx.index.tree
-    if not isinstance(optimizer, ast.Call):
+    if isinstance(optimizer, ast.arg | ast.Subscript):
         return None  # built elsewhere
     above, below = tree.statement_of(optimizer), tree.statement_of(move.call)
     if not _only_moves(ctx, below, move):

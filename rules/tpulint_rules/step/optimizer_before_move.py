@@ -12,7 +12,7 @@ from tpulint.semantic.creations import Creation
 from tpulint.semantic.moves import Move
 from tpulint.semantic.other_files import Definition, method
 from tpulint.semantic.torch_facts import COPIES, OPTIMIZER_PREFIXES
-from tpulint_rules.step._built_optimizers import builds_optimizer, modules_of
+from tpulint_rules.step._built_optimizers import Taken, builds_optimizer, taken_for
 from tpulint_rules.step._kept_parameters import keep_parameters
 from tpulint_rules.step._passed_optimizers import passed_beside
 
@@ -27,31 +27,30 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     moves = ctx.index.moves
     if not moves.moves and not ctx.index.imported.knows_others:
         return
-    optimizers = [(call, modules_of(ctx, call)) for call in ctx.index.calls if builds_optimizer(ctx, call)]
+    optimizers = [(call, taken_for(ctx, call)) for call in ctx.index.calls if builds_optimizer(ctx, call)]
     # Where no optimizer is built, one may still come in from another file, to be stepped here.
     may_update = optimizers or ctx.index.imported.knows_others or ctx.index.mentions(_MAY_UPDATE)
     if not may_update or moves.keeps_parameters:
         return
     told: list[Move] = []
     builders: set[ast.AST] = set()
-    waiting: list[tuple[ast.Call, list[Creation]]] = []
-    for optimizer, modules in optimizers:
-        for module in modules:
-            creations = moves.creations.of(module)
-            if _is_on_device(ctx, optimizer, creations):
+    waiting: list[tuple[ast.expr, list[Creation]]] = []
+    takings = [(optimizer, taken) for optimizer, all_taken in optimizers for taken in all_taken]
+    for optimizer, taken in sorted(takings, key=lambda one: ctx.index.tree.start(one[1].at)):
+        creations = moves.collected.of(taken.module)
+        if _is_on_device(ctx, taken.at, creations):
+            continue
+        waiting.append((taken.at, creations))
+        for move in moves.moves:
+            shared = [
+                creation for creation in moves.moved_by(move) if any(creation.overlaps(other) for other in creations)
+            ]
+            if not shared or move in told or moves.precedes(taken.at, move.call) is not True:
                 continue
-            waiting.append((optimizer, creations))
-            for move in moves.moves:
-                shared = [
-                    creation
-                    for creation in moves.moved_by(move)
-                    if any(creation.overlaps(other) for other in creations)
-                ]
-                if not shared or move in told or moves.precedes(optimizer, move.call) is not True:
-                    continue
-                told.append(move)
-                known = move.certain and not any(isinstance(creation.node, ast.arg) for creation in shared)
-                yield _finding(ctx, optimizer, move, Certainty.CERTAIN if known else Certainty.LIKELY, told)
+            told.append(move)
+            known = move.certain and not any(isinstance(creation.node, ast.arg) for creation in shared)
+            certainty = Certainty.CERTAIN if known else Certainty.LIKELY
+            yield _finding(ctx, optimizer, move, certainty, told, taken)
     if optimizers and ctx.index.imported.knows_others:
         from tpulint_rules.step._moved_elsewhere import moved_elsewhere
 
@@ -69,7 +68,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             builders.add(builder.node)
             fix = keep_parameters(ctx, move.call, (builder.file,))
             yield ctx.finding(move.call, message, fix, certainty=Certainty.LIKELY)
-    for optimizer, modules in optimizers:
+    for optimizer, all_taken in optimizers:
+        modules = [taken.module for taken in all_taken]
         is_free = moves.moves and not told and ctx.index.tree.class_of(optimizer) not in builders
         if is_free and _is_of_itself(ctx, optimizer, modules):
             message = (
@@ -80,7 +80,12 @@ def check(ctx: FileContext) -> Iterator[Finding]:
 
 
 def _finding(
-    ctx: FileContext, optimizer: ast.AST, move: Move, certainty: Certainty, told: Sequence[Move] = ()
+    ctx: FileContext,
+    optimizer: ast.AST,
+    move: Move,
+    certainty: Certainty,
+    told: Sequence[Move] = (),
+    taken: Taken | None = None,
 ) -> Finding:
     from tpulint_rules.step._moved_first import branch_of_moves, moved_first
 
@@ -94,8 +99,10 @@ def _finding(
         severity = Severity.WARNING
         related: tuple[tuple[Span, str], ...] = ()
     else:
+        is_early = taken is not None and taken.at is not optimizer
+        done = "its parameters were taken for the optimizer" if is_early else "its optimizer was built"
         message = (
-            f"`{module}` moves to the device after its optimizer was built: on XLA a move makes new parameters, and "
+            f"`{module}` moves to the device after {done}: on XLA a move makes new parameters, and "
             "the optimizer keeps the old ones, so that the model never trains"
         )
         severity = Severity.ERROR
@@ -103,7 +110,8 @@ def _finding(
     branch = branch_of_moves(ctx, move)
     # One that moves under the same condition takes this one along.
     is_taken = branch is not None and any(branch_of_moves(ctx, other) is branch for other in told if other is not move)
-    fix = None if is_taken else moved_first(ctx, optimizer, move) or keep_parameters(ctx, move.call)
+    first = optimizer if taken is None else taken.at
+    fix = None if is_taken else moved_first(ctx, first, move) or keep_parameters(ctx, move.call)
     return ctx.finding(move.call, message, fix, severity=severity, certainty=certainty, related=related)
 
 
@@ -185,8 +193,8 @@ def _is(node: ast.expr, name: str) -> bool:
     return isinstance(node, ast.Name) and node.id == name
 
 
-def _is_on_device(ctx: FileContext, optimizer: ast.Call, creations: list[Creation], depth: int = 0) -> bool:
-    """Whether the module has moved, or may have, when the optimizer is built."""
+def _is_on_device(ctx: FileContext, taking: ast.expr, creations: list[Creation], depth: int = 0) -> bool:
+    """Whether the module has moved, or may have, when its parameters are taken."""
     moves = ctx.index.moves
     for creation in creations:
         if any(moves.to_device(call) is not None for call in creation.way):
@@ -195,7 +203,7 @@ def _is_on_device(ctx: FileContext, optimizer: ast.Call, creations: list[Creatio
             arguments = [*creation.node.args, *(item.value for item in creation.node.keywords)]
             is_copy = ctx.index.qualified_name(creation.node.func) in COPIES and depth < _MOST_COPIES
             copied = moves.creations.of(arguments[0]) if is_copy and arguments else []
-            if copied and _is_on_device(ctx, optimizer, copied, depth + 1):
+            if copied and _is_on_device(ctx, taking, copied, depth + 1):
                 return True
             if any(item.arg in ("device", "device_map") for item in creation.node.keywords):
                 return True
@@ -204,7 +212,7 @@ def _is_on_device(ctx: FileContext, optimizer: ast.Call, creations: list[Creatio
         for move in moves.moves:
             if (
                 any(creation.overlaps(other) for other in moves.moved_by(move))
-                and moves.precedes(move.call, optimizer) is not False
+                and moves.precedes(move.call, taking) is not False
             ):
                 return True
     return ctx.index.mentions(r"set_default_(device|tensor_type)|with \w+\.device\(")

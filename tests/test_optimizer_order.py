@@ -1,0 +1,184 @@
+"""Parameters that optimizers are given, and modules that move behind that: loops, lists, helpers, lambdas."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from command import tpulint
+
+from tpulint.catalog import load
+from tpulint.config import Settings
+from tpulint.linter import lint
+from tpulint.source import SourceFile
+
+CATALOGUE = load()
+FLAG = "set_swap_module_params_on_conversion(True)"
+START = """\
+import itertools
+import torch
+from torch import nn, optim
+
+class Agent:
+    def __init__(self):
+        self.net = nn.Linear(4, 4)
+
+def place(*nets):
+    for net in nets:
+        net.cuda()
+
+def decayed(net):
+    kept = []
+    for name, value in net.named_parameters():
+        kept.append(value)
+    return [{"params": kept}]
+
+def drawn(net):
+    return filter(lambda p: p.requires_grad, net.parameters())
+
+G, D = nn.Linear(4, 4), nn.Linear(4, 4)
+nets = [G, D]
+named = {"g": G, "d": D}
+made = [nn.Linear(4, 4) for _ in range(2)]
+grown = []
+for _ in range(2):
+    grown.append(nn.Linear(4, 4))
+"""
+TRAINED = """
+for step in range(9):
+    loss = D(torch.rand(8, 4).cuda()).sum()
+    loss.backward()
+    opt.step()
+"""
+OF_D = "opt = optim.Adam(D.parameters())"
+ALL = "opts = [optim.Adam(net.parameters()) for net in {}]"
+LATE = [
+    (
+        "opts = {k: optim.Adam(net.parameters()) for k, net in named.items()}",
+        "for net in named.values():\n    net.cuda()",
+    ),
+    (OF_D, "[net.cuda() for net in nets]"),
+    (OF_D, "for at, net in enumerate(nets):\n    nets[at] = net.cuda()"),
+    (OF_D, "for at in range(2):\n    nets[at] = nets[at].cuda()"),
+    (OF_D, "for net, rate in zip(nets, [1, 2]):\n    net.cuda()"),
+    (OF_D, "place(G, D)"),
+    (OF_D, "named['d'].cuda()"),
+    (ALL.format("nets"), "for net in nets:\n    net.cuda()"),
+    (ALL.format("made"), "for net in made:\n    net.cuda()"),
+    (ALL.format("grown"), "for at in range(2):\n    grown[at].cuda()"),
+    (ALL.format("nets"), "D.cuda()"),
+    (OF_D, "D.apply(lambda m: m.cuda())"),
+    (OF_D, "G, D = map(lambda n: n.cuda(), (G, D))"),
+    (OF_D, "move = lambda n: n.cuda()\nD = move(D)"),
+    ("opt = optim.Adam([{'params': G.parameters()}, {'params': D.parameters()}])", "nn.ModuleList([G, D]).cuda()"),
+    (OF_D, "whole = nn.Sequential(*nets)\nwhole.cuda()"),
+]
+
+
+def fixed(text: str) -> str:
+    """The text as the fixes leave it; the same where nothing is told."""
+    settings = Settings(select=("TPU303",), fix=True, unsafe_fixes=True)
+    result = lint(SourceFile.from_text(text), settings, CATALOGUE)
+    assert result.error == "" and not result.findings
+    return result.text
+
+
+@pytest.mark.parametrize(("built", "moved"), LATE)
+def test_modules_that_move_behind_their_optimizers(built: str, moved: str) -> None:
+    late, early = f"{START}{built}\n{moved}\n{TRAINED}", f"{START}{moved}\n{built}\n{TRAINED}"
+    assert fixed(late).count(FLAG) == 1 or fixed(late) == early
+    assert fixed(early) == early
+
+
+@pytest.mark.parametrize(
+    ("moved", "built"),
+    [
+        ("for net in nets:\n    net.cuda()", ALL.format("made")),
+        ("named['g'].cuda()", OF_D),
+        ("place(G)", OF_D),
+        ("nets[0].cuda()", OF_D),
+        ("nn.ModuleList([G]).cuda()", OF_D),
+    ],
+)
+def test_other_modules_that_move_behind_an_optimizer(moved: str, built: str) -> None:
+    text = f"{START}{built}\n{moved}\n{TRAINED}"
+    assert fixed(text) == text
+
+
+@pytest.mark.parametrize(
+    ("taken", "is_list"),
+    [
+        ("list(D.parameters())", True),
+        ("[p for p in D.parameters() if p.requires_grad]", True),
+        ("[*D.parameters()]", True),
+        ("decayed(D)", True),
+        ("drawn(D)", False),
+        ("D.parameters()", False),
+        ("filter(lambda p: p.requires_grad, D.parameters())", False),
+        ("[{'params': D.parameters()}, {'params': G.parameters()}]", False),
+        ("itertools.chain(D.parameters(), G.parameters())", False),
+        ("(p for p in D.parameters())", False),
+    ],
+)
+def test_lists_of_parameters_that_are_made_before_the_move(taken: str, is_list: bool) -> None:
+    """A generator gives nothing before the optimizer asks it, behind the move."""
+    text = f"{START}params = {taken}\nD.cuda()\nopt = optim.Adam(params)\n{TRAINED}"
+    first = f"{START}D.cuda()\nparams = {taken}\nopt = optim.Adam(params)\n{TRAINED}"
+    assert fixed(text) == (first if is_list else text)
+    assert fixed(first) == first
+
+
+@pytest.mark.parametrize("groups", ["params += [{'params': [p]}]", "params.append({'params': p})"])
+@pytest.mark.parametrize("behind", ["D.cuda()\nopt = optim.Adam(params)", "opt = optim.Adam(params)\nD.cuda()"])
+def test_groups_that_a_loop_over_parameters_fills(groups: str, behind: str) -> None:
+    text = f"{START}params = []\nfor n, p in dict(D.named_parameters()).items():\n    {groups}\n{behind}\n{TRAINED}"
+    assert fixed(text).count(FLAG) == 1
+    first = text.replace("D.cuda()\n", "").replace("params = []", "D.cuda()\nparams = []")
+    assert fixed(first) == first
+
+
+def test_modules_move_in_front_of_the_list_of_their_parameters() -> None:
+    text = f"{START}params = list(G.parameters()) + list(D.parameters())\nopt = optim.Adam(params)\nD.cuda()\n{TRAINED}"
+    assert fixed(text).index("D.cuda()\n") < fixed(text).index("params = ")
+
+
+PARTS = """\
+from torch import nn, optim
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 2)
+
+    def groups(self):
+        return [{"params": list(part.parameters())} for part in self.modules()]
+
+class Work:
+    def __init__(self, build):
+        self.net = build(4)
+
+def adam_for(net):
+    kept = [value for name, value in net.named_parameters()]
+    return optim.Adam(kept)
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (
+            "model = Net()\ngroups = model.groups()\nmodel = nn.DataParallel(model).cuda()\nopt = optim.SGD(groups)",
+            True,
+        ),
+        ("model = Net().cuda()\ngroups = model.groups()\nopt = optim.SGD(groups)", False),
+        ("work = Work(Net)\nopt = adam_for(work.net)\nwork.net = work.net.cuda()", True),
+        ("work = Work(Net)\nwork.net = work.net.cuda()\nopt = adam_for(work.net)", False),
+    ],
+)
+def test_parameters_that_other_files_take(tmp_path: Path, body: str, told: bool) -> None:
+    (tmp_path / "parts.py").write_text(PARTS)
+    start = "from torch import nn, optim\nfrom parts import Net, Work, adam_for\n"
+    end = "\nfor x in loader:\n    loss = run(x)\n    loss.backward()\n    opt.step()\n"
+    (tmp_path / "train.py").write_text(f"{start}{body}{end}")
+    result = tpulint("check", ".", "--select", "TPU303", "--output-format", "concise", cwd=tmp_path)
+    assert ("train.py" in result.out) is told, result.out
