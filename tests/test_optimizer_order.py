@@ -182,3 +182,67 @@ def test_parameters_that_other_files_take(tmp_path: Path, body: str, told: bool)
     (tmp_path / "train.py").write_text(f"{start}{body}{end}")
     result = tpulint("check", ".", "--select", "TPU303", "--output-format", "concise", cwd=tmp_path)
     assert ("train.py" in result.out) is told, result.out
+
+
+POLICY = """\
+from torch import nn, optim
+
+class Policy(nn.Module):
+    def __init__(self, rate, optimizer_class=optim.Adam):
+        super().__init__()
+        self.optimizer_class = optimizer_class
+        self.build(rate)
+
+    @property
+    def device(self):
+        return next(self.parameters()).device
+
+    def build(self, rate):
+        self.net = nn.Linear(4, 2)
+        PLACED
+        self.optimizer = self.optimizer_class(self.parameters(), lr=rate)
+"""
+WORK = """\
+from policy import Policy
+
+class Work:
+    def __init__(self, policy_class, device):
+        self.policy_class, self.device = policy_class, device
+        self.kind = policy_class
+        self.begin()
+
+    def begin(self):
+        self.policy = self.kind(0.1)
+        self.policy = self.policy.to(self.device)
+
+    def train(self, batches):
+        for x in batches:
+            self.policy(x.to(self.device)).sum().backward()
+            self.policy.optimizer.step()
+
+Work(Policy, "cuda").train(loader)
+"""
+LOADED = """
+def load(path):
+    policy = Policy(0.1)
+    policy.to("cuda")
+    return policy
+"""
+
+
+@pytest.mark.parametrize("placed", ["", "self.to('cuda')", "self.net.cuda()"])
+def test_modules_that_build_their_optimizers_by_a_method(tmp_path: Path, placed: str) -> None:
+    """An optimizer of a class that is given, in a method that `__init__` calls; another file moves the module."""
+    (tmp_path / "policy.py").write_text(POLICY.replace("PLACED", placed))
+    (tmp_path / "work.py").write_text(WORK)
+    result = tpulint("check", ".", "--select", "TPU303", "--output-format", "concise", cwd=tmp_path)
+    assert ("work.py:11" in result.out) is not placed, result.out
+
+
+@pytest.mark.parametrize(
+    ("placed", "told"), [("", True), ("self.net.to(self.device)", True), ("self.net.to('cuda')", False)]
+)
+def test_modules_that_build_their_optimizers_on_the_host(placed: str, told: bool) -> None:
+    """The device that a module asks its parameters for is the host while it is made."""
+    text = POLICY.replace("PLACED", placed) + LOADED
+    assert fixed(text).count(FLAG) == told

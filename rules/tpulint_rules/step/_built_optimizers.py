@@ -12,6 +12,7 @@ from tpulint.semantic.bindings import Binding
 from tpulint.semantic.other_files import definition_called
 from tpulint.semantic.passed_arguments import arguments_given
 from tpulint.semantic.torch_facts import OPTIMIZER_PREFIXES, OPTIMIZERS
+from tpulint.semantic.variables import last_name
 
 _GIVES_PARAMETERS = ("parameters", "named_parameters")
 _GIVES_PARTS = (*_GIVES_PARAMETERS, "modules", "named_modules", "children", "named_children")
@@ -28,8 +29,17 @@ def builds_optimizer(ctx: FileContext, call: ast.Call) -> bool:
         return True
     if name is None:
         # A function of this file that builds one is looked into where it does.
-        return ctx.index.definitions.class_called(call) is not None and ctx.index.kind(call) is Kind.OPTIMIZER
+        if ctx.index.definitions.class_called(call) is not None:
+            return ctx.index.kind(call) is Kind.OPTIMIZER
+        return ctx.index.definitions.function_called(call) is None and is_called_optimizer(call)
     return name.startswith(OPTIMIZER_PREFIXES) and ctx.index.kind(call) is Kind.OPTIMIZER
+
+
+def is_called_optimizer(call: ast.Call) -> bool:
+    """``self.optimizer_class(net.parameters())``, of a class that is given or chosen."""
+    given = [*call.args[:1], *(item.value for item in call.keywords if item.arg == "params")]
+    gives = any(isinstance(item, ast.Call) and _gives_parameters(item) for item in given)
+    return gives and "optim" in last_name(call.func).lower()
 
 
 def modules_of(ctx: FileContext, optimizer: ast.Call) -> list[ast.expr]:

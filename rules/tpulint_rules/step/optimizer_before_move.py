@@ -7,12 +7,13 @@ from collections.abc import Iterator, Sequence
 
 from tpulint.context import FileContext
 from tpulint.model import Certainty, Finding, Severity, Span
-from tpulint.semantic import FUNCTIONS, Kind
+from tpulint.semantic import FUNCTIONS, Kind, SemanticIndex
 from tpulint.semantic.creations import Creation
+from tpulint.semantic.device_sites import devices_given
 from tpulint.semantic.moves import Move
 from tpulint.semantic.other_files import Definition, method
 from tpulint.semantic.torch_facts import COPIES, OPTIMIZER_PREFIXES
-from tpulint_rules.step._built_optimizers import Taken, builds_optimizer, taken_for
+from tpulint_rules.step._built_optimizers import Taken, builds_optimizer, is_called_optimizer, taken_for
 from tpulint_rules.step._kept_parameters import keep_parameters
 from tpulint_rules.step._passed_optimizers import passed_beside
 
@@ -20,6 +21,8 @@ _TRAINS = r"\.(?:backward|step|train|fit|learn|optimize\w*|update\w*)\("
 _MOVES = frozenset({"to", "cuda"})
 _MOST_COPIES = 4
 """Copies of copies that are followed."""
+_DEPTH = 4
+"""Variables and parameters that a class is followed through."""
 _MAY_UPDATE = r"\.step\(|[oO]ptimizer\b|optim\w*[\"']\]"
 
 
@@ -122,7 +125,9 @@ def _is_of_itself(ctx: FileContext, optimizer: ast.Call, modules: list[ast.expr]
     """Whether a module builds the optimizer of ``self.parameters()`` while it is made, on the host."""
     index = ctx.index
     owner, function = index.tree.class_of(optimizer), index.function_of(optimizer)
-    if owner is None or function is None or function.name != "__init__" or not function.args.args:
+    if owner is None or function is None or not function.args.args:
+        return False
+    if all(run.node is not function for run in _begun(Definition(index, owner))):
         return False
     own = function.args.args[0].arg
     if not index.definitions.is_module_class(owner) or not any(
@@ -132,9 +137,33 @@ def _is_of_itself(ctx: FileContext, optimizer: ast.Call, modules: list[ast.expr]
     placed = any(
         index.moves.to_device(call) is not None or any(item.arg == "device" for item in call.keywords)
         for call in index.calls
-        if index.tree.encloses(owner, call) and not index.tree.encloses(optimizer, call)
+        if index.tree.encloses(owner, call)
+        and not index.tree.encloses(optimizer, call)
+        and not any(_asks_itself(ctx, item) for item in devices_given(call))
     )
     return not placed
+
+
+def _asks_itself(ctx: FileContext, device: ast.expr) -> bool:
+    """Whether a device is that of the module's own parameters: ``self.device``, a property."""
+    if not isinstance(device, ast.Attribute) or not isinstance(device.value, ast.Name):
+        return False
+    return any("parameters()" in ctx.text(item) for item in ctx.index.definitions.properties(device.attr))
+
+
+def _begun(owner: Definition) -> list[Definition]:
+    """What runs as an object of a class is made: ``__init__`` and the methods it calls, ``self.build()``."""
+    start = method(owner, "__init__")
+    found = [start] if start is not None and isinstance(start.node, FUNCTIONS) else []
+    for run in found:
+        assert isinstance(run.node, FUNCTIONS)
+        own = run.node.args.args[0].arg if run.node.args.args else ""
+        for call in run.file.tree.nodes_in(run.node, ast.Call, functions=False):
+            if isinstance(call.func, ast.Attribute) and _is(call.func.value, own):
+                further = method(owner, call.func.attr)
+                if further is not None and isinstance(further.node, FUNCTIONS) and further not in found:
+                    found.append(further)
+    return found
 
 
 def _builder(ctx: FileContext, move: Move) -> Definition | None:
@@ -145,21 +174,37 @@ def _builder(ctx: FileContext, move: Move) -> Definition | None:
     here = (ctx.index.definitions.class_called(call) for call in made)
     owners = [Definition(ctx.index, owner) for owner in here if owner is not None]
     owners += [owner for call in made for owner in ctx.index.imported.classes_of(call)]
+    owners += [owner for call in made for owner in _classes_given(ctx.index, call.func)]
     return next((owner for owner in owners if _builds_its_own(owner)), None)
+
+
+def _classes_given(index: SemanticIndex, func: ast.expr, depth: int = 0) -> Iterator[Definition]:
+    """The classes that a variable or attribute stands for, which calls in this file give: ``Work(Policy)``."""
+    found = index.imported.definition(func)
+    if found is not None and found.is_class and depth:
+        yield found
+    for binding in index.flow.bindings_of(func) if depth < _DEPTH else ():
+        given: list[ast.expr] = []
+        if binding.kind == "parameter" and isinstance(binding.statement, FUNCTIONS):
+            given = index.definitions.arguments.of(binding.statement, binding.name)
+        elif binding.kind == "assign" and binding.value is not None and not binding.path:
+            given = [binding.value]
+        for item in given:
+            yield from _classes_given(index, item, depth + 1)
 
 
 def _builds_its_own(owner: Definition) -> bool:
     """Whether a class builds an optimizer of its own parameters where it is made, and moves nothing there."""
-    start = method(owner, "__init__")
-    if start is None or not isinstance(start.node, FUNCTIONS) or not start.node.args.args:
-        return False
-    own, builds = start.node.args.args[0].arg, False
-    calls = start.file.tree.nodes_in(start.node, ast.Call, functions=False)
-    for call in calls:
-        if isinstance(call.func, ast.Attribute) and call.func.attr in _MOVES:
-            return False
-        if (start.file.qualified_name(call.func) or "").startswith(OPTIMIZER_PREFIXES):
-            builds |= any(_is_part(start, module, own) for module in _modules_given(start, call))
+    builds = False
+    for run in _begun(owner):
+        assert isinstance(run.node, FUNCTIONS)
+        own = run.node.args.args[0].arg if run.node.args.args else ""
+        for call in run.file.tree.nodes_in(run.node, ast.Call, functions=False):
+            if isinstance(call.func, ast.Attribute) and call.func.attr in _MOVES:
+                return False
+            name = run.file.qualified_name(call.func) or ""
+            if name.startswith(OPTIMIZER_PREFIXES) or (not name and is_called_optimizer(call)):
+                builds |= any(_is_part(run, module, own) for module in _modules_given(run, call))
     return builds
 
 
