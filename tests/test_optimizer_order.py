@@ -37,6 +37,7 @@ def drawn(net):
     return filter(lambda p: p.requires_grad, net.parameters())
 
 G, D = nn.Linear(4, 4), nn.Linear(4, 4)
+agent, agents = Agent(), [Agent() for _ in range(2)]
 nets = [G, D]
 named = {"g": G, "d": D}
 made = [nn.Linear(4, 4) for _ in range(2)]
@@ -67,6 +68,9 @@ LATE = [
     (ALL.format("made"), "for net in made:\n    net.cuda()"),
     (ALL.format("grown"), "for at in range(2):\n    grown[at].cuda()"),
     (ALL.format("nets"), "D.cuda()"),
+    (OF_D, "for child in D.children():\n    child.cuda()"),
+    ("opt = optim.Adam(agent.net.parameters())", "agent.net.cuda()"),
+    ("opts = [optim.Adam(one.net.parameters()) for one in agents]", "for one in agents:\n    one.net.cuda()"),
     (OF_D, "D.apply(lambda m: m.cuda())"),
     (OF_D, "G, D = map(lambda n: n.cuda(), (G, D))"),
     (OF_D, "move = lambda n: n.cuda()\nD = move(D)"),
@@ -97,6 +101,7 @@ def test_modules_that_move_behind_their_optimizers(built: str, moved: str) -> No
         ("named['g'].cuda()", OF_D),
         ("place(G)", OF_D),
         ("nets[0].cuda()", OF_D),
+        ("Agent().net.cuda()", "opt = optim.Adam(agent.net.parameters())"),
         ("nn.ModuleList([G]).cuda()", OF_D),
     ],
 )
@@ -180,6 +185,57 @@ def test_parameters_that_other_files_take(tmp_path: Path, body: str, told: bool)
     start = "from torch import nn, optim\nfrom parts import Net, Work, adam_for\n"
     end = "\nfor x in loader:\n    loss = run(x)\n    loss.backward()\n    opt.step()\n"
     (tmp_path / "train.py").write_text(f"{start}{body}{end}")
+    result = tpulint("check", ".", "--select", "TPU303", "--output-format", "concise", cwd=tmp_path)
+    assert ("train.py" in result.out) is told, result.out
+
+
+FILLED = """\
+import torch
+from torch import nn, optim
+
+class Agent:
+    def __init__(self):
+        self.net = nn.Linear(4, 4)
+        self.opt = optim.Adam(self.net.parameters())
+
+class Team:
+    def __init__(self):
+        self.nets, self.params = {}, []
+        self.agents = [Agent() for _ in range(3)]
+        self.nets["encoder"] = nn.Linear(4, 4)
+        FIRST
+        self.params += list(self.nets["encoder"].parameters())
+        self.params.extend(self.nets["encoder"].parameters())
+        self.opt = optim.Adam(self.params)
+        LAST
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "told"),
+    [
+        ("", "for net in self.nets.values(): net.cuda()", True),
+        ('self.nets["encoder"].cuda()', "", False),
+        ('self.nets["encoder"].cuda()', "for net in self.nets.values(): net.cuda()", False),
+        ("", "for agent in self.agents: agent.net.cuda()", True),
+        ("", "self.other = nn.Linear(4, 4).cuda()", False),
+    ],
+)
+def test_collections_that_are_filled_later(first: str, last: str, told: bool) -> None:
+    text = FILLED.replace("FIRST", first).replace("LAST", last)
+    assert (FLAG in fixed(text)) is told
+
+
+@pytest.mark.parametrize("moved", ["place(G, D)", "G, D = both([G, D])", "nets = [place(net) for net in nets]"])
+@pytest.mark.parametrize("told", [True, False])
+def test_helpers_of_other_files_that_move_several(tmp_path: Path, moved: str, told: bool) -> None:
+    helper = "def place(*nets):\n    for net in nets:\n        net.cuda()\n    return nets[0]\n"
+    helper += "def both(nets):\n    return [net.cuda() for net in nets]\n"
+    (tmp_path / "helper.py").write_text(helper)
+    parts = ["opts = [optim.Adam(net.parameters()) for net in nets]", moved]
+    start = "from torch import nn, optim\nfrom helper import both, place\nG, D = nn.Linear(4, 4), nn.Linear(4, 4)\n"
+    body = "\n".join(["nets = [G, D]", *(parts if told else reversed(parts)), "opts[0].step()"])
+    (tmp_path / "train.py").write_text(f"{start}{body}\n")
     result = tpulint("check", ".", "--select", "TPU303", "--output-format", "concise", cwd=tmp_path)
     assert ("train.py" in result.out) is told, result.out
 

@@ -16,7 +16,10 @@ from tpulint.semantic.tree import FUNCTIONS, SyntaxTree
 _DEPTH = 6
 _MOST = 24
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp)
+COLLECTIONS = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.DictComp, *_COMPREHENSIONS)
+"""Expressions that make a collection, which is no module itself."""
 _SAME_ELEMENTS = frozenset({"list", "tuple", "set", "sorted", "reversed", "iter"})
+_PARTS = frozenset({"children", "modules", "named_children", "named_modules"})
 _LAMBDA_CALLS = 8
 
 
@@ -52,10 +55,23 @@ class CollectedObjects:
         elif binding is not None and isinstance(binding.statement, ast.Lambda):
             for other in self._given_to_lambda(binding.statement, binding):
                 yield _part_of(other, one)
-        elif one.path and one.path[0].startswith("["):
-            for other in self._elements(Creation(one.node, (), one.context), one.path[0]):
+        elif one.path and not one.path[0].startswith("["):
+            for other in self._kept(one):
+                yield _part_of(other, one._replace(path=one.path[1:]))
+        elif one.path:
+            for other in self.elements(Creation(one.node, (), one.context), one.path[0]):
                 if other.node is not one.node:
                     yield _part_of(other, one._replace(path=one.path[1:]))
+
+    def _kept(self, one: Creation) -> Iterator[Creation]:
+        """What an object of a class of this file keeps as an attribute: ``agent.policy``."""
+        made = one.node if isinstance(one.node, ast.Call) else None
+        owner = None if made is None else self._definitions.class_called(made)
+        for binding in self._names.attribute_bindings(owner, one.path[0]) if owner is not None else ():
+            if made is not None and binding.kind == "assign" and binding.value is not None and not binding.path:
+                for other in self._creations.of(binding.value):
+                    is_own = self._tree.class_of(other.node) is owner
+                    yield other._replace(context=(made, *other.context)) if is_own else other
 
     # ---------------------------------------------------------------- elements
 
@@ -63,6 +79,10 @@ class CollectedObjects:
         """What a loop over an expression gives a target at a place: ``for i, net in enumerate(nets)``."""
         func = node.func if isinstance(node, ast.Call) else None
         name = func.id if isinstance(func, ast.Name) else func.attr if isinstance(func, ast.Attribute) else ""
+        if isinstance(func, ast.Attribute) and name in _PARTS and len(path) == name.startswith("named_"):
+            for whole in self._creations.of(func.value):
+                yield whole._replace(path=(*whole.path, ANY_ELEMENT))
+            return
         if isinstance(node, ast.Call) and path and name in ("enumerate", "zip", "items"):
             at = path[0]
             if name == "zip" and 0 <= at < len(node.args):
@@ -79,7 +99,7 @@ class CollectedObjects:
             yield from self._drawn(func.value, path)
             return
         for collection in self._creations.of(node):
-            for element in self._elements(collection):
+            for element in self.elements(collection):
                 yield from self._unpacked(element, path)
 
     def _unpacked(self, one: Creation, path: tuple[int, ...]) -> Iterator[Creation]:
@@ -94,10 +114,13 @@ class CollectedObjects:
             one = parts[0]
         yield one
 
-    def _elements(self, collection: Creation, wanted: str = ANY_ELEMENT) -> Iterator[Creation]:
+    def elements(self, collection: Creation, wanted: str = ANY_ELEMENT) -> Iterator[Creation]:
         """The elements of a collection, or the one that is wanted where the collection is written out."""
         node = collection.node
-        if collection.path:
+        is_filled_later = (isinstance(node, ast.Dict) and not node.keys) or (
+            isinstance(node, ast.List) and not node.elts
+        )
+        if collection.path or (is_filled_later and node not in self._appended):
             yield collection._replace(path=(*collection.path, wanted))
         elif isinstance(node, ast.List | ast.Tuple | ast.Set):
             yield from self._listed(node.elts, wanted)

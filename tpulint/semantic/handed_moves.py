@@ -141,6 +141,9 @@ class HandedMoves:
         is_method = run.file.tree.class_of(run.node) is not None
         if parameter in (*run.node.args.posonlyargs, *run.node.args.args, *run.node.args.kwonlyargs):
             return [item for name, item in arguments_given(call, run.node, is_method) if name == parameter.arg]
+        if parameter is run.node.args.vararg:
+            skipped = len(run.node.args.posonlyargs) + len(run.node.args.args) - is_method
+            return [item for item in call.args[skipped:] if not isinstance(item, ast.Starred)]
         arguments = run.file.tree.parents.get(parameter)
         start = None if arguments is None else run.file.tree.parents.get(arguments)
         if not isinstance(call.func, ast.Attribute) or not isinstance(start, FUNCTIONS):

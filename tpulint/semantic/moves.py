@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from functools import cached_property
 
-from tpulint.semantic.collected_objects import CollectedObjects
+from tpulint.semantic.collected_objects import COLLECTIONS, CollectedObjects
 from tpulint.semantic.creations import Creation, Creations
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.device_sites import devices_given
@@ -74,6 +74,8 @@ class Moves:
         """What a move takes along: the module, and those that were handed to it, as a whole, where it was made."""
         for one in self.collected.among(move.creations):
             yield one
+            if isinstance(one.node, COLLECTIONS) and not one.path:
+                yield from self.collected.among(self.collected.elements(one))
             made = one.node
             if one.path or not isinstance(made, ast.Call) or self._kinds.value(made).kind is not Kind.MODULE:
                 continue

@@ -78,9 +78,9 @@ def taken_for(ctx: FileContext, optimizer: ast.Call) -> list[Taken]:
                 continue
             if index.kind(node) is Kind.MODULE:
                 found.append(Taken(node, _moment(ctx, node, root, at)))
-            elif isinstance(node, ast.Name):
+            elif isinstance(node, ast.Name) or index.tree.class_of(node) is not None:
                 # a list of parameters made beforehand, or handed in
-                for binding in index.flow.reaching(node):
+                for binding in index.flow.bindings_of(node):
                     if binding.kind == "parameter" and isinstance(binding.statement, FUNCTIONS):
                         given = index.definitions.arguments.of(binding.statement, binding.name)
                         waiting.extend((item, at) for item in given)
@@ -163,9 +163,13 @@ def _handed_to(ctx: FileContext, call: ast.Call) -> list[Taken]:
     return [Taken(item, call) for name, item in unknown if name in asked and ctx.index.kind(item) is Kind.UNKNOWN]
 
 
-def _added_to(ctx: FileContext, name: ast.Name) -> Iterator[ast.expr]:
+def _added_to(ctx: FileContext, name: ast.Name | ast.Attribute) -> Iterator[ast.expr]:
     """What ``.append``, ``.extend`` and ``.add_param_group`` put into a list."""
-    scope = ctx.index.names.scope_of(name)
+    scope = ctx.index.names.scope_of(name) if isinstance(name, ast.Name) else None
+    owner, text = ctx.index.tree.class_of(name), ctx.text(name)
     for call, receiver in ctx.index.method_calls("append", "extend"):
-        if isinstance(receiver, ast.Name) and receiver.id == name.id and ctx.index.names.scope_of(receiver) is scope:
+        if isinstance(receiver, ast.Name) and scope is not None:
+            if ctx.text(receiver) == text and ctx.index.names.scope_of(receiver) is scope:
+                yield from call.args
+        elif scope is None and owner is ctx.index.tree.class_of(receiver) and ctx.text(receiver) == text:
             yield from call.args

@@ -22,12 +22,14 @@ def moved_elsewhere(
     """Models that a function of another file moves after their optimizers were ``built`` here, on the host."""
     index = ctx.index
     handed = index.handed_moves.all if built else []
-    seen: list[Creation] = [creation for move in told for creation in move.creations]
+    seen: list[Creation] = [creation for move in told for creation in index.moves.moved_by(move)]
     for one in handed:
         if passed_beside(one.holder, one.origin) is not None or one.holder.moves.keeps_parameters:
             continue  # told there, or no defect
         for optimizer, creations in built:
-            shared = [made for made in one.move.creations if any(made.overlaps(other) for other in creations)]
+            shared = [
+                made for made in index.moves.moved_by(one.move) if any(made.overlaps(other) for other in creations)
+            ]
             if not shared or any(made.overlaps(other) for made in shared for other in seen):
                 continue
             if index.moves.precedes(optimizer, one.move.call) is not True:
@@ -70,6 +72,6 @@ def _is_handed_first(
     """Whether another file moves a model, or may, before its optimizer is built."""
     return any(
         ctx.index.moves.may_precede(one.move.call, optimizer)
-        and any(made.overlaps(other) for made in one.move.creations for other in creations)
+        and any(made.overlaps(other) for made in ctx.index.moves.moved_by(one.move) for other in creations)
         for one in handed
     )
