@@ -165,6 +165,11 @@ class Work:
 def adam_for(net):
     kept = [value for name, value in net.named_parameters()]
     return optim.Adam(kept)
+
+def chosen_for(net, name):
+    build = getattr(optim, name)
+    optimizer = build(net.parameters(), lr=0.1)
+    return optimizer
 """
 
 
@@ -178,11 +183,12 @@ def adam_for(net):
         ("model = Net().cuda()\ngroups = model.groups()\nopt = optim.SGD(groups)", False),
         ("work = Work(Net)\nopt = adam_for(work.net)\nwork.net = work.net.cuda()", True),
         ("work = Work(Net)\nwork.net = work.net.cuda()\nopt = adam_for(work.net)", False),
+        ("work = Work(Net)\nopt = chosen_for(work.net, 'SGD')\nwork.net = work.net.cuda()", True),
     ],
 )
 def test_parameters_that_other_files_take(tmp_path: Path, body: str, told: bool) -> None:
     (tmp_path / "parts.py").write_text(PARTS)
-    start = "from torch import nn, optim\nfrom parts import Net, Work, adam_for\n"
+    start = "from torch import nn, optim\nfrom parts import Net, Work, adam_for, chosen_for\n"
     end = "\nfor x in loader:\n    loss = run(x)\n    loss.backward()\n    opt.step()\n"
     (tmp_path / "train.py").write_text(f"{start}{body}{end}")
     result = tpulint("check", ".", "--select", "TPU303", "--output-format", "concise", cwd=tmp_path)

@@ -9,7 +9,7 @@ from tpulint.context import FileContext
 from tpulint.records import NamedTuple
 from tpulint.semantic import FUNCTIONS, FunctionNode, Kind, SemanticIndex
 from tpulint.semantic.bindings import Binding
-from tpulint.semantic.other_files import definition_called
+from tpulint.semantic.other_files import Definition, definition_called, returned
 from tpulint.semantic.passed_arguments import arguments_given
 from tpulint.semantic.torch_facts import OPTIMIZER_PREFIXES, OPTIMIZERS
 from tpulint.semantic.variables import last_name
@@ -24,8 +24,8 @@ def builds_optimizer(ctx: FileContext, call: ast.Call) -> bool:
     name = ctx.index.qualified_name(call.func)
     found = ctx.index.imported.called(call)
     if found is not None and not found.is_class:
-        return ctx.index.kind(call) is Kind.OPTIMIZER
-    if ctx.index.names.is_taken_from(call.func, OPTIMIZERS):
+        return ctx.index.kind(call) is Kind.OPTIMIZER or _returns_chosen(found)
+    if _is_chosen(ctx.index, call.func):
         return True
     if name is None:
         # A function of this file that builds one is looked into where it does.
@@ -33,6 +33,22 @@ def builds_optimizer(ctx: FileContext, call: ast.Call) -> bool:
             return ctx.index.kind(call) is Kind.OPTIMIZER
         return ctx.index.definitions.function_called(call) is None and is_called_optimizer(call)
     return name.startswith(OPTIMIZER_PREFIXES) and ctx.index.kind(call) is Kind.OPTIMIZER
+
+
+def _is_chosen(index: SemanticIndex, func: ast.expr) -> bool:
+    """Whether a class of ``torch.optim`` is asked for by its name: ``getattr(torch.optim, name)``."""
+    values = [binding.value for binding in index.flow.reaching(func)] if isinstance(func, ast.Name) else [func]
+    return any(value is not None and index.names.is_taken_from(value, OPTIMIZERS) for value in values)
+
+
+def _returns_chosen(function: Definition) -> bool:
+    """Whether a function of another file gives an optimizer that is chosen by its name."""
+    file = function.file
+    for value in returned(function):
+        made = [value, *(binding.value for binding in file.flow.bindings_of(value))]
+        if any(isinstance(item, ast.Call) and _is_chosen(file, item.func) for item in made):
+            return True
+    return False
 
 
 def is_called_optimizer(call: ast.Call) -> bool:
