@@ -195,6 +195,11 @@ def test_parameters_that_other_files_take(tmp_path: Path, body: str, told: bool)
     assert ("train.py" in result.out) is told, result.out
 
 
+def test_lists_that_are_made_of_themselves() -> None:
+    grows = "for _ in range(3):\n    nets = nn.ModuleList([*nets, D])\n    for net in nets:\n        net.cuda()"
+    assert FLAG in fixed(f"{START}{OF_D}\n{grows}\n{TRAINED}")
+
+
 FILLED = """\
 import torch
 from torch import nn, optim
@@ -308,3 +313,22 @@ def test_modules_that_build_their_optimizers_on_the_host(placed: str, told: bool
     """The device that a module asks its parameters for is the host while it is made."""
     text = POLICY.replace("PLACED", placed) + LOADED
     assert fixed(text).count(FLAG) == told
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "def begin():\n    net = nn.Linear(4, 4)\n    net.to('cuda')\n    return net\n\nnew = [begin() for _ in nets]\n"
+        "opts = [optim.Adam(net.parameters()) for net in new]\nfor x, y in loader:\n    x, y = x.cuda(), y.cuda()",
+        "for seed in range(3):\n    new = [nn.Linear(4, 4), nn.Linear(4, 4)]\n    for net in new:\n        net.cuda()\n"
+        "    opt = optim.Adam([{'params': net.parameters()} for net in new])",
+        "new = [nn.Linear(4, 4).cuda() for _ in nets]\nopts = [optim.Adam(n.parameters()) for n in new]\nplace(*new)",
+        "place(G, D)\nparams = list(D.parameters())\nopt = optim.Adam(params)\nfor x, y in loader:\n    place(x, y)",
+        "place(*nets)\nopt = optim.Adam(D.parameters())\nother = copy.deepcopy(D)\nother.apply(lambda m: m.cuda())",
+        "D = nn.DataParallel(D).cuda()\nparams = [{'params': [p for p in D.parameters()]}]\nopt = optim.SGD(params)\n"
+        "teacher = nn.DataParallel(nn.Linear(4, 4)).cuda()",
+    ],
+)
+def test_modules_that_move_before_their_parameters_are_taken(body: str) -> None:
+    text = f"import copy\n{START}{body}\n{TRAINED}"
+    assert fixed(text) == text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 from functools import cached_property
+from itertools import islice
 
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.creations import ANY_ELEMENT, Creation, Creations
@@ -31,6 +32,8 @@ class CollectedObjects:
         self._names = names
         self._definitions = definitions
         self._creations = creations
+        self._open: set[ast.AST] = set()
+        """Collections of which the elements are being looked for."""
 
     def of(self, node: ast.expr) -> list[Creation]:
         """Objects that an expression may mean."""
@@ -114,8 +117,17 @@ class CollectedObjects:
             one = parts[0]
         yield one
 
-    def elements(self, collection: Creation, wanted: str = ANY_ELEMENT) -> Iterator[Creation]:
+    def elements(self, collection: Creation, wanted: str = ANY_ELEMENT) -> list[Creation]:
         """The elements of a collection, or the one that is wanted where the collection is written out."""
+        if collection.node in self._open:
+            return []  # `nets = [*nets, net]` in a loop: it adds nothing
+        self._open.add(collection.node)
+        try:
+            return list(islice(self._find_elements(collection, wanted), _MOST))
+        finally:
+            self._open.discard(collection.node)
+
+    def _find_elements(self, collection: Creation, wanted: str) -> Iterator[Creation]:
         node = collection.node
         is_filled_later = (isinstance(node, ast.Dict) and not node.keys) or (
             isinstance(node, ast.List) and not node.elts
@@ -142,7 +154,8 @@ class CollectedObjects:
             yield collection._replace(path=(wanted,))
             yield from self.parts_given(node)
         elif isinstance(node, ast.arg) and (given := self._starred_for(node)):
-            yield from (made for item in given for made in self._creations.of(item))
+            for item in given:
+                yield from self._drawn(item.value, ()) if isinstance(item, ast.Starred) else self._creations.of(item)
         else:
             yield collection._replace(path=(wanted,))
 
@@ -186,8 +199,7 @@ class CollectedObjects:
             return []
         positional = [*function.args.posonlyargs, *function.args.args]
         skipped = len(positional) - (positional[:1] != [] and positional[0].arg in ("self", "cls"))
-        given = [item for call in self._definitions.calls_of(function) for item in call.args[skipped:]]
-        return [item for item in given if not isinstance(item, ast.Starred)]
+        return [item for call in self._definitions.calls_of(function) for item in call.args[skipped:]]
 
     def _given_to_lambda(self, function: ast.Lambda, binding: Binding) -> Iterator[Creation]:
         """What a parameter is: ``map(lambda n: ..., nets)``, ``net.apply(lambda m: ...)``, ``move = lambda n: ...``."""
