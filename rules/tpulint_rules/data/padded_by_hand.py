@@ -30,6 +30,8 @@ _HOLDING = frozenset({
     "builtins.list", "builtins.tuple", "numpy.array", "torch.tensor", "torch.LongTensor", "torch.IntTensor",
 })  # fmt: skip
 """What holds the lengths that it is given."""
+_AS_LONG = ("builtins.int", "builtins.min")
+"""Cut to a length that only few samples reach, nearly every batch still has its own."""
 _FILLING = frozenset({"new_zeros", "new_ones", "new_full", "new_empty", "resize_", "fill_"})
 
 
@@ -165,7 +167,7 @@ def _filling(ctx: FileContext, call: ast.expr) -> ast.AST | None:
     parent = index.parent(call)
     if isinstance(parent, ast.Attribute) and parent.attr == "item":
         parent = index.parent(index.parent(parent) or parent)
-    if isinstance(parent, ast.Call) and index.qualified_name(parent.func) == "builtins.int":
+    while isinstance(parent, ast.Call) and index.qualified_name(parent.func) in _AS_LONG:
         parent = index.parent(parent)
     if not isinstance(parent, ast.Assign) or len(parent.targets) != 1 or not isinstance(parent.targets[0], ast.Name):
         return _filled_by(ctx, call)
@@ -178,7 +180,14 @@ def _filling(ctx: FileContext, call: ast.expr) -> ast.AST | None:
     rounded = {item for use in uses for item in index.tree.ancestors(use) if _is_rounding(item)}
     if not all(_is_to_few(ctx, item) for item in rounded):
         return None
-    return next((found for use in uses if (found := _filled_by(ctx, use)) is not None), None)
+    return next((found for use in uses if (found := _filled_by(ctx, use) or _cut(ctx, use)) is not None), None)
+
+
+def _cut(ctx: FileContext, use: ast.Name) -> ast.AST | None:
+    """Where the length is a size that another variable has: ``size = min(longest, most)``."""
+    around = ctx.index.parent(use)
+    is_least = isinstance(around, ast.Call) and ctx.index.qualified_name(around.func) == "builtins.min"
+    return _filling(ctx, use) if is_least else None
 
 
 def _filled_by(ctx: FileContext, node: ast.AST) -> ast.AST | None:
@@ -197,8 +206,8 @@ def _filled_by(ctx: FileContext, node: ast.AST) -> ast.AST | None:
                 return ancestor
             if isinstance(ancestor.func, ast.Attribute) and name is None and ancestor.func.attr in _FILLING:
                 return ancestor
-            if name in ("builtins.min", "builtins.max") and len(ancestor.args) > 1:
-                return None  # cut, or no less than so much
+            if name == "builtins.max" and len(ancestor.args) > 1:
+                return None  # no less than so much
         child = ancestor
     return None
 

@@ -6,10 +6,15 @@ import ast
 from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
-from tpulint.model import Applicability, Finding, Scope
+from tpulint.model import Applicability, Certainty, Finding, Scope
+from tpulint.semantic.bindings import part_of
 from tpulint.semantic.loaders import Loader
+from tpulint.semantic.variables import last_name
 
 _DATASET = "torch.utils.data.TensorDataset"
+_ONE_BY_ONE = "samples of tensors on the device are cut out one by one: a graph of its own for each batch"
+_BASES = ("Dataset", "VisionDataset")
+_PUBLIC = "torchvision.datasets."
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
@@ -19,8 +24,49 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         loaders = [loader for loader in index.loaders.all if _draws(ctx, loader, dataset)] if tensors else []
         if loaders:
             related = tuple((index.span(loader.call), "samples are drawn here") for loader in loaders)
-            message = "samples of tensors on the device are cut out one by one: a graph of its own for each batch"
-            yield ctx.finding(dataset, message, _fix(ctx, dataset, tensors, loaders), related=related)
+            yield ctx.finding(dataset, _ONE_BY_ONE, _fix(ctx, dataset, tensors, loaders), related=related)
+    for owner in index.tree.classes:
+        cut = _cut_out(ctx, owner)
+        if cut is not None:
+            related = ((index.span(cut[1]), "moved to the device here"),)
+            yield ctx.finding(cut[0], _ONE_BY_ONE, certainty=Certainty.LIKELY, related=related)
+
+
+def _cut_out(ctx: FileContext, owner: ast.ClassDef) -> tuple[ast.Subscript, ast.expr] | None:
+    """``self.images[number]`` in a dataset that moves all its images as it is made."""
+    index = ctx.index
+    taking = index.definitions.method(owner, "__getitem__")
+    number = taking.args.args[-1].arg if taking is not None and len(taking.args.args) == 2 else None
+    if taking is None or not any(_is_dataset(ctx, base) for base in owner.bases):
+        return None
+    for node in index.tree.nodes_in(taking, ast.Subscript, functions=False):
+        is_sample = isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Name) and node.slice.id == number
+        if not is_sample or not isinstance(node, ast.Subscript) or not isinstance(node.value, ast.Attribute):
+            continue
+        bindings = index.flow.reaching(node.slice) if isinstance(node.slice, ast.Name) else ()
+        moved = _moved_last(ctx, owner, node.value) if [b.kind for b in bindings] == ["parameter"] else None
+        if moved is not None:
+            return node, moved
+    return None
+
+
+def _is_dataset(ctx: FileContext, base: ast.expr) -> bool:
+    return last_name(base) in _BASES or (ctx.index.qualified_name(base) or "").startswith(_PUBLIC)
+
+
+def _moved_last(ctx: FileContext, owner: ast.ClassDef, attribute: ast.Attribute) -> ast.expr | None:
+    """What makes the tensor of an attribute that lies on the device from the beginning."""
+    index = ctx.index
+    making = index.definitions.method(owner, "__init__")
+    is_own = isinstance(attribute.value, ast.Name) and attribute.value.id == "self"
+    bindings = index.names.attribute_bindings(owner, attribute.attr) if is_own else ()
+    # What another method sets, or only a branch, may lie elsewhere.
+    if not bindings or any(index.parent(binding.statement) is not making for binding in bindings):
+        return None
+    last = max(bindings, key=lambda binding: index.span(binding.statement))
+    value = None if last.value is None else part_of(last.value, last.path)
+    is_moved = isinstance(value, ast.Call) and index.moves.to_device(value) is True
+    return value if value is not None and (is_moved or index.is_device_tensor(value)) else None
 
 
 def _draws(ctx: FileContext, loader: Loader, dataset: ast.Call) -> bool:

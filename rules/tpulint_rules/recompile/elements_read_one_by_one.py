@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Certainty, Finding
@@ -20,14 +20,14 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     index = ctx.index
     if not index.turn_code.exists:
         return
-    groups: dict[tuple[LoopNode, str], list[ast.expr]] = {}
+    groups: dict[tuple[LoopNode | ast.comprehension, str], list[ast.expr]] = {}
     nodes: list[ast.For | ast.Subscript] = [*index.turn_code.nodes(ast.For), *index.turn_code.nodes(ast.Subscript)]
     for node in nodes:
         if index.turn_code.turn_of(node) is None:
             continue
         loop: LoopNode | None
         if isinstance(node, ast.For):
-            loop, tensor = node, _gone_through(ctx, node)
+            loop, tensor = node, _gone_through(ctx, node.iter, node.target)
         else:
             loop, tensor = _counting_loop(ctx, node), node.value
         if loop is None or tensor is None or loop in index.turn_code.loops:
@@ -35,6 +35,14 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         if index.is_device_tensor(tensor) and _is_read(ctx, node, loop):
             shown = node.iter if isinstance(node, ast.For) else node
             groups.setdefault((loop, ctx.text(tensor)), []).append(shown)
+    comprehensions: list[ast.ListComp | ast.GeneratorExp] = [*index.turn_code.nodes(ast.ListComp)]
+    for made in (*comprehensions, *index.turn_code.nodes(ast.GeneratorExp)):
+        first = made.generators[0]
+        tensor = _gone_through(ctx, first.iter, first.target)
+        if tensor is None or index.turn_code.turn_of(made) is None or not index.is_device_tensor(tensor):
+            continue
+        if _are_read(ctx, first.target, (made.elt, *first.ifs)):
+            groups.setdefault((first, ctx.text(tensor)), []).append(first.iter)
     for (_, text), places in groups.items():
         yield ctx.finding(
             places[0],
@@ -45,9 +53,9 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         )
 
 
-def _gone_through(ctx: FileContext, loop: ast.For) -> ast.expr | None:
+def _gone_through(ctx: FileContext, source: ast.expr, target: ast.expr) -> ast.expr | None:
     """The tensor whose elements a loop takes: ``for y in labels``, ``for i, y in enumerate(labels)``."""
-    waiting: list[tuple[ast.expr, ast.expr]] = [(loop.iter, loop.target)]
+    waiting: list[tuple[ast.expr, ast.expr]] = [(source, target)]
     while waiting:
         source, target = waiting.pop()
         if isinstance(source, ast.Call) and ctx.index.qualified_name(source.func) in _WRAPPERS:
@@ -104,10 +112,15 @@ def _is_read(ctx: FileContext, node: ast.For | ast.Subscript, loop: LoopNode) ->
     if isinstance(node, ast.Subscript):
         reads = index.reads.inside(index.statement_of(node))
         return any(index.tree.encloses(read.tensor, node) or read.tensor is node for read in reads)
-    names = {part.id for part in ast.walk(node.target) if isinstance(part, ast.Name)}
+    return _are_read(ctx, node.target, node.body)
+
+
+def _are_read(ctx: FileContext, target: ast.expr, body: Iterable[ast.AST]) -> bool:
+    """Whether the host takes what a loop gives a name, somewhere in it."""
+    names = {part.id for part in ast.walk(target) if isinstance(part, ast.Name)}
     return any(
         isinstance(part, ast.Name) and part.id in names
-        for statement in loop.body
-        for read in index.reads.inside(statement)
+        for item in body
+        for read in ctx.index.reads.inside(item)
         for part in ast.walk(read.tensor)
     )
