@@ -54,6 +54,8 @@ EPOCHS = """\
         ("for k, batch in announced('valid', self.valid)", "self.loss_of(batch, sums)", True),
         ("for k, batch in announced('valid', it=self.valid)", "self.loss_of(batch, sums)", True),
         ("for k, batch in with_estimate(self.valid, desc='valid')", "self.loss_of(batch, sums)", True),
+        ("for batch in self.valid", "sums.append(options.criterion(self.model, batch[0].to(self.device)))", True),
+        ("for batch in self.valid", "options.show(self.model, batch)", False),  # of nobody knows what
         ("for batch in self.valid", "self.note(batch)", False),  # it runs no model
         ("for batch in options.parts", "self.loss_of(batch, sums)", False),  # of nobody knows what
         ("for model in endless(self.valid, options)", "self.loss_of(model, sums)", False),  # it does not go over it

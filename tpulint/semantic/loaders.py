@@ -8,7 +8,7 @@ from functools import cached_property
 
 from tpulint.semantic.appended import Appended
 from tpulint.semantic.drawn_parameters import drawn_by
-from tpulint.semantic.entries import entries, entries_named
+from tpulint.semantic.entries import elements_of_loop, entries, entries_named
 from tpulint.semantic.fed_parameters import fed_elsewhere, sources_of
 from tpulint.semantic.left_out_batches import leaves_out_smaller
 from tpulint.semantic.other_files import Definition
@@ -295,6 +295,7 @@ class Loaders:
             for creation in creations.of(source):
                 node = creation.node
                 waiting.extend((item, depth + 1) for item in (*entries_named(creation), *self._appended.at(creation)))
+                waiting.extend((item, depth + 1) for item in elements_of_loop(self._index, creation))
                 if node in seen or not isinstance(node, ast.Call):
                     continue
                 seen.add(node)
