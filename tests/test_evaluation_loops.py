@@ -279,3 +279,36 @@ def test(data):
 @pytest.mark.parametrize(("call", "told"), [("objective(model, x)", "  # TPU302"), ("objective(x)", "")])
 def test_loss_that_nobody_knows_and_that_is_given_the_model(tmp_path: Path, call: str, told: str) -> None:
     agree(tmp_path, select=CODES, main=HANDED_ON.format(call=call, told=told))
+
+
+@pytest.mark.parametrize(
+    ("head", "turn", "is_told_of_batches"),
+    [
+        ("for t in range(steps)", "rate += net(noise(x))", True),
+        ("for t in range(steps)", "rate += net(noise(x)).mean().item()", False),  # read in each
+        ("for part in x.split(8)", "rate += net(part)", False),  # parts of one batch are given one by one
+    ],
+)
+def test_results_of_one_batch_that_are_added_up(tmp_path: Path, head: str, turn: str, is_told_of_batches: bool) -> None:
+    outer, inner = ("  # TPU302", "") if is_told_of_batches else ("", "  # TPU302")
+    train = f"""\
+        import torch
+        from torch import nn
+        from torch.utils.data import DataLoader
+
+        device = torch.device("cuda")
+        net = nn.Linear(4, 2).to(device)
+
+        def test(data, noise, steps):
+            net.eval()
+            hits = 0
+            with torch.no_grad():
+                for x, y in DataLoader(data, batch_size=8):{outer}
+                    x, y = x.to(device), y.to(device)
+                    rate = 0.0
+                    {head}:{inner}
+                        {turn}
+                    hits += (rate.argmax(1) == y).sum().item()
+            return hits
+        """
+    agree(tmp_path, select=CODES, train=train)

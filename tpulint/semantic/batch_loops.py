@@ -74,6 +74,18 @@ class BatchLoops:
             or isinstance(loop.iter, ast.List | ast.Tuple)
             or any(isinstance(self._tree.parents[one.node], ast.Starred) for one in bound if one.kind == "loop")
             or any(map(self._is_whole_batch, bound))
+            or self._adds_up_runs(loop)
+        )
+
+    def _adds_up_runs(self, loop: ast.For) -> bool:
+        """Whether a loop runs a module so many times and adds up the results: ``for t in range(T): y += model(x)``."""
+        is_counted = isinstance(loop.iter, ast.Call) and self._names.qualified(loop.iter.func) == "builtins.range"
+        return is_counted and any(
+            isinstance(item, ast.AugAssign)
+            and isinstance(item.op, ast.Add)
+            and isinstance(item.value, ast.Call)
+            and self._runs.is_run(item.value)
+            for item in loop.body
         )
 
     def _is_whole_batch(self, binding: Binding) -> bool:

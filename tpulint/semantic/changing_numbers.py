@@ -125,14 +125,16 @@ class ChangingNumbers:
         function = self._parameters_of(given, lower)
         if function is not None:
             return self._of_distance_given(function, given, lower, depth)
-        upper = given
-        bindings = self._index.flow.reaching(upper) if isinstance(upper, ast.Name) else ()
-        value = part_of(bindings[0].value, bindings[0].path) if len(bindings) == 1 else None
-        if value is not None and bindings[0].kind == "assign":
-            upper = value
-        is_least = isinstance(upper, ast.Call) and self._index.qualified_name(upper.func) == "builtins.min"
+        bindings = self._index.flow.reaching(given) if isinstance(given, ast.Name) else ()
+        made = [part_of(one.value, one.path) if one.kind == "assign" else None for one in bindings]
+        # Where a branch sets another end, `if start + size > total: end = total`, it may be for the last turn.
+        ends = [value for value in made if value is not None] if made and all(made) else [given]
+        upper = ends[0]
+        if len(ends) == 1:
+            is_least = isinstance(upper, ast.Call) and self._index.qualified_name(upper.func) == "builtins.min"
+            ends = upper.args if is_least and isinstance(upper, ast.Call) and len(upper.args) > 1 else [given]
         causes = []
-        for end in upper.args if is_least and isinstance(upper, ast.Call) and len(upper.args) > 1 else [given]:
+        for end in ends:
             parts = Linear(self._index).difference(end, lower)
             either = (end, lower) if parts is None else parts
             causes.append(next(filter(None, (self.cause(part, depth + 1) for part in either)), None))
