@@ -2066,3 +2066,35 @@ def test_masks_that_a_criterion_is_given(tmp_path: Path, imported: str, given: s
         agree(tmp_path, "TPU203", main=f"{setup}    {imported}\n\n{measured}", distance=distance)
     else:
         agree(tmp_path, "TPU203", main=setup + distance + measured)
+
+
+@pytest.mark.parametrize(
+    ("loss", "read", "mark"),
+    [
+        ("F.cross_entropy(output, y)", "(output.argmax(1) == y).sum().item()", "TPU105"),
+        ("F.mse_loss(output, y) / 4", "output.mean().item()", "TPU105"),
+        ("measured(output, y)", "(output.argmax(1) == y).sum().item()", "none"),  # of which nobody knows what it does
+        ("F.cross_entropy(output.logits, y)", "len(output)", "none"),
+    ],
+)
+def test_what_a_loss_is_computed_of(tmp_path: Path, loss: str, read: str, mark: str) -> None:
+    """What runs the model is not known: ``with copied(model) as run:``."""
+    main = f"""\
+        import torch
+        import torch.nn.functional as F
+        from torch import nn
+        from libraries import copied, draw, measured
+
+        def train(model: nn.Module, optimizer, hits):
+            model.to(torch.device("cuda"))
+            for step in range(9):
+                x, y = draw(step)
+                optimizer.zero_grad()
+                with copied(model) as run:
+                    output = run(x)
+                    loss = {loss}
+                    hits.append({read})  # {mark}
+                    loss.backward()
+                optimizer.step()
+        """
+    agree(tmp_path, "TPU101,TPU105", main=main)

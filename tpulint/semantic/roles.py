@@ -11,6 +11,7 @@ from tpulint.semantic.bindings import Binding
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.tree import SyntaxTree
 from tpulint.semantic.values import Kind, Side, Value
+from tpulint.semantic.variables import last_name
 
 Inherited = tuple[ast.ClassDef | Binding, str]
 """An attribute that no statement of this file sets: of objects of a class, or of what a variable holds."""
@@ -21,6 +22,10 @@ _MODE = r"(?:^|_)(?:is|was)?(?:train(?:ing)?(?:_?(?:mode|state|flag))?|mode)$"
 """Names of what ``train()`` of a module is given, not of data: ``was_training``, ``isTrain``, ``mode``."""
 _DEPTH = 3
 """Sums within sums that a loss is followed through."""
+_LOSSES = frozenset({
+    "cross_entropy", "nll_loss", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy",
+    "binary_cross_entropy_with_logits",
+})  # fmt: skip
 _OF_TRAINED = frozenset({"zero_grad", "step", "load_state_dict", "state_dict", "parameters", "train", "eval"})
 
 
@@ -97,11 +102,19 @@ class Roles:
                 continue
             made = None if binding.path or binding.kind != "assign" else _only_call(binding.value)
             if made is not None and made.args:
+                self._note_output(made)
                 # What computes a loss is a loss function, such as an object of a class that is not seen.
                 for callee in self._receivers(made.func):
                     is_kept = callee.kind in ("assign", "parameter") if isinstance(callee, Binding) else True
                     if is_kept and not _is_part(callee):
                         self._note(callee, Value(Kind.MODULE, certain=False))
+
+    def _note_output(self, loss: ast.Call) -> None:
+        """What a loss of torch is computed of lies where the loss does: ``F.cross_entropy(logits, y)``."""
+        output = loss.args[0] if last_name(loss.func) in _LOSSES else None
+        for binding in self._flow.reaching(output) if isinstance(output, ast.Name) else ():
+            if binding.kind == "assign" and not binding.path and isinstance(binding.value, ast.Call):
+                self._note(binding, Value(Kind.TENSOR, self._side, certain=False))
 
     def _terms(self, call: ast.Call, func: ast.Attribute) -> Iterator[ast.Name]:
         """Variables that a loss is summed of: ``(value_loss - 0.1 * entropy).backward()``, or by a name of the sum."""
