@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 Remainder = tuple[ast.Call, Sequence[ast.Subscript | ast.Call]]
 """The places that a loop goes through, and what is cut at them."""
+_DEPTH = 3
 _ROUNDING_UP = ("math.ceil", "numpy.ceil")
 _WRAPPERS = ("builtins.enumerate", "tqdm.tqdm")
 
@@ -127,7 +128,12 @@ def _rounded_up(ctx: FileContext, node: ast.expr, depth: int = 0) -> bool:
     if isinstance(node.op, ast.Add):
         whole, more = node.left, node.right
         is_one = isinstance(more, ast.Constant) and more.value == 1
-        return is_one and isinstance(whole, ast.BinOp) and isinstance(whole.op, ast.FloorDiv)
+        is_cut = isinstance(whole, ast.Call) and ctx.index.qualified_name(whole.func) == "builtins.int"
+        divided: ast.expr | None = whole
+        if isinstance(whole, ast.Call):  # `int(n / size) + 1`
+            divided = whole.args[0] if is_cut and len(whole.args) == 1 else None
+        kinds = (ast.FloorDiv, ast.Div) if is_cut else (ast.FloorDiv,)
+        return is_one and isinstance(divided, ast.BinOp) and isinstance(divided.op, kinds)
     if not isinstance(node.op, ast.FloorDiv):
         return False
     left = Linear(ctx.index).difference(node.left, node.right)  # n + size - 1: without the size, the samples are left
@@ -171,12 +177,11 @@ def _sizes(ctx: FileContext, lower: ast.expr) -> list[ast.expr]:
     return [lower.left, lower.right] if isinstance(lower, ast.BinOp) and isinstance(lower.op, ast.Mult) else []
 
 
-def _upper_ends(ctx: FileContext, node: ast.expr) -> list[ast.expr]:
-    """What a slice may end with: both of ``min(start + size, count)``."""
-    if isinstance(node, ast.Name):
-        bindings = ctx.index.flow.reaching(node)
-        value = bindings[0].value if len(bindings) == 1 and not bindings[0].path else None
-        return [node] if value is None else [node, *_upper_ends(ctx, value)]
+def _upper_ends(ctx: FileContext, node: ast.expr, depth: int = 0) -> list[ast.expr]:
+    """What a slice may end with: both of ``min(start + size, count)``, and what a branch gives the last one."""
+    if isinstance(node, ast.Name) and depth < _DEPTH:
+        values = [one.value for one in ctx.index.flow.reaching(node) if one.value is not None and not one.path]
+        return [node, *(end for value in values for end in _upper_ends(ctx, value, depth + 1))]
     if isinstance(node, ast.Call) and ctx.index.qualified_name(node.func) == "builtins.min":
         return list(node.args)
     return [node]
