@@ -122,3 +122,26 @@ def test_what_asks_whether_to_train_is_no_interval(tmp_path: Path) -> None:
             self.optimizer.step()
     """
     agree(tmp_path, "TPU101", main=program)
+
+
+def test_what_the_control_of_a_trainer_says(tmp_path: Path) -> None:
+    """Its answers come from callbacks, every n-th turn: what they let through is told as such, or not at all."""
+    program = (
+        SETUP
+        + """
+    class Trainer:
+        def train(self):
+            total = torch.zeros(1).to(device)
+            for x, y in loader:
+                loss = F.mse_loss(model(x.to(device)), y.to(device))
+                loss.backward()
+                optimizer.step()
+                total += loss.detach()
+                self.log(total)
+
+        def log(self, total):
+            if self.control.should_log:
+                print(total.item())
+    """
+    )
+    agree(tmp_path, "TPU101", main=program)

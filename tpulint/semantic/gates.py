@@ -19,6 +19,8 @@ _BATCHES = re.compile(r"(?i)loader|data|batch|iter|epoch|step")
 """What stands in names of what a training goes through, and not one step of it."""
 _TRAINS = re.compile(r"(?i)updat|train|learn|optimi")
 """What stands in names of what asks whether a turn is a step."""
+_CONTROL = frozenset({"should_log", "should_save", "should_evaluate"})
+"""What the ``TrainerControl`` of Transformers, which callbacks set, says of a turn."""
 _FEW = 8
 """Turns, of as many as an epoch has."""
 
@@ -115,6 +117,8 @@ class Gates:
             return any(map(self._counts, (test.left, test.comparators[0])))
         if isinstance(test, ast.Call):
             return self._answers_interval(test)
+        if isinstance(test, ast.Attribute):
+            return test.attr in _CONTROL
         return isinstance(test, ast.Name) and self._tells_interval(test)
 
     def _answers_interval(self, call: ast.Call) -> bool:
