@@ -21,7 +21,10 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             continue
         if any(isinstance(ancestor, ast.JoinedStr) for ancestor in index.tree.ancestors(node)):
             continue
-        if isinstance(index.parent(node), ast.Call) or index.devices.is_for_cuda(node) or _knows_others(ctx, node):
+        parent = index.parent(node)
+        if isinstance(parent, ast.Call) and parent.func is node:
+            continue
+        if index.devices.is_for_cuda(node) or _knows_others(ctx, node):
             continue
         # What else it may guard, such as kernels written for CUDA, is rightly left out.
         places = index.devices.features.placement.is_decided_by(node) or _is_handed_on(ctx, node)
@@ -37,7 +40,6 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         )
         end = index.span(node).end
         fix.replace(Span(end - len("is_cuda"), end), fix.emit.is_on_device())
-        parent = index.parent(node)
         if isinstance(parent, _BINDS_TIGHTER):
             start = index.span(node).start
             fix.insert(start, "(")
@@ -47,18 +49,19 @@ def check(ctx: FileContext) -> Iterator[Finding]:
 
 
 def _is_handed_on(ctx: FileContext, node: ast.expr) -> bool:
-    """``cuda = x.is_cuda``, then ``self.edges(count, cuda)``: whether a function of this file decides a place by it."""
+    """``self.edges(count, cuda=x.is_cuda)``, named before or not: whether a function here decides a place by it."""
     index = ctx.index
     statement = index.parent(node)
     target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
-    loads = index.names.loads(target.id, index.names.scope_of(target)) if isinstance(target, ast.Name) else []
-    for load in loads:
-        call = index.parent(load)
+    named = index.names.loads(target.id, index.names.scope_of(target)) if isinstance(target, ast.Name) else []
+    for item in (node, *named):
+        parent = index.parent(item)
+        call = index.parent(parent) if isinstance(parent, ast.keyword) else parent
         function = index.definitions.function_called(call) if isinstance(call, ast.Call) else None
         if function is None or not isinstance(call, ast.Call):
             continue
         given = arguments_given(call, function, index.tree.class_of(function) is not None)
-        for name in (name for name, item in given if item is load):
+        for name in (name for name, value in given if value is item):
             asked = index.names.loads(name, index.names.scope_of(function.body[0]))
             if any(map(index.devices.features.placement.is_decided_by, asked)):
                 return True
