@@ -993,6 +993,9 @@ def test_several_gpus_by_number_are_reported_without_a_fix() -> None:
         "@pytest.mark.skipif(not torch.cuda.is_available(), reason='no GPU')\ndef test(): torch.zeros(1)\n",
         "def test():\n    if not torch.cuda.is_available():\n        raise unittest.SkipTest\n    torch.zeros(1)\n",
         "def needs(test):\n    if not torch.cuda.is_available():\n        return unittest.skip('no GPU')(test)\n",
+        # options of optimizers that XLA refuses
+        "start({'fused': True} if torch.cuda.is_available() else {})\n",
+        "opt = Adam(params, fused=True if torch.cuda.is_available() else False)\n",
         # a feature of GPUs, asked for by its function
         "def validate():\n    if not torch.cuda.is_available():\n        raise OSError('kernels need a GPU')\n",
         "def is_cuda_available():\n    return torch.cuda.is_available()\n",

@@ -360,8 +360,12 @@ class Questions:
         if self._index.qualified_name(choice.body) in ("torch.float16", "torch.half"):
             return True
         keyword = self._tree.parents[choice]
-        if isinstance(keyword, ast.keyword) and keyword.arg in ("gpus", "devices", "accelerator"):
+        if isinstance(keyword, ast.keyword) and keyword.arg in ("gpus", "devices", "accelerator", "fused"):
             return True
+        if isinstance(choice.body, ast.Dict) and any(
+            isinstance(key, ast.Constant) and key.value == "fused" for key in choice.body.keys
+        ):
+            return True  # no optimizer is fused for XLA: `{"fused": True} if is_available() else {}`
         return isinstance(choice.body, ast.Constant) and choice.body.value in ("gpu", "fp16", "16-mixed")
 
     def _is_cpu(self, node: ast.expr) -> bool:
