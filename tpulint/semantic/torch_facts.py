@@ -6,6 +6,7 @@ Plain Python literals rather than YAML: they are read at every start, and compil
 from __future__ import annotations
 
 CANONICAL_NAMES = {
+    "torch.torch": "torch",  # the module imports itself
     # The same object under several public paths: rules name the first, users write any.
     "torch.utils.data.dataloader.DataLoader": "torch.utils.data.DataLoader",
     "torch.utils.data.dataset.Dataset": "torch.utils.data.Dataset",
