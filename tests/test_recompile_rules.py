@@ -402,6 +402,30 @@ def test_what_is_no_mask(mask: str) -> None:
     assert codes(in_loop(body)) == []
 
 
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        ("torch.BoolTensor([s is not None for s in y])", ["TPU204"]),
+        ("torch.tensor([s is not None for s in y])", ["TPU204"]),
+        ("torch.tensor(tuple(map(lambda s: s is not None, y)))", ["TPU204"]),
+        ("torch.as_tensor(list(s is not None and not s.done for s in y))", ["TPU204"]),
+        ("torch.ByteTensor([s is not None for s in y])", ["TPU204"]),
+        ("torch.tensor([s.place for s in y])", []),
+        ("torch.tensor(list(map(int, y)))", []),
+        ("torch.tensor([0, 1])", []),
+        ("torch.ByteTensor([0, 1]).long()", []),
+    ],
+)
+def test_masks_made_of_truth_values(made: str, said: list[str]) -> None:
+    """Truth values of Python make a tensor of truth values, whether its type is named or not."""
+    body = f"""
+        values = torch.zeros(4, device=device)
+        chosen = {made}.to(device)
+        values[chosen] = model(x.to(device)).max(1).values
+    """
+    assert codes(in_loop(body)) == said
+
+
 @pytest.mark.parametrize("mask", ["(x > 0) * (y > 0)", "(x > 0) + (y > 0)", "(x > 0) * (y > 0) & (x == y)"])
 def test_products_of_masks(mask: str) -> None:
     body = f"""

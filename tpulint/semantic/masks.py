@@ -25,10 +25,12 @@ _KEEPING = frozenset({
     "view", "reshape", "squeeze", "unsqueeze", "flatten", "to", "cuda", "cpu", "detach", "clone", "contiguous",
     "expand", "expand_as", "view_as", "t", "transpose", "permute", "repeat",
 })  # fmt: skip
+_MOVING = ("cuda", "to")
 _TURNED = ("T", "mT")
 _OF_NUMBERS = frozenset({"torch.tensor", "torch.as_tensor", "torch.from_numpy", "numpy.array", "numpy.asarray"})
 """Functions whose result has the type of what they are given, where no other is named."""
 _TRUTH_VALUES = frozenset({"torch.bool", "builtins.bool", "numpy.bool_", "numpy.bool", "numpy.bool8"})
+_BOOLEAN_CLASSES = ("torch.BoolTensor", "torch.cuda.BoolTensor")
 _JOINING = ("torch.stack", "torch.cat")
 _ALIKE = ("torch.ones_like", "torch.zeros_like")
 _ELEMENTWISE = frozenset({
@@ -51,6 +53,28 @@ class Masks:
     def is_mask(self, node: ast.expr) -> bool:
         """Whether an expression is a boolean tensor on the device."""
         return self._index.is_device_tensor(node) and self.is_boolean(node)
+
+    def chooses_by_bytes(self, node: ast.expr) -> bool:
+        """Whether an index is a ``torch.ByteTensor`` of truth values on the device, which torch takes for a mask."""
+        made = node
+        while not self._is_byte_class(made):
+            if isinstance(made, ast.Name):
+                bindings = self._index.flow.reaching(made)
+                value = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "assign" else None
+                if value is None or bindings[0].path or value is made:
+                    return False
+                made = value
+            elif isinstance(made, ast.Call) and isinstance(made.func, ast.Attribute) and made.func.attr in _MOVING:
+                made = made.func.value
+            else:
+                return False
+        assert isinstance(made, ast.Call)
+        is_told = len(made.args) == 1 and self._holds_truths(made.args[0], 0)
+        return is_told and self._index.is_device_tensor(node)
+
+    def _is_byte_class(self, node: ast.expr) -> bool:
+        name = self._index.qualified_name(node.func) if isinstance(node, ast.Call) else None
+        return name in ("torch.ByteTensor", "torch.cuda.ByteTensor")
 
     def is_boolean(self, node: ast.expr, depth: int = 0) -> bool:
         """Whether a tensor is known to hold truth values."""
@@ -125,8 +149,10 @@ class Masks:
         types = [self._index.qualified_name(k.value) for k in call.keywords if k.arg == "dtype"]
         if types:
             return types[0] in _TRUTH_VALUES
+        if name in _BOOLEAN_CLASSES:
+            return True
         if name in _OF_NUMBERS and len(call.args) == 1:
-            return self.is_boolean(call.args[0], depth + 1)
+            return self._holds_truths(call.args[0], depth + 1) or self.is_boolean(call.args[0], depth + 1)
         if name == "torch.autograd.Variable" and call.args:
             return self.is_boolean(call.args[0], depth + 1)
         if name in _JOINING and call.args:
@@ -149,6 +175,36 @@ class Masks:
         if method in ("to", "type") and any(n.startswith("torch.") and n != "torch.device" for n in names):
             return False
         return method in _KEEPING and self.is_boolean(call.func.value, depth + 1)
+
+    def _holds_truths(self, node: ast.expr, depth: int) -> bool:
+        """Whether a list, or what becomes one, has only truth values of Python: ``[s is not None for s in states]``."""
+        if depth > _DEPTH:
+            return False
+        if isinstance(node, ast.List | ast.Tuple):
+            return bool(node.elts) and all(self._is_truth(item, depth + 1) for item in node.elts)
+        if isinstance(node, ast.ListComp):
+            return self._is_truth(node.elt, depth + 1)
+        if isinstance(node, ast.Name):
+            bindings = self._index.flow.reaching(node)
+            values = [b.value if b.kind == "assign" and not b.path else None for b in bindings]
+            return bool(values) and all(v is not None and self._holds_truths(v, depth + 1) for v in values)
+        if not isinstance(node, ast.Call) or node.keywords or not node.args:
+            return False
+        name, first = self._index.qualified_name(node.func), node.args[0]
+        if name in ("builtins.list", "builtins.tuple"):
+            if isinstance(first, ast.GeneratorExp):
+                return self._is_truth(first.elt, depth + 1)
+            return self._holds_truths(first, depth + 1)
+        return name == "builtins.map" and isinstance(first, ast.Lambda) and self._is_truth(first.body, depth + 1)
+
+    def _is_truth(self, node: ast.expr, depth: int) -> bool:
+        if isinstance(node, ast.Constant):
+            return isinstance(node.value, bool)
+        if isinstance(node, ast.UnaryOp):
+            return isinstance(node.op, ast.Not)
+        if isinstance(node, ast.BoolOp):
+            return all(self._is_truth(value, depth + 1) for value in node.values)
+        return isinstance(node, ast.Compare) or self._holds_truths(node, depth)
 
     def _gives_boolean_part(self, call: ast.Call, path: tuple[int, ...], depth: int) -> bool:
         """Whether a part of the tuple that a function gives, of this file or another, holds truth values."""

@@ -26,14 +26,15 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         if isinstance(node.ctx, ast.Load) or turn is None or index.kind(node.value) not in _WRITTEN:
             continue
         items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        if not any(index.masks.is_mask(item) for item in items):
+        is_bytes = any(index.masks.chooses_by_bytes(item) for item in items)
+        if not is_bytes and not any(index.masks.is_mask(item) for item in items):
             continue
         certain = index.value(node.value).certain
         yield ctx.finding(
             node,
             f"`{ctx.text(node)} = ...` reads the mask on the host in every {turn}, "
             "and compiles again for each number of true elements",
-            _fix(ctx, node, certain) if index.is_device_tensor(node.value) else None,
+            _fix(ctx, node, certain) if index.is_device_tensor(node.value) and not is_bytes else None,
             certainty=Certainty.CERTAIN if certain else Certainty.LIKELY,
         )
 
