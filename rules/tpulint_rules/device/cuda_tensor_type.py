@@ -19,6 +19,7 @@ _RUNTIME = "tpulint_runtime.backend"
 _REASON = "The class of the host is used and its tensors are moved, which gives the same values on the XLA device."
 _DEFAULT = "Only tensors made without `device=` follow the default device, and none of `torch.Tensor`."
 
+_DRAWS = {"normal_": "randn", "uniform_": "rand"}
 _KEPT_DEVICE = "tensor_device"
 
 
@@ -94,10 +95,17 @@ def _change_types(ctx: FileContext, uses: list[TypeUse]) -> Fix | None:
         elif use.choice is not None:
             other = use.choice.orelse if use.choice.body is use.node else use.choice.body
             fix.replace(use.choice, ctx.text(other))
+        elif any(_draw_of(ctx, use, call) for call in use.constructions):
+            pass  # the class goes with the call
         elif not use.tests and (use.variable is not None or use.constructions):
             fix.replace(use.node, f"{fix.use('torch', at=use.node)}.{use.name}")
         for call in use.constructions:
             device = chosen if _is_dynamic(ctx, use) else None
+            if draw := _draw_of(ctx, use, call):
+                sizes = ", ".join(fix.text(size) for size in call.args)
+                made = f"{fix.use('torch', at=call)}.{draw}({sizes}, device={device or fix.device(call)})"
+                fix.replace(ctx.index.tensor_types.filled(call), made)
+                continue
             fix.append(ctx.index.tensor_types.filled(call), f".to({device or _device(ctx, fix, use, call)})")
         for call in use.conversions:
             device = chosen if _is_dynamic(ctx, use) else None
@@ -116,6 +124,26 @@ def _change_types(ctx: FileContext, uses: list[TypeUse]) -> Fix | None:
             _test_dtype(ctx, fix, call)
     _set_back(ctx, fix, [call for use in uses for call in use.settings])
     return fix.build()
+
+
+def _draw_of(ctx: FileContext, use: TypeUse, call: ast.Call) -> str | None:
+    """The function that draws on the device what ``torch.cuda.FloatTensor(n, 4).normal_()`` drew on a GPU."""
+    filled = ctx.index.tensor_types.filled(call)
+    if use.name != "FloatTensor" or call.func is not use.node or filled.args or filled.keywords or call.keywords:
+        return None
+    is_one_call = isinstance(filled.func, ast.Attribute) and filled.func.value is call
+    draw = _DRAWS.get(filled.func.attr) if isinstance(filled.func, ast.Attribute) and is_one_call else None
+    # One list would be values, not sizes.
+    is_sized = len(call.args) > 1 or (len(call.args) == 1 and _is_size(call.args[0]))
+    others = ("torch.set_default_dtype", "torch.set_default_tensor_type")
+    return draw if is_sized and not any(any(ctx.index.calls_to(name)) for name in others) else None
+
+
+def _is_size(node: ast.expr) -> bool:
+    """``x.size()`` or ``x.shape``, of any rank."""
+    if isinstance(node, ast.Call) and not node.args and not node.keywords:
+        return isinstance(node.func, ast.Attribute) and node.func.attr == "size"
+    return isinstance(node, ast.Attribute) and node.attr == "shape"
 
 
 def _move_result(ctx: FileContext, fix: FixBuilder, call: ast.Call, kind: str, chosen: str | None) -> None:
