@@ -117,7 +117,7 @@ class State:
     def is_on_device(self, node: ast.expr) -> bool:
         """Whether an expression is a tensor of the device."""
         value = self._index.value(node)
-        if value.kind is not Kind.TENSOR or not self._index.reads.is_on_device(node) or self._is_old_number(node):
+        if value.kind is not Kind.TENSOR or not self._index.reads.is_on_device(node) or self.is_old_number(node):
             return False
         return value.certain or not any(map(self._may_be_number, (node, *self._index.tree.inside(node))))
 
@@ -136,7 +136,7 @@ class State:
             if isinstance(item, ast.Assign)
         )
 
-    def _is_old_number(self, node: ast.expr, depth: int = 0) -> bool:
+    def is_old_number(self, node: ast.expr, depth: int = 0) -> bool:
         """Whether a value is made of ``loss.data[0]``, which was a number once: who ports that makes it one again."""
         for item in (node, *self._index.tree.inside(node, functions=False)):
             if _is_first_of_data(item):
@@ -144,7 +144,7 @@ class State:
             function = self._index.definitions.function_called(item) if isinstance(item, ast.Call) else None
             if function is not None and depth < _DEPTH:
                 returned = self._index.definitions.returned_by(function)
-                if any(self._is_old_number(value, depth + 1) for value in returned):
+                if any(self.is_old_number(value, depth + 1) for value in returned):
                     return True
             if isinstance(item, ast.Name):
                 for binding in self._index.names.bindings(item):

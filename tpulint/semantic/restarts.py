@@ -151,7 +151,9 @@ class Restarts:
             if not isinstance(holder, ast.Name | ast.Attribute) or not self._is_of_step(call, loop):
                 continue
             given = [
-                item for item in (*call.args, *(key.value for key in call.keywords)) if index.is_device_tensor(item)
+                item
+                for item in (*call.args, *(key.value for key in call.keywords))
+                if index.is_device_tensor(item) and not self._pending.is_old_number(item)
             ]
             owner = self._class_of(holder) if given else None
             if owner is None:
