@@ -2100,3 +2100,20 @@ def test_what_a_loss_is_computed_of(tmp_path: Path, loss: str, read: str, mark: 
                 optimizer.step()
         """
     agree(tmp_path, "TPU101,TPU105", main=main)
+
+
+def test_modules_without_weights_compute_where_their_input_lies(tmp_path: Path) -> None:
+    program = (
+        SETUP
+        + """
+    for x, y in loader:
+        out = model(x.to(device))
+        F.mse_loss(out, y.to(device)).backward()
+        optimizer.step()
+        kept = out.detach().cpu()  # TPU101
+        shares = nn.Softmax(dim=1)(kept)
+        print(shares.max().item(), nn.MSELoss()(kept, y).item())
+        print(nn.Softmax(dim=1)(out).max().item())  # TPU101
+    """
+    )
+    agree(tmp_path, "TPU101", main=program)

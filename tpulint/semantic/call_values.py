@@ -71,8 +71,17 @@ class CallValues:
             return Value(Kind.OPTIMIZER)
         callee = self._kinds.value(node.func, depth)
         if callee.kind is Kind.MODULE:
-            return self._kinds.module_result(callee)
+            plain = self._given_to_plain(node, depth)
+            return self._kinds.module_result(callee) if plain.kind is not Kind.TENSOR else plain
         return self._asked_for(node, depth)
+
+    def _given_to_plain(self, node: ast.Call, depth: int) -> Value:
+        """What ``nn.Softmax(dim=1)(x)`` is given, on the host: a module without weights computes where that is."""
+        name = self._names.qualified(node.func.func) if isinstance(node.func, ast.Call) else None
+        if name not in facts.PLAIN_MODULES:
+            return UNKNOWN
+        given = combine([self._kinds.value(item, depth + 2) for item in node.args])
+        return given if given.side is Side.HOST else UNKNOWN
 
     def _asked_for(self, node: ast.Call, depth: int) -> Value:
         """A tensor, where a call of what is not seen is given tensors of the device, and its result asked as one."""

@@ -219,6 +219,16 @@ MODULE_PREFIXES = ("torchvision.models.", "timm.create_model", "torchvision.ops.
                    "torch.hub.load")  # fmt: skip
 """Calls under these names give modules; under ``torch.nn.`` every class does."""
 
+PLAIN_MODULES = frozenset(
+    f"torch.nn.{name}"
+    for name in (
+        "Softmax", "LogSoftmax", "Softmin", "Sigmoid", "LogSigmoid", "Tanh", "ReLU", "LeakyReLU", "ELU", "GELU", "SiLU",
+        "Softplus", "Flatten", "Upsample", "MaxPool1d", "MaxPool2d", "AvgPool1d", "AvgPool2d", "CosineSimilarity",
+        "MSELoss", "L1Loss", "BCELoss", "BCEWithLogitsLoss", "NLLLoss", "KLDivLoss", "CrossEntropyLoss",
+    )
+)  # fmt: skip
+"""Modules without weights, which lie nowhere."""
+
 MODULE_LISTS = frozenset({"torch.nn.Sequential", "torch.nn.ModuleList", "torch.nn.ModuleDict"})
 """Modules that are made of the modules they are given."""
 
