@@ -141,8 +141,9 @@ class StepFunctions:
             return False
         for mention in self._names.mentions_of(function):
             parent = self._tree.parents[mention]
-            # `obj.method()` on an object nobody knows may be a call of it; what is handed on is called by others.
-            if isinstance(parent, ast.keyword) or (
+            # `obj.method()` on an object nobody knows may be a call of it; what is handed on, or kept under another
+            # name, is called by others.
+            if isinstance(parent, ast.keyword | ast.Assign) or (
                 isinstance(parent, ast.Call)
                 and not (parent.func is mention and self._is_of_another(parent, function))
                 and parent not in self._updates
