@@ -75,7 +75,8 @@ class Deferrals:
             while isinstance(holder, ast.ExceptHandler | ast.match_case):
                 holder = tree.parents[holder]
             if holder is loop.node:
-                return False
+                # An evaluation that a turn begins with now and then: nothing of the step is recorded yet.
+                return fresh and depth > 0 and self._index.pace_of(node) is Pace.LOG_INTERVAL
             if isinstance(holder, ast.Module):
                 return False
             if isinstance(holder, FUNCTIONS):
