@@ -1870,3 +1870,39 @@ def test_moved_statements_keep_the_newlines_of_windows(move: str) -> None:
     assert unix.text != text
     assert windows.error == ""
     assert windows.text == unix.text.replace("\n", "\r\n")
+
+
+@pytest.mark.parametrize(
+    ("kinds", "is_told"),
+    [
+        ("Block.NORM", True),
+        ("(nn.Dropout, Block.NORM)", True),
+        ("Chosen", True),
+        ("Block.ACTIVATION", False),
+        ("Block.MISSING", False),
+    ],
+)
+def test_batch_normalisations_by_another_name(kinds: str, is_told: bool) -> None:
+    text = f"""\
+import torch
+from torch import nn
+
+Chosen = nn.BatchNorm2d
+
+
+class Block(nn.Sequential):
+    NORM = Chosen
+    ACTIVATION = nn.ReLU
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = Block(nn.Conv2d(3, 4, 1), nn.BatchNorm2d(4))
+
+    def freeze(self):
+        for module in self.modules():
+            if isinstance(module, {kinds}):
+                module.eval()
+"""
+    assert [finding.code for finding in check(text, ("TPU323",)).findings] == ["TPU323"] * is_told

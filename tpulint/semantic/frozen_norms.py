@@ -12,6 +12,7 @@ from tpulint.semantic.lasting_evaluations import LastingEvaluations, is_switched
 from tpulint.semantic.normed_classes import have_none
 from tpulint.semantic.other_files import Definition
 from tpulint.semantic.tree import LOOPS, FunctionNode
+from tpulint.semantic.variables import last_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -207,7 +208,7 @@ class FrozenNorms:
         if isinstance(test, ast.Call):
             is_about = len(test.args) == 2 and self._index.text(test.args[0]) == name
             if is_about and self._index.qualified_name(test.func) == "builtins.isinstance":
-                return "BatchNorm" in self._index.text(test.args[1])
+                return _names_norm(self._index, test.args[1], 0)
             return False
         # `m.__class__.__name__.find("BatchNorm") != -1`
         return isinstance(test, ast.Constant) and isinstance(test.value, str) and "BatchNorm" in test.value
@@ -238,3 +239,21 @@ class FrozenNorms:
 
 def _model_of(switch: ast.Call) -> ast.expr:
     return switch.func.value if isinstance(switch.func, ast.Attribute) else switch
+
+
+def _names_norm(index: SemanticIndex, node: ast.expr, depth: int) -> bool:
+    """Whether a class, or one of several, is a batch normalisation by its name, or a variable or attribute that is."""
+    if depth > _HOPS:
+        return False
+    if "BatchNorm" in index.text(node):
+        return True
+    if isinstance(node, ast.Tuple):
+        return any(_names_norm(index, item, depth) for item in node.elts)
+    if isinstance(node, ast.Attribute):  # `isinstance(m, ConvBlock.NORM)`
+        here, other = index.names.class_named(node.value), index.imported.definition(node.value)
+        file, owner = (index, here) if other is None else (other.file, other.node)
+        body = owner.body if isinstance(owner, ast.ClassDef) else []
+        given = [one for one in body if isinstance(one, ast.Assign) and node.attr in map(last_name, one.targets)]
+        return any(_names_norm(file, one.value, depth + 1) for one in given)
+    bindings = index.names.bindings(node) if isinstance(node, ast.Name) else []
+    return any(one.value is not None and not one.path and _names_norm(index, one.value, depth + 1) for one in bindings)
