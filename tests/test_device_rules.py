@@ -2156,3 +2156,21 @@ def test_tensor_class_that_is_handed_on_stays_told() -> None:
 def test_method_that_asks_the_machine_keeps_what_is_for_cuda() -> None:
     text = SEMANTICS.replace("HANDED", "pass").replace("ANSWER", "find_gpus() is not None")
     assert 'data["label"] = data["label"].cuda()' in port(text).text
+
+
+def test_a_branch_that_loads_to_the_host_is_kept() -> None:
+    """Unfolded to the branch for GPUs, a file that was saved on one could not be loaded."""
+    text = """
+        import torch
+
+        def load(model, path):
+            if torch.cuda.is_available():
+                print("loading for GPUs")
+                state = torch.load(path)
+            else:
+                state = torch.load(path, map_location="cpu")
+            model.load_state_dict(state)
+        """
+    stays(text)
+    assert port(dedent(text).replace('"loading for GPUs"', "model.cuda()")).text != dedent(text)
+    assert "is_available" not in port(dedent(text).replace(', map_location="cpu"', "")).text

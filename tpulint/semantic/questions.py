@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from tpulint.semantic.cuda_branches import is_named_question, names_other_backend
 from tpulint.semantic.cuda_features import CUDA_ONLY_ARGUMENTS, CudaFeatures, branch_bodies
@@ -79,7 +79,7 @@ class Questions:
                 return False
             if self._needs_kernels(taken) and not any(map(self._placement.places, taken)):
                 return False
-            if self._speaks_of_feature(parent, question):
+            if self._speaks_of_feature(parent, question) or self._loads_to_host(taken, other):
                 return False
             harmed = any(self._placement.places(item) for item in branch_bodies(other))
             return harmed or not self._is_cuda_part(parent, taken, other)
@@ -367,6 +367,24 @@ class Questions:
         ):
             return True  # no optimizer is fused for XLA: `{"fused": True} if is_available() else {}`
         return isinstance(choice.body, ast.Constant) and choice.body.value in ("gpu", "fp16", "16-mixed")
+
+    def _loads_to_host(self, taken: Iterable[ast.stmt], other: Iterable[ast.stmt]) -> bool:
+        """Whether branches load a checkpoint to where it was saved, a GPU perhaps, and where there is none to the host.
+
+        Nothing else may be left to the branch for GPUs.
+        """
+        if any(self._placement.places(item) for item in taken):
+            return False
+        given = [
+            {keyword.arg for load in self._loads_in(branch) for keyword in load.keywords} for branch in (taken, other)
+        ]
+        is_told = [any(True for _ in self._loads_in(branch)) for branch in (taken, other)]
+        return all(is_told) and "map_location" in given[1] and "map_location" not in given[0]
+
+    def _loads_in(self, branch: Iterable[ast.stmt]) -> Iterator[ast.Call]:
+        nodes = (node for item in branch for node in self._tree.nodes_in(item, ast.Call))
+        calls = (node for node in nodes if isinstance(node, ast.Call))
+        return (call for call in calls if self._index.qualified_name(call.func) == "torch.load")
 
     def _is_cpu(self, node: ast.expr) -> bool:
         if isinstance(node, ast.Call) and self._index.qualified_name(node.func) == "torch.device":
