@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from tpulint.semantic.cuda_branches import is_named_question, names_other_backend
 from tpulint.semantic.cuda_features import CUDA_ONLY_ARGUMENTS, CudaFeatures, branch_bodies
 from tpulint.semantic.cuda_mentions import PRINTING
+from tpulint.semantic.gpu_choices import PRODUCTS, is_worse, loads_to_host
 from tpulint.semantic.half_options import HalfOptions
 from tpulint.semantic.variables import is_configuration, last_name
 
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 _SKIPS = frozenset({"skipUnless", "skipIf", "skipif", "skip", "skipTest", "SkipTest", "xfail", "importorskip"})
 _ENDS = frozenset({"exit", "_exit", "quit", "abort"})
 _FEATURES = r"(?i)quantiz|kernel|tensorrt|apex|bitsandbytes|triton|flash|megatron"
-_PRODUCTS = r"[a-z]-gpu\b|ExecutionProvider\b|\bflash_attention_\d"
-"""Packages and parts of them that are chosen for a GPU, and are none of torch: ``onnxruntime-gpu``."""
 _ATTENTION = r"(?i)flash_?attn|flash_?attention|xformers|triton"
 _CONTAINERS = ("builtins.list", "builtins.dict", "builtins.set")
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
@@ -79,13 +78,15 @@ class Questions:
                 return False
             if self._needs_kernels(taken) and not any(map(self._placement.places, taken)):
                 return False
-            if self._speaks_of_feature(parent, question) or self._loads_to_host(taken, other):
+            if self._speaks_of_feature(parent, question):
+                return False
+            if loads_to_host(self._index, taken, other) and not any(map(self._placement.places, taken)):
                 return False
             harmed = any(self._placement.places(item) for item in branch_bodies(other))
             return harmed or not self._is_cuda_part(parent, taken, other)
         if isinstance(parent, ast.IfExp) and parent.test is root:
             asks = self._mentions.asks_cuda(parent.body)
-            return not asks and not self._is_worse(parent) and not self._is_report(parent)
+            return not asks and not is_worse(self._index, parent) and not self._is_report(parent)
         if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name):
             loads = self._index.names.loads_of(parent.targets[0])
             return not loads or not all(map(self._is_harmless, loads))
@@ -100,7 +101,7 @@ class Questions:
         choice = self._tree.parents[answer]  # `{"GPU": name(0) if cuda else None}`
         if not isinstance(choice, ast.IfExp) or choice.test is not answer or self._placement.places(choice):
             return False
-        return self._mentions.is_reported(choice) or re.search(_PRODUCTS, self._tree.text(choice)) is not None
+        return self._mentions.is_reported(choice) or re.search(PRODUCTS, self._tree.text(choice)) is not None
 
     def opens_runtime_calls(self, question: ast.expr) -> bool:
         """Whether a question opens nothing but calls into the CUDA runtime, such as seeding or emptying its cache."""
@@ -346,50 +347,6 @@ class Questions:
         from tpulint.semantic.cuda_kernels import needs_kernels
 
         return any(needs_kernels(self._tree, statement) for statement in statements)
-
-    def _is_worse(self, choice: ast.IfExp) -> bool:
-        """Whether what a GPU wants is worse on a TPU than what the CPU gets: float16, ``accelerator="gpu"``.
-
-        ``map_location = None if is_available() else "cpu"`` must load to the host, too.
-        """
-        if re.search(_PRODUCTS, self._tree.text(choice)):
-            return True
-        places = [choice.body, choice.orelse]
-        if any(isinstance(place, ast.Constant) and place.value is None for place in places):
-            return any(map(self._is_cpu, places))
-        if self._index.qualified_name(choice.body) in ("torch.float16", "torch.half"):
-            return True
-        keyword = self._tree.parents[choice]
-        if isinstance(keyword, ast.keyword) and keyword.arg in ("gpus", "devices", "accelerator", "fused"):
-            return True
-        if isinstance(choice.body, ast.Dict) and any(
-            isinstance(key, ast.Constant) and key.value == "fused" for key in choice.body.keys
-        ):
-            return True  # no optimizer is fused for XLA: `{"fused": True} if is_available() else {}`
-        return isinstance(choice.body, ast.Constant) and choice.body.value in ("gpu", "fp16", "16-mixed")
-
-    def _loads_to_host(self, taken: Iterable[ast.stmt], other: Iterable[ast.stmt]) -> bool:
-        """Whether branches load a checkpoint to where it was saved, a GPU perhaps, and where there is none to the host.
-
-        Nothing else may be left to the branch for GPUs.
-        """
-        if any(self._placement.places(item) for item in taken):
-            return False
-        given = [
-            {keyword.arg for load in self._loads_in(branch) for keyword in load.keywords} for branch in (taken, other)
-        ]
-        is_told = [any(True for _ in self._loads_in(branch)) for branch in (taken, other)]
-        return all(is_told) and "map_location" in given[1] and "map_location" not in given[0]
-
-    def _loads_in(self, branch: Iterable[ast.stmt]) -> Iterator[ast.Call]:
-        nodes = (node for item in branch for node in self._tree.nodes_in(item, ast.Call))
-        calls = (node for node in nodes if isinstance(node, ast.Call))
-        return (call for call in calls if self._index.qualified_name(call.func) == "torch.load")
-
-    def _is_cpu(self, node: ast.expr) -> bool:
-        if isinstance(node, ast.Call) and self._index.qualified_name(node.func) == "torch.device":
-            return bool(node.args) and self._is_cpu(node.args[0])
-        return isinstance(node, ast.Constant) and node.value == "cpu"
 
     def _is_wanted_argument(self, keyword: ast.keyword) -> bool:
         call = self._tree.parents[keyword]
