@@ -2174,3 +2174,15 @@ def test_a_branch_that_loads_to_the_host_is_kept() -> None:
     stays(text)
     assert port(dedent(text).replace('"loading for GPUs"', "model.cuda()")).text != dedent(text)
     assert "is_available" not in port(dedent(text).replace(', map_location="cpu"', "")).text
+    stays(
+        """
+        import torch
+
+        def load(path):
+            host = torch.load(path) if torch.cuda.is_available() else torch.load(path, map_location="cpu")
+            if not torch.cuda.is_available():
+                return torch.load(path, map_location=torch.device("cpu"))
+            else:
+                return torch.load(path)
+        """
+    )

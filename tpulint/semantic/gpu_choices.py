@@ -20,7 +20,7 @@ def is_worse(index: SemanticIndex, choice: ast.IfExp) -> bool:
 
     ``map_location = None if is_available() else "cpu"`` must load to the host, too.
     """
-    if re.search(PRODUCTS, index.text(choice)):
+    if re.search(PRODUCTS, index.text(choice)) or loads_to_host(index, [choice.body], [choice.orelse]):
         return True
     places = [choice.body, choice.orelse]
     if any(isinstance(place, ast.Constant) and place.value is None for place in places):
@@ -37,15 +37,15 @@ def is_worse(index: SemanticIndex, choice: ast.IfExp) -> bool:
     return isinstance(choice.body, ast.Constant) and choice.body.value in ("gpu", "fp16", "16-mixed")
 
 
-def loads_to_host(index: SemanticIndex, taken: Iterable[ast.stmt], other: Iterable[ast.stmt]) -> bool:
+def loads_to_host(index: SemanticIndex, taken: Iterable[ast.AST], other: Iterable[ast.AST]) -> bool:
     """Whether branches load a checkpoint to where it was saved, a GPU perhaps, and where there is none to the host."""
     loads = [_loads_in(index, taken), _loads_in(index, other)]
     given = [{keyword.arg for load in found for keyword in load.keywords} for found in loads]
     return all(loads) and "map_location" in given[1] and "map_location" not in given[0]
 
 
-def _loads_in(index: SemanticIndex, branch: Iterable[ast.stmt]) -> list[ast.Call]:
-    nodes = (node for item in branch for node in index.tree.nodes_in(item, ast.Call))
+def _loads_in(index: SemanticIndex, branch: Iterable[ast.AST]) -> list[ast.Call]:
+    nodes = (node for item in branch for node in (item, *index.tree.nodes_in(item, ast.Call)))
     calls = [node for node in nodes if isinstance(node, ast.Call)]
     return [call for call in calls if index.qualified_name(call.func) == "torch.load"]
 
