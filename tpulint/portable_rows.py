@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 
 from tpulint.model import Applicability, Scope
+from tpulint.semantic.cuda_mentions import PRINTING
+from tpulint.semantic.variables import last_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,7 +16,6 @@ if TYPE_CHECKING:
 KEEP = "keep"
 GUARD = "guard"
 """Action of a row whose call is put under a condition."""
-_PRINTING = frozenset({"print", "info", "debug", "warning", "warn", "log", "write", "pprint", "error"})
 _NOT_PORTABLE = "The code must still run on CUDA, where the old name is right."
 
 
@@ -69,5 +70,4 @@ def _statement_to_guard(ctx: FileContext, node: ast.expr, row: MappingRow) -> as
     if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
         return None
     func = statement.value.func
-    last = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
-    return statement if func is node or last in _PRINTING else None
+    return statement if func is node or last_name(func) in PRINTING else None

@@ -158,9 +158,8 @@ def _goes_through(index: SemanticIndex, function: FunctionNode) -> bool:
     inside = index.tree.inside(function, functions=False)
     if any(isinstance(node, ast.Yield | ast.YieldFrom) for node in inside):
         return False
-    calls = [node for node in inside if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)]
-    named = [call for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr in _GIVES_PARTS]
-    return any(_is_gone_through(index, call, function) for call in named)
+    calls = (node for node in inside if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute))
+    return any(last_name(call.func) in _GIVES_PARTS and _is_gone_through(index, call, function) for call in calls)
 
 
 def _handed_to(ctx: FileContext, call: ast.Call) -> list[Taken]:
