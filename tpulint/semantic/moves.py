@@ -15,6 +15,7 @@ from tpulint.semantic.kinds import Kind, Kinds
 from tpulint.semantic.names import Names
 from tpulint.semantic.torch_facts import RUNTIME
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
+from tpulint.semantic.values import is_true
 from tpulint.semantic.variables import last_name
 
 SWAP_FLAG = "torch.__future__.set_swap_module_params_on_conversion"
@@ -180,10 +181,7 @@ class Moves:
     @property
     def keeps_parameters(self) -> bool:
         """Whether the file makes moves keep the parameter objects, by the flag of torch for it."""
-        return any(
-            len(call.args) == 1 and isinstance(call.args[0], ast.Constant) and call.args[0].value is True
-            for call in self._names.calls_to(SWAP_FLAG)
-        )
+        return any(len(call.args) == 1 and is_true(call.args[0]) for call in self._names.calls_to(SWAP_FLAG))
 
     def precedes(self, first: ast.AST, second: ast.AST) -> bool | None:
         """Whether ``first`` runs before ``second``, as far as calls in this file tell; None when they do not."""

@@ -96,6 +96,11 @@ def is_none(node: ast.expr | None) -> bool:
     return isinstance(node, ast.Constant) and node.value is None
 
 
+def is_true(node: ast.AST | None) -> bool:
+    """Whether an expression is the constant True."""
+    return isinstance(node, ast.Constant) and node.value is True
+
+
 def is_text(node: ast.expr) -> bool:
     """Whether an expression is a text that is written down."""
     return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))

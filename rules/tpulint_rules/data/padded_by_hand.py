@@ -10,6 +10,7 @@ from tpulint.model import Applicability, Certainty, Finding, Span
 from tpulint.semantic.collating import collate_functions, collating_for_others, collating_loaders, with_called
 from tpulint.semantic.origins import origins
 from tpulint.semantic.turn_code import STEP
+from tpulint.semantic.values import is_true
 from tpulint_rules.data._counted_padding import leave_where_counted
 
 _MULTIPLE = 64
@@ -106,10 +107,7 @@ def _is_first_of_sorted(ctx: FileContext, node: ast.expr) -> bool:
     made = bindings[0].value if len(bindings) == 1 and bindings[0].path == (0,) else None
     if not isinstance(made, ast.Call) or not made.args or index.qualified_name(made.func) != "torch.sort":
         return False
-    falls = any(
-        item.arg == "descending" and isinstance(item.value, ast.Constant) and item.value.value is True
-        for item in made.keywords
-    )
+    falls = any(item.arg == "descending" and is_true(item.value) for item in made.keywords)
     return falls and _is_lengths(ctx, made.args[0])
 
 

@@ -11,6 +11,7 @@ from tpulint.semantic import FUNCTIONS, FunctionNode
 from tpulint.semantic.collating import collating_for_others
 from tpulint.semantic.loaders import Loader
 from tpulint.semantic.turn_code import STEP
+from tpulint.semantic.values import is_true
 from tpulint.semantic.variables import last_name
 from tpulint_rules.data._counted_padding import leave_where_counted
 
@@ -82,13 +83,9 @@ def _finding(ctx: FileContext, call: ast.Call, where: str, loader: Loader | None
 
 def _is_cut_short(call: ast.Call, length: ast.expr | None) -> bool:
     """Whether no sample is longer than the least multiple, to which it would be filled up: ``max_length=40``."""
-    cuts = any(keyword.arg == "truncation" and _is_true(keyword.value) for keyword in call.keywords)
+    cuts = any(keyword.arg == "truncation" and is_true(keyword.value) for keyword in call.keywords)
     most = length.value if isinstance(length, ast.Constant) else None
     return cuts and isinstance(most, int) and most <= _MULTIPLE
-
-
-def _is_true(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is True
 
 
 def _pad_to(ctx: FileContext, call: ast.Call, length: ast.expr) -> FixBuilder | None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Finding, Scope, Span
 from tpulint.semantic.loaders import LOADER
+from tpulint.semantic.values import is_true
 
 _REASON = "Without a GPU nothing is pinned."
 _DEPTH = 4
@@ -16,11 +17,7 @@ _DEPTH = 4
 def check(ctx: FileContext) -> Iterator[Finding]:
     yield from _pinned_by_dicts(ctx)
     for call in ctx.index.calls_to(LOADER):
-        pinned = [
-            item
-            for item in call.keywords
-            if item.arg == "pin_memory" and isinstance(item.value, ast.Constant) and item.value.value is True
-        ]
+        pinned = [item for item in call.keywords if item.arg == "pin_memory" and is_true(item.value)]
         pinned += [item for item in call.keywords if item.arg == "pin_memory_device"]
         if not pinned:
             continue
@@ -35,7 +32,7 @@ def _pinned_by_dicts(ctx: FileContext) -> Iterator[Finding]:
     given = [(index.call_arguments.of(call) or {}).get("pin_memory", []) for call in index.calls_to(LOADER)]
     for value in dict.fromkeys(item for values in given for item in values):
         holder = index.parent(value)
-        is_pinned = isinstance(value, ast.Constant) and value.value is True
+        is_pinned = is_true(value)
         if is_pinned and isinstance(holder, ast.Dict) and _is_for_loaders(ctx, holder):
             fix = ctx.fix("Remove `pin_memory`", Applicability.SAFE, _REASON, Scope.STATEMENT)
             _delete_item(ctx, fix, holder, holder.values.index(value))

@@ -13,6 +13,7 @@ from tpulint.semantic.default_device import constructions, setter_of
 from tpulint.semantic.handed_tensor_types import TENSOR
 from tpulint.semantic.tensor_types import TypeUse, asked_classes
 from tpulint.semantic.torch_facts import CUDA_TENSOR_TYPES
+from tpulint.semantic.values import is_true
 
 _SAME = "`x.type_as(y)` is `x.type(y.type())`, on any device."
 _RUNTIME = "tpulint_runtime.backend"
@@ -206,7 +207,7 @@ def _is_dynamic(ctx: FileContext, use: TypeUse) -> bool:
     if isinstance(test, ast.Name):
         bindings = ctx.index.names.bindings(test)
         value = bindings[0].value if len(bindings) == 1 else None
-        return not (isinstance(value, ast.Constant) and value.value is True) and not _is_answer(ctx, value)
+        return not is_true(value) and not _is_answer(ctx, value)
     return test is not None or use.choice is not None
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding
+from tpulint.semantic.values import is_true
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
@@ -28,7 +29,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
 def _is_off(given: dict[str | None, ast.expr]) -> bool:
     """Whether forking is, or may be, switched off."""
     enabled = given.get("enabled")
-    return enabled is not None and not (isinstance(enabled, ast.Constant) and enabled.value is True)
+    return enabled is not None and not is_true(enabled)
 
 
 def _is_for_others(given: dict[str | None, ast.expr]) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding, Severity
+from tpulint.semantic.values import is_true
 
 _GPU = "torch.profiler.ProfilerActivity.CUDA"
 _HOST = "torch.profiler.ProfilerActivity.CPU"
@@ -40,7 +41,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         yield ctx.finding(node, message, fix, severity=severity)
     for call in index.calls_to(_OLD_PROFILER):
         for item in call.keywords:
-            if item.arg == "use_cuda" and isinstance(item.value, ast.Constant) and item.value.value is True:
+            if item.arg == "use_cuda" and is_true(item.value):
                 fix = ctx.fix("Do not ask for it", Applicability.SAFE, "Without a GPU nothing of it is traced.")
                 fix.delete_argument(call, item)
                 yield ctx.finding(item, "the profiler traces GPUs, and no XLA device", fix, severity=Severity.INFO)

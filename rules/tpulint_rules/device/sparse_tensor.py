@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Fix, Scope, Severity, Span
 from tpulint.semantic.torch_versions import is_for_older_torch
+from tpulint.semantic.values import is_true
 from tpulint_rules.device._sparse_ways import follow, makes_sparse, way_of
 
 _DENSE = "The matrix then takes memory for every element, and products with it take the time of dense ones."
@@ -142,7 +143,7 @@ def _gradients(ctx: FileContext) -> Iterator[Finding]:
             found.append((call.func, "`SparseAdam` needs sparse gradients"))
             continue
         for keyword in call.keywords:
-            if keyword.arg == "sparse" and isinstance(keyword.value, ast.Constant) and keyword.value.value is True:
+            if keyword.arg == "sparse" and is_true(keyword.value):
                 fix.delete_argument(call, keyword)
                 found.append((keyword, "`sparse=True` gives the table a sparse gradient"))
     built: Fix | None = fix.build()

@@ -10,6 +10,7 @@ from tpulint.model import Applicability, Scope
 from tpulint.semantic import FUNCTIONS, FunctionNode
 from tpulint.semantic.handovers import Handovers
 from tpulint.semantic.launches import SPAWN, Launch
+from tpulint.semantic.values import is_true
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def xla_launch(ctx: FileContext, launch: Launch, *, per_gpu: bool) -> FixBuilder
         fix.lower(Applicability.UNSAFE, "One process per chip is started, however many are asked for here.")
     arguments, call = launch.arguments, launch.call
     join = arguments.get("join")
-    if join is not None and not (isinstance(join, ast.Constant) and join.value is True):
+    if join is not None and not is_true(join):
         fix.give_up()  # launch() waits for its processes
     if any(arguments.get("start_method") is item for item in call.args):
         fix.give_up()
@@ -82,7 +83,7 @@ def _portable_launch(ctx: FileContext, launch: Launch) -> FixBuilder:
     fix = ctx.fix("Start through the runtime", Applicability.SAFE, reason, Scope.MODULE)
     join = launch.arguments.get("join")
     handed = Handovers(ctx.index, launch)
-    waits = join is None or (isinstance(join, ast.Constant) and join.value is True)
+    waits = join is None or is_true(join)
     if launch.launcher != SPAWN or not waits or not handed.known or handed.answers:
         fix.give_up()  # without GPUs there are none to count in a condition on the way to the launch
         return fix

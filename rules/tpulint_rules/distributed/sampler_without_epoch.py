@@ -9,6 +9,7 @@ from tpulint.context import FileContext
 from tpulint.model import Finding
 from tpulint.semantic import LoopNode
 from tpulint.semantic.loaders import Loader
+from tpulint.semantic.values import is_true
 from tpulint_rules.distributed._samplers import SAMPLERS
 
 _TOLD = r"set_epoch|set_state|lightning|accelerat|Trainer\("
@@ -20,7 +21,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         return
     for call in index.calls_to(*SAMPLERS):
         shuffles = [*(item.value for item in call.keywords if item.arg in ("shuffle", None)), *call.args[3:4]]
-        if shuffles and not (isinstance(shuffles[0], ast.Constant) and shuffles[0].value is True):
+        if shuffles and not is_true(shuffles[0]):
             continue
         loaders = [loader for loader in index.loaders.of_device if loader.feeds and _takes(ctx, loader, call)]
         if any(_has_epochs(ctx, loop) for loader in loaders for loop in loader.loops):

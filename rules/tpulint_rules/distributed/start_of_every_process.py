@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Certainty, Finding
 from tpulint.semantic import FUNCTIONS
+from tpulint.semantic.values import is_true
 
 _TRACKERS = {
     "wandb.init": "opens a run of its own",
@@ -38,7 +39,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
 
 def _downloads(call: ast.Call) -> bool:
     given = [item.value for item in call.keywords if item.arg == "download"]
-    return any(isinstance(value, ast.Constant) and value.value is True for value in given)
+    return any(is_true(value) for value in given)
 
 
 def _differs(ctx: FileContext, call: ast.Call) -> bool:

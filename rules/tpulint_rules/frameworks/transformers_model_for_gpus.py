@@ -10,6 +10,7 @@ from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
 from tpulint.records import NamedTuple
 from tpulint.semantic.origins import origins
+from tpulint.semantic.values import is_true
 from tpulint.semantic.variables import last_name
 
 _LIBRARIES = r"(?m)^\s*(?:from|import)\s+(?:transformers|peft|trl|optimum|sentence_transformers|unsloth)\b"
@@ -197,4 +198,4 @@ def _default_attention(ctx: FileContext, call: ast.Call, keyword: ast.keyword) -
 def _is_true(ctx: FileContext, node: ast.expr) -> bool:
     """``True``, or a variable that nobody gives anything else."""
     found = origins(ctx.index, node)
-    return bool(found) and all(isinstance(one.node, ast.Constant) and one.node.value is True for one in found)
+    return bool(found) and all(is_true(one.node) for one in found)

@@ -8,6 +8,7 @@ from tpulint.context import FixBuilder
 from tpulint.semantic import Kind, LoopNode, Read, SemanticIndex
 from tpulint.semantic.device_sites import devices_given
 from tpulint.semantic.scalars import MATH_OF_TORCH
+from tpulint.semantic.values import is_true
 
 
 def keep_on_device(fix: FixBuilder, index: SemanticIndex, read: Read, tail: str = "") -> None:
@@ -100,7 +101,7 @@ def _holds(index: SemanticIndex, test: ast.expr) -> bool:
         return False
     values = [binding.value for binding in index.names.bindings(test)]
     return bool(values) and all(
-        (isinstance(value, ast.Constant) and value.value is True)
+        is_true(value)
         or (isinstance(value, ast.Call) and index.qualified_name(value.func) == "torch.cuda.is_available")
         for value in values
     )

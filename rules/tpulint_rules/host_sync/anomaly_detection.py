@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding, Scope
+from tpulint.semantic.values import is_true
 
 _NAMES = ("torch.autograd.set_detect_anomaly", "torch.autograd.detect_anomaly")
 
@@ -15,7 +16,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     for call in ctx.index.calls_to(*_NAMES):
         name = ctx.index.qualified_name(call.func)
         mode = next((item.value for item in call.keywords if item.arg == "mode"), call.args[0] if call.args else None)
-        if name == _NAMES[0] and not (isinstance(mode, ast.Constant) and mode.value is True):
+        if name == _NAMES[0] and not is_true(mode):
             continue  # behind a flag, or switched off
         if any(isinstance(ancestor, ast.If) for ancestor in ctx.index.tree.ancestors(call)):
             continue

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Finding, Scope, Severity, Span
 from tpulint.semantic import Side
+from tpulint.semantic.values import is_true
 
 _MOVES = ("to", "cuda")
 _DERIVING = frozenset({"repeat", "expand", "view", "reshape", "unsqueeze", "clone", "float", "contiguous"})
@@ -79,15 +80,11 @@ def _asking(ctx: FileContext, leaf: ast.expr) -> ast.keyword | ast.Call | None:
     if not isinstance(leaf, ast.Call):
         return None
     if isinstance(leaf.func, ast.Attribute) and leaf.func.attr == "requires_grad_":
-        return leaf if not leaf.keywords and all(_is_true(item) for item in leaf.args) else None
+        return leaf if not leaf.keywords and all(is_true(item) for item in leaf.args) else None
     if not (ctx.index.qualified_name(leaf.func) or "").startswith("torch."):
         return None
     asked = next((item for item in leaf.keywords if item.arg == "requires_grad"), None)
-    return asked if asked is not None and _is_true(asked.value) else None
-
-
-def _is_true(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is True
+    return asked if asked is not None and is_true(asked.value) else None
 
 
 def _moved_first(ctx: FileContext, call: ast.Call, leaf: ast.expr, asks: ast.keyword | ast.Call) -> FixBuilder | None:

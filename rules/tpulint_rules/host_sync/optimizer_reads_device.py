@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding, Scope
 from tpulint.semantic.default_device import is_default
+from tpulint.semantic.values import is_true
 
 _READING = ("torch.optim.Adafactor", "torch.optim.ASGD", "torch.optim.LBFGS", "torch.optim.Rprop")
 _COMPILING = ("torch.optim.LBFGS", "torch.optim.Rprop")
@@ -42,7 +43,7 @@ def _scales(call: ast.Call) -> bool:
         return False
     given = {keyword.arg: keyword.value for keyword in call.keywords}
     value = given.get("scale_parameter")
-    return None not in given and (value is None or (isinstance(value, ast.Constant) and value.value is True))
+    return None not in given and (value is None or is_true(value))
 
 
 def _counting(ctx: FileContext) -> Iterator[Finding]:

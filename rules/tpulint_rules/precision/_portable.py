@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope
 from tpulint.semantic.mixed_precision import Autocast, Scaler
+from tpulint.semantic.values import is_true
 from tpulint_rules.precision._host_arrays import read_in_float32
 from tpulint_rules.precision._problems import SCALER, is_off, is_text, problem_of
 
@@ -98,7 +99,7 @@ def _scale_on_cuda_only(ctx: FileContext, fix: FixBuilder, call: ast.Call) -> No
         fix.give_up()  # what is passed for `enabled` is not seen
     elif enabled is None:
         fix.set_argument(call, "enabled", question)
-    elif isinstance(enabled, ast.Constant) and enabled.value is True:
+    elif is_true(enabled):
         fix.replace(enabled, question)
     else:
         text = ctx.text(enabled)

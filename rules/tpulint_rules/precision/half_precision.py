@@ -11,6 +11,7 @@ from tpulint.model import Applicability, Certainty, Finding, Span
 from tpulint.semantic import Kind, SemanticIndex, Side, Value
 from tpulint.semantic.origins import written_at
 from tpulint.semantic.torch_facts import MODULE_SELF_METHODS
+from tpulint.semantic.values import is_true
 from tpulint.semantic.variables import is_configuration, last_name
 from tpulint_rules.precision._host_arrays import goes_to_numpy
 
@@ -292,7 +293,7 @@ def _returns_true(statement: ast.stmt) -> bool:
     value = statement.value if isinstance(statement, ast.Return) else None
     if isinstance(value, ast.Call):
         return isinstance(value.func, ast.Name) and value.func.id == "bool"
-    return isinstance(value, ast.Constant) and value.value is True
+    return is_true(value)
 
 
 def _is_for_runtime(ctx: FileContext, node: ast.expr) -> bool:

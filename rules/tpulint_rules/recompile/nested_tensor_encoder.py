@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding
+from tpulint.semantic.values import is_true
 
 _ENCODER = "torch.nn.TransformerEncoder"
 _LAYER = "torch.nn.TransformerEncoderLayer"
@@ -45,7 +46,7 @@ def _may_be_nested(ctx: FileContext, node: ast.expr) -> bool:
             return False
         options = {keyword.arg: keyword.value for keyword in made.keywords}
         first, norm = options.get("batch_first"), options.get("norm_first")
-        if not (isinstance(first, ast.Constant) and first.value is True):
+        if not is_true(first):
             return False
         if norm is not None and not (isinstance(norm, ast.Constant) and norm.value is False):
             return False

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Finding, Scope, Span
+from tpulint.semantic.values import is_true
 
 _OLD = "torch.utils.checkpoint"
 
@@ -41,7 +42,7 @@ def _adapt_arguments(ctx: FileContext, fix: FixBuilder, node: ast.expr) -> None:
     if not isinstance(call, ast.Call) or call.func is not node:
         return
     for item in call.keywords:
-        if item.arg == "use_reentrant" and not (isinstance(item.value, ast.Constant) and item.value.value is True):
+        if item.arg == "use_reentrant" and not is_true(item.value):
             fix.lower(Applicability.UNSAFE, "It is always reentrant: an input of the function must require a gradient.")
             if not ctx.portable:
                 fix.delete_argument(call, item)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding, Severity
+from tpulint.semantic.values import is_true
 
 _POSITIONS = {"error_if_nonfinite": 3, "foreach": 4}
 
@@ -16,7 +17,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         for name, position in _POSITIONS.items():
             argument = _argument(call, name, position)
             value = argument.value if isinstance(argument, ast.keyword) else argument
-            if argument is None or not (isinstance(value, ast.Constant) and value.value is True):
+            if argument is None or not is_true(value):
                 continue
             fix = ctx.fix(
                 f"Remove `{name}`", Applicability.SAFE, "It chooses between implementations of the same clipping."

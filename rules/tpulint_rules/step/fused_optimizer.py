@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding
 from tpulint.semantic import Kind
+from tpulint.semantic.values import is_true
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
     for call in ctx.index.calls:
         item = next((keyword for keyword in call.keywords if keyword.arg == "fused"), None)
-        if item is None or not (isinstance(item.value, ast.Constant) and item.value.value is True):
+        if item is None or not is_true(item.value):
             continue
         if ctx.index.kind(call) is not Kind.OPTIMIZER or not ctx.index.kinds.mentions_device:
             continue

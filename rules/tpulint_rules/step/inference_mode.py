@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding
+from tpulint.semantic.values import is_true
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
@@ -23,7 +24,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             values = [*call.args, *(item.value for item in call.keywords)]
             if any(isinstance(value, ast.Constant) and value.value is False for value in values):
                 continue  # the plain mode
-            if not all(isinstance(value, ast.Constant) and value.value is True for value in values):
+            if not all(is_true(value) for value in values):
                 fix.give_up()
             fix.delete_arguments(call, [*call.args, *call.keywords])
         fix.replace(node, f"{fix.use('torch', at=node)}.no_grad")
