@@ -114,12 +114,12 @@ class Handovers:
         if not isinstance(item, ast.Name) or any(known.arg != item.id for _, known in handover.parameters):
             return []
         loads = _attribute_loads(self._index, attribute) if attribute else []
-        found = [self._index.parent(load) for load in loads if not self._is_launched(load)]
-        divisions = [node for node in found if isinstance(node, ast.BinOp) and isinstance(node.op, _SHARING)]
-        statements = dict.fromkeys(self._index.statement_of(node) for node in divisions if node.right in loads)
-        return [one for one in statements if isinstance(one, ast.Assign) and self._is_share(one, item)]
+        users = [self._index.parent(load) for load in loads if not self._is_launched(load)]
+        divisions = [node for node in users if isinstance(node, ast.BinOp) and isinstance(node.op, _SHARING)]
+        found = {self._index.statement_of(node): node.right for node in divisions if node.right in loads}
+        return [one for one, by in found.items() if isinstance(one, ast.Assign) and self._is_share(one, item, by)]
 
-    def _is_share(self, statement: ast.Assign, namespace: ast.Name) -> bool:
+    def _is_share(self, statement: ast.Assign, namespace: ast.Name, divisor: ast.expr) -> bool:
         index, target = self._index, statement.targets[0]
         if not isinstance(target, ast.Attribute) or len(statement.targets) != 1:
             return False
@@ -128,13 +128,22 @@ class Handovers:
         names = [node for node in ast.walk(statement) if isinstance(node, ast.Name)]
         if any(node.id != namespace.id and index.qualified_name(node) not in _ROUNDING for node in names):
             return False
-        if index.function_of(statement) is not index.function_of(self._launch.call):
+        if index.function_of(statement) is not index.function_of(self._launch.call) or self._is_early(statement, divisor):
             return False
         branches = [node for node in index.tree.ancestors(statement) if not isinstance(node, (*FUNCTIONS, ast.Module))]
         if not all(isinstance(node, ast.If) and self._is_met(node.test) for node in branches):
             return False
         others = [load for load in _attribute_loads(index, target.attr) if not self._is_launched(load)]
         return all(index.tree.encloses(statement, load) or self._is_shown(load) for load in others)
+
+    def _is_early(self, statement: ast.Assign, divisor: ast.expr) -> bool:
+        """Whether the number is set behind a statement only: what it divides by is that of the machines, say."""
+        stores = self._counts.attribute_stores(divisor) if isinstance(divisor, ast.Attribute) else []
+        return bool(stores) and all(
+            self._index.function_of(store) is self._index.function_of(statement)
+            and self._index.span(store).start > self._index.span(statement).start
+            for store in stores
+        )
 
     def _is_met(self, test: ast.expr) -> bool:
         """Whether a condition asks for GPUs, as all that start processes for them is taken to."""
