@@ -1923,6 +1923,7 @@ def count():
         ("penalty = F.mse_loss(output, y)", "loss"),
         ("penalty = criterion(output, y)", "loss"),
         ("penalty = model.penalty(x)", "loss.reshape(())"),
+        ("scores, penalty = model(x)", "loss.reshape(())"),
         ("penalty = torch.zeros(1).to(device)\n    penalty += output.mean()", "loss.reshape(())"),
         ("penalty = torch.autograd.Variable(torch.zeros(1)).to(device)", "loss.reshape(())"),
         ("penalty = torch.zeros(()).to(device)\n    penalty += output.mean()", "loss"),

@@ -96,12 +96,19 @@ class Losses:
 
 
 def may_have_dimension(index: SemanticIndex, node: ast.expr, depth: int = 0) -> bool:
-    """Whether a loss is made with a dimension, or by a method of an object that nobody sees into."""
+    """Whether a loss is made with a dimension, or by a method of an object that nobody sees into.
+
+    So is what a model returns beside others, ``loss, scores = model(x, y)``.
+    """
     if depth > _FURTHEST_MADE:
         return False
     if isinstance(node, ast.Name):
-        values = [binding.value for binding in index.flow.reaching(node) if not binding.path]
-        return any(value is not None and may_have_dimension(index, value, depth + 1) for value in values)
+        bindings = index.flow.reaching(node)
+        values = [binding.value for binding in bindings if not binding.path]
+        given = [binding.value for binding in bindings if binding.path]
+        return any(isinstance(item, ast.Call) and index.kind(item.func) is Kind.MODULE for item in given) or any(
+            value is not None and may_have_dimension(index, value, depth + 1) for value in values
+        )
     if isinstance(node, ast.BinOp):
         return any(may_have_dimension(index, side, depth + 1) for side in (node.left, node.right))
     if isinstance(node, ast.UnaryOp):
