@@ -66,11 +66,25 @@ PARSED_ELSEWHERE = {
     "trainer.py": STEP,
     "model.py": MODEL,
 }
+PARSER_ELSEWHERE = {
+    "options.py": f"import argparse\n\n\ndef build():\n    {PARSER}    return parser\n".replace(
+        "\nparser.", "\n    parser."
+    ),
+    "trainer.py": STEP,
+    "model.py": MODEL,
+}
 OPTION = 'parser.add_argument("--device", default="cpu", choices=["cpu", "xla"])'
 
 
 def test_an_option_that_is_handed_to_the_file_which_uses_it(tmp_path: Path) -> None:
     assert changes(PARSED_HERE, fixed(tmp_path, PARSED_HERE)) == {OPTION}
+
+
+@pytest.mark.parametrize("parsed", ["args = build().parse_args()\n", "parser = build()\nargs = parser.parse_args()\n"])
+def test_an_option_of_a_parser_that_another_file_builds(tmp_path: Path, parsed: str) -> None:
+    main = "from options import build\nfrom trainer import Trainer\nfrom model import Net\n\n"
+    files = {**PARSER_ELSEWHERE, "main.py": f"{main}{parsed}Trainer(args, Net(4, 3)).train()\n"}
+    assert changes(files, fixed(tmp_path, files)) == {OPTION}
 
 
 def test_an_option_that_a_third_file_parses_and_a_fourth_one_sets(tmp_path: Path) -> None:

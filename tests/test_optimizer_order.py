@@ -332,3 +332,50 @@ def test_modules_that_build_their_optimizers_on_the_host(placed: str, told: bool
 def test_modules_that_move_before_their_parameters_are_taken(body: str) -> None:
     text = f"import copy\n{START}{body}\n{TRAINED}"
     assert fixed(text) == text
+
+
+LISTED = """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Linear(4, 4), nn.Linear(4, 2)
+        LISTED
+
+    def forward(self, x):
+        return self.second(self.first(x))
+"""
+LISTING = """\
+import torch
+from net import Net
+
+model = Net().to("cuda")
+optimizer = torch.optim.Adam([{"params": model.weights, "lr": 0.1}])
+for x in loader:
+    optimizer.zero_grad()
+    model(x.to("cuda")).sum().backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("listed", "told"),
+    [
+        ("self.weights = list(self.first.parameters())", True),
+        ("self.weights = [p for _, p in self.named_parameters()]", True),
+        ("self.weights = list(self.first.parameters()) + list(self.second.parameters())", True),
+        ("self.weights = self.parameters()", False),  # runs when the optimizer asks it
+        ("self.others = list(self.parameters())\n        self.weights = self.second.parameters()", False),
+        ("self.to('cuda')\n        self.weights = list(self.parameters())", False),
+    ],
+)
+def test_parameters_that_a_module_lists_as_it_is_made(tmp_path: Path, listed: str, told: bool) -> None:
+    (tmp_path / "net.py").write_text(LISTED.replace("LISTED", listed))
+    (tmp_path / "train.py").write_text(LISTING)
+    tpulint("--fix", "--unsafe-fixes", "--select", "TPU0,TPU3", ".", cwd=tmp_path)
+    assert (FLAG in (tmp_path / "train.py").read_text()) is told
+    left = tpulint("check", ".", "--select", "TPU303", "--output-format", "concise", cwd=tmp_path)
+    assert "TPU303" not in left.out

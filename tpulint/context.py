@@ -89,3 +89,9 @@ class FileContext:
     def text(self, node: ast.AST) -> str:
         """Source text of a node."""
         return self.index.text(node)
+
+
+def short(text: str, most: int = 60) -> str:
+    """A text in one line of at most so many characters, for a message."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[: most - 3]}..."

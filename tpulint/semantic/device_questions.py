@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 
 _QUESTIONS = frozenset({
-    "torch.cuda.is_available", "torch.accelerator.is_available", "torch.cuda.is_bf16_supported", "torch.backends.cuda.is_built",
+    "torch.cuda.is_available", "torch.accelerator.is_available", "torch.cuda.is_bf16_supported",
+    "torch.backends.cuda.is_built",
 })  # fmt: skip
 _COUNTS = frozenset({"torch.cuda.device_count", "torch.accelerator.device_count"})
 _CUDA_WORD = r"cuda\Z|cuda:|CUDA"

@@ -128,7 +128,8 @@ class Handovers:
         names = [node for node in ast.walk(statement) if isinstance(node, ast.Name)]
         if any(node.id != namespace.id and index.qualified_name(node) not in _ROUNDING for node in names):
             return False
-        if index.function_of(statement) is not index.function_of(self._launch.call) or self._is_early(statement, divisor):
+        is_launching = index.function_of(statement) is index.function_of(self._launch.call)
+        if not is_launching or self._is_early(statement, divisor):
             return False
         branches = [node for node in index.tree.ancestors(statement) if not isinstance(node, (*FUNCTIONS, ast.Module))]
         if not all(isinstance(node, ast.If) and self._is_met(node.test) for node in branches):

@@ -58,12 +58,22 @@ def _file_of_call(index: SemanticIndex, call: ast.Call, depth: int) -> str | Non
     made = definition_called(index, call)
     if made is None or made.is_class:
         parses = isinstance(call.func, ast.Attribute) and call.func.attr in _PARSES
-        return _path(index) if parses else None
+        return _path(index) or _file_of_parser(index, call.func) if parses else None
     if not any(f".{name}(" in made.file.tree.text(made.node) for name in _PARSES):
         return None if made.file is index else _path(made.file)
     given = (value.elts[0] if isinstance(value, ast.Tuple) and value.elts else value for value in returned(made))
     found = {file_of_options(made.file, value, depth + 1) for value in given}.difference({None})
     return found.pop() if len(found) == 1 else None if found else _path(made.file)
+
+
+def _file_of_parser(index: SemanticIndex, method: ast.expr) -> str | None:
+    """``build_parser().parse_args()``, also with a variable for the parser, that a function of another file builds."""
+    parser = method.value if isinstance(method, ast.Attribute) else None
+    if isinstance(parser, ast.Name):
+        values = [binding.value for binding in index.flow.made(parser) if not binding.path]
+        parser = values[0] if len(values) == 1 else None
+    made = definition_called(index, parser) if isinstance(parser, ast.Call) else None
+    return None if made is None or made.is_class else _path(made.file)
 
 
 def _file_given(index: SemanticIndex, binding: Binding, depth: int) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tpulint.context import FileContext, FixBuilder
+from tpulint.context import FileContext, FixBuilder, short
 from tpulint.model import Applicability, Certainty, Finding, Severity, Span
 from tpulint.semantic import FunctionNode, Kind
 from tpulint.semantic.device_numbers import is_index_of_tensor
@@ -42,10 +42,10 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         value = ctx.index.value(receiver)
         certain = value.kind in _KNOWN and value.certain
         fix = None if several else _move_to_xla(ctx, call)
-        message = f"`{_short(ctx, receiver)}.cuda()` fails on a TPU machine, where no CUDA device exists"
+        message = f"`{short(ctx.text(receiver), 40)}.cuda()` fails on a TPU machine, where no CUDA device exists"
         severity = Severity.WARNING if ctx.index.callers.decide(call) else None
         if _is_loss_without_tensors(ctx, receiver):
-            message = f"`{_short(ctx, receiver)}.cuda()` moves nothing: a loss without weights has no tensors"
+            message = f"`{short(ctx.text(receiver), 40)}.cuda()` moves nothing: a loss without weights has no tensors"
             severity = Severity.INFO
         help = "Parts on different GPUs must share the one XLA device of a process" if several else ""
         yield ctx.finding(
@@ -66,7 +66,7 @@ def _own_methods(ctx: FileContext) -> Iterator[Finding]:
         owners = index.imported.classes_here(receiver, index)
         own = methods(owners, "cuda")
         if not is_super(receiver) and any(map(_moves_module, own)) and not index.devices.is_for_cuda(call):
-            message = f"`{_short(ctx, receiver)}.cuda()` fails on a TPU machine, where no CUDA device exists"
+            message = f"`{short(ctx.text(receiver), 40)}.cuda()` fails on a TPU machine, where no CUDA device exists"
             yield ctx.finding(call, message, help=_OWN, certainty=Certainty.LIKELY)
 
 
@@ -221,8 +221,3 @@ def _device_of_lightning(ctx: FileContext, node: ast.AST) -> str:
 
 def _in_fstring(ctx: FileContext, node: ast.AST) -> bool:
     return any(isinstance(ancestor, ast.JoinedStr) for ancestor in ctx.index.tree.ancestors(node))
-
-
-def _short(ctx: FileContext, node: ast.expr) -> str:
-    text = " ".join(ctx.text(node).split())
-    return text if len(text) <= 40 else f"{text[:37]}..."

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tpulint.context import FileContext, FixBuilder
+from tpulint.context import FileContext, FixBuilder, short
 from tpulint.model import Applicability, Certainty, Finding, Severity
 from tpulint.semantic import How, Read
 from tpulint.semantic.hooks import Hook
-from tpulint_rules.host_sync._device_values import keep_on_device, short
+from tpulint_rules.host_sync._device_values import keep_on_device
 
 _LOGS = ("log", "log_dict")
 

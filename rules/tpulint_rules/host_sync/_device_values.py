@@ -172,9 +172,3 @@ def _device_in(index: SemanticIndex, loop: LoopNode) -> str | None:
         ):
             return index.text(device)
     return None
-
-
-def short(text: str) -> str:
-    """A text in one line, shortened for a message."""
-    line = " ".join(text.split())
-    return line if len(line) <= 60 else line[:57] + "..."

@@ -5,10 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tpulint.context import FileContext
+from tpulint.context import FileContext, short
 from tpulint.model import Applicability, Certainty, Finding, Scope
 from tpulint.semantic import Pace
-from tpulint_rules.host_sync._device_values import short
 
 _TESTS = ("torch.isnan", "torch.isinf", "torch.isfinite")
 _SAME = "The switch is asked first; a test of numbers has no effect but its answer."

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tpulint.context import FileContext, FixBuilder
+from tpulint.context import FileContext, FixBuilder, short
 from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
 from tpulint.semantic import Read, SemanticIndex
 from tpulint.semantic.host_arithmetic import COPYING, FUNCTIONS_OF_TORCH, TYPES, HostArrays
-from tpulint_rules.host_sync._device_values import short, torch_text
+from tpulint_rules.host_sync._device_values import torch_text
 
 REASON = "The arithmetic is done by torch in the dtypes of the tensors, where NumPy did it, in part in float64."
 

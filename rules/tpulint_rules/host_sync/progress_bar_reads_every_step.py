@@ -5,10 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tpulint.context import FileContext, FixBuilder
+from tpulint.context import FileContext, FixBuilder, short
 from tpulint.model import Applicability, Certainty, Finding, Scope
 from tpulint.semantic import FunctionNode, LoopNode, Pace, Read, SemanticIndex, StepLoop
-from tpulint_rules.host_sync._device_values import short
 
 SHOWN_LESS = "The text beside the bar changes every 10 steps, where it changed in every step."
 INTERVAL = 10

@@ -6,12 +6,12 @@ import ast
 import re
 from collections.abc import Iterator
 
-from tpulint.context import FileContext, FixBuilder
+from tpulint.context import FileContext, FixBuilder, short
 from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
 from tpulint.semantic import Binding, LoopNode, SemanticIndex
 from tpulint.semantic.bindings import element_of
 from tpulint.semantic.totals import Home, Total
-from tpulint_rules.host_sync._device_values import device_text, insert_behind_loop, keep_on_device, short, torch_text
+from tpulint_rules.host_sync._device_values import device_text, insert_behind_loop, keep_on_device, torch_text
 
 REASON = "The total is summed in float32 on the device, where it was a float64 on the host."
 

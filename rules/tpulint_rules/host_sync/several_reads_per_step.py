@@ -6,14 +6,14 @@ import ast
 from collections.abc import Iterator
 from itertools import takewhile
 
-from tpulint.context import FileContext, FixBuilder
+from tpulint.context import FileContext, FixBuilder, short
 from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
 from tpulint.semantic import Read, SemanticIndex, Step
 from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.batched_reads import ReadGroup
 from tpulint.semantic.fetches import Fetch
 from tpulint.semantic.item_reads import ItemReads, find_item_reads
-from tpulint_rules.host_sync._device_values import short, torch_text
+from tpulint_rules.host_sync._device_values import torch_text
 
 WIDTH = 120
 """Lines longer than this are broken."""

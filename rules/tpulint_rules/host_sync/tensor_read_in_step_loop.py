@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Set
 
-from tpulint.context import FileContext, FixBuilder
+from tpulint.context import FileContext, FixBuilder, short
 from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
 from tpulint.semantic import CalledStep, How, LoopNode, Pace, Read, SemanticIndex, Step, Use
 from tpulint.semantic.computed_places import computed_places
 from tpulint.semantic.turn_code import STEP
-from tpulint_rules.host_sync._device_values import insert_behind_loop, keep_on_device, short
+from tpulint_rules.host_sync._device_values import insert_behind_loop, keep_on_device
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tpulint.context import FileContext
+from tpulint.context import FileContext, short
 from tpulint.model import Certainty, Finding
-from tpulint_rules.host_sync._device_values import short
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tpulint.context import FileContext, FixBuilder
+from tpulint.context import FileContext, FixBuilder, short
 from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
 from tpulint.semantic import LoopNode, SemanticIndex
 from tpulint.semantic.filled_lists import FilledList
 from tpulint.semantic.variables import last_name
-from tpulint_rules.host_sync._device_values import insert_behind_loop, keep_on_device, short, torch_text
+from tpulint_rules.host_sync._device_values import insert_behind_loop, keep_on_device, torch_text
 
 REASON = "Until the end of the loop the list holds tensors, and what is added to the values is added in float32."
 CHUNK = 64

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tpulint.context import FileContext, FixBuilder
+from tpulint.context import FileContext, FixBuilder, short
 from tpulint.model import Applicability, Certainty, Finding, Scope
 from tpulint.semantic import FUNCTIONS, Kind, Side
 from tpulint_rules.recompile._filtered_losses import loss_of
@@ -41,7 +41,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         if turn is not None and isinstance(node, ast.Subscript) and (places := _places_on_host(ctx, node)) is not None:
             yield ctx.finding(
                 node,
-                f"`{_short(ctx.text(places))}` chooses another number of elements of a device tensor in every {turn}, "
+                f"`{short(ctx.text(places))}` chooses another number of elements of a device tensor in every {turn}, "
                 "which is compiled again for each number",
                 _fill(ctx, node),
                 certainty=Certainty.LIKELY,
@@ -54,7 +54,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         certain = index.value(tensor).certain
         yield ctx.finding(
             node,
-            f"the size of `{_short(ctx.text(node))}` depends on the data: "
+            f"the size of `{short(ctx.text(node))}` depends on the data: "
             f"the host reads it in every {turn}, and compiles again for each size",
             _fix(ctx, node),
             certainty=Certainty.CERTAIN if certain else Certainty.LIKELY,
@@ -284,8 +284,3 @@ def _mask_on_host(ctx: FileContext, mask: ast.expr) -> FixBuilder | None:
             else:
                 fix.replace_tail(call, name, "")
     return fix
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= 60 else line[:57] + "..."

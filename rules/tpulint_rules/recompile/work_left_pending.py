@@ -5,14 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tpulint.context import FileContext, FixBuilder
+from tpulint.context import FileContext, FixBuilder, short
 from tpulint.model import Applicability, Certainty, Finding, Scope
 from tpulint.semantic import FUNCTIONS, LOOPS
 from tpulint.semantic.leftovers import Leftover
 from tpulint.semantic.variables import root_of
 
 _REASON = "Where other files copy tensors of the device into each other, a boundary makes both share their memory."
-_LENGTH = 50
 _SHOWN = 5
 """Statements beside the last one that a finding points at."""
 _COPIES = ("load_state_dict", "copy_")
@@ -23,15 +22,15 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         *rest, last = found.entries
         loop = "evaluation" if found.sink in ctx.index.regions.evaluation_loops else "training loop"
         turn = "next" if found.sink is found.around else "first"
-        header = _short(ctx.source.line(found.sink.lineno).partition("#")[0]).rstrip(":")
+        header = short(ctx.source.line(found.sink.lineno).partition("#")[0]).rstrip(":")
         yield ctx.finding(
             last.source,
-            f"`{_short(last.name)}` is left to the {turn} turn of the {loop} `{header}`, which is compiled once "
+            f"`{short(last.name)}` is left to the {turn} turn of the {loop} `{header}`, which is compiled once "
             "more to compute it along",
             _fix(ctx, found),
             certainty=Certainty.LIKELY,
             related=(
-                *((ctx.index.span(one.source), f"`{_short(one.name)}` is left as well") for one in rest[-_SHOWN:]),
+                *((ctx.index.span(one.source), f"`{short(one.name)}` is left as well") for one in rest[-_SHOWN:]),
                 *((ctx.index.span(one), "runs here") for one in ctx.index.regions.boundaries_in(found.sink)[:1]),
             ),
         )
@@ -73,8 +72,3 @@ def _is_from_file(ctx: FileContext, value: ast.expr) -> bool:
     if isinstance(root, ast.Name):
         made = [item.value for item in ctx.index.names.bindings(root) if isinstance(item.value, ast.Call)]
     return bool(made) and all(ctx.index.qualified_name(call.func) == "torch.load" for call in made)
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _LENGTH else f"{line[: _LENGTH - 3]}..."

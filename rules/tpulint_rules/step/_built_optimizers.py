@@ -13,10 +13,15 @@ from tpulint.semantic.other_files import Definition, definition_called, returned
 from tpulint.semantic.passed_arguments import arguments_given
 from tpulint.semantic.torch_facts import OPTIMIZER_PREFIXES, OPTIMIZERS
 from tpulint.semantic.variables import last_name
+from tpulint_rules.step._made_modules import classes_made, lists_parameters
+from tpulint_rules.step._parameters_given import (
+    GIVES_PARAMETERS,
+    gives_parameters,
+    is_called_optimizer,
+    is_gone_through,
+)
 
-_GIVES_PARAMETERS = ("parameters", "named_parameters")
-_GIVES_PARTS = (*_GIVES_PARAMETERS, "modules", "named_modules", "children", "named_children")
-_COLLECTIONS = frozenset({"list", "tuple", "set", "dict", "sorted"})
+_GIVES_PARTS = (*GIVES_PARAMETERS, "modules", "named_modules", "children", "named_children")
 
 
 def builds_optimizer(ctx: FileContext, call: ast.Call) -> bool:
@@ -51,13 +56,6 @@ def _returns_chosen(function: Definition) -> bool:
     return False
 
 
-def is_called_optimizer(call: ast.Call) -> bool:
-    """``self.optimizer_class(net.parameters())``, of a class that is given or chosen."""
-    given = [*call.args[:1], *(item.value for item in call.keywords if item.arg == "params")]
-    gives = any(isinstance(item, ast.Call) and _gives_parameters(item) for item in given)
-    return gives and "optim" in last_name(call.func).lower()
-
-
 def modules_of(ctx: FileContext, optimizer: ast.Call) -> list[ast.expr]:
     """The modules whose parameters an optimizer is built from."""
     return [taken.module for taken in taken_for(ctx, optimizer)]
@@ -84,7 +82,7 @@ def taken_for(ctx: FileContext, optimizer: ast.Call) -> list[Taken]:
             continue
         seen.add(root)
         inside = (root, *index.tree.inside(root))
-        giving = [node for node in inside if isinstance(node, ast.Call) and _gives_parameters(node)]
+        giving = [node for node in inside if isinstance(node, ast.Call) and gives_parameters(node)]
         found += [Taken(_receiver(node), _moment(ctx, node, root, at)) for node in giving]
         known = {id(part) for node in giving for part in (_receiver(node), *index.tree.inside(_receiver(node)))}
         for node in inside:
@@ -92,6 +90,8 @@ def taken_for(ctx: FileContext, optimizer: ast.Call) -> list[Taken]:
                 continue
             if id(node) in known:
                 continue
+            if isinstance(node, ast.Attribute):
+                found += _listed_by(ctx, node)
             if index.kind(node) is Kind.MODULE:
                 found.append(Taken(node, _moment(ctx, node, root, at)))
             elif isinstance(node, ast.Name) or index.tree.class_of(node) is not None:
@@ -108,8 +108,15 @@ def taken_for(ctx: FileContext, optimizer: ast.Call) -> list[Taken]:
     return found + _handed_to(ctx, optimizer)
 
 
-def _gives_parameters(call: ast.Call) -> bool:
-    return isinstance(call.func, ast.Attribute) and call.func.attr in _GIVES_PARAMETERS
+def _listed_by(ctx: FileContext, node: ast.Attribute) -> Iterator[Taken]:
+    """``net.weights`` of a module that listed them as it was made."""
+    module = node.value
+    made = ctx.index.moves.creations.of(module) if ctx.index.kind(module) is Kind.MODULE else ()
+    for creation in made:
+        call = creation.node if not creation.path else None
+        owners = classes_made(ctx.index, call) if isinstance(call, ast.Call) else ()
+        if isinstance(call, ast.Call) and any(lists_parameters(owner, node.attr) for owner in owners):
+            yield Taken(module, call)
 
 
 def _draws(ctx: FileContext, binding: Binding) -> bool:
@@ -118,7 +125,7 @@ def _draws(ctx: FileContext, binding: Binding) -> bool:
     if value is None or not isinstance(binding.statement, ast.For | ast.AsyncFor):
         return False
     inside = (value, *ctx.index.tree.inside(value))
-    return any(isinstance(node, ast.Call) and _gives_parameters(node) for node in inside)
+    return any(isinstance(node, ast.Call) and gives_parameters(node) for node in inside)
 
 
 def _receiver(call: ast.Call) -> ast.expr:
@@ -130,7 +137,7 @@ def _moment(ctx: FileContext, node: ast.expr, root: ast.expr, at: ast.expr) -> a
     """What takes the parameters: what goes through them within an expression, or what uses that."""
     if ctx.index.tree.encloses(at, root):
         return at
-    if _is_gone_through(ctx.index, node, root):
+    if is_gone_through(ctx.index, node, root):
         return node
     for above in (node, *ctx.index.tree.ancestors(node)):
         found = definition_called(ctx.index, above) if isinstance(above, ast.Call) else None
@@ -141,25 +148,13 @@ def _moment(ctx: FileContext, node: ast.expr, root: ast.expr, at: ast.expr) -> a
     return at
 
 
-def _is_gone_through(index: SemanticIndex, node: ast.AST, root: ast.AST) -> bool:
-    """Whether an expression makes a list of what a part of it gives: ``list(...)``, ``[p for p in ...]``, ``[*x]``."""
-    while node is not root:
-        above = index.tree.parents[node]
-        if isinstance(above, ast.ListComp | ast.SetComp | ast.DictComp | ast.Starred | ast.For | ast.AsyncFor):
-            return not isinstance(above, ast.For | ast.AsyncFor) or node is above.iter
-        if isinstance(above, ast.Call) and isinstance(above.func, ast.Name) and above.func.id in _COLLECTIONS:
-            return True
-        node = above
-    return False
-
-
 def _goes_through(index: SemanticIndex, function: FunctionNode) -> bool:
     """Whether a function makes a list of parameters: what is called a generator runs when somebody asks it."""
     inside = index.tree.inside(function, functions=False)
     if any(isinstance(node, ast.Yield | ast.YieldFrom) for node in inside):
         return False
     calls = (node for node in inside if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute))
-    return any(last_name(call.func) in _GIVES_PARTS and _is_gone_through(index, call, function) for call in calls)
+    return any(last_name(call.func) in _GIVES_PARTS and is_gone_through(index, call, function) for call in calls)
 
 
 def _handed_to(ctx: FileContext, call: ast.Call) -> list[Taken]:
@@ -172,7 +167,7 @@ def _handed_to(ctx: FileContext, call: ast.Call) -> list[Taken]:
     asked = {
         receiver.id
         for inner in file.tree.nodes_in(function, ast.Call)
-        if _gives_parameters(inner) and isinstance(receiver := _receiver(inner), ast.Name)
+        if gives_parameters(inner) and isinstance(receiver := _receiver(inner), ast.Name)
     }
     unknown = ((name, item) for name, item in given if isinstance(item, ast.Name | ast.Attribute))
     return [Taken(item, call) for name, item in unknown if name in asked and ctx.index.kind(item) is Kind.UNKNOWN]

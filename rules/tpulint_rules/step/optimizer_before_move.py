@@ -5,24 +5,22 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from tpulint.context import FileContext
+from tpulint.context import FileContext, short
 from tpulint.model import Certainty, Finding, Severity, Span
-from tpulint.semantic import FUNCTIONS, Kind, SemanticIndex
+from tpulint.semantic import Kind
 from tpulint.semantic.creations import Creation
 from tpulint.semantic.device_sites import devices_given
 from tpulint.semantic.moves import Move
-from tpulint.semantic.other_files import Definition, method
-from tpulint.semantic.torch_facts import COPIES, OPTIMIZER_PREFIXES
-from tpulint_rules.step._built_optimizers import Taken, builds_optimizer, is_called_optimizer, taken_for
+from tpulint.semantic.other_files import Definition
+from tpulint.semantic.torch_facts import COPIES
+from tpulint_rules.step._built_optimizers import Taken, builds_optimizer, taken_for
 from tpulint_rules.step._kept_parameters import keep_parameters
+from tpulint_rules.step._made_modules import begun, builds_its_own, classes_made
 from tpulint_rules.step._passed_optimizers import passed_beside
 
 _TRAINS = r"\.(?:backward|step|train|fit|learn|optimize\w*|update\w*)\("
-_MOVES = frozenset({"to", "cuda"})
 _MOST_COPIES = 4
 """Copies of copies that are followed."""
-_DEPTH = 4
-"""Variables and parameters that a class is followed through."""
 _MAY_UPDATE = r"\.step\(|[oO]ptimizer\b|optim\w*[\"']\]"
 
 
@@ -92,7 +90,7 @@ def _finding(
 ) -> Finding:
     from tpulint_rules.step._moved_first import branch_of_moves, moved_first
 
-    module = ctx.text(move.module)
+    module = short(ctx.text(move.module))
     if not isinstance(optimizer, ast.Call):
         name = optimizer.arg if isinstance(optimizer, ast.arg) else ctx.text(optimizer)
         message = (
@@ -114,7 +112,8 @@ def _finding(
     # One that moves under the same condition takes this one along.
     is_taken = branch is not None and any(branch_of_moves(ctx, other) is branch for other in told if other is not move)
     first = optimizer if taken is None else taken.at
-    fix = None if is_taken else moved_first(ctx, first, move) or keep_parameters(ctx, move.call)
+    made_in = [owner.file for owner in _owners(ctx, move)]
+    fix = None if is_taken else moved_first(ctx, first, move) or keep_parameters(ctx, move.call, made_in)
     return ctx.finding(move.call, message, fix, severity=severity, certainty=certainty, related=related)
 
 
@@ -127,7 +126,7 @@ def _is_of_itself(ctx: FileContext, optimizer: ast.Call, modules: list[ast.expr]
     owner, function = index.tree.class_of(optimizer), index.function_of(optimizer)
     if owner is None or function is None or not function.args.args:
         return False
-    if all(run.node is not function for run in _begun(Definition(index, owner))):
+    if all(run.node is not function for run in begun(Definition(index, owner))):
         return False
     own = function.args.args[0].arg
     if not index.definitions.is_module_class(owner) or not any(
@@ -151,98 +150,26 @@ def _asks_itself(ctx: FileContext, device: ast.expr) -> bool:
     return any("parameters()" in ctx.text(item) for item in ctx.index.definitions.properties(device.attr))
 
 
-def _begun(owner: Definition) -> list[Definition]:
-    """What runs as an object of a class is made: ``__init__`` and the methods it calls, ``self.build()``."""
-    start = method(owner, "__init__")
-    found = [start] if start is not None and isinstance(start.node, FUNCTIONS) else []
-    for run in found:
-        assert isinstance(run.node, FUNCTIONS)
-        own = run.node.args.args[0].arg if run.node.args.args else ""
-        for call in run.file.tree.nodes_in(run.node, ast.Call, functions=False):
-            if isinstance(call.func, ast.Attribute) and _is(call.func.value, own):
-                further = method(owner, call.func.attr)
-                if further is not None and isinstance(further.node, FUNCTIONS) and further not in found:
-                    found.append(further)
-    return found
-
-
 def _builder(ctx: FileContext, move: Move) -> Definition | None:
     """The class of what is moved, and trained here, that builds an optimizer of its parts while it is made."""
     if not ctx.index.mentions(_TRAINS):
         return None
-    made = [creation.node for creation in move.creations if isinstance(creation.node, ast.Call) and not creation.path]
-    here = (ctx.index.definitions.class_called(call) for call in made)
-    owners = [Definition(ctx.index, owner) for owner in here if owner is not None]
-    owners += [owner for call in made for owner in ctx.index.imported.classes_of(call)]
-    owners += [owner for call in made for owner in _classes_given(ctx.index, call.func)]
-    return next((owner for owner in owners if _builds_its_own(owner)), None)
+    return next((owner for owner in _owners(ctx, move) if builds_its_own(owner)), None)
 
 
-def _classes_given(index: SemanticIndex, func: ast.expr, depth: int = 0) -> Iterator[Definition]:
-    """The classes that a variable or attribute stands for, which calls in this file give: ``Work(Policy)``."""
-    found = index.imported.definition(func)
-    if found is not None and found.is_class and depth:
-        yield found
-    for binding in index.flow.bindings_of(func) if depth < _DEPTH else ():
-        given: list[ast.expr] = []
-        if binding.kind == "parameter" and isinstance(binding.statement, FUNCTIONS):
-            given = index.definitions.arguments.of(binding.statement, binding.name)
-        elif binding.kind == "assign" and binding.value is not None and not binding.path:
-            given = [binding.value]
-        for item in given:
-            yield from _classes_given(index, item, depth + 1)
-
-
-def _builds_its_own(owner: Definition) -> bool:
-    """Whether a class builds an optimizer of its own parameters where it is made, and moves nothing there."""
-    builds = False
-    for run in _begun(owner):
-        assert isinstance(run.node, FUNCTIONS)
-        own = run.node.args.args[0].arg if run.node.args.args else ""
-        for call in run.file.tree.nodes_in(run.node, ast.Call, functions=False):
-            if isinstance(call.func, ast.Attribute) and call.func.attr in _MOVES:
-                return False
-            name = run.file.qualified_name(call.func) or ""
-            if name.startswith(OPTIMIZER_PREFIXES) or (not name and is_called_optimizer(call)):
-                builds |= any(_is_part(run, module, own) for module in _modules_given(run, call))
-    return builds
-
-
-def _modules_given(start: Definition, optimizer: ast.Call) -> Iterator[ast.expr]:
-    """``generator`` of ``Adam(params=generator.parameters())``."""
-    given = start.file.tree.nodes_in(optimizer, ast.Call, functions=False)
-    funcs = (call.func for call in given)
-    yield from (func.value for func in funcs if isinstance(func, ast.Attribute) and func.attr == "parameters")
-
-
-def _is_part(start: Definition, module: ast.expr, own: str) -> bool:
-    """Whether a module is the object that is made, or a part of it: ``self.net``, ``self.add_module("net", net)``."""
-    if _is(module, own) or (isinstance(module, ast.Attribute) and _is(module.value, own)):
-        return True
-    for use in start.file.tree.names_called(module.id) if isinstance(module, ast.Name) else ():
-        holder = start.file.tree.parents[use]
-        if start.file.tree.function_of(use) is not start.node:
-            continue
-        if isinstance(holder, ast.Assign) and holder.value is use:
-            targets = [target.value for target in holder.targets if isinstance(target, ast.Attribute)]
-        else:
-            adding = holder.func if isinstance(holder, ast.Call) and use in holder.args else None
-            adds = isinstance(adding, ast.Attribute) and adding.attr == "add_module"
-            targets = [adding.value] if adds and isinstance(adding, ast.Attribute) else []
-        if any(_is(target, own) for target in targets):
-            return True
-    return False
-
-
-def _is(node: ast.expr, name: str) -> bool:
-    return isinstance(node, ast.Name) and node.id == name
+def _owners(ctx: FileContext, move: Move) -> Iterator[Definition]:
+    """The classes, of this file or others, of what is moved."""
+    for creation in move.creations:
+        if isinstance(creation.node, ast.Call) and not creation.path:
+            yield from classes_made(ctx.index, creation.node)
 
 
 def _is_on_device(ctx: FileContext, taking: ast.expr, creations: list[Creation], depth: int = 0) -> bool:
     """Whether the module has moved, or may have, when its parameters are taken."""
     moves = ctx.index.moves
     for creation in creations:
-        if any(moves.to_device(call) is not None for call in creation.way):
+        way = (call for call in creation.way if not ctx.index.tree.encloses(call, taking))
+        if any(moves.to_device(call) is not None for call in way):
             return True
         if isinstance(creation.node, ast.Call):
             arguments = [*creation.node.args, *(item.value for item in creation.node.keywords)]

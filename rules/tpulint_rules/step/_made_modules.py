@@ -1,0 +1,120 @@
+"""What modules do as they are made, before anybody moves them: they build optimizers and list parameters."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tpulint.semantic import FUNCTIONS, SemanticIndex
+from tpulint.semantic.other_files import Definition, method
+from tpulint.semantic.torch_facts import OPTIMIZER_PREFIXES
+from tpulint_rules.step._parameters_given import gives_parameters, is_called_optimizer, is_gone_through
+
+_MOVES = frozenset({"to", "cuda"})
+_DEPTH = 4
+"""Variables and parameters that a class is followed through."""
+
+
+def classes_made(index: SemanticIndex, call: ast.Call) -> Iterator[Definition]:
+    """The classes, of this file or others, of which a call may make an object."""
+    here = index.definitions.class_called(call)
+    if here is not None:
+        yield Definition(index, here)
+    yield from index.imported.classes_of(call)
+    yield from _classes_given(index, call.func)
+
+
+def _classes_given(index: SemanticIndex, func: ast.expr, depth: int = 0) -> Iterator[Definition]:
+    """The classes that a variable or attribute stands for, which calls in this file give: ``Work(Policy)``."""
+    found = index.imported.definition(func)
+    if found is not None and found.is_class and depth:
+        yield found
+    for binding in index.flow.bindings_of(func) if depth < _DEPTH else ():
+        given: list[ast.expr] = []
+        if binding.kind == "parameter" and isinstance(binding.statement, FUNCTIONS):
+            given = index.definitions.arguments.of(binding.statement, binding.name)
+        elif binding.kind == "assign" and binding.value is not None and not binding.path:
+            given = [binding.value]
+        for item in given:
+            yield from _classes_given(index, item, depth + 1)
+
+
+def begun(owner: Definition) -> list[Definition]:
+    """What runs as an object of a class is made: ``__init__`` and the methods it calls, ``self.build()``."""
+    start = method(owner, "__init__")
+    found = [start] if start is not None and isinstance(start.node, FUNCTIONS) else []
+    for run in found:
+        assert isinstance(run.node, FUNCTIONS)
+        own = run.node.args.args[0].arg if run.node.args.args else ""
+        for call in run.file.tree.nodes_in(run.node, ast.Call, functions=False):
+            if isinstance(call.func, ast.Attribute) and _is(call.func.value, own):
+                further = method(owner, call.func.attr)
+                if further is not None and isinstance(further.node, FUNCTIONS) and further not in found:
+                    found.append(further)
+    return found
+
+
+def builds_its_own(owner: Definition) -> bool:
+    """Whether a class builds an optimizer of its own parameters where it is made, and moves nothing there."""
+    builds = False
+    for run in begun(owner):
+        assert isinstance(run.node, FUNCTIONS)
+        own = run.node.args.args[0].arg if run.node.args.args else ""
+        for call in run.file.tree.nodes_in(run.node, ast.Call, functions=False):
+            if isinstance(call.func, ast.Attribute) and call.func.attr in _MOVES:
+                return False
+            name = run.file.qualified_name(call.func) or ""
+            if name.startswith(OPTIMIZER_PREFIXES) or (not name and is_called_optimizer(call)):
+                builds |= any(_is_part(run, module, own) for module in _modules_given(run, call))
+    return builds
+
+
+def _modules_given(start: Definition, optimizer: ast.Call) -> Iterator[ast.expr]:
+    """``generator`` of ``Adam(params=generator.parameters())``."""
+    given = start.file.tree.nodes_in(optimizer, ast.Call, functions=False)
+    funcs = (call.func for call in given)
+    yield from (func.value for func in funcs if isinstance(func, ast.Attribute) and func.attr == "parameters")
+
+
+def _is_part(start: Definition, module: ast.expr, own: str) -> bool:
+    """Whether a module is the object that is made, or a part of it: ``self.net``, ``self.add_module("net", net)``."""
+    if _is(module, own) or (isinstance(module, ast.Attribute) and _is(module.value, own)):
+        return True
+    for use in start.file.tree.names_called(module.id) if isinstance(module, ast.Name) else ():
+        holder = start.file.tree.parents[use]
+        if start.file.tree.function_of(use) is not start.node:
+            continue
+        if isinstance(holder, ast.Assign) and holder.value is use:
+            targets = [target.value for target in holder.targets if isinstance(target, ast.Attribute)]
+        else:
+            adding = holder.func if isinstance(holder, ast.Call) and use in holder.args else None
+            adds = isinstance(adding, ast.Attribute) and adding.attr == "add_module"
+            targets = [adding.value] if adds and isinstance(adding, ast.Attribute) else []
+        if any(_is(target, own) for target in targets):
+            return True
+    return False
+
+
+def lists_parameters(owner: Definition, attribute: str) -> bool:
+    """Whether a class lists parameters as it is made, ``self.weights = list(self.layers.parameters())``."""
+    lists = False
+    for run in begun(owner):
+        assert isinstance(run.node, FUNCTIONS)
+        own = run.node.args.args[0].arg if run.node.args.args else ""
+        for call in run.file.tree.nodes_in(run.node, ast.Call, functions=False):
+            if isinstance(call.func, ast.Attribute) and call.func.attr in _MOVES:
+                return False
+            statement = run.file.tree.statement_of(call) if gives_parameters(call) else None
+            if not isinstance(statement, ast.Assign | ast.AugAssign):
+                continue
+            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            is_kept = any(
+                isinstance(target, ast.Attribute) and target.attr == attribute and _is(target.value, own)
+                for target in targets
+            )
+            lists |= is_kept and is_gone_through(run.file, call, statement)
+    return lists
+
+
+def _is(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
