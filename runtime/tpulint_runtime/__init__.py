@@ -12,6 +12,7 @@ from tpulint_runtime.checkpoint import CheckpointError, Checkpoints, CheckpointW
 from tpulint_runtime.collate import Buckets, PadToLength, PadToMultiple
 from tpulint_runtime.epochs import EpochBatchSampler
 from tpulint_runtime.frozen_norms import support_frozen_batch_norm
+from tpulint_runtime.gru_gradients import support_gru_gradients
 from tpulint_runtime.last_batch import PadLastBatch
 from tpulint_runtime.loop import Callback, EarlyStopping, Evaluation, History, Loop, Progress, Record, evaluate
 from tpulint_runtime.masked import (
@@ -110,6 +111,7 @@ __all__ = [
     "shifted_labels",
     "sum_over_processes",
     "support_frozen_batch_norm",
+    "support_gru_gradients",
     "tally",
     "tally_correct",
     "tally_cross_entropy",

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Finding
+from tpulint_rules.step._replaced_grus import GRU, is_replaced
 
 _PACKS = ("torch.nn.utils.rnn.pack_padded_sequence", "torch.nn.utils.rnn.pack_sequence")
 
@@ -15,12 +16,12 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     index = ctx.index
     if not index.moves.has_device or next(index.calls_to(*_PACKS), None) is None:
         return
-    if next(index.calls_to("torch.nn.GRU"), None) is None:
+    if next(index.calls_to(GRU), None) is None:
         return
     for call in index.calls:
         if call.args and index.qualified_name(call.func) is None and _is_packed(ctx, call.args[0]):
             made = [creation.node for creation in index.moves.creations.of(call.func)]
-            if made and all(_is_replaced(ctx, node) for node in made):
+            if made and all(is_replaced(ctx.index, node) for node in made):
                 message = "`import torch_xla` replaces `nn.GRU` by a class that takes no packed sequences"
                 yield ctx.finding(call, message)
 
@@ -36,13 +37,3 @@ def _is_packed(ctx: FileContext, node: ast.expr) -> bool:
     while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("to", "cuda"):
         node = node.func.value
     return isinstance(node, ast.Call) and ctx.index.qualified_name(node.func) in _PACKS
-
-
-def _is_replaced(ctx: FileContext, node: ast.AST) -> bool:
-    """Whether an expression makes a GRU that runs in one direction."""
-    if not isinstance(node, ast.Call) or ctx.index.qualified_name(node.func) != "torch.nn.GRU":
-        return False
-    both = [item for item in node.keywords if item.arg in ("bidirectional", None)]
-    return len(node.args) < 7 and all(
-        item.arg is not None and isinstance(item.value, ast.Constant) and item.value.value is False for item in both
-    )
