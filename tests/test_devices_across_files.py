@@ -254,3 +254,31 @@ def test_an_option_that_a_function_chooses_the_module_of(tmp_path: Path) -> None
     files["backends.py"] = "def choose(args):\n    return args.backend\n"
     expected = {'base.add_argument("--device", default="xla", type=str)', 'if "xla" in args.device:'}
     assert changes(files, fixed(tmp_path, files)) == expected
+
+
+DRAWN = (
+    "import torch\n\n\ndef one_hot(rows, on_gpu=False):\n    ones = torch.zeros(rows, 3)\n"
+    "    if on_gpu:\n        ones = ones.cuda()\n    return ones\n\n\n"
+    "class Drawn:\n    def __init__(self, on_gpu):\n        self.on_gpu = on_gpu\n\n"
+    "    def draw(self, rows):\n        return one_hot(rows, on_gpu=self.on_gpu)\n"
+)
+ASKS = (
+    "import torch\nfrom torch import nn\nfrom drawn import Drawn, one_hot\n\n\n"
+    "class Policy(nn.Linear):\n    def forward(self, x):\n"
+    "        self.on_gpu = next(self.parameters()).is_cuda\n"
+    "        return super().forward(x) * one_hot(len(x), self.on_gpu) + self.noise(x)\n\n"
+    "    def noise(self, x):\n        return Drawn(x.is_cuda).draw(len(x))\n"
+)
+
+
+def test_where_a_tensor_lies_is_asked_for_a_function_of_another_file(tmp_path: Path) -> None:
+    files = {"drawn.py": DRAWN, "policy.py": ASKS, "main.py": "from policy import Policy\nPolicy(4, 3).cuda()\n"}
+    ported = fixed(tmp_path, files)["policy.py"]
+    assert 'self.on_gpu = next(self.parameters()).device.type == "xla"' in ported
+    assert 'return Drawn(x.device.type == "xla").draw(len(x))' in ported
+
+
+def test_where_a_tensor_lies_is_asked_for_a_name_of_another_file(tmp_path: Path) -> None:
+    named = "def one_hot(rows, on_gpu=False):\n    return 'on a GPU' if on_gpu else 'elsewhere'\n\n\nDrawn = print\n"
+    files = {"drawn.py": named, "policy.py": ASKS}
+    assert fixed(tmp_path, files)["policy.py"] == ASKS

@@ -81,6 +81,7 @@ def uses_imports(source: SourceFile) -> bool:
         source.has_any((*WORDS_OF_CALLERS, "collate_fn"))
         or _hands_on_loaders(text)
         or ".cuda()" in text  # of a class of another file, that may have a method of that name
+        or ".is_cuda" in text  # which a function of another file may be told
         or "DataParallel(" in text  # around a model that another file may take out again
         or ("optim" in text and source.has_any(_GIVES_PARAMETERS))  # of a model that another file may move behind it
         or ("cuda" in text and "torch" not in text)  # a name that another file takes for a device

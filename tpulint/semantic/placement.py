@@ -71,7 +71,7 @@ class Placement:
         if isinstance(parent, ast.IfExp) and parent.test is root:
             return self.places(parent.body) or self.places(parent.orelse)
         if isinstance(parent, ast.Assign) and depth < 2:
-            return any(self.is_decided_by(load, depth + 1) for load in self._reads_of(parent))
+            return any(self.is_decided_by(load, depth + 1) for load in self.reads_of(parent))
         if isinstance(parent, ast.Return) and depth < 2:
             function = self._tree.function_of(parent)
             calls = [] if function is None else self._index.definitions.calls_of(function)
@@ -82,9 +82,9 @@ class Placement:
         """Whether a statement sets a flag, ``self.use_cuda = True``, that decides where something is put."""
         if not isinstance(statement, ast.Assign) or not _is_bool(statement.value):
             return False
-        return any(self.is_decided_by(load, depth + 1) for load in self._reads_of(statement))
+        return any(self.is_decided_by(load, depth + 1) for load in self.reads_of(statement))
 
-    def _reads_of(self, statement: ast.Assign) -> list[ast.expr]:
+    def reads_of(self, statement: ast.Assign) -> list[ast.expr]:
         """Where a variable or attribute is read that a statement sets."""
         target = statement.targets[0]
         if len(statement.targets) != 1 or not isinstance(target, ast.Name | ast.Attribute):

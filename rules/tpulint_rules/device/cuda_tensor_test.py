@@ -7,10 +7,13 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Certainty, Finding, Span
-from tpulint.semantic import Kind
+from tpulint.semantic import Kind, SemanticIndex
+from tpulint.semantic.other_files import Definition, method
 from tpulint.semantic.passed_arguments import arguments_given
+from tpulint.semantic.tree import FUNCTIONS
 
 _BINDS_TIGHTER = (ast.Compare, ast.BinOp)
+_DEPTH = 2
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
@@ -27,7 +30,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         if index.devices.is_for_cuda(node) or _knows_others(ctx, node):
             continue
         # What else it may guard, such as kernels written for CUDA, is rightly left out.
-        places = index.devices.features.placement.is_decided_by(node) or _is_handed_on(ctx, node)
+        places = index.devices.features.placement.is_decided_by(node) or _is_handed_on(index, node)
         if not places or index.devices.features.guards_cuda_only(node):
             continue
         certain = index.kind(node.value) is Kind.TENSOR
@@ -48,24 +51,35 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         yield ctx.finding(node, message, fix, certainty=Certainty.CERTAIN if certain else Certainty.LIKELY)
 
 
-def _is_handed_on(ctx: FileContext, node: ast.expr) -> bool:
-    """``self.edges(count, cuda=x.is_cuda)``, named before or not: whether a function here decides a place by it."""
-    index = ctx.index
+def _is_handed_on(index: SemanticIndex, node: ast.expr, depth: int = 0) -> bool:
+    """``self.edges(count, cuda=x.is_cuda)``, kept before or not: whether what is called decides a place by it."""
     statement = index.parent(node)
-    target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
-    named = index.names.loads(target.id, index.names.scope_of(target)) if isinstance(target, ast.Name) else []
-    for item in (node, *named):
-        parent = index.parent(item)
-        call = index.parent(parent) if isinstance(parent, ast.keyword) else parent
-        function = index.definitions.function_called(call) if isinstance(call, ast.Call) else None
-        if function is None or not isinstance(call, ast.Call):
-            continue
-        given = arguments_given(call, function, index.tree.class_of(function) is not None)
-        for name in (name for name, value in given if value is item):
-            asked = index.names.loads(name, index.names.scope_of(function.body[0]))
-            if any(map(index.devices.features.placement.is_decided_by, asked)):
+    kept = index.devices.features.placement.reads_of(statement) if isinstance(statement, ast.Assign) else []
+    for item in (node, *kept):
+        for function, name in _taken_by(index, item):
+            file = function.file
+            asked = file.names.loads(name, file.names.scope_of(function.node.body[0]))
+            if any(map(file.devices.features.placement.is_decided_by, asked)):
+                return True
+            if depth < _DEPTH and any(_is_handed_on(file, load, depth + 1) for load in asked):
                 return True
     return False
+
+
+def _taken_by(index: SemanticIndex, item: ast.expr) -> Iterator[tuple[Definition, str]]:
+    """Functions, of other files too, that an argument is given to, each with its parameter."""
+    parent = index.parent(item)
+    call = index.parent(parent) if isinstance(parent, ast.keyword) else parent
+    if not isinstance(call, ast.Call):
+        return
+    here = index.definitions.function_called(call)
+    called = index.imported.all_called(call) if here is None else (Definition(index, here),)
+    for one in called:
+        function = method(one, "__init__") if one.is_class else one
+        if function is not None and isinstance(function.node, FUNCTIONS):
+            is_method = function.file.tree.class_of(function.node) is not None
+            given = arguments_given(call, function.node, is_method)
+            yield from ((function, name) for name, value in given if value is item)
 
 
 def _is_given(ctx: FileContext) -> bool:
