@@ -859,6 +859,33 @@ def test_wrapper_whose_model_another_file_takes_out(tmp_path: Path, before: str,
     assert ("DataParallel" not in (tmp_path / "main.py").read_text()) == is_whole
 
 
+@pytest.mark.parametrize(
+    ("read", "is_whole"),
+    [
+        ("model.module.weight", False),
+        ("model.weight", True),
+        ("model.module.weight if hasattr(model, 'module') else model.weight", True),
+        ("opt.module", True),
+    ],
+)
+def test_wrapper_whose_model_a_file_takes_out_that_imports_it(tmp_path: Path, read: str, is_whole: bool) -> None:
+    (tmp_path / "model.py").write_text(
+        "import torch\n\n\ndef build(opt):\n    model = torch.nn.Linear(2, 2)\n    if opt.gpu_ids:\n"
+        "        model = torch.nn.DataParallel(model, device_ids=opt.gpu_ids)\n    return model\n"
+    )
+    (tmp_path / "models.py").write_text("from model import build\n")
+    (tmp_path / "main.py").write_text(
+        "import torch\nimport argparse\nfrom models import build\n\n"
+        'parser = argparse.ArgumentParser()\nparser.add_argument("--gpu_ids")\nparser.add_argument("--module")\n'
+        "opt = parser.parse_args()\nmodel = build(opt)\n"
+        "optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+        "for x in torch.ones(4, 3, 2):\n    optimizer.zero_grad()\n    model(x).sum().backward()\n    optimizer.step()\n"
+        f"print({read})\n"
+    )
+    tpulint("--fix", "--unsafe-fixes", cwd=tmp_path)
+    assert ("DataParallel" not in (tmp_path / "model.py").read_text()) == is_whole
+
+
 RENDERING = """\
 import torch
 

@@ -28,6 +28,7 @@ from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.unfollowed import unfollowed_uses
 from tpulint.semantic.values import UNKNOWN, Kind, Side, Value
 from tpulint.semantic.variables import is_configuration, last_name, says_device
+from tpulint.semantic.wrapper_reads import files_unwrapped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,6 +80,7 @@ def outgoing_calls(index: SemanticIndex) -> tuple[OutgoingCall, ...]:
     found.update(dict.fromkeys(settings_used(index)))
     found.update(dict.fromkeys(unfollowed_uses(index)))
     found.update(dict.fromkeys(files_told(index)))
+    found.update(dict.fromkeys(files_unwrapped(index)))
     return tuple(found)
 
 

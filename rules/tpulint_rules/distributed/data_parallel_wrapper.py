@@ -10,6 +10,7 @@ from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Finding, Scope, Severity, Span
 from tpulint.semantic import FUNCTIONS, SemanticIndex
 from tpulint.semantic.variables import last_name
+from tpulint.semantic.wrapper_reads import asks_first, is_unwrapped_elsewhere, unwrapped
 from tpulint_rules.distributed._wrapper_inputs import Wrapped, move_inputs
 
 _WRAPPER = "torch.nn.DataParallel"
@@ -23,8 +24,6 @@ _QUESTIONS = frozenset({
     "builtins.len", "builtins.isinstance", "torch.cuda.is_available", "torch.cuda.device_count",
     "torch.accelerator.device_count", "torch.accelerator.is_available",
 })  # fmt: skip
-_MOST_FILES = 60
-"""Files of a project that are looked through for reads of ``.module``."""
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
@@ -73,7 +72,7 @@ def _fix(ctx: FileContext, call: ast.Call, wrappers: Wrapped) -> FixBuilder | No
     fix = ctx.fix("Use the model itself", Applicability.UNSAFE, reason, Scope.STATEMENT)
     statement = ctx.index.statement_of(call)
     target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
-    if not _unwrap_uses(ctx, fix, call, target) or _is_unwrapped_elsewhere(ctx.index):
+    if not _unwrap_uses(ctx, fix, call, target) or is_unwrapped_elsewhere(ctx.index):
         return None
     if not _strip_prefixes(ctx, fix, statement, target):
         return None
@@ -194,49 +193,17 @@ def _is_small(condition: ast.If) -> bool:
 
 def _unwrap_uses(ctx: FileContext, fix: FixBuilder, call: ast.Call, target: ast.expr | None) -> bool:
     """Write ``model`` for ``model.module``; false when some ``.module`` may mean another object."""
-    uses = _unwrapped(ctx.index)
+    uses = unwrapped(ctx.index)
     if not uses:
         return True
     conditional = any(isinstance(ancestor, ast.If | ast.Try | ast.IfExp) for ancestor in ctx.index.tree.ancestors(call))
     for use in uses:
-        if _asks_first(ctx.index, use):
+        if asks_first(ctx.index, use):
             continue
         if conditional or target is None or not _same(target, use.value):
             return False
         fix.replace(use, ctx.text(use.value))
     return True
-
-
-def _unwrapped(index: SemanticIndex) -> list[ast.Attribute]:
-    uses = [node for node in index.tree.attributes_called("module") if isinstance(node.ctx, ast.Load)]
-    return [node for node in uses if index.qualified_name(node) is None]
-
-
-def _is_unwrapped_elsewhere(index: SemanticIndex) -> bool:
-    """Whether a file that this one imports, itself or through others, reads ``model.module`` whatever the model is."""
-    files = [index]
-    for file in files:  # grows while it is walked
-        files += [other for other in file.imported.files() if other not in files][: _MOST_FILES - len(files)]
-    return any(not _asks_first(file, use) and not _is_own(file, use) for file in files[1:] for use in _unwrapped(file))
-
-
-def _is_own(index: SemanticIndex, use: ast.Attribute) -> bool:
-    """``self.module`` of a class that sets it, or is a wrapper itself."""
-    owner = index.tree.class_of(use)
-    if owner is None or not isinstance(use.value, ast.Name) or use.value.id != "self":
-        return False
-    is_wrapper = any("Parallel" in index.tree.text(base) for base in owner.bases)
-    return is_wrapper or bool(index.names.attribute_bindings(owner, use.attr))
-
-
-def _asks_first(index: SemanticIndex, use: ast.Attribute) -> bool:
-    """Whether a condition looks at the wrapper before: ``m.module if isinstance(m, nn.DataParallel) else m``."""
-    for ancestor in index.tree.ancestors(use):
-        if isinstance(ancestor, ast.If | ast.IfExp):
-            test = index.tree.text(ancestor.test)
-            if "DataParallel" in test or "hasattr" in test or index.device_counts.answer(ancestor.test) is True:
-                return True
-    return False
 
 
 def _same(left: ast.expr, right: ast.expr) -> bool:
