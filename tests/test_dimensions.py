@@ -50,6 +50,7 @@ MADE = """\
         ("cube[flat]", 3),
         ("cube[0, flat, flat]", 1),
         ("matrix[:, [0, 1]]", 2),
+        ("cube[:, range(cube.size(1))[1:3]]", 3),
         ("flat[-1] + 1", 0),
         ("matrix + cube", 3),
         ("flat == 2", 1),

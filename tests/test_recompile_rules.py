@@ -262,7 +262,7 @@ with torch.no_grad():
         ),
         (
             "kept[step : step + 2] = model(x.to(device)).sum()",
-            "kept[torch.arange(len(kept))[step : step + 2]] = model(x.to(device)).sum().to(kept.dtype)",
+            "kept[range(len(kept))[step : step + 2]] = model(x.to(device)).sum().to(kept.dtype)",
         ),
         ("kept[step].fill_(2.0)", "kept[step].fill_(2.0)"),
         ("kept[step].mul_(2).add_(1)", "kept[step].mul_(2).add_(1)"),
@@ -272,6 +272,13 @@ with torch.no_grad():
         ("torch.nn.init.normal_(kept[step])", "torch.nn.init.normal_(kept[step])"),
         ("torch.add(x.to(device), 1, out=kept[step])", "torch.add(x.to(device), 1, out=kept[step])"),
         ("row = kept[step]\nprint(row.sum())", "row = kept[[step]][0]\n    print(row.sum())"),
+        (
+            "row = kept[step]\nprint(row.sum())\nrow = x * 2\nrow[0] = 5.0",
+            "row = kept[[step]][0]\n    print(row.sum())",
+        ),
+        ("row, last = kept[step], x[0]\nprint(row.sum())", "row, last = kept[[step]][0], x[0]\n    print(row.sum())"),
+        ("row, last = kept[step], x[0]\nrow += 1", "row, last = kept[step], x[0]\n    row += 1"),
+        ("range = 3\nrow = kept[step:]", "range = 3\n    row = kept[step:]"),
         ("kept[step] += x.to(device).mean()", "kept[[step]] += x.to(device).mean()"),
         ("kept[step] = last = found(step)", "kept[step] = last = found(step)"),
         ("kept[step], last = x.to(device).mean(), 0", "kept[step], last = x.to(device).mean(), 0"),

@@ -194,13 +194,18 @@ class Dimensions:
             if _is_constant(item, None):
                 whole += 1
                 continue
-            places = 1 if isinstance(item, ast.List) else self.of(item, depth)
+            places = 1 if isinstance(item, ast.List) or self._is_range(item) else self.of(item, depth)
             if places is None or places > 1:  # of several, a mask takes away more
                 return None
             whole -= 1
             chosen.append(places)
         whole += max(chosen, default=0)
         return whole if whole >= 0 else None
+
+    def _is_range(self, item: ast.expr) -> bool:
+        """``range(n)``, or a slice of it."""
+        item = item.value if isinstance(item, ast.Subscript) and isinstance(item.slice, ast.Slice) else item
+        return isinstance(item, ast.Call) and self._index.qualified_name(item.func) == "builtins.range"
 
     # ---------------------------------------------------------------- calls
 

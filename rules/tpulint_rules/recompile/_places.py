@@ -7,6 +7,7 @@ import ast
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability
 from tpulint.semantic import Kind
+from tpulint.semantic.bindings import part_of
 from tpulint.semantic.computed_places import indices_of
 from tpulint.semantic.variables import last_name
 
@@ -101,18 +102,26 @@ def _is_written_through(ctx: FileContext, node: ast.expr, depth: int = 0) -> boo
         return last_name(parent.func).endswith("_")
     if isinstance(parent, ast.AugAssign):
         return parent.target is child
+    path: tuple[int, ...] = ()
+    if isinstance(parent, ast.Tuple) and isinstance(child, ast.expr):
+        path, parent = (parent.elts.index(child),), ctx.index.parent(parent)
     if isinstance(parent, ast.Assign | ast.NamedExpr):
         targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
-        return any(_is_changed(ctx, target, depth) for target in targets)
-    return isinstance(parent, ast.Tuple) and isinstance(ctx.index.parent(parent), ast.Assign)
+        return any(_is_changed(ctx, part_of(target, path), depth) for target in targets)
+    return False
 
 
-def _is_changed(ctx: FileContext, target: ast.expr, depth: int) -> bool:
-    """Whether the variable that keeps a part is changed in place."""
+def _is_changed(ctx: FileContext, target: ast.expr | None, depth: int) -> bool:
+    """Whether the variable that keeps a part is changed in place, while it keeps it."""
     if not isinstance(target, ast.Name) or depth > _DEPTH:
         return not isinstance(target, ast.Subscript)  # kept in an object, nobody knows; copied into another tensor
-    uses = ctx.index.names.mentions(target.id, ctx.index.names.scope_of(target))
-    return any(use is not target and _is_written_through(ctx, use, depth + 1) for use in uses)
+    index = ctx.index
+    return any(
+        (isinstance(use.ctx, ast.Load) or isinstance(index.parent(use), ast.AugAssign))
+        and any(binding.node is target for binding in index.flow.reaching(use))
+        and _is_written_through(ctx, use, depth + 1)
+        for use in index.names.mentions(target.id, index.names.scope_of(target))
+    )
 
 
 def is_plain(node: ast.expr) -> bool:

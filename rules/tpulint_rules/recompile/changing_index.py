@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding
 from tpulint.semantic.computed_places import indices_of, is_computed_place
-from tpulint.semantic.default_device import is_default
 from tpulint.semantic.possible_lists import may_be_list
 
 _LEFT_ALONE = "The chosen rows are copied: what is written into them later no longer changes the tensor."
@@ -188,12 +187,11 @@ def _fix(ctx: FileContext, node: ast.Subscript, items: list[ast.expr], item: ast
         _STORED if stored else _LEFT_ALONE,
     )
     if isinstance(item, ast.Slice):
-        torch = fix.use("torch", at=node)
+        if ctx.index.names.find("range", ctx.index.names.scope_of(node)) is not None:
+            return None
         base = fix.text(node.value)
         size = f"len({base})" if at == 0 else f"{base}.size({at})"
-        # Where tensors are made on the device by default, the slice of the places would be compiled as the old one was.
-        host = ', device="cpu"' if is_default(ctx.index) else ""
-        fix.replace(item, f"{torch}.arange({size}{host})[{ctx.text(item)}]")
+        fix.replace(item, f"range({size})[{ctx.text(item)}]")
         keep_meaning(ctx, fix, node)
         return fix
     choose_by_tensor(ctx, fix, node, item, at)
