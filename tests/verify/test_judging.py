@@ -185,6 +185,14 @@ def test_parameters_that_end_elsewhere() -> None:
     assert "checksum: 1.6, originally 1.5" in found.problems()[0]
 
 
+def test_parameters_without_the_gradient_of_the_original() -> None:
+    original = recorded(losses=(1.0,), optimizers=(SGD._replace(parameters=4, with_gradient=3),))
+    for own, problems in ((2, ["2 parameters of optimizer 1 had a gradient, in the original 3"]), (3, []), (4, [])):
+        port = recorded(losses=(1.0,), optimizers=(SGD._replace(parameters=4, with_gradient=own),))
+        found = compare(original, port, Tolerance(2e-3))
+        assert found is not None and found.problems() == problems
+
+
 @pytest.mark.parametrize(
     ("a", "b", "equal"),
     [

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
-from tpulint.verification.records import Optimizer, ProcessRecords
+from tpulint.verification.records import ProcessRecords
 
 EXACT, ROUNDED = 2e-3, 1e-2
 """Relative tolerances: of float32 on two devices, and of bfloat16."""
@@ -42,6 +41,8 @@ class Comparison(NamedTuple):
     largest_relative: float
     checksums: tuple[tuple[float, float], ...] = ()
     """Of the parameters at the end: for every optimizer that of the original, and of the port."""
+    gradients: tuple[tuple[int, int], ...] = ()
+    """Parameters that had a gradient: for every optimizer those of the original, and of the port."""
     drops_last: bool = False
     """Whether the original was run with incomplete last batches left out, as the port does."""
 
@@ -56,7 +57,11 @@ class Comparison(NamedTuple):
 
     def problems(self) -> list[str]:
         """Every difference, in words."""
-        found = []
+        found = [
+            f"{port} parameters of optimizer {number} had a gradient, in the original {original}"
+            for number, (original, port) in enumerate(self.gradients, 1)
+            if port < original
+        ]
         if len(self.original) != len(self.port):
             found.append(f"{len(self.port)} backward passes, the original has {len(self.original)}")
         if self.first_difference is not None:
@@ -83,6 +88,8 @@ def compare(
     if original.losses is None or port.losses is None:
         return None
     pairs = list(zip(original.losses, port.losses, strict=False))
+    optimizers = list(zip(original.optimizers, port.optimizers, strict=False))
+    alike = [(one, other) for one, other in optimizers if one.numbers == other.numbers]
     differing = [index for index, (a, b) in enumerate(pairs) if not tolerance.allows(a, b)]
     return Comparison(
         original.losses,
@@ -92,13 +99,10 @@ def compare(
         differing[0] if differing else None,
         len(differing),
         max((_relative(a, b) for a, b in pairs), default=0.0),
-        _checksums(original.optimizers, port.optimizers),
+        tuple((one.checksum, other.checksum) for one, other in alike),
+        tuple((one.with_gradient, other.with_gradient) for one, other in alike if one.parameters == other.parameters),
         drops_last,
     )
-
-
-def _checksums(original: Sequence[Optimizer], port: Sequence[Optimizer]) -> tuple[tuple[float, float], ...]:
-    return tuple((a.checksum, b.checksum) for a, b in zip(original, port, strict=False) if a.numbers == b.numbers)
 
 
 def _relative(expected: float | None, seen: float | None) -> float:
