@@ -879,7 +879,8 @@ def test_wrapper_whose_model_a_file_takes_out_that_imports_it(tmp_path: Path, re
         'parser = argparse.ArgumentParser()\nparser.add_argument("--gpu_ids")\nparser.add_argument("--module")\n'
         "opt = parser.parse_args()\nmodel = build(opt)\n"
         "optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
-        "for x in torch.ones(4, 3, 2):\n    optimizer.zero_grad()\n    model(x).sum().backward()\n    optimizer.step()\n"
+        "for x in torch.ones(4, 3, 2):\n    optimizer.zero_grad()\n    model(x).sum().backward()\n"
+        "    optimizer.step()\n"
         f"print({read})\n"
     )
     tpulint("--fix", "--unsafe-fixes", cwd=tmp_path)
