@@ -2117,3 +2117,63 @@ def test_modules_without_weights_compute_where_their_input_lies(tmp_path: Path) 
     """
     )
     agree(tmp_path, "TPU101", main=program)
+
+
+def test_a_device_of_the_host_that_an_object_keeps(tmp_path: Path) -> None:
+    """What comes to the loss by ``.to(loss_device)`` is on the host."""
+    agree(
+        tmp_path,
+        "TPU017,TPU101,TPU203",
+        similarity="""
+    import numpy as np
+    import torch
+    from torch import nn
+
+    class Similarity(nn.Module):
+        def __init__(self, device, loss_device):
+            super().__init__()
+            self.loss_device = loss_device
+            self.body = nn.Linear(4, 4).to(device)
+
+        def loss(self, rows):
+            table = torch.zeros(6, 6).to(self.loss_device)
+            others = 1 - np.eye(6, dtype=int)
+            for at in range(6):
+                mask = np.where(others[at])[0]
+                table[mask, at] = (rows[mask] * rows[at]).sum(dim=1)
+            return table.mean(), table.detach().numpy()
+
+    """,
+        main="""
+    import torch
+    from similarity import Similarity
+
+    device = torch.device("cuda")
+    loss_device = torch.device("cpu")
+    model = Similarity(device, loss_device)
+    optimizer = torch.optim.Adam(model.parameters())
+    for x in loader:
+        rows = model.body(x.to(device))
+        loss, table = model.loss(rows.to(loss_device))
+        loss.backward()
+        optimizer.step()
+    """,
+    )
+
+
+@pytest.mark.parametrize(("chosen", "told"), [("", " # TPU101"), ("if given:\n    loss_device = given.device\n", "")])
+def test_a_device_of_the_host_in_a_variable(tmp_path: Path, chosen: str, told: str) -> None:
+    program = f"""\
+import torch
+from torch import nn
+
+loss_device = torch.device("cpu")
+{chosen}
+model = nn.Linear(4, 4).to("cuda")
+optimizer = torch.optim.Adam(model.parameters())
+for x in loader:
+    loss = model(x.to("cuda")).to(loss_device).square().mean(){told}
+    loss.backward()
+    optimizer.step()
+"""
+    agree(tmp_path, "TPU101", main=program)

@@ -127,7 +127,7 @@ class CallValues:
         if name in facts.SCALER_CLASSES:
             return Value(Kind.SCALER)
         if name in facts.DEVICE_OBJECTS:
-            return Value(Kind.DEVICE)
+            return Value(Kind.DEVICE, Side.HOST if self._kinds.sides.is_host(node) else Side.UNKNOWN)
         if name.startswith(facts.SCHEDULER_PREFIXES) and ("lr_scheduler" in name or "schedule" in last.lower()):
             return Value(Kind.SCHEDULER)
         if name == "torch.optim.swa_utils.AveragedModel":

@@ -243,13 +243,7 @@ class Reads:
                     yield self._read(part, part, How.FORMAT)
 
     def _moves_to_host(self, call: ast.Call) -> bool:
-        for item in devices_given(call):
-            if isinstance(item, ast.Constant) and item.value == "cpu":
-                return True
-            if isinstance(item, ast.Call) and self._names.qualified(item.func) == "torch.device" and item.args:
-                first = item.args[0]
-                return isinstance(first, ast.Constant) and first.value == "cpu"
-        return False
+        return any(self._kinds.sides.is_host(device, surely=True) for device in devices_given(call))
 
     # ---------------------------------------------------------------- describing
 

@@ -34,10 +34,12 @@ class Sides:
             return Side.HOST if device.value == "cpu" else Side.DEVICE
         if isinstance(device, ast.Call) and self._names.qualified(device.func) == "torch.device" and device.args:
             return self.of_device(device.args[0])
+        if self.is_host(device):
+            return Side.HOST
         if isinstance(device, ast.Attribute) and device.attr == "device":
             given = self._set.get(last_name(device.value))
             if given is not None:
-                return Side.HOST if all(self._is_host(value) for value in given) else Side.DEVICE
+                return Side.HOST if all(self.is_host(value) for value in given) else Side.DEVICE
             owner = self._kinds.value(device.value)
             if owner.kind is Kind.TENSOR or (owner.kind is Kind.UNKNOWN and self._may_be_tensor(device.value)):
                 return owner.side
@@ -56,8 +58,14 @@ class Sides:
                 found.setdefault(node.value.id, []).append(statement.value)
         return found
 
-    def _is_host(self, device: ast.expr) -> bool:
-        """Whether a device is that of the host by its name."""
+    def is_host(self, device: ast.expr, *, surely: bool = False) -> bool:
+        """Whether a device is that of the host: by its name, or as the ``torch.device`` that a variable holds.
+
+        A variable that may hold something unknown as well is not ``surely``.
+        """
+        if isinstance(device, ast.Name | ast.Attribute):
+            held = self._kinds.value(device)
+            return held.kind is Kind.DEVICE and held.side is Side.HOST and (held.certain or not surely)
         if isinstance(device, ast.Call) and self._names.qualified(device.func) == "torch.device" and device.args:
             device = device.args[0]
         return isinstance(device, ast.Constant) and device.value == "cpu"

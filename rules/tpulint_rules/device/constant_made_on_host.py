@@ -44,6 +44,8 @@ def _is_constant(made: ast.Call, name: str) -> bool:
 
 def _is_device(ctx: FileContext, call: ast.Call, place: ast.expr) -> bool:
     """Whether a tensor moves to a device by its name, or to that of another tensor."""
+    if ctx.index.kinds.sides.is_host(place):
+        return False  # `torch.zeros(n).to(loss_device)`, which is the CPU
     if isinstance(place, ast.Attribute) and place.attr == "device":
         return True
     if ctx.index.moves.to_device(call) is True:
