@@ -1906,3 +1906,38 @@ class Net(nn.Module):
                 module.eval()
 """
     assert [finding.code for finding in check(text, ("TPU323",)).findings] == ["TPU323"] * is_told
+
+
+@pytest.mark.parametrize(
+    ("first", "told"),
+    [
+        ("pass", False),
+        ("net.cuda()", True),
+        ("net = net.to(args.place)", True),
+        ("torch.set_default_tensor_type(torch.cuda.FloatTensor)", True),
+        ("place = 'cuda:0'", True),
+    ],
+)
+def test_a_program_that_only_seeds_a_gpu_trains_on_the_host(first: str, told: bool) -> None:
+    text = f"""\
+import argparse
+
+import torch
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--no-cuda", action="store_true")
+args = parser.parse_args()
+args.cuda = not args.no_cuda and torch.cuda.is_available()
+if args.cuda:
+    torch.cuda.manual_seed(1)
+net = torch.nn.Linear(4, 4)
+{first}
+opt = torch.optim.Adam(net.parameters())
+for x in torch.rand(9, 8, 4):
+    net.zero_grad()
+    net(x).sum().backward()
+    opt.step()
+"""
+    assert bool(check(text).findings) is told
+    seeded = port(text, select=("TPU0", "TPU3")).text
+    assert ("sync()" in seeded) is told and "torch_xla.manual_seed(1)" in seeded

@@ -9,10 +9,13 @@ never trained, and nobody says so.
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
+
+from tpulint_runtime import backend
 
 _MODULE = "torch_xla.experimental.gru"
 
@@ -20,9 +23,10 @@ _MODULE = "torch_xla.experimental.gru"
 def support_gru_gradients() -> None:
     """Lets gradients pass the GRU of torch_xla whatever ran before, for the whole process.
 
-    Inputs that need a gradient are traced apart from those that need none. Without torch_xla, or with one whose GRU is
-    torch's own, nothing is done. Call it once, before the model runs; again does no harm. Loads torch_xla."""
-    if find_spec("torch_xla") is None or find_spec(_MODULE) is None:
+    Inputs that need a gradient are traced apart from those that need none. Where torch_xla does not run the tensors, or
+    its GRU is torch's own, nothing is done. Call it once, before the model runs; again does no harm."""
+    is_loaded = sys.modules.get("torch_xla") is not None
+    if not (is_loaded or backend.own().name == "xla") or find_spec(_MODULE) is None:
         return
     gru: Any = import_module(_MODULE)
     if not hasattr(gru.scan, "by_gradient"):

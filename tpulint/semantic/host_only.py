@@ -17,6 +17,11 @@ from tpulint.semantic.values import Side
 from tpulint.source import SourceFile
 
 _DEVICE_WORDS = ("cuda", "device", "torch_xla", "accelerat", "fabric", "lightning")
+_SEEDS = (
+    r"torch\.cuda\.(?:manual_seed(?:_all)?|is_available)\(|(?<![\"'])(?<!torch\.)(?:\b|_)cuda\b(?![.(]|:\d)"
+    r"|\bimport torch_xla\b(?!\.)|\btorch_xla\.manual_seed\("
+)
+"""What seeds a GPU or an XLA device, and flags that ask for a GPU: a file that says no more puts nothing there."""
 _MOVE = ".to("
 _DTYPES = r"dtype\s*=|\w+\.(?:b?float|double|half|u?int|long|short|bool)\d*\s*[,)]|[\w.]+\.dtype\s*[,)]"
 _MOVE_ANYWHERE = rf"\.to\((?!\s*(?:{_DTYPES}))"
@@ -186,9 +191,17 @@ def may_set_default(source: SourceFile, outside: Sequence[OutsideCall]) -> bool:
 
 def _names_device(source: SourceFile) -> bool:
     patterns = (("xla", _XLA), (_MOVE, _MOVE_ANYWHERE))
-    return source.has_any(_DEVICE_WORDS) or any(
+    return (source.has_any(_DEVICE_WORDS) and not _only_seeds(source.text)) or any(
         word in source.text and re.search(pattern, source.text) is not None for word, pattern in patterns
     )
+
+
+def _only_seeds(text: str) -> bool:
+    """Whether all that a file does with a device is to seed it: ``if args.cuda: torch.cuda.manual_seed(args.seed)``."""
+    if "cuda.manual_seed" not in text and "torch_xla.manual_seed" not in text:
+        return False
+    rest = re.sub(_SEEDS, "", text)
+    return not any(word in rest for word in _DEVICE_WORDS)
 
 
 def _imports_device(source: SourceFile, imported: Imported) -> bool:
