@@ -1945,6 +1945,17 @@ for x, y in loader:
     assert f"torch.stack(({item}, output.sum()))" in port(SETUP + text).text
 
 
+def test_losses_that_may_have_one_element_are_formatted_as_numbers() -> None:
+    text = """
+for x, y in loader:
+    scores, loss = model(x.to(device))
+    loss.backward()
+    optimizer.step()
+    print("%f %f" % (loss, scores.mean()))
+"""
+    assert "torch.stack((loss.reshape(()), scores.mean()))" in port(SETUP + text).text
+
+
 def test_totals_of_what_numpy_computes_stay_on_the_device() -> None:
     becomes(
         """

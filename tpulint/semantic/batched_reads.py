@@ -228,7 +228,7 @@ class BatchedReads:
 
     def _is_number(self, read: Read) -> bool:
         if read.how is How.FORMAT:
-            return self._index.scalars.is_scalar(read.tensor) and not is_taken_as_tensor(self._index, read)
+            return self._index.scalars.has_one_element(read.tensor) and not is_taken_as_tensor(self._index, read)
         if read.how is How.CAST and isinstance(read.node, ast.Call):
             return self._index.qualified_name(read.node.func) in ("builtins.float", "builtins.int")
         return read.scalar

@@ -214,6 +214,10 @@ class Scalars:
 
     # ---------------------------------------------------------------- shape
 
+    def has_one_element(self, node: ast.expr) -> bool:
+        """Whether a tensor is known to hold a single number, with dimensions or without."""
+        return (isinstance(node, ast.Name) and self.losses.is_loss(node)) or self.is_scalar(node)
+
     def is_scalar(self, node: ast.expr, depth: int = 0) -> bool:
         """Whether a tensor is known to have no dimensions: a loss, a mean, a sum."""
         index = self._index
