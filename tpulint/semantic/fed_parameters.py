@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Container, Iterable
 
-from tpulint.semantic.other_files import Definition, method, methods
+from tpulint.semantic.other_files import function_run, methods
 from tpulint.semantic.outside import EVALUATION, STEP, qualified_in_file
 from tpulint.semantic.passed_arguments import arguments_given
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, LoopNode
@@ -162,11 +162,6 @@ def _lists_by_places(index: SemanticIndex, loop: ast.AST) -> list[ast.expr]:
     taken = index.tree.nodes_in(loop, ast.Subscript, functions=False) if counted else ()
     names = [node.value.id for node in taken if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name)]
     return [item for name, item in counted.items() if name in names]
-
-
-def function_run(call: Definition) -> Definition | None:
-    """The function that a call of a definition runs: of a class, what makes an instance."""
-    return method(call, "__init__") if call.is_class else call
 
 
 def fed_elsewhere(index: SemanticIndex, call: ast.Call) -> list[tuple[ast.expr, set[str]]]:

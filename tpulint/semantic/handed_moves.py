@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tpulint.records import NamedTuple
 from tpulint.semantic.device_sites import devices_given
 from tpulint.semantic.moves import Move
-from tpulint.semantic.other_files import Definition, method
+from tpulint.semantic.other_files import Definition, function_run, method
 from tpulint.semantic.passed_arguments import arguments_given
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode
 from tpulint.semantic.variables import says_device
@@ -123,7 +123,7 @@ class HandedMoves:
 
     def _of(self, call: ast.Call, depth: int) -> Iterator[HandedMove]:
         found = self._index.imported.called(call)
-        run = method(found, "__init__") if found is not None and found.is_class else found
+        run = None if found is None else function_run(found)
         if run is None or not isinstance(run.node, FUNCTIONS) or run.file is self._index:
             return
         if depth == 1 and not run.file.source.has_any(_WORDS_OF_MOVES):

@@ -198,7 +198,8 @@ def _names_device(source: SourceFile) -> bool:
 
 def _only_seeds(text: str) -> bool:
     """Whether all that a file does with a device is to seed it: ``if args.cuda: torch.cuda.manual_seed(args.seed)``."""
-    if "cuda.manual_seed" not in text and "torch_xla.manual_seed" not in text:
+    seeds = "cuda.manual_seed" in text or "torch_xla.manual_seed" in text
+    if not seeds or any(word in text for word in _DEVICE_WORDS if word not in ("cuda", "torch_xla")):
         return False
     rest = re.sub(_SEEDS, "", text)
     return not any(word in rest for word in _DEVICE_WORDS)

@@ -80,6 +80,11 @@ def method(owner: Definition, name: str, depth: int = 0) -> Definition | None:
     return None
 
 
+def function_run(call: Definition) -> Definition | None:
+    """The function that a call of a definition runs: of a class, what makes an instance."""
+    return method(call, "__init__") if call.is_class else call
+
+
 def bases(owner: Definition) -> Iterator[Definition]:
     """Base classes of a class that come from another file than the class, be it through others of its own file."""
     if isinstance(owner.node, ast.ClassDef):

@@ -12,8 +12,7 @@ from tpulint.semantic.default_device import files_told
 from tpulint.semantic.default_flags import flags_left
 from tpulint.semantic.derived_steps import derived_steps
 from tpulint.semantic.device_settings import device_options, settings_used
-from tpulint.semantic.fed_parameters import function_run
-from tpulint.semantic.other_files import Definition, methods
+from tpulint.semantic.other_files import Definition, function_run, methods
 from tpulint.semantic.outside import (
     ELEMENT_AT,
     ELEMENT_OF,

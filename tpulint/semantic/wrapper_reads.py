@@ -66,16 +66,12 @@ def _comes_from_elsewhere(index: SemanticIndex, use: ast.Attribute) -> bool:
     """Whether a model may be one that another file has wrapped, and is not by this one."""
     if asks_first(index, use) or _is_own(index, use) or is_configuration(last_name(use.value)):
         return False
-    bindings: tuple[ast.expr | None, ...] = ()
-    if isinstance(use.value, ast.Name):
-        bindings = tuple(binding.value for binding in index.flow.reaching(use.value))
-    elif isinstance(use.value, ast.Attribute):
-        bindings = tuple(binding.value for binding in index.flow.reaching_attribute(use.value))
-    return not bindings or not all(isinstance(value, ast.Call) and _wraps(value) for value in bindings)
+    values = [binding.value for binding in index.flow.bindings_of(use.value)]
+    return not values or not all(isinstance(value, ast.Call) and _wraps(index, value) for value in values)
 
 
-def _wraps(call: ast.Call) -> bool:
-    return any(isinstance(node, ast.Call) and _WRAPPER in last_name(node.func) for node in ast.walk(call))
+def _wraps(index: SemanticIndex, call: ast.Call) -> bool:
+    return any(_WRAPPER in last_name(one.func) for one in (call, *index.tree.nodes_in(call, ast.Call)))
 
 
 def _is_own(index: SemanticIndex, use: ast.Attribute) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Certainty, Finding, Span
 from tpulint.semantic import Kind, SemanticIndex
-from tpulint.semantic.other_files import Definition, method
+from tpulint.semantic.other_files import Definition, function_run
 from tpulint.semantic.passed_arguments import arguments_given
 from tpulint.semantic.tree import FUNCTIONS
 
@@ -75,7 +75,7 @@ def _taken_by(index: SemanticIndex, item: ast.expr) -> Iterator[tuple[Definition
     here = index.definitions.function_called(call)
     called = index.imported.all_called(call) if here is None else (Definition(index, here),)
     for one in called:
-        function = method(one, "__init__") if one.is_class else one
+        function = function_run(one)
         if function is not None and isinstance(function.node, FUNCTIONS):
             is_method = function.file.tree.class_of(function.node) is not None
             given = arguments_given(call, function.node, is_method)

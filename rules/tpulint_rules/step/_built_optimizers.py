@@ -13,7 +13,7 @@ from tpulint.semantic.other_files import Definition, definition_called, returned
 from tpulint.semantic.passed_arguments import arguments_given
 from tpulint.semantic.torch_facts import OPTIMIZER_PREFIXES, OPTIMIZERS
 from tpulint.semantic.variables import last_name
-from tpulint_rules.step._made_modules import classes_made, lists_parameters
+from tpulint_rules.step._made_modules import classes_made, lists_parameters, makings
 from tpulint_rules.step._parameters_given import (
     GIVES_PARAMETERS,
     gives_parameters,
@@ -110,13 +110,10 @@ def taken_for(ctx: FileContext, optimizer: ast.Call) -> list[Taken]:
 
 def _listed_by(ctx: FileContext, node: ast.Attribute) -> Iterator[Taken]:
     """``net.weights`` of a module that listed them as it was made."""
-    module = node.value
-    made = ctx.index.moves.creations.of(module) if ctx.index.kind(module) is Kind.MODULE else ()
-    for creation in made:
-        call = creation.node if not creation.path else None
-        owners = classes_made(ctx.index, call) if isinstance(call, ast.Call) else ()
-        if isinstance(call, ast.Call) and any(lists_parameters(owner, node.attr) for owner in owners):
-            yield Taken(module, call)
+    made = ctx.index.moves.creations.of(node.value) if ctx.index.kind(node.value) is Kind.MODULE else ()
+    for call in makings(made):
+        if any(lists_parameters(owner, node.attr) for owner in classes_made(ctx.index, call)):
+            yield Taken(node.value, call)
 
 
 def _draws(ctx: FileContext, binding: Binding) -> bool:

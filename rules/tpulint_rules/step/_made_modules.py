@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from tpulint.semantic import FUNCTIONS, SemanticIndex
+from tpulint.semantic.creations import Creation
 from tpulint.semantic.other_files import Definition, method
 from tpulint.semantic.torch_facts import OPTIMIZER_PREFIXES
 from tpulint_rules.step._parameters_given import gives_parameters, is_called_optimizer, is_gone_through
@@ -13,6 +14,13 @@ from tpulint_rules.step._parameters_given import gives_parameters, is_called_opt
 _MOVES = frozenset({"to", "cuda"})
 _DEPTH = 4
 """Variables and parameters that a class is followed through."""
+
+
+def makings(creations: Iterable[Creation]) -> Iterator[ast.Call]:
+    """The calls that make whole objects, of these."""
+    for creation in creations:
+        if isinstance(creation.node, ast.Call) and not creation.path:
+            yield creation.node
 
 
 def classes_made(index: SemanticIndex, call: ast.Call) -> Iterator[Definition]:
@@ -44,29 +52,39 @@ def begun(owner: Definition) -> list[Definition]:
     start = method(owner, "__init__")
     found = [start] if start is not None and isinstance(start.node, FUNCTIONS) else []
     for run in found:
-        assert isinstance(run.node, FUNCTIONS)
-        own = run.node.args.args[0].arg if run.node.args.args else ""
-        for call in run.file.tree.nodes_in(run.node, ast.Call, functions=False):
-            if isinstance(call.func, ast.Attribute) and _is(call.func.value, own):
+        for call in _calls_in(run):
+            if isinstance(call.func, ast.Attribute) and _is(call.func.value, _own_name(run)):
                 further = method(owner, call.func.attr)
                 if further is not None and isinstance(further.node, FUNCTIONS) and further not in found:
                     found.append(further)
     return found
 
 
+def _calls_on_host(owner: Definition) -> list[tuple[Definition, ast.Call]]:
+    """The calls that run as an object is made, each in its function; none where one of them moves something."""
+    found = [(run, call) for run in begun(owner) for call in _calls_in(run)]
+    moves = any(isinstance(call.func, ast.Attribute) and call.func.attr in _MOVES for _, call in found)
+    return [] if moves else found
+
+
+def _calls_in(run: Definition) -> list[ast.Call]:
+    return run.file.tree.nodes_in(run.node, ast.Call, functions=False)
+
+
+def _own_name(run: Definition) -> str:
+    """What a method calls its object: ``self``."""
+    assert isinstance(run.node, FUNCTIONS)
+    return run.node.args.args[0].arg if run.node.args.args else ""
+
+
 def builds_its_own(owner: Definition) -> bool:
     """Whether a class builds an optimizer of its own parameters where it is made, and moves nothing there."""
-    builds = False
-    for run in begun(owner):
-        assert isinstance(run.node, FUNCTIONS)
-        own = run.node.args.args[0].arg if run.node.args.args else ""
-        for call in run.file.tree.nodes_in(run.node, ast.Call, functions=False):
-            if isinstance(call.func, ast.Attribute) and call.func.attr in _MOVES:
-                return False
-            name = run.file.qualified_name(call.func) or ""
-            if name.startswith(OPTIMIZER_PREFIXES) or (not name and is_called_optimizer(call)):
-                builds |= any(_is_part(run, module, own) for module in _modules_given(run, call))
-    return builds
+    for run, call in _calls_on_host(owner):
+        name = run.file.qualified_name(call.func) or ""
+        builds = name.startswith(OPTIMIZER_PREFIXES) or (not name and is_called_optimizer(call))
+        if builds and any(_is_part(run, module, _own_name(run)) for module in _modules_given(run, call)):
+            return True
+    return False
 
 
 def _modules_given(start: Definition, optimizer: ast.Call) -> Iterator[ast.expr]:
@@ -97,23 +115,15 @@ def _is_part(start: Definition, module: ast.expr, own: str) -> bool:
 
 def lists_parameters(owner: Definition, attribute: str) -> bool:
     """Whether a class lists parameters as it is made, ``self.weights = list(self.layers.parameters())``."""
-    lists = False
-    for run in begun(owner):
-        assert isinstance(run.node, FUNCTIONS)
-        own = run.node.args.args[0].arg if run.node.args.args else ""
-        for call in run.file.tree.nodes_in(run.node, ast.Call, functions=False):
-            if isinstance(call.func, ast.Attribute) and call.func.attr in _MOVES:
-                return False
-            statement = run.file.tree.statement_of(call) if gives_parameters(call) else None
-            if not isinstance(statement, ast.Assign | ast.AugAssign):
-                continue
-            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-            is_kept = any(
-                isinstance(target, ast.Attribute) and target.attr == attribute and _is(target.value, own)
-                for target in targets
-            )
-            lists |= is_kept and is_gone_through(run.file, call, statement)
-    return lists
+    for run, call in _calls_on_host(owner):
+        statement = run.file.tree.statement_of(call) if gives_parameters(call) else None
+        if not isinstance(statement, ast.Assign | ast.AugAssign) or not is_gone_through(run.file, call, statement):
+            continue
+        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+        kept = [one.value for one in targets if isinstance(one, ast.Attribute) and one.attr == attribute]
+        if any(_is(holder, _own_name(run)) for holder in kept):
+            return True
+    return False
 
 
 def _is(node: ast.expr, name: str) -> bool:

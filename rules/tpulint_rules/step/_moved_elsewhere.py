@@ -9,9 +9,9 @@ from tpulint.context import FileContext
 from tpulint.model import Certainty, Finding
 from tpulint.semantic import FUNCTIONS
 from tpulint.semantic.creations import Creation
-from tpulint.semantic.fed_parameters import function_run
 from tpulint.semantic.handed_moves import HandedMove
 from tpulint.semantic.moves import Move
+from tpulint.semantic.other_files import function_run
 from tpulint_rules.step._kept_parameters import keep_parameters
 from tpulint_rules.step._passed_optimizers import passed_beside
 

@@ -15,7 +15,7 @@ from tpulint.semantic.other_files import Definition
 from tpulint.semantic.torch_facts import COPIES
 from tpulint_rules.step._built_optimizers import Taken, builds_optimizer, taken_for
 from tpulint_rules.step._kept_parameters import keep_parameters
-from tpulint_rules.step._made_modules import begun, builds_its_own, classes_made
+from tpulint_rules.step._made_modules import begun, builds_its_own, classes_made, makings
 from tpulint_rules.step._passed_optimizers import passed_beside
 
 _TRAINS = r"\.(?:backward|step|train|fit|learn|optimize\w*|update\w*)\("
@@ -159,9 +159,8 @@ def _builder(ctx: FileContext, move: Move) -> Definition | None:
 
 def _owners(ctx: FileContext, move: Move) -> Iterator[Definition]:
     """The classes, of this file or others, of what is moved."""
-    for creation in move.creations:
-        if isinstance(creation.node, ast.Call) and not creation.path:
-            yield from classes_made(ctx.index, creation.node)
+    for call in makings(move.creations):
+        yield from classes_made(ctx.index, call)
 
 
 def _is_on_device(ctx: FileContext, taking: ast.expr, creations: list[Creation], depth: int = 0) -> bool:

@@ -11,7 +11,7 @@ from tpulint.semantic import FUNCTIONS, LOOPS, Kind
 from tpulint.semantic.creations import Creation
 from tpulint.semantic.device_sites import devices_given
 from tpulint.semantic.moves import Move
-from tpulint.semantic.other_files import method
+from tpulint.semantic.other_files import function_run
 from tpulint.semantic.variables import last_name
 from tpulint_rules.step._built_optimizers import builds_optimizer, modules_of
 from tpulint_rules.step._kept_parameters import keep_parameters
@@ -43,7 +43,7 @@ def _elsewhere(ctx: FileContext, optimizers: list[tuple[ast.Call, list[Creation]
         if found is None or isinstance(found.node, ast.Module):
             continue
         is_class = isinstance(found.node, ast.ClassDef)
-        start = method(found, "__init__") if is_class else found
+        start = function_run(found)
         if start is None or not isinstance(start.node, FUNCTIONS):
             continue
         parameters = [item.arg for item in start.node.args.args][is_class:]
