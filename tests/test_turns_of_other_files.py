@@ -377,3 +377,40 @@ def test_a_part_of_a_tensor_behind_the_boundary_is_a_graph_of_its_own(tmp_path: 
     """
     )
     agree(tmp_path, "TPU101", main=program)
+
+
+RING = """\
+    import torch
+
+
+    class Ring:
+        def __init__(self, size, device):
+            self.size, self.at, self.filled = size, 0, 0
+            self.rows = torch.zeros((size, 4), device=device)
+
+        def add(self, row):
+            self.rows[self.at] = row  # {}
+            self.at = (self.at + 1) % self.size
+            self.filled = min(self.filled + 1, self.size)
+
+        def sample(self, number):
+            return self.rows[torch.randint(0, self.filled, (number,), device=self.rows.device)]
+    """
+PLAYING = """
+    from ring import Ring
+
+    ring = Ring(64, {device})
+    for step in range(100):
+        ring.add(torch.rand(4))
+        optimizer.zero_grad()
+        model(ring.sample(8).to(device)).mean().backward()
+        optimizer.step()
+    """
+
+
+def test_a_ring_of_another_file_on_the_device_is_written_at_another_place_in_every_step(tmp_path: Path) -> None:
+    agree(tmp_path, "TPU201,TPU202", main=SETUP + PLAYING.format(device="device"), ring=RING.format("TPU201"))
+
+
+def test_a_ring_of_another_file_on_the_host_may_be_written_anywhere(tmp_path: Path) -> None:
+    agree(tmp_path, "TPU201,TPU202", main=SETUP + PLAYING.format(device='"cpu"'), ring=RING.format("the host's"))

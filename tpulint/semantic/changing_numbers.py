@@ -11,7 +11,7 @@ from tpulint.semantic.outside import qualified_in_file
 from tpulint.semantic.passed_arguments import arguments_given
 from tpulint.semantic.sample_trees import SampleTrees
 from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode
-from tpulint.semantic.turn_code import EVALUATION
+from tpulint.semantic.turn_code import EVALUATION, STEP
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -359,6 +359,11 @@ class ChangingNumbers:
         in_turns = [b for b in bindings if self._index.turn_code.turn_of(b.statement) is not None]
         added = [b for b in in_turns if b.kind == "augment" or self._adds_to_itself(b)]
         set_again = [b for b in in_turns if b not in added]
-        if not added or set_again or not any(map(self.separates_turns, self._index.turn_code.loops)):
+        if not added or set_again or not self._has_turns_apart():
             return None
         return added[0].node
+
+    def _has_turns_apart(self) -> bool:
+        """Whether some code of the file runs in turns that are graphs of their own, be they those of another file."""
+        called = self._index.regions.called_steps
+        return any(map(self.separates_turns, self._index.turn_code.loops)) or any(c.call.turn == STEP for c in called)
