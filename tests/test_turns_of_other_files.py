@@ -414,3 +414,52 @@ def test_a_ring_of_another_file_on_the_device_is_written_at_another_place_in_eve
 
 def test_a_ring_of_another_file_on_the_host_may_be_written_anywhere(tmp_path: Path) -> None:
     agree(tmp_path, "TPU201,TPU202", main=SETUP + PLAYING.format(device='"cpu"'), ring=RING.format("the host's"))
+
+
+def test_the_host_is_named_by_any_text_that_every_call_gives(tmp_path: Path) -> None:
+    own = RING.replace("device):", "device: str):")
+    for devices, code in (('"cpu"',), "the host's"), (('"cpu"', "device"), "TPU201"), (('"cpu"', '"cuda:0"'), "TPU201"):
+        others = "".join(f"\n    another_{at} = Ring(64, {device})" for at, device in enumerate(devices))
+        playing = PLAYING.replace("from ring import Ring", "").format(device=devices[0])
+        agree(tmp_path, "TPU201,TPU202", main=SETUP + own.replace("import torch", "").format(code) + others + playing)
+
+
+MEASURED = """
+    from measures import likeness, scale
+
+    batches = torch.utils.data.DataLoader(data, 8)
+    model.eval()
+    found = []
+    with torch.no_grad():
+        for x, y in batches:
+            out = model(x.to(device))
+            total = out.sum()
+            torch_xla.sync()
+            VALUE
+            found.append(value)
+    """
+LIKENESS = """\
+    import torch.nn.functional as F
+
+
+    def likeness(one, other):
+        return F.cosine_similarity(one, other).mean()
+
+
+    def scale(number):
+        return number * 2
+    """
+
+
+def test_what_a_function_of_another_file_computes_behind_the_boundary_of_an_evaluation_is_waited_for(
+    tmp_path: Path,
+) -> None:
+    for value in (
+        "value = likeness(out, y.to(device)).item()  # TPU101",
+        "value = likeness(out, y.to(device)).detach().cpu()  # TPU101",
+        "value = total.item()",
+        "value = total.detach().cpu()",
+        "value = scale(len(x))",
+    ):
+        program = SETUP.replace("import torch\n", "import torch\n    import torch_xla\n", 1) + MEASURED
+        agree(tmp_path, "TPU101", main=program.replace("VALUE", value), measures=LIKENESS)

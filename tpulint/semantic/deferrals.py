@@ -99,6 +99,22 @@ class Deferrals:
         given = self._index.tree.parents[read.node]
         return read.node is read.tensor and isinstance(given, ast.AugAssign) and given.value is read.node
 
+    def computes(self, tensor: ast.expr) -> bool:
+        """Whether an expression computes a tensor of the device: no variable, and not what a method gives of one."""
+        source = self._source_of(tensor)
+        is_computed = source is None or isinstance(source, ast.Call | ast.BinOp)
+        return is_computed and self._index.is_device_tensor(tensor)
+
+    def _source_of(self, tensor: ast.expr) -> ast.expr | None:
+        """What attributes, elements and methods that compute nothing are taken of; None where a part is cut out."""
+        while isinstance(tensor, ast.Attribute | ast.Subscript) or (
+            isinstance(tensor, ast.Call) and isinstance(tensor.func, ast.Attribute) and tensor.func.attr in _GIVING
+        ):
+            if self._is_cut(tensor):
+                return None
+            tensor = tensor.func.value if isinstance(tensor, ast.Call) else tensor.value  # type: ignore[attr-defined]
+        return tensor
+
     def _passes_another(self, binding: Binding, use: ast.expr, loop: Step) -> bool:
         """Whether a step has one more boundary between where a variable gets its value and where that is used."""
         boundaries = [] if isinstance(loop, CalledStep) else loop.boundaries
@@ -115,17 +131,14 @@ class Deferrals:
 
     def _is_computed(self, tensor: ast.expr, loop: Step, depth: int) -> bool:
         """Whether a tensor is computed from others behind the boundary, and not given to a function that runs there."""
-        while isinstance(tensor, ast.Attribute | ast.Subscript) or (
-            isinstance(tensor, ast.Call) and isinstance(tensor.func, ast.Attribute) and tensor.func.attr in _GIVING
-        ):
-            if self._is_cut(tensor):
-                return True
-            tensor = tensor.func.value if isinstance(tensor, ast.Call) else tensor.value  # type: ignore[attr-defined]
-        if isinstance(tensor, ast.Name):
-            bindings = self._index.flow.reaching(tensor)
+        source = self._source_of(tensor)
+        if source is None:
+            return True
+        if isinstance(source, ast.Name):
+            bindings = self._index.flow.reaching(source)
             return depth < _DEPTH and bool(bindings) and all(
                 self.is_behind_boundary(binding.node, loop)
-                and not self._passes_another(binding, tensor, loop)
+                and not self._passes_another(binding, source, loop)
                 and (
                     binding.kind == "augment"
                     or (
@@ -137,9 +150,9 @@ class Deferrals:
                 )
                 for binding in bindings
             )  # fmt: skip
-        if isinstance(tensor, ast.Call | ast.BinOp | ast.Compare):
-            return self._index.is_device_tensor(tensor) and not (
-                isinstance(tensor, ast.Call) and self._index.definitions.function_run(tensor) is not None
+        if isinstance(source, ast.Call | ast.BinOp | ast.Compare):
+            return self._index.is_device_tensor(source) and not (
+                isinstance(source, ast.Call) and self._index.definitions.function_run(source) is not None
             )
         return False
 

@@ -6,6 +6,8 @@ import ast
 import re
 from collections.abc import Iterable
 
+from tpulint.semantic.values import is_cpu
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
@@ -53,4 +55,4 @@ def _loads_in(index: SemanticIndex, branch: Iterable[ast.AST]) -> list[ast.Call]
 def _is_cpu(index: SemanticIndex, node: ast.expr) -> bool:
     if isinstance(node, ast.Call) and index.qualified_name(node.func) == "torch.device":
         return bool(node.args) and _is_cpu(index, node.args[0])
-    return isinstance(node, ast.Constant) and node.value == "cpu"
+    return is_cpu(node)

@@ -25,7 +25,7 @@ from tpulint.semantic.outside import (
 from tpulint.semantic.passed_arguments import arguments_given, named_beside
 from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.unfollowed import unfollowed_uses
-from tpulint.semantic.values import UNKNOWN, Kind, Side, Value
+from tpulint.semantic.values import HOST_DEVICE, UNKNOWN, Kind, Side, Value, is_cpu
 from tpulint.semantic.variables import is_configuration, last_name, says_device
 from tpulint.semantic.wrapper_reads import files_unwrapped
 
@@ -181,7 +181,7 @@ def _handed_to(index: SemanticIndex, call: ast.Call) -> list[Definition]:
         or any(index.kind(value) is Kind.LOADER for value in given)
         or (
             item.file.source.has_any(_ABOUT_DEVICES)
-            and any(list(_gpus_in(index, value)) or file_of_options(index, value) is not None for value in given)
+            and any(_says_device(index, value) or file_of_options(index, value) is not None for value in given)
         )
         or (_is_quiet(index, call) and _has_loops(item))
         or (item.file.source.has_any(_SAVES) and any(map(index.saved_states.holds, given)))
@@ -192,6 +192,11 @@ def _handed_to(index: SemanticIndex, call: ast.Call) -> list[Definition]:
         or (is_module(item) and any(index.kind(value) is Kind.MODULE for value in given))
     )
     return [run for run in runs if run is not None]
+
+
+def _says_device(index: SemanticIndex, given: ast.expr) -> bool:
+    """Whether what a call gives is a device, that of the host or one which the file calls by CUDA's name."""
+    return index.kinds.sides.is_host(given, surely=True) or any(True for _ in _gpus_in(index, given))
 
 
 def _is_quiet(index: SemanticIndex, call: ast.Call) -> bool:
@@ -268,7 +273,7 @@ def described_call(index: SemanticIndex, call: ast.Call, definition: Definition,
 
 def _value_given(index: SemanticIndex, item: ast.expr) -> Value:
     """What a call gives; a list of tensors, ``[part.to(device) for part in batch]``, as the batch that it is."""
-    value = index.value(item)
+    value = HOST_DEVICE if is_cpu(item) else index.value(item)
     bindings = index.flow.made(item) if isinstance(item, ast.Name) and value.kind is Kind.HOST else ()
     parts = [index.value(one.value.elt) for one in bindings if isinstance(one.value, ast.ListComp)]
     is_batch = bool(parts) and len(parts) == len(bindings) and all(part.kind is Kind.TENSOR for part in parts)

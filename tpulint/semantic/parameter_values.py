@@ -14,7 +14,7 @@ from tpulint.semantic.number_parameters import NumberParameters
 from tpulint.semantic.outside import ELEMENT_AT, ELEMENT_OF, OutsideCall
 from tpulint.semantic.passed_arguments import named_beside
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
-from tpulint.semantic.values import HOST, NUMPY, UNKNOWN, Kind, Side, Value, is_none, join
+from tpulint.semantic.values import HOST, HOST_DEVICE, NUMPY, UNKNOWN, Kind, Side, Value, is_cpu, is_none, join
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,6 +76,9 @@ class ParameterValues:
         if known.kind is Kind.TENSOR and known.side is Side.UNKNOWN:
             given = self._given(binding, depth)  # an annotation does not say where a tensor is
             return known._replace(side=given.side, certain=False) if given.kind is Kind.TENSOR else known
+        if known.kind is Kind.DEVICE or known == HOST:  # `device: str`
+            given = self._given(binding, depth)
+            return given if given.kind is Kind.DEVICE else known
         return self._given(binding, depth) if known.kind is Kind.UNKNOWN else known
 
     def element(self, binding: Binding, key: str | int | None, depth: int) -> Value:
@@ -184,7 +187,7 @@ class ParameterValues:
             outside = self._given_outside(function, binding.name, owner)
             if outside:  # What a file tries out when it is run itself is not what the project gives it.
                 given = [argument for argument in given if not self._definitions.is_of_main(argument)]
-            values = [self._kinds.value(argument, depth + 2) for argument in given if not is_none(argument)]
+            values = [self._given_value(argument, depth) for argument in given if not is_none(argument)]
             values.extend(outside)
             joined = _join_sides(values)
             if joined.kind is Kind.TENSOR and not joined.certain and self._is_asked(function, binding.name):
@@ -195,6 +198,9 @@ class ParameterValues:
             joined = join(self._kinds.value(given, depth + 2) for given in self._given_to_lambda(function, binding))
             return joined._replace(certain=False)
         return UNKNOWN
+
+    def _given_value(self, argument: ast.expr, depth: int) -> Value:
+        return HOST_DEVICE if is_cpu(argument) else self._kinds.value(argument, depth + 2)
 
     def _given_to_lambda(self, function: ast.Lambda, binding: Binding) -> Iterator[ast.expr]:
         """What calls give for a parameter of a lambda that has a name: ``as_array = lambda x: x.cpu().numpy()``."""
@@ -318,4 +324,6 @@ def _join_sides(values: list[Value]) -> Value:
     sides = {value.side for value in values}
     if joined.kind is Kind.TENSOR and Side.DEVICE in sides:
         return joined._replace(side=Side.DEVICE, certain=False)
+    if joined.kind is Kind.DEVICE and any(value.kind is not Kind.DEVICE for value in values):
+        return joined._replace(side=Side.UNKNOWN, certain=False)  # `"cpu"` here, `"cuda"` there
     return joined

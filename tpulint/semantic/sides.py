@@ -7,7 +7,7 @@ from functools import cached_property
 
 from tpulint.semantic.names import Names
 from tpulint.semantic.tree import SyntaxTree
-from tpulint.semantic.values import Kind, Side
+from tpulint.semantic.values import Kind, Side, is_cpu
 from tpulint.semantic.variables import last_name
 
 TYPE_CHECKING = False
@@ -68,7 +68,7 @@ class Sides:
             return held.kind is Kind.DEVICE and held.side is Side.HOST and (held.certain or not surely)
         if isinstance(device, ast.Call) and self._names.qualified(device.func) == "torch.device" and device.args:
             device = device.args[0]
-        return isinstance(device, ast.Constant) and device.value == "cpu"
+        return is_cpu(device)
 
     def _may_be_tensor(self, owner: ast.expr) -> bool:
         """Whether the owner of a ``device`` may be a tensor of either side: no ``self``, and no option read before."""

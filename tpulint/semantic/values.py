@@ -45,6 +45,7 @@ UNKNOWN = Value(Kind.UNKNOWN, certain=False)
 HOST = Value(Kind.HOST, Side.HOST)
 NUMPY = Value(Kind.NUMPY, Side.HOST)
 BATCH = Value(Kind.TENSOR, Side.HOST, certain=False)
+HOST_DEVICE = Value(Kind.DEVICE, Side.HOST)
 
 Path = tuple[int | str | None, ...]
 """Where a part is in what is unpacked or asked for an element: places and keys, from outside in; None for any."""
@@ -94,6 +95,11 @@ def join(values: Iterable[Value]) -> Value:
 def is_none(node: ast.expr | None) -> bool:
     """Whether an expression is the constant None."""
     return isinstance(node, ast.Constant) and node.value is None
+
+
+def is_cpu(node: ast.expr) -> bool:
+    """Whether an expression is the name of the host's device, as it is written: ``"cpu"``."""
+    return isinstance(node, ast.Constant) and node.value == "cpu"
 
 
 def is_true(node: ast.AST | None) -> bool:

@@ -278,12 +278,15 @@ def _evaluation_reads(
     index = ctx.index
     group = index.batched_reads.of(node)
     fetched = index.batched_reads.fetched_in(node)
-    taken = elsewhere | {read.node for read in (*(group.reads if group else ()), *fetched)}
-    for read in fetched if How.COPY in hows else ():
+    taken = elsewhere | {read.node for read in (group.reads if group else ())}
+    for read in fetched:
         from tpulint_rules.host_sync._computed_earlier import computed_earlier
 
         fix = computed_earlier(ctx, read, index.deferrals.evaluation_boundary(node))
-        if fix is not None and index.is_device_tensor(read.tensor):
+        is_computed = index.deferrals.computes(read.tensor)
+        if fix is not None or not is_computed:
+            taken |= {read.node}
+        if fix is not None and is_computed and How.COPY in hows:
             late = "behind the boundary: a graph of its own in every evaluation batch, and the host waits for it"
             yield _evaluation_finding(ctx, read, f"computed and {read.how.value} {late}", fix)
     holders = (node, *index.regions.functions_in(node))
