@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from tpulint.semantic.origins import origins
+from tpulint.semantic.values import Kind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,17 +40,27 @@ class SampleCounts:
         if given and all(self._counts_samples(value) or self.number(value) == 1 for value in given):
             return True
         counted = self._counted(loader, by_default)
-        return bool(counted) and all(size and (count % size == 0 or count < size) for count, size in counted)
+        are_alike = bool(counted) and all(size and (count % size == 0 or count < size) for count, size in counted)
+        return are_alike or self._is_one_batch(loader, by_default)
 
     def fills_no_batch(self, loader: Loader) -> bool:
         """Whether all samples are fewer than a batch holds, where the command line leaves its size as it is."""
-        counted = self._counted(loader, by_default=True)
+        return self._is_one_batch(loader, by_default=True)
+
+    def _is_one_batch(self, loader: Loader, by_default: bool) -> bool:
+        counted = self._counted(loader, by_default, is_likely=True)
         return bool(counted) and all(size and count < size for count, size in counted)
 
-    def _counted(self, loader: Loader, by_default: bool) -> list[tuple[int, int | None]]:
-        """How many samples there may be, with how many a batch may hold; empty where their number is not known."""
+    def _counted(self, loader: Loader, by_default: bool, is_likely: bool = False) -> list[tuple[int, int | None]]:
+        """How many samples there may be, with how many a batch may hold; empty where their number is not known.
+
+        A data set of the project that is given tensors of as many rows each ``is_likely`` to have a sample of every row.
+        """
         arguments = loader.arguments or {}
-        counts = [self._sample_count(value) for value in arguments.get("dataset", ())]
+        counts = [
+            self._sample_count(value) or (self._row_count(value) if is_likely else None)
+            for value in arguments.get("dataset", ())
+        ]
         given = arguments.get("batch_size", ())
         sizes = [self.number(value) or (self._default(value) if by_default else None) for value in given]
         return [(count, size) for count in counts for size in sizes if count] if all(counts) else []
@@ -96,6 +107,16 @@ class SampleCounts:
         counts = {self._made_count(creation.node) for creation in creations if not creation.path}
         return counts.pop() if len(counts) == 1 and len(creations) == 1 else None
 
+    def _row_count(self, dataset: ast.expr) -> int | None:
+        """How many rows those tensors have, as far as that is known, of which a class of the project is an object."""
+        creations = self._index.moves.creations.of(dataset)
+        made = creations[0].node if len(creations) == 1 and not creations[0].path else None
+        if not isinstance(made, ast.Call) or not self._index.imported.classes_here(made, self._index):
+            return None
+        given = (*made.args, *(keyword.value for keyword in made.keywords))
+        counts = {self._sample_count(item) for item in given if self._index.kind(item) is Kind.TENSOR} - {None}
+        return counts.pop() if len(counts) == 1 else None
+
     def _made_count(self, node: ast.AST) -> int | None:
         if not isinstance(node, ast.Call):
             return None
@@ -106,8 +127,11 @@ class SampleCounts:
             places = node.args[1]  # Subset(samples, range(64))
             is_range = self._index.qualified_name(places.func) == "builtins.range" and len(places.args) == 1
             return self.number(places.args[0]) if is_range else None
-        if name in _TENSOR_FACTORIES and node.args:
-            first = node.args[0]
+        if name in _TENSOR_FACTORIES:
+            given = [*node.args[:1], *(item.value for item in node.keywords if item.arg == "size")]
+            if not given:
+                return None
+            first = given[0]
             if isinstance(first, ast.Tuple | ast.List):
                 return self.number(first.elts[0]) if first.elts else None
             return self.number(first)
