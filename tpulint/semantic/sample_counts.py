@@ -54,7 +54,7 @@ class SampleCounts:
     def _counted(self, loader: Loader, by_default: bool, is_likely: bool = False) -> list[tuple[int, int | None]]:
         """How many samples there may be, with how many a batch may hold; empty where their number is not known.
 
-        A data set of the project that is given tensors of as many rows each ``is_likely`` to have a sample of every row.
+        A data set of the project that is given tensors of so many rows ``is_likely`` to have a sample of each.
         """
         arguments = loader.arguments or {}
         counts = [

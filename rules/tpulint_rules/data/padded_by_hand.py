@@ -12,6 +12,7 @@ from tpulint.semantic.origins import origins
 from tpulint.semantic.turn_code import STEP
 from tpulint.semantic.values import is_true
 from tpulint_rules.data._counted_padding import leave_where_counted
+from tpulint_rules.data._handed_lengths import leave_where_handed
 
 _MULTIPLE = 64
 _FEW = 4
@@ -105,10 +106,14 @@ def _is_first_of_sorted(ctx: FileContext, node: ast.expr) -> bool:
     lengths = _first_of(node)
     bindings = () if lengths is None else index.flow.reaching(lengths)
     made = bindings[0].value if len(bindings) == 1 and bindings[0].path == (0,) else None
-    if not isinstance(made, ast.Call) or not made.args or index.qualified_name(made.func) != "torch.sort":
+    if not isinstance(made, ast.Call) or not _is_sorted(ctx, made):
         return False
-    falls = any(item.arg == "descending" and is_true(item.value) for item in made.keywords)
-    return falls and _is_lengths(ctx, made.args[0])
+    return any(item.arg == "descending" and is_true(item.value) for item in made.keywords)
+
+
+def _is_sorted(ctx: FileContext, call: ast.Call) -> bool:
+    """``torch.sort(torch.LongTensor([len(x) for x in batch]))``"""
+    return ctx.index.qualified_name(call.func) == "torch.sort" and bool(call.args) and _is_lengths(ctx, call.args[0])
 
 
 def _is_first_of_several(ctx: FileContext, node: ast.expr) -> bool:
@@ -147,6 +152,14 @@ def _is_lengths(ctx: FileContext, node: ast.expr, depth: int = 0) -> bool:
         values = [b.value for b in index.flow.reaching(node) if b.kind == "assign" and not b.path]
         return bool(values) and all(value is not None and _is_lengths(ctx, value, depth + 1) for value in values)
     return False
+
+
+def _is_of_lengths(ctx: FileContext, node: ast.expr) -> bool:
+    """Whether an expression gives lengths: a list or tensor of them, be it sorted."""
+    bindings = ctx.index.flow.reaching(node) if isinstance(node, ast.Name) else ()
+    sorted_lengths = [one.value for one in bindings if one.path == (0,) and isinstance(one.value, ast.Call)]
+    is_sorted = any(_is_sorted(ctx, made) for made in sorted_lengths)
+    return is_sorted or _is_lengths(ctx, node)
 
 
 def _is_length(ctx: FileContext, node: ast.expr) -> bool:
@@ -241,4 +254,5 @@ def _fix(ctx: FileContext, call: ast.expr) -> FixBuilder:
     rounded = f"-(-{ctx.text(call)} // {_MULTIPLE}) * {_MULTIPLE}"
     within = not isinstance(ctx.index.parent(call), ast.Assign | ast.Call | ast.Tuple | ast.keyword)
     fix.replace(call, f"({rounded})" if within else rounded)
+    leave_where_handed(ctx, fix, call, lambda part: _is_of_lengths(ctx, part))
     return leave_where_counted(ctx, fix)
