@@ -13,6 +13,7 @@ from textwrap import dedent
 
 import pytest
 from command import tpulint
+from marked_files import SETUP, agree
 
 MODEL = """\
 import torch
@@ -839,3 +840,56 @@ def test_a_class_of_any_module_of_a_package(tmp_path: Path, name: str) -> None:
     write(tmp_path, {**CHOSEN_MODULE, "main.py": CHOSEN_MODULE["main.py"].replace("NAME", name)})
     found = lint(tmp_path)
     assert found == (marked(tmp_path) if "ways" in name else set())
+
+
+RESUMED = """
+    import sys
+    from nets import Decoder, Other
+
+    net = Decoder()
+    if len(sys.argv) > 1:
+        saved = torch.load(sys.argv[1], map_location="cpu")
+        RESUME
+    net = net.to(device)
+    optimizer = torch.optim.Adam(net.parameters())
+    for x, lengths in loader:
+        optimizer.zero_grad()
+        net(x.to(device), lengths.to(device)).mean().backward()
+        optimizer.step()
+    """
+DECODER = """\
+    from torch import nn
+
+    class Decoder(nn.Module):
+        def forward(self, x, lengths):
+            return self.layer(x) / lengths.max().item()  # {}
+
+    class Other(nn.Module):
+        def forward(self, x, lengths):
+            return self.layer(x)
+    """
+
+
+@pytest.mark.parametrize(
+    ("resume", "is_known"),
+    [
+        ('net = saved["net"]', True),
+        ('net = saved.get("net")', True),
+        ("net = torch.load(sys.argv[1])['nets'][0]", True),
+        ("net = saved", True),
+        ("net = Other()", True),  # it may be of either class
+        ("net = make(saved)", False),
+    ],
+)
+def test_a_module_that_may_have_been_saved_before_is_of_the_class_of_the_one_that_is_made(
+    tmp_path: Path, resume: str, is_known: bool
+) -> None:
+    nets = DECODER.format("TPU101" if is_known else "unknown")
+    agree(tmp_path, "TPU101", main=SETUP + RESUMED.replace("RESUME", resume), nets=nets)
+
+
+def test_the_same_of_a_class_of_the_file(tmp_path: Path) -> None:
+    program = RESUMED.replace(
+        "from nets import Decoder, Other", DECODER.format("TPU101").replace("from torch", "\n    from torch")
+    )
+    agree(tmp_path, "TPU101", main=SETUP + program.replace("RESUME", 'net = saved["net"]'))

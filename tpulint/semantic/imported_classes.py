@@ -10,6 +10,7 @@ from tpulint.semantic.bindings import Binding, part_of
 from tpulint.semantic.chosen_classes import ChosenClasses, is_module
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.handed_objects import HandedObjects
+from tpulint.semantic.loaded_objects import LOADS, is_loaded
 from tpulint.semantic.module_lists import SEQUENTIAL, ModuleLists
 from tpulint.semantic.names import Names
 from tpulint.semantic.other_files import Definition, all_of, methods, returned, unpacked
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from tpulint.semantic.imported import Imported
 
 _DEPTH = 24
-_LOADS = frozenset({"torch.load", "pickle.load", "joblib.load", "dill.load", "cloudpickle.load"})
 
 
 class ImportedClasses:
@@ -133,7 +133,7 @@ class ImportedClasses:
         if isinstance(value, ast.Lambda) or (value is not None and self._is_function(value)):
             return True
         made = self._names.qualified(value.func) if isinstance(value, ast.Call) else None
-        if made in _LOADS or (isinstance(value, ast.Call) and self._is_loaded(value)):
+        if is_loaded(self._names, self._flow, value) or (isinstance(value, ast.Call) and self._is_loaded(value)):
             return True
         if made == SEQUENTIAL and value is not None and self.of(value):
             return False
@@ -154,7 +154,7 @@ class ImportedClasses:
         names = self._names if found is None else found.file.names
         given = self._results_here(call.func) if found is None else returned(found)
         made = (names.qualified(item.func) if isinstance(item, ast.Call) else None for item in given)
-        return bool(given) and all(name in _LOADS for name in made)
+        return bool(given) and all(name in LOADS for name in made)
 
     def _bound(self, binding: Binding, depth: int) -> tuple[Definition, ...]:
         value = binding.value

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.bindings import Binding, part_of
 from tpulint.semantic.flow import Flow
+from tpulint.semantic.loaded_objects import is_loaded
 from tpulint.semantic.names import Names
 from tpulint.semantic.outside import OutsideCall, classes_of_file, qualified_in_file
 from tpulint.semantic.tree import FUNCTIONS, SyntaxTree
@@ -70,7 +71,7 @@ class OwnClasses:
             value = part_of(binding.value, binding.path) if binding.kind == "assign" else None
             value = value or _given_back(binding)
             if value is None or not (
-                self._is_loaded(value) or (isinstance(value, ast.Constant) and value.value is None)
+                is_loaded(self._names, self._flow, value) or (isinstance(value, ast.Constant) and value.value is None)
             ):
                 values.append(value)
         for value in values:
@@ -79,10 +80,6 @@ class OwnClasses:
                 return ()
             found.update(dict.fromkeys(made))
         return tuple(found)
-
-    def _is_loaded(self, value: ast.expr) -> bool:
-        """Whether an object was saved before: an instance of the class that is made otherwise."""
-        return isinstance(value, ast.Call) and self._names.qualified(value.func) == "torch.load"
 
     def bindings_of_part(self, node: ast.Attribute, depth: int = 0) -> tuple[Binding, ...]:
         """What the classes of an object give an attribute of it: ``agent.network``."""
