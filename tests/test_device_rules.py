@@ -2186,3 +2186,25 @@ def test_a_branch_that_loads_to_the_host_is_kept() -> None:
                 return torch.load(path)
         """
     )
+
+
+def test_the_first_parameter_of_a_function_is_no_object_whatever_its_name() -> None:
+    text = """\
+import torch
+
+
+def sample(self, model, device, every=10):
+    return model(torch.zeros(1, 4).to(device))
+
+
+class Sampler:
+    def sample(self, device):
+        return torch.zeros(1, 4).to(device)
+
+
+sample(diffusion, model, "cuda", every=2)
+Sampler().sample("cuda")
+"""
+    fixed = port(text).text
+    assert "cuda" not in fixed
+    assert fixed.count('"xla"') == 2

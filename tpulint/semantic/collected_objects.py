@@ -198,7 +198,7 @@ class CollectedObjects:
         if not isinstance(function, FUNCTIONS) or function.args.vararg is not argument:
             return []
         positional = [*function.args.posonlyargs, *function.args.args]
-        skipped = len(positional) - (positional[:1] != [] and positional[0].arg in ("self", "cls"))
+        skipped = len(positional) - int(self._tree.takes_object(function))
         return [item for call in self._definitions.calls_of(function) for item in call.args[skipped:]]
 
     def _given_to_lambda(self, function: ast.Lambda, binding: Binding) -> Iterator[Creation]:

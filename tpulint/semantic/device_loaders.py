@@ -8,13 +8,12 @@ from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.bindings import part_of
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.names import Names
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode
+from tpulint.semantic.tree import FUNCTIONS
 
 _BOUNDARY_LOADERS = frozenset(
     {"torch_xla.distributed.parallel_loader.MpDeviceLoader", "torch_xla.distributed.parallel_loader.ParallelLoader"}
 )
 _DEPTH = 4
-_CALLS_LOOKED_AT = 8
 
 
 class DeviceLoaders:
@@ -48,7 +47,8 @@ class DeviceLoaders:
                         return True
                 if binding.kind != "parameter" or not isinstance(binding.statement, FUNCTIONS):
                     continue
-                if any(self.iterates(item, depth + 1) for item in self._passed(binding.statement, binding.name)):
+                given = self._definitions.arguments.of(binding.statement, binding.name)
+                if any(self.iterates(item, depth + 1) for item in given):
                     return True
         return False
 
@@ -64,15 +64,3 @@ class DeviceLoaders:
             if value is not None and self.iterates(value, depth + 1):
                 return True
         return False
-
-    def _passed(self, function: FunctionNode, name: str) -> list[ast.expr]:
-        """What calls of the file pass for a parameter."""
-        positions = [item.arg for item in (*function.args.posonlyargs, *function.args.args)]
-        offset = 1 if positions[:1] in (["self"], ["cls"]) else 0
-        result: list[ast.expr] = []
-        for call in self._definitions.calls_of(function)[:_CALLS_LOOKED_AT]:
-            result.extend(keyword.value for keyword in call.keywords if keyword.arg == name)
-            at = positions.index(name) - offset if name in positions else -1
-            if 0 <= at < len(call.args):
-                result.append(call.args[at])
-        return result

@@ -114,7 +114,7 @@ class ParameterValues:
         if function.name == "forward" and owner is not None and self._definitions.is_module_class(owner):
             return self._kinds.parameter_tensor()
         named = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
-        named = named[1:] if named[:1] in (["self"], ["cls"]) else named
+        named = named[int(self._tree.takes_object(function)) :]
         calls = self._definitions.calls_of(function)[:_CALLS]
         given = [item for call in calls for item in call.args[len(named) :]]
         if any(isinstance(item, ast.Starred) for item in given):

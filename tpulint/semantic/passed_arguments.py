@@ -58,8 +58,7 @@ class PassedArguments:
         What stands behind it in the call is taken by the last parameters.
         """
         positions = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
-        if positions[:1] in (["self"], ["cls"]):
-            positions = positions[1:]
+        positions = positions[int(self._tree.takes_object(function)) :]
         result: list[ast.expr] = []
         for call in self._definitions.calls_of(function)[:_CALLS_LOOKED_AT] if name in positions else ():
             starred = [at for at, item in enumerate(call.args) if isinstance(item, ast.Starred)]
@@ -77,7 +76,7 @@ class PassedArguments:
 
     def _passed(self, calls: list[ast.Call], function: FunctionNode, name: str) -> list[ast.expr]:
         positions = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
-        is_led = positions[:1] in (["self"], ["cls"]) or self._definitions.takes_context(function)
+        is_led = self._tree.takes_object(function) or self._definitions.takes_context(function)
         offset = 1 if is_led else 0
         result: list[ast.expr] = []
         for call in calls[:_CALLS_LOOKED_AT]:

@@ -233,7 +233,7 @@ class Places:
             return NOWHERE  # asks for the functions of a device
         if owner is not None and not any(isinstance(item, ast.Starred) for item in call.args[:at]):
             parameters = [*owner.args.posonlyargs, *owner.args.args]
-            at += 1 if parameters and parameters[0].arg in ("self", "cls") else 0
+            at += int(self._tree.takes_object(owner))
             if at < len(parameters):
                 return Place("variable", call, (("name", owner, parameters[at].arg),))
         return NOWHERE

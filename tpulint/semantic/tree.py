@@ -261,6 +261,11 @@ class SyntaxTree:
         """The innermost class around a node."""
         return self._nearest(node, (ast.ClassDef,), self._classes_around)  # type: ignore[no-any-return]
 
+    def takes_object(self, function: FunctionNode) -> bool:
+        """Whether a function is a method whose first parameter is the object, or class, that it is called on."""
+        first = [*function.args.posonlyargs, *function.args.args][:1]
+        return bool(first) and first[0].arg in ("self", "cls") and self.class_of(function) is not None
+
     def _nearest(self, node: ast.AST, kinds: tuple[type, ...], known: dict[ast.AST, Any]) -> Any:
         """The innermost node of these classes around one; ``known`` tells it for what stands below other nodes."""
         parents, passed = self.parents, []
