@@ -352,3 +352,44 @@ for phase in ["train", "val"]:
 def test_loaders_of_several_phases_in_a_dictionary(tmp_path: Path, built: str) -> None:
     loaders = "from torch.utils.data import DataLoader\n\ndef build(size):\n" + indent(dedent(built), "    ")
     agree(tmp_path, "TPU501,TPU516", main=PHASES, loaders=loaders)
+
+
+BY_OPTIMIZER = """\
+import torch
+import torch.nn.functional as F
+from loaders import build
+
+device = torch.device("cuda")
+
+def run(model, loader, optimizer):
+    for x, y in loader:
+        loss = F.mse_loss(model(x.to(device)), y.to(device))
+        if optimizer:
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+
+def main(size):
+    train, validation, test = build(size)
+    model = torch.nn.Linear(4, 4).to(device)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    run(model, train, optimizer)
+    with torch.no_grad():
+        run(model, validation, None)
+        run(model, TEST)
+"""
+
+
+@pytest.mark.parametrize(("test", "code"), [("test, None", "TPU516"), ("test, optimizer", "TPU501")])
+def test_a_loop_that_trains_with_an_optimizer_only(tmp_path: Path, test: str, code: str) -> None:
+    """What it is given beside none feeds evaluations, be it told to keep its last batch or not."""
+    loaders = f"""\
+    from torch.utils.data import DataLoader
+
+    def build(size):
+        train = DataLoader(read("train"), batch_size=size, shuffle=True)  # TPU501
+        validation = DataLoader(read("train"), batch_size=size, sampler=some, drop_last=False)  # TPU516
+        test = DataLoader(read("test"), batch_size=size)  # {code}
+        return train, validation, test
+    """
+    agree(tmp_path, "TPU501,TPU516", main=BY_OPTIMIZER.replace("TEST", test), loaders=loaders)

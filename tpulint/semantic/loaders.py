@@ -11,7 +11,6 @@ from tpulint.semantic.drawn_parameters import drawn_by
 from tpulint.semantic.entries import elements_of_loop, entries, entries_named
 from tpulint.semantic.fed_parameters import fed_elsewhere, sources_of
 from tpulint.semantic.left_out_batches import leaves_out_smaller
-from tpulint.semantic.other_files import Definition
 from tpulint.semantic.outside import EVALUATION, STEP, qualified_in_file
 from tpulint.semantic.sample_counts import SampleCounts
 
@@ -126,7 +125,12 @@ class Loaders:
 
         Calls of classes, too, whose objects keep it: the part is the attribute.
         """
-        found = [(*source, turn) for item, turn in self._sources for source in self._sources_of(item, 0)]
+        evaluated = self._evaluated_elsewhere()
+        found = [
+            (*source, EVALUATION if source in evaluated else turn)
+            for item, turn in self._sources
+            for source in self._sources_of(item, 0)
+        ]
         for creation in (one for loop in self._index.step_loops for one in self._dictionaries_of(loop)):
             call = creation.node
             if isinstance(call, ast.Call) and self._index.imported.all_called(call):
@@ -241,19 +245,22 @@ class Loaders:
 
     def _evaluated_by(self, loop: StepLoop) -> set[ast.Call]:
         """Loaders that only those calls give to the function of a step loop which train nothing: ``train=False``."""
-        index = self._index
-        function = index.function_of(loop.node) if self._loaders else None
-        calls = [] if function is None else index.definitions.calls_of(function)
-        if len(calls) < 2 or function is None:
-            return set()
-        from tpulint.semantic.ruled_out import only_evaluates
+        from tpulint.semantic.ruled_out import given_by_purpose
 
-        given: dict[bool, set[ast.Call]] = {True: set(), False: set()}
-        for call in calls:
-            arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
-            made = self._loaders.keys() & set(self.behind([item for item in arguments if isinstance(item, ast.Name)]))
-            given[only_evaluates(call, Definition(index, function))] |= made
-        return given[True] - given[False]
+        given = given_by_purpose(self._index, loop) if self._loaders else {}
+        made = {evaluates: self._loaders.keys() & set(self.behind(items)) for evaluates, items in given.items()}
+        return made.get(True, set()) - made.get(False, set())
+
+    def _evaluated_elsewhere(self) -> set[tuple[ast.Call, tuple[str, ...]]]:
+        """The same of what other files give: ``train, test = get_loaders()``, and ``run(model, test, None)``."""
+        from tpulint.semantic.ruled_out import given_by_purpose
+
+        found: set[tuple[ast.Call, tuple[str, ...]]] = set()
+        for loop in self._index.step_loops if self._index.imported.knows_others else ():
+            given = given_by_purpose(self._index, loop)
+            made = {kind: {one for item in given[kind] for one in self._sources_of(item, 0)} for kind in given}
+            found |= made.get(True, set()) - made.get(False, set())
+        return found
 
     def _feed_phases(self, loop: StepLoop) -> None:
         """Note the loaders of a loop that trains and evaluates in turns."""

@@ -12,7 +12,9 @@ from tpulint.semantic.tree import FUNCTIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from tpulint.semantic import SemanticIndex
     from tpulint.semantic.names import Names
+    from tpulint.semantic.regions import StepLoop
     from tpulint.semantic.tree import SyntaxTree
 
 _Constants = Mapping[str, tuple[object]]
@@ -39,6 +41,22 @@ def only_evaluates(call: ast.Call, run: Definition) -> bool:
     given = _constants(call, run)
     branches = _ConstantBranches(file.tree, file.names, given)
     return bool(given) and all(map(branches.leave_out, updates))
+
+
+def given_by_purpose(index: SemanticIndex, loop: StepLoop) -> dict[bool, list[ast.expr]]:
+    """Variables given by the calls that run the function of a step loop: by those which only evaluate, and by others.
+
+    Of a function with a single call nothing is said.
+    """
+    function = index.function_of(loop.node)
+    given: dict[bool, list[ast.expr]] = {}
+    if function is None or len(calls := index.definitions.calls_of(function)) < 2:
+        return given
+    for call in calls:
+        arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
+        variables = [item for item in arguments if isinstance(item, ast.Name)]
+        given.setdefault(only_evaluates(call, Definition(index, function)), []).extend(variables)
+    return given
 
 
 def _constants(call: ast.Call, run: Definition) -> _Constants:
