@@ -10,6 +10,7 @@ from tpulint.semantic.cuda_branches import CudaBranches
 from tpulint.semantic.cuda_features import CudaFeatures
 from tpulint.semantic.device_flow import DeviceFlow
 from tpulint.semantic.device_indices import DeviceIndices
+from tpulint.semantic.device_members import DeviceMembers
 from tpulint.semantic.device_names import DeviceNames
 from tpulint.semantic.device_numbers import DeviceNumbers
 from tpulint.semantic.device_questions import DeviceQuestions
@@ -68,7 +69,7 @@ class Devices:
         self._follow(lambda: outside)
         asked = DeviceQuestions(self._index, self.flow, self.questions, self._torch_calls)
         questions = () if self._knows_xla else asked.found()
-        names = DeviceNames(self._index, self.flow, self.features, self.questions)
+        names = DeviceNames(self._index, self.flow, self.features, self.questions, self.members)
         self.false_comparisons = names.false_comparisons
         # In a file with several backends the question is what keeps CUDA's branch apart, and so is a comparison.
         named = (site for site in names.found() if not self._knows_xla or site.role is not Role.COMPARISON)
@@ -81,6 +82,7 @@ class Devices:
     def _follow(self, outside: Callable[[], tuple[Span, ...]]) -> None:
         self.flow = DeviceFlow(self._index, outside)
         self.indices = DeviceIndices(self._index, self.flow)
+        self.members = DeviceMembers(self._index, self.flow, self.features.placement)
 
     def _places_anything(self) -> bool:
         """Whether the file chooses or uses a device, beyond functions that only ask for a GPU."""

@@ -36,6 +36,7 @@ _PARTS_OF_TORCH = ("accelerator", "cuda")
 _GUARDS_CUDA = (
     "What follows asks the CUDA driver, which a TPU machine does not have: write the answer for the XLA device"
 )
+_NAMED = "The device is named in another file, where it is one of CUDA: name the XLA device there, and choose that"
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
@@ -51,7 +52,9 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         return
     numbers = gpu_numbers(sites)
     fix = None
-    left = {site.node for site in sites if site.role is Role.QUESTION and devices.questions.guards_cuda(site.node)}
+    questions = [site.node for site in sites if site.role is Role.QUESTION]
+    named = {node for node in questions if devices.members.is_chosen_by(node)}
+    left = named | {node for node in questions if devices.questions.guards_cuda(node)}
     if len(numbers) < 2:
         fix = choose_device(ctx, sites) if ctx.portable else _choose_xla(ctx, devices, left)
     for site in sites:
@@ -65,7 +68,13 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             fix,
             severity=severity,
             certainty=certainty,
-            help=_MODEL_PARALLEL if len(numbers) > 1 else _GUARDS_CUDA if site.node in left else "",
+            help=_MODEL_PARALLEL
+            if len(numbers) > 1
+            else _NAMED
+            if site.node in named
+            else _GUARDS_CUDA
+            if site.node in left
+            else "",
         )
 
 
