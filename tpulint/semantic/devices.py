@@ -15,6 +15,7 @@ from tpulint.semantic.device_names import DeviceNames
 from tpulint.semantic.device_numbers import DeviceNumbers
 from tpulint.semantic.device_questions import DeviceQuestions
 from tpulint.semantic.device_sites import Role, Site, device_argument
+from tpulint.semantic.gpu_branches import GpuBranches
 from tpulint.semantic.questions import Questions
 from tpulint.semantic.torch_versions import is_for_older_torch
 from tpulint.semantic.variables import last_name
@@ -37,6 +38,7 @@ class Devices:
         self._tree = index.tree
         self.features = CudaFeatures(index)
         self.questions = Questions(index, self.features)
+        self.gpu_branches = GpuBranches(index)
         parents = index.tree.parents
         self._torch_calls = [
             (parent, name)
