@@ -2186,3 +2186,29 @@ def test_a_branch_that_loads_to_the_host_is_kept() -> None:
                 return torch.load(path)
         """
     )
+
+
+@pytest.mark.parametrize(
+    ("define", "call"),
+    [
+        ("def sample(self, x, device):", 'sample(model, x, "DEVICE")'),
+        ("def sample(self, x, device):", 'sample(model, x=x, device="DEVICE")'),
+        ("class Net(torch.nn.Module):\n    def sample(self, x, device):", 'Net().sample(x, "DEVICE")'),
+    ],
+)
+def test_a_function_whose_first_parameter_is_called_like_that_of_a_method(define: str, call: str) -> None:
+    """Outside of a class `self` is given like all others."""
+    indent = "        " if define.startswith("class") else "    "
+    before = f"""
+import torch
+
+{define}
+{indent}return x.to(device)
+
+model = torch.nn.Linear(4, 1)
+x = torch.ones(3, 4)
+{call}
+"""
+    named = "import torch\nimport torch_xla  # noqa: F401 - tells torch of the device xla\n"
+    after = before.replace("import torch\n", named)
+    becomes(before.replace("DEVICE", "cuda"), after.replace("DEVICE", "xla"))

@@ -57,11 +57,11 @@ class PassedArguments:
 
         What stands behind it in the call is taken by the last parameters.
         """
-        positions = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
-        if positions[:1] in (["self"], ["cls"]):
-            positions = positions[1:]
         result: list[ast.expr] = []
-        for call in self._definitions.calls_of(function)[:_CALLS_LOOKED_AT] if name in positions else ():
+        for call in self._definitions.calls_of(function)[:_CALLS_LOOKED_AT]:
+            positions = positions_given(self._tree, call, function)
+            if name not in positions:
+                continue
             starred = [at for at, item in enumerate(call.args) if isinstance(item, ast.Starred)]
             named = {keyword.arg for keyword in call.keywords}
             if len(starred) == 1 and not named:
@@ -76,11 +76,11 @@ class PassedArguments:
         return derived is not None and any(self._names.class_named(base) is owner for base in derived.bases[:1])
 
     def _passed(self, calls: list[ast.Call], function: FunctionNode, name: str) -> list[ast.expr]:
-        positions = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
-        is_led = positions[:1] in (["self"], ["cls"]) or self._definitions.takes_context(function)
-        offset = 1 if is_led else 0
+        takes_context = self._definitions.takes_context(function)
         result: list[ast.expr] = []
         for call in calls[:_CALLS_LOOKED_AT]:
+            positions = positions_given(self._tree, call, function)
+            offset = int(takes_context and positions[:1] == _first(function))
             for keyword in call.keywords:
                 if keyword.arg == name:
                     result.append(keyword.value)
@@ -99,6 +99,20 @@ class PassedArguments:
         keys = made.keys if isinstance(made, ast.Dict) else []
         at = [at for at, item in enumerate(keys) if isinstance(item, ast.Constant) and item.value == key]
         return [made.values[at[-1]]] if at and isinstance(made, ast.Dict) else []
+
+
+def positions_given(tree: SyntaxTree, call: ast.Call, function: FunctionNode) -> list[str]:
+    """Names of the parameters that the arguments of a call are for: ``self`` is none of them, but outside of a class.
+
+    ``sample(diffusion, x)`` gives all of ``def sample(self, x)`` where that is no method.
+    """
+    names = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
+    is_given = isinstance(call.func, ast.Name) and tree.class_of(function) is None
+    return names if is_given or names[:1] not in (["self"], ["cls"]) else names[1:]
+
+
+def _first(function: FunctionNode) -> list[str]:
+    return [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)][:1]
 
 
 def arguments_given(call: ast.Call, function: FunctionNode, is_method: bool) -> list[tuple[str, ast.expr]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from tpulint.records import NamedTuple
+from tpulint.semantic.passed_arguments import positions_given
 from tpulint.semantic.tree import FunctionNode
 from tpulint.semantic.variables import Key, Variables, last_name, says_device
 
@@ -232,10 +233,9 @@ class Places:
         if owner is not None and owner.name.endswith(("_backend", "_module")):
             return NOWHERE  # asks for the functions of a device
         if owner is not None and not any(isinstance(item, ast.Starred) for item in call.args[:at]):
-            parameters = [*owner.args.posonlyargs, *owner.args.args]
-            at += 1 if parameters and parameters[0].arg in ("self", "cls") else 0
-            if at < len(parameters):
-                return Place("variable", call, (("name", owner, parameters[at].arg),))
+            names = positions_given(self._tree, call, owner)
+            if at < len(names):
+                return Place("variable", call, (("name", owner, names[at]),))
         return NOWHERE
 
     def is_of_precision(self, node: ast.expr, *, functions: bool) -> bool:
