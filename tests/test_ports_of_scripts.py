@@ -148,6 +148,59 @@ def test_inputs_of_a_wrapped_model_that_a_function_makes(
     assert moved in fixed
 
 
+BESIDE = """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(8, 4)
+
+    def forward(self, *parts):
+        return self.layer(parts[0])
+
+
+net = nn.DataParallel(Net()).cuda()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for BATCH:
+    BEFORE
+    loss = net(GIVEN).mean()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("batch", "before", "given", "moved"),
+    [
+        ("b in loader", "", 'b["x"].cuda(), b["y"]', 'b["x"].to(device), b["y"].to(device)'),
+        ("b in loader", "", '[b["x"].cuda().float(), b["y"]]', '[b["x"].to(device).float(), b["y"].to(device)]'),
+        ("i, b in enumerate(loader)", "", "b[0].cuda(), y=b[1]", "b[0].to(device), y=b[1].to(device)"),
+        ("b in loader", 'x = b["x"].cuda()', 'x, b["y"]', 'x, b["y"].to(device)'),
+        ("x, y in loader", "", "x.cuda(), y", "x.to(device), y.to(device)"),
+        # texts, numbers of batches, what is moved, other batches, and what nobody moves a part of
+        ("b in loader", "", 'b["x"].cuda(), b["captions"]', 'b["x"].to(device), b["captions"]'),
+        ("x, file_names in loader", "", "x.cuda(), file_names", "x.to(device), file_names"),
+        ("i, x in enumerate(loader)", "", "x.cuda(), i", "x.to(device), i"),
+        ("x, i in zip(xs, names)", "", "x.cuda(), i", "x.to(device), i"),
+        ("b in loader", 'b["y"] = b["y"].cuda()', 'b["x"].cuda(), b["y"]', 'b["x"].to(device), b["y"]'),
+        ("b in loader", "y = other[0]", 'b["x"].cuda(), y', 'b["x"].to(device), y'),
+        ("b in loader", "", 'b["x"], b["y"]', 'b["x"], b["y"]'),
+        ("b in loader", "", 'b["x"].to(torch.float32), b["y"]', 'b["x"].to(torch.float32), b["y"]'),
+    ],
+)
+def test_parts_of_a_batch_that_a_wrapper_moved_beside_others(
+    tmp_path: Path, batch: str, before: str, given: str, moved: str
+) -> None:
+    """A scatter takes all tensors to the GPUs: in torch_xla a loss of logits there and labels on the host raises."""
+    text = BESIDE.replace("BATCH", batch).replace("BEFORE", before or "pass").replace("GIVEN", given)
+    fixed = ported(tmp_path, "TPU002,TPU604", train=text)
+    assert "DataParallel" not in fixed
+    assert f"net({moved})" in fixed
+
+
 @pytest.mark.parametrize(("moves", "is_moved"), [("", True), ("x = x.to(next(self.parameters()).device)", False)])
 def test_inputs_that_a_wrapper_in_another_file_moved(tmp_path: Path, moves: str, is_moved: bool) -> None:
     loop = """\

@@ -842,6 +842,9 @@ class Trainer:
     [
         ("self.model = model", "self.model.module", False),
         ("self.model = model", "model.module", False),
+        ("own = model", "own.module", False),
+        ("own = torch.nn.DataParallel(model)", "own.module", True),  # of a wrapper of its own
+        ("own = model if self else torch.nn.DataParallel(model)", "own.module", False),
         ("self.model = model.module if hasattr(model, 'module') else model", "self.model", True),
         ("self.module = model", "self.module", True),
         ("self.model = model", "self.model", True),

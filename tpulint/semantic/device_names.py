@@ -9,6 +9,7 @@ from functools import cached_property
 from tpulint.semantic.cuda_branches import is_named_question, names_other_backend
 from tpulint.semantic.cuda_features import CudaFeatures
 from tpulint.semantic.device_flow import DeviceFlow
+from tpulint.semantic.device_members import DeviceMembers
 from tpulint.semantic.device_sites import Role, Site
 from tpulint.semantic.places import Place
 from tpulint.semantic.questions import Questions
@@ -29,13 +30,21 @@ _DEVICES = (
 class DeviceNames:
     """The texts of one file that stand for a device, or are compared with one."""
 
-    def __init__(self, index: SemanticIndex, flow: DeviceFlow, features: CudaFeatures, questions: Questions) -> None:
+    def __init__(
+        self,
+        index: SemanticIndex,
+        flow: DeviceFlow,
+        features: CudaFeatures,
+        questions: Questions,
+        members: DeviceMembers,
+    ) -> None:
         self._index = index
         self._tree = index.tree
         self._flow = flow
         self._features = features
         self._placement = features.placement
         self._questions = questions
+        self._members = members
         self.false_comparisons: list[ast.expr] = []
         """Comparisons with CUDA's name above nothing but code for CUDA: false once the device is another."""
 
@@ -61,6 +70,8 @@ class DeviceNames:
             elif flow.is_device_place(place) and not self._is_call_to(place.node, "torch.device", "torch.Generator"):
                 certain = place.kind == "device" or self._is_seen_as_device(place)
                 yield Site(node, Role.NAME, number=number, certain=certain)
+            elif self._members.holds(node):
+                yield Site(node, Role.NAME, number=number, certain=False)
 
     def _guards_dead_code(self, comparison: ast.Compare) -> bool:
         """``if device == "cuda":`` above nothing but what CUDA alone has, and no comment that would go with it."""

@@ -10,10 +10,12 @@ from tpulint.semantic.cuda_branches import CudaBranches
 from tpulint.semantic.cuda_features import CudaFeatures
 from tpulint.semantic.device_flow import DeviceFlow
 from tpulint.semantic.device_indices import DeviceIndices
+from tpulint.semantic.device_members import DeviceMembers
 from tpulint.semantic.device_names import DeviceNames
 from tpulint.semantic.device_numbers import DeviceNumbers
 from tpulint.semantic.device_questions import DeviceQuestions
 from tpulint.semantic.device_sites import Role, Site, device_argument
+from tpulint.semantic.gpu_branches import GpuBranches
 from tpulint.semantic.questions import Questions
 from tpulint.semantic.torch_versions import is_for_older_torch
 from tpulint.semantic.variables import last_name
@@ -36,6 +38,7 @@ class Devices:
         self._tree = index.tree
         self.features = CudaFeatures(index)
         self.questions = Questions(index, self.features)
+        self.gpu_branches = GpuBranches(index)
         parents = index.tree.parents
         self._torch_calls = [
             (parent, name)
@@ -68,7 +71,7 @@ class Devices:
         self._follow(lambda: outside)
         asked = DeviceQuestions(self._index, self.flow, self.questions, self._torch_calls)
         questions = () if self._knows_xla else asked.found()
-        names = DeviceNames(self._index, self.flow, self.features, self.questions)
+        names = DeviceNames(self._index, self.flow, self.features, self.questions, self.members)
         self.false_comparisons = names.false_comparisons
         # In a file with several backends the question is what keeps CUDA's branch apart, and so is a comparison.
         named = (site for site in names.found() if not self._knows_xla or site.role is not Role.COMPARISON)
@@ -81,6 +84,7 @@ class Devices:
     def _follow(self, outside: Callable[[], tuple[Span, ...]]) -> None:
         self.flow = DeviceFlow(self._index, outside)
         self.indices = DeviceIndices(self._index, self.flow)
+        self.members = DeviceMembers(self._index, self.flow, self.features.placement)
 
     def _places_anything(self) -> bool:
         """Whether the file chooses or uses a device, beyond functions that only ask for a GPU."""

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
     from tpulint.semantic.cuda_mentions import CudaMentions
 
+_MEMBER = "CUDA"
 _MOVES = frozenset({"cuda", "to"})
 PLACING = (
     "torch.device",
@@ -46,7 +47,18 @@ class Placement:
                 return True
             if isinstance(node, ast.Attribute) and (self._index.qualified_name(node) or "").endswith(PLACING):
                 return True
+            if isinstance(node, ast.Attribute) and node.attr == _MEMBER and self._is_given(node):
+                return True
         return False
+
+    def _is_given(self, member: ast.Attribute) -> bool:
+        """``device = Device.CUDA``, ``return Device.CUDA.value``: a device that a class gives a name to."""
+        if (self._index.qualified_name(member) or "").startswith("torch."):
+            return False
+        user = self._tree.parents[member]
+        if isinstance(user, ast.Attribute) and user.attr == "value":
+            user = self._tree.parents[user]
+        return isinstance(user, ast.Assign | ast.AnnAssign | ast.Return | ast.IfExp)
 
     def is_asked_about(self, node: ast.AST) -> bool:
         """Whether a device is only named to ask what CUDA alone can tell: ``get_device_properties("cuda")``."""

@@ -305,6 +305,12 @@ SHARED_OUT = frozenset({
 })  # fmt: skip
 """Functions and modules that share work out among GPUs, and bring its results together."""
 
+NEEDING_GPUS = SHARED_OUT | {
+    "torch.nn.parallel.data_parallel", "torch.cuda.nccl", "torch.cuda.comm", "torch.cuda.CUDAGraph", "torch.cuda.graph",
+    "torch.cuda.graphs", "torch.cuda.make_graphed_callables",
+}  # fmt: skip
+"""What has no counterpart on an XLA device, and computes what other code computes anywhere."""
+
 CUDA_REPORTS = frozenset({
     "torch.cuda.get_device_name", "torch.cuda.device_count", "torch.cuda.memory_allocated",
     "torch.cuda.max_memory_allocated",

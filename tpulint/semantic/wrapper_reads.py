@@ -40,8 +40,7 @@ def is_unwrapped_elsewhere(index: SemanticIndex) -> bool:
     """Whether another file reads ``model.module``: one that imports this file, or one that this file imports."""
     if any(call.function == _TOLD for call in index.outside):
         return True
-    files = _files_below(index)
-    return any(not asks_first(file, use) and not _is_own(file, use) for file in files for use in unwrapped(file))
+    return any(_comes_from_elsewhere(file, use) for file in _files_below(index) for use in unwrapped(file))
 
 
 def files_unwrapped(index: SemanticIndex) -> Iterator[OutgoingCall]:

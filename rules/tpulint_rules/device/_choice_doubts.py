@@ -25,6 +25,8 @@ def doubt(ctx: FileContext, drops_reports: bool = False) -> str:
         return "Comparisons with the name of the device change as well, and with them what they guard."
     if any(site.role is Role.NAME and devices.is_option_default(site.node) for site in devices.sites):
         return "The default of a command line option changes."
+    if any(devices.members.holds(site.node) for site in devices.sites if site.role is Role.NAME and not site.certain):
+        return "The value of a member changes that a class gives a device: who asks for the old one gets none."
     if not all(site.certain for site in devices.sites):
         return "Not every value that names the device is seen to be used as one."
     if any(site.role is Role.QUESTION and devices.questions.ends_program(site.node) for site in devices.sites):

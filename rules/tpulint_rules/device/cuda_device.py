@@ -36,6 +36,8 @@ _PARTS_OF_TORCH = ("accelerator", "cuda")
 _GUARDS_CUDA = (
     "What follows asks the CUDA driver, which a TPU machine does not have: write the answer for the XLA device"
 )
+_BESIDE = "Branches that need GPUs go, where others do the same without them."
+_NAMED = "The device is named in another file, where it is one of CUDA: name the XLA device there, and choose that"
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
@@ -51,7 +53,9 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         return
     numbers = gpu_numbers(sites)
     fix = None
-    left = {site.node for site in sites if site.role is Role.QUESTION and devices.questions.guards_cuda(site.node)}
+    questions = [site.node for site in sites if site.role is Role.QUESTION]
+    named = {node for node in questions if devices.members.is_chosen_by(node)}
+    left = named | {node for node in questions if devices.questions.guards_cuda(node)}
     if len(numbers) < 2:
         fix = choose_device(ctx, sites) if ctx.portable else _choose_xla(ctx, devices, left)
     for site in sites:
@@ -65,7 +69,13 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             fix,
             severity=severity,
             certainty=certainty,
-            help=_MODEL_PARALLEL if len(numbers) > 1 else _GUARDS_CUDA if site.node in left else "",
+            help=_MODEL_PARALLEL
+            if len(numbers) > 1
+            else _NAMED
+            if site.node in named
+            else _GUARDS_CUDA
+            if site.node in left
+            else "",
         )
 
 
@@ -145,7 +155,8 @@ def _choose_xla(ctx: FileContext, devices: Devices, left: Collection[ast.expr]) 
     known = {**never, **_present(ctx, devices), **answers, **_answered_flags(ctx, devices, answers)}
     flags = spent_flags(ctx, fix, known, kept)
     known |= {load: flag.value for flag in flags for load in flag.loads}
-    folding = fix.fold({**known, **loads_to_host(ctx, known)})
+    beside = dict(devices.gpu_branches.needing_gpus(answers))
+    folding = fix.fold({**known, **loads_to_host(ctx, known), **beside})
     for flag in flags:
         folding.delete(flag.statement)
     numbered: list[ast.Call] = []
@@ -194,7 +205,8 @@ def _choose_xla(ctx: FileContext, devices: Devices, left: Collection[ast.expr]) 
     named = any(site.role is not Role.QUESTION and site.node not in kept for site in devices.sites)
     if named or named_outside or fallbacks:
         fix.use("torch_xla")
-    if reason := doubt(ctx, bool(reports)) or (_NAMED_OUTSIDE if named_outside or fallbacks else ""):
+    reason = doubt(ctx, bool(reports)) or (_BESIDE if beside else _NAMED_OUTSIDE if named_outside or fallbacks else "")
+    if reason:
         fix.lower(Applicability.UNSAFE, reason)
     return fix.build()
 

@@ -9,8 +9,10 @@ from functools import cached_property
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability
 from tpulint.semantic import FUNCTIONS, Binding, Kind, SemanticIndex, Side
+from tpulint_rules.distributed._parts_left import parts_left
 
 _DEPTH = 4
+_BESIDE = "Parts of the batch that lie beside what is moved are taken for tensors, and moved as well."
 _WHOLE_BATCHES = frozenset({"batch", "batched_inputs", "batch_data", "data", "sample", "samples"})
 
 
@@ -64,7 +66,7 @@ class Wrapped:
 def move_inputs(ctx: FileContext, fix: FixBuilder, wrapper: ast.Call, calls: Iterable[ast.Call]) -> bool:
     """Move what is passed to a wrapped model from the host, as the wrapper did. Returns whether there is any.
 
-    Whoever moves one part of a batch moves all of its tensors: the parts beside it are texts, names and numbers.
+    Whoever moves one part of a batch may leave others to the wrapper.
     What moves only where the model is not wrapped, ``if gpu is not None: x = x.cuda(gpu)``, moves always then.
     """
     moved = False
@@ -80,7 +82,12 @@ def move_inputs(ctx: FileContext, fix: FixBuilder, wrapper: ast.Call, calls: Ite
             moved = True
             continue
         values = [(argument, ctx.index.value(argument)) for argument in arguments]
-        if any(value.kind is Kind.TENSOR and value.side is not Side.HOST for _, value in values):
+        left = list(parts_left(ctx, call))
+        for part in left:
+            fix.lower(Applicability.UNSAFE, _BESIDE)
+            fix.append(part, f".to({fix.device(part)})")
+            moved = True
+        if left or any(value.kind is Kind.TENSOR and value.side is not Side.HOST for _, value in values):
             continue
         for argument, value in values:
             if value.kind is not Kind.TENSOR or value.side is not Side.HOST:
