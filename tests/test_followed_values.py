@@ -516,6 +516,27 @@ def test_an_element_of_a_device_tensor_as_a_place(tmp_path: Path) -> None:
     agree(tmp_path, "TPU201", main=program)
 
 
+def test_an_element_that_is_read_and_put_back_is_at_a_place_of_one_number(tmp_path: Path) -> None:
+    """Whether what is put elsewhere is one number, nobody says."""
+    program = (
+        SETUP
+        + """
+    def rank(batches, known):
+        model.eval()
+        for batch in batches:
+            places = torch.tensor(batch[:, 2]).to(device)
+            scores = model(batch.to(device))
+            for j in range(len(batch)):
+                kept = scores[j, places[j]].item()
+                scores[j, known[j]] = 0.0
+                scores[j, places[j]] = kept  # TPU201
+                scores[places[j], j] = kept
+            torch_xla.sync()
+    """
+    ).replace("import torch\n", "import torch\n    import torch_xla\n", 1)
+    agree(tmp_path, "TPU201", main=program)
+
+
 def test_keys_of_a_dict_of_tensors_are_none(tmp_path: Path) -> None:
     program = (
         SETUP

@@ -340,6 +340,8 @@ class CallValues:
             return receiver._replace(side=other.side) if other.kind is Kind.TENSOR else receiver
         if method == "type" and not node.args and not node.keywords:
             return HOST  # `x.type() == y.type()` compares names
+        if method == "type" and node.args and self._kinds.sides.is_host_class(node.args[0]):
+            return receiver._replace(side=Side.HOST)
         if method in ("to", "type"):
             for item in devices_given(node):
                 side = self._kinds.sides.of_move(item, depth)

@@ -210,7 +210,7 @@ class Reads:
         if isinstance(func, ast.Attribute) and name is None:
             if func.attr == "numpy" and not call.keywords:
                 return  # what is on the device has none: it is on the host, or this raises
-            if func.attr in COPIES or (func.attr == "to" and self._moves_to_host(call)):
+            if func.attr in COPIES or self._moves_to_host(call, func.attr):
                 if self.is_on_device(func.value):
                     yield self._read(self._whole(call), func.value, How.COPY)
                 return
@@ -242,8 +242,12 @@ class Reads:
                 if self.is_on_device(part):
                     yield self._read(part, part, How.FORMAT)
 
-    def _moves_to_host(self, call: ast.Call) -> bool:
-        return any(self._kinds.sides.is_host(device, surely=True) for device in devices_given(call))
+    def _moves_to_host(self, call: ast.Call, method: str) -> bool:
+        """``x.to("cpu")``, ``x.type(torch.FloatTensor)``"""
+        sides = self._kinds.sides
+        if method == "type":
+            return any(map(sides.is_host_class, call.args))
+        return method == "to" and any(sides.is_host(device, surely=True) for device in devices_given(call))
 
     # ---------------------------------------------------------------- describing
 

@@ -6,6 +6,7 @@ import ast
 from functools import cached_property
 
 from tpulint.semantic.names import Names
+from tpulint.semantic.torch_facts import CUDA_TENSOR_TYPES
 from tpulint.semantic.tree import SyntaxTree
 from tpulint.semantic.values import Kind, Side, is_cpu
 from tpulint.semantic.variables import last_name
@@ -69,6 +70,13 @@ class Sides:
         if isinstance(device, ast.Call) and self._names.qualified(device.func) == "torch.device" and device.args:
             device = device.args[0]
         return is_cpu(device)
+
+    def is_host_class(self, node: ast.expr) -> bool:
+        """Whether an expression is a tensor class of the host: ``x.type(torch.FloatTensor)`` copies x there."""
+        is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
+        name = str(node.value) if isinstance(node, ast.Constant) and is_text else self._names.qualified(node) or ""
+        head, _, last = name.rpartition(".")
+        return head == "torch" and last in CUDA_TENSOR_TYPES
 
     def _may_be_tensor(self, owner: ast.expr) -> bool:
         """Whether the owner of a ``device`` may be a tensor of either side: no ``self``, and no option read before."""

@@ -11,6 +11,7 @@ from tpulint.semantic import CalledStep, How, LoopNode, Pace, Read, SemanticInde
 from tpulint.semantic.computed_places import computed_places
 from tpulint.semantic.turn_code import STEP
 from tpulint_rules.host_sync._device_values import insert_behind_loop, keep_on_device
+from tpulint_rules.host_sync._there_and_back import there_and_back
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,19 +42,21 @@ def step_reads(ctx: FileContext, hows: tuple[How, ...]) -> Iterator[Finding]:
         together = _move_together(ctx, loop, [read for read, _, kept in costly if kept is None])
         for read, pace, kept in costly:
             if read.how in hows:
-                fix = kept or together.get(read.node) or _held_back(ctx, read, loop)
+                fix = kept or there_and_back(ctx, read) or together.get(read.node) or _held_back(ctx, read, loop)
                 yield _finding(ctx, read, pace, loop, fix)
     for node in index.regions.evaluation_loops:
         yield from _evaluation_reads(ctx, node, hows, taken)
     for called in index.evaluations_called:
         for read in index.deferrals.reads_of(called):
             if read.how in hows and read.node not in taken and is_read_every_turn(index, read):
-                yield _evaluation_finding(ctx, read, _in_every_batch(read, caller_of(called)), None)
+                fix = there_and_back(ctx, read)
+                yield _evaluation_finding(ctx, read, _in_every_batch(read, caller_of(called)), fix)
     for read, turn in (*index.turn_code.reads, *index.turn_code.lambda_reads):
         if read.how in hows and read.use is not Use.BRANCH and read.node not in taken:
             yield ctx.finding(
                 read.node,
                 f"`{short(ctx.text(read.tensor))}` is {read.how.value} in every {turn}: the host waits for the device",
+                there_and_back(ctx, read),
                 severity=Severity.ERROR if turn == STEP else Severity.WARNING,
                 certainty=Certainty.CERTAIN if read.certain else Certainty.LIKELY,
             )
@@ -296,6 +299,7 @@ def _evaluation_reads(
         if index.regions.evaluation_loop_of(read.node) is node:
             metered, held = index.meters.of(read), index.held_values.added_up(read)
             kept = give_tensor(ctx, metered) if metered is not None else None if held is None else _hold(ctx, held)
+            kept = kept or there_and_back(ctx, read)
             yield _evaluation_finding(ctx, read, _in_every_batch(read, ""), kept)
 
 

@@ -74,7 +74,9 @@ def check(ctx: FileContext) -> Iterator[Finding]:
 def _is_place(ctx: FileContext, node: ast.Subscript, items: list[ast.expr], item: ast.expr) -> bool:
     """Whether an index is one number that is on the device."""
     is_computed = is_computed_place(ctx.index, item)
-    return is_computed or _is_place_of_one(ctx, node, items, item) or _is_numbered(ctx, node, item)
+    if is_computed or _is_place_of_one(ctx, node, items, item) or _is_numbered(ctx, node, item):
+        return True
+    return ctx.index.is_device_tensor(item) and _is_read_as_number(ctx, node)
 
 
 def _is_place_of_one(ctx: FileContext, node: ast.Subscript, items: list[ast.expr], item: ast.expr) -> bool:
@@ -91,6 +93,18 @@ def _is_place_of_one(ctx: FileContext, node: ast.Subscript, items: list[ast.expr
     if len(stored) != len(items) or not all(_counts(ctx, place) for place in stored):
         return False
     return bool(made) and all(binding.kind == "assign" and _is_like(ctx, binding.value, node.value) for binding in made)
+
+
+def _is_read_as_number(ctx: FileContext, node: ast.Subscript) -> bool:
+    """Whether the same element is read, too, ``kept = x[j, places[j]].item()``: its places are one number each."""
+    function = ctx.index.function_of(node)
+    return isinstance(node.ctx, ast.Store) and any(
+        isinstance(read, ast.Subscript)
+        and ctx.index.function_of(read) is function
+        and ast.dump(read.slice) == ast.dump(node.slice)
+        and ctx.text(read.value) == ctx.text(node.value)
+        for _, read in ctx.index.method_calls("item")
+    )
 
 
 def _is_numbered(ctx: FileContext, node: ast.Subscript, place: ast.expr) -> bool:
