@@ -365,6 +365,12 @@ def test_changing_length_has_no_fix() -> None:
         assert "a new length" in finding.message
 
 
+def test_message_that_quotes_code_of_several_lines_is_one_line() -> None:
+    text = in_loop("row = data[\n        step : 2 * step\n    ]")
+    (finding,) = lint(SourceFile.from_text(text), Settings(select=("TPU201",)), CATALOGUE).findings
+    assert "`data[ step : 2 * step ]` takes a new length" in finding.message
+
+
 # -------------------------------------------------------------------- shapes
 
 
