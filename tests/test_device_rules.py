@@ -2208,3 +2208,27 @@ Sampler().sample("cuda")
     fixed = port(text).text
     assert "cuda" not in fixed
     assert fixed.count('"xla"') == 2
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        "    if cuda:\n        kind = torch.cuda.FloatTensor\n    else:\n        kind = torch.FloatTensor\n",
+        "    if cuda:\n        kind = torch.cuda.FloatTensor\n    else:\n        pass\n        kind = torch.Tensor\n",
+        "    if not cuda:\n        kind = torch.FloatTensor\n    else:\n        kind = torch.cuda.FloatTensor\n",
+        "    kind = torch.cuda.FloatTensor if cuda else torch.FloatTensor\n",
+    ],
+)
+@pytest.mark.parametrize("parameter", ["cuda", "cuda=True", "cuda=False"])
+def test_whoever_calls_a_function_chooses_the_class_of_its_tensors(choice: str, parameter: str) -> None:
+    """The default of a parameter is no answer: `score(images, cuda=False)` stays on the host."""
+    text = f"import torch\n\n\ndef score(x, {parameter}):\n{choice}    return x.type(kind)\n"
+    result = port(f"{text}\n\nscore(torch.ones(3), False)\n")
+    assert '    device = torch_xla.device() if cuda else torch.device("cpu")\n' in result.text
+    assert "    return x.to(device, torch.float32)\n" in result.text
+
+
+def test_a_flag_of_the_file_that_says_yes_chooses_the_device() -> None:
+    choice = "if cuda:\n    kind = torch.cuda.FloatTensor\nelse:\n    kind = torch.FloatTensor\n"
+    text = port(f"import torch\n\ncuda = True\n{choice}x = torch.ones(3).type(kind)\n").text
+    assert "torch.float32)" in text and "if cuda else" not in text

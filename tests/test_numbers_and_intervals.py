@@ -145,3 +145,31 @@ def test_what_the_control_of_a_trainer_says(tmp_path: Path) -> None:
     """
     )
     agree(tmp_path, "TPU101", main=program)
+
+
+PIECES = f"""{SETUP}\
+states = torch.randn(64, 4).to(device)
+    order, n = torch.randperm(64), 66 / 4
+    for j in range(3):
+        loss = model(states[PIECE]).sum()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    """
+
+
+@pytest.mark.parametrize(
+    ("piece", "is_new"),
+    [
+        ("order[int(j * n) : int((j + 1) * n)]", False),  # as many, or one more
+        ("order[int(j * 66 / 4) : int((j + 1) * 66 / 4)]", False),
+        ("order[round(j * (66 / n)) : round(j * (66 / n) + 66 / n)]", False),
+        ("order[int(j * n) : int(j * j * n)]", True),
+        ("order[int(66 / (j + 1)) : int(132 / (j + 1))]", True),
+        ("order[: int(j * n)]", True),
+        ("order[int(j) : int(j * 2)]", True),
+    ],
+)
+def test_pieces_whose_ends_are_rounded(tmp_path: Path, piece: str, is_new: bool) -> None:
+    text = PIECES.replace("states[PIECE]).sum()", f"states[{piece}]).sum()" + ("  # TPU201" if is_new else ""))
+    agree(tmp_path, "TPU201", main=text)

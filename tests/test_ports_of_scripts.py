@@ -201,6 +201,17 @@ def test_parts_of_a_batch_that_a_wrapper_moved_beside_others(
     assert f"net({moved})" in fixed
 
 
+@pytest.mark.parametrize(
+    ("taken", "left"),
+    [("net = net.module", ""), ("inner = net.module", "inner = net"), ("net.head = net.module", "net.head = net")],
+)
+def test_a_model_that_is_taken_out_of_its_wrapper(tmp_path: Path, taken: str, left: str) -> None:
+    """Nothing is left of `net = net.module`, where `net = net` would do nothing."""
+    made = "import torch\nfrom torch import nn\n\n\nnet = nn.DataParallel(nn.Linear(8, 4))\n"
+    text = f"{made}net.to('cuda')\n{taken}\nprint(net)\n"
+    assert f"net.to('xla')\n{left}\nprint(net)".replace("\n\n", "\n") in ported(tmp_path, "TPU0,TPU604", train=text)
+
+
 @pytest.mark.parametrize(("moves", "is_moved"), [("", True), ("x = x.to(next(self.parameters()).device)", False)])
 def test_inputs_that_a_wrapper_in_another_file_moved(tmp_path: Path, moves: str, is_moved: bool) -> None:
     loop = """\

@@ -329,6 +329,8 @@ def test_evaluation_in_one_graph_is_left_alone() -> None:
         ("i * i", "i", {"i"}),
         ("f(i)", "i", {"f(i)", "i"}),
         ("-i", "-(i + k)", {"k"}),
+        ("(i + 1) * n / k", "i * n / k", {"n", "k"}),
+        ("n / (i + k)", "n / i", {"n", "i + k", "i"}),
     ],
 )
 def test_difference(upper: str, lower: str, depends_on: set[str]) -> None:
@@ -339,7 +341,7 @@ def test_difference(upper: str, lower: str, depends_on: set[str]) -> None:
     assert {index.text(node) for node in found} == depends_on
 
 
-@pytest.mark.parametrize("upper", ["i + 0.5", "2**i", "i / 2"])
+@pytest.mark.parametrize("upper", ["i + 0.5", "2**i", "i // 2", "int(i * 2)"])
 def test_difference_of_what_is_no_sum(upper: str) -> None:
     """It is unknown, or depends on the whole expression: never on less."""
     index = index_of(f"({upper})\n(i)\n")
@@ -348,12 +350,25 @@ def test_difference_of_what_is_no_sum(upper: str) -> None:
     assert found is None or upper in {index.text(node) for node in found}
 
 
+def test_difference_of_what_is_rounded() -> None:
+    index = index_of("(int((i + 1) * n))\n(int(i * n))\n")
+    first, second = (statement.value for statement in index.tree.module.body if isinstance(statement, ast.Expr))
+    found = Linear(index, roughly=True).difference(first, second)
+    assert {index.text(node) for node in found or ()} == {"n"}
+
+
 def test_changing_length_has_no_fix() -> None:
     for body in ("row = data[:step]", "row = data[step:]", "row = data[step : 2 * step]"):
         result = lint(SourceFile.from_text(in_loop(body)), Settings(select=("TPU201",)), CATALOGUE)
         (finding,) = result.findings
         assert finding.fix is None
         assert "a new length" in finding.message
+
+
+def test_message_that_quotes_code_of_several_lines_is_one_line() -> None:
+    text = in_loop("row = data[\n        step : 2 * step\n    ]")
+    (finding,) = lint(SourceFile.from_text(text), Settings(select=("TPU201",)), CATALOGUE).findings
+    assert "`data[ step : 2 * step ]` takes a new length" in finding.message
 
 
 # -------------------------------------------------------------------- shapes

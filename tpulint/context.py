@@ -72,7 +72,7 @@ class FileContext:
             self.rule.code,
             self.rule.name,
             span,
-            message,
+            " ".join(message.split()) if "\n" in message else message,  # code that it quotes may stand on several lines
             self.rule.severity if severity is None else severity,
             certainty,
             fix,

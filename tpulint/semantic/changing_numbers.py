@@ -119,7 +119,7 @@ class ChangingNumbers:
         """What changes in ``end - start``; nothing where ``end = min(start + size, total)``, but in the last turn."""
         from tpulint.semantic.linear import Linear
 
-        whole = Linear(self._index).difference(given, lower)
+        whole = Linear(self._index, roughly=True).difference(given, lower)
         if whole == [] or self._are_given_together(given, lower):
             return None
         function = self._parameters_of(given, lower)
@@ -135,7 +135,7 @@ class ChangingNumbers:
             ends = upper.args if is_least and isinstance(upper, ast.Call) and len(upper.args) > 1 else [given]
         causes = []
         for end in ends:
-            parts = Linear(self._index).difference(end, lower)
+            parts = Linear(self._index, roughly=True).difference(end, lower)
             either = (end, lower) if parts is None else parts
             causes.append(next(filter(None, (self.cause(part, depth + 1) for part in either)), None))
         return causes[0] if all(causes) else None

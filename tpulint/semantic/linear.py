@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 _DEPTH = 8
 _TERMS = 32
+_ROUNDING = ("builtins.int", "builtins.round", "math.floor", "math.ceil")
 
 Term = tuple[str, ...]
 """The factors of a product, sorted; () is the number 1."""
@@ -21,8 +22,10 @@ Term = tuple[str, ...]
 class Linear:
     """A number written as a sum of products of what cannot be taken apart further."""
 
-    def __init__(self, index: SemanticIndex) -> None:
+    def __init__(self, index: SemanticIndex, *, roughly: bool = False) -> None:
         self._index = index
+        self._roughly = roughly
+        """Whether a number and what it is rounded to are taken for the same."""
         self.atoms: dict[str, ast.expr] = {}
         """What the factors stand for."""
 
@@ -56,8 +59,15 @@ class Linear:
             else:
                 result.subtract(right)
             return result
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+            divided = self._terms(node.left, depth + 1)
+            by = f"/{ast.dump(node.right)}"
+            self.atoms.setdefault(by, node.right)
+            return divided and Counter({tuple(sorted((*term, by))): times for term, times in divided.items()})
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
             return self._terms(ast.copy_location(ast.BinOp(ast.Constant(0), ast.Sub(), node.operand), node), depth + 1)
+        if isinstance(node, ast.Call) and self._rounds(node):
+            return self._terms(node.args[0], depth + 1)
         if isinstance(node, ast.Name):
             bindings = self._index.flow.reaching(node)
             made = bindings[0] if len(bindings) == 1 and bindings[0].kind == "assign" else None
@@ -69,3 +79,8 @@ class Linear:
         key = ast.dump(node)
         self.atoms.setdefault(key, node)
         return Counter({(key,): 1})
+
+    def _rounds(self, call: ast.Call) -> bool:
+        """``int(j * n / 4)``, of a formula and nothing that is read."""
+        is_rounded = self._roughly and not call.keywords and self._index.qualified_name(call.func) in _ROUNDING
+        return is_rounded and len(call.args) == 1 and isinstance(call.args[0], ast.BinOp)

@@ -120,6 +120,13 @@ class TensorTypes:
         around = self._tree.parents[parent] if isinstance(parent, ast.Assign) else None
         if isinstance(around, ast.If) and parent in around.body:
             use.test, use.statement = around.test, around
+        elif (
+            isinstance(around, ast.If) and isinstance(around.test, ast.UnaryOp) and isinstance(around.test.op, ast.Not)
+        ):
+            use.test, use.statement = (
+                around.test.operand,
+                around,
+            )  # `if not cuda: ... else: dtype = torch.cuda.FloatTensor`
 
     def _owner(self, target: ast.expr) -> ast.ClassDef | None:
         """The class whose objects keep the tensor class: ``self.Tensor = torch.cuda.FloatTensor``."""

@@ -31,8 +31,11 @@ def is_only_state(index: SemanticIndex, loaded: ast.expr) -> bool:
 def _uses(index: SemanticIndex, node: ast.expr, key: str, depth: int) -> Iterator[bool | None]:
     """What becomes of a part of a checkpoint: a state that is loaded, no tensor at all, or None for another thing."""
     parent = index.parent(node)
-    while isinstance(parent, ast.Subscript) and parent.value is node:
-        if isinstance(parent.slice, ast.Constant):
+    while (isinstance(parent, ast.Subscript) and parent.value is node) or (
+        isinstance(parent, ast.IfExp)
+        and parent.test is not node  # `torch.load(p) if gpu is None else torch.load(p, gpu)`
+    ):
+        if isinstance(parent, ast.Subscript) and isinstance(parent.slice, ast.Constant):
             key = str(parent.slice.value)
         node, parent = parent, index.parent(parent)
     if isinstance(parent, ast.Delete) or (isinstance(parent, ast.Compare) and node in parent.comparators):
@@ -41,6 +44,8 @@ def _uses(index: SemanticIndex, node: ast.expr, key: str, depth: int) -> Iterato
         yield False
     elif isinstance(parent, ast.Call) and node in parent.args:
         yield from _uses_by_call(index, parent, node, key, depth)
+    elif isinstance(parent, ast.Attribute) and _are_values_moved(index, parent):
+        yield True
     elif isinstance(parent, ast.Assign) and parent.value is node and depth < _DEPTH:
         target = parent.targets[0]
         is_kept = len(parent.targets) == 1 and isinstance(target, ast.Name)
@@ -65,6 +70,18 @@ def _are_moved(index: SemanticIndex, loads: list[ast.Name]) -> bool:
     """``encoder = loaded["encoder"]``, and ``encoder.cuda()``: whole modules are moved from where they come."""
     methods = [item.attr if isinstance(item := index.parent(load), ast.Attribute) else "" for load in loads]
     return "" not in methods[:1] and any(method in _MOVES for method in methods)
+
+
+def _are_values_moved(index: SemanticIndex, method: ast.Attribute) -> bool:
+    """``{key: value.cuda() for key, value in loaded.items()}``"""
+    call = index.parent(method)
+    part = index.parent(call) if isinstance(call, ast.Call) and call.func is method else None
+    if not isinstance(part, ast.comprehension) or part.iter is not call or method.attr not in ("items", "values"):
+        return False
+    value = part.target.elts[-1] if isinstance(part.target, ast.Tuple) and method.attr == "items" else part.target
+    loads = index.names.loads_of(value) if isinstance(value, ast.Name) else []
+    moves = [load for load in loads if isinstance(use := index.parent(load), ast.Attribute) and use.attr in _MOVES]
+    return bool(loads) and len(moves) == len(loads)
 
 
 def _uses_by_call(index: SemanticIndex, call: ast.Call, node: ast.expr, key: str, depth: int) -> Iterator[bool | None]:

@@ -206,7 +206,8 @@ def _is_dynamic(ctx: FileContext, use: TypeUse) -> bool:
     test = use.test
     if isinstance(test, ast.Name):
         bindings = ctx.index.names.bindings(test)
-        value = bindings[0].value if len(bindings) == 1 else None
+        # The default of a parameter is no answer: whoever calls may say no.
+        value = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "assign" else None
         return not is_true(value) and not _is_answer(ctx, value)
     return test is not None or use.choice is not None
 
