@@ -481,3 +481,35 @@ def test_what_dict_is_called_with(tmp_path: Path) -> None:
     train(net, torch.optim.SGD(net.parameters(), 0.1), [torch.rand(4, 4)])
     """
     agree(tmp_path, "TPU103", main=program)
+
+
+PACKED = (
+    SETUP
+    + """
+    from torch.nn.utils.rnn import pack_padded_sequence
+
+    def hits(scores, targets):
+        return scores.argmax(1).eq(targets).float().sum().item(){}
+
+    for x, y in loader:
+        lengths = [3, 2]
+        packed = pack_padded_sequence({}(x), lengths)
+        targets, sizes, *_ = pack_padded_sequence(y.to(device), lengths)
+        loss = F.cross_entropy(packed.data, targets)
+        loss.backward()
+        optimizer.step()
+        print(hits(packed[0], targets), sizes.tolist(), packed.batch_sizes.sum().item())
+    """
+)
+
+
+def test_elements_of_packed_sequences(tmp_path: Path) -> None:
+    """How many there are at each place is known on the host."""
+    agree(tmp_path, "TPU101", program=PACKED.format("  # TPU101", "model"))
+
+
+def test_elements_of_sequences_packed_on_the_host(tmp_path: Path) -> None:
+    program = (
+        PACKED.format("", "torch.flip").replace("y.to(device)", "y.cpu()").replace("flip(x)", "flip(x.cpu(), [0])")
+    )
+    agree(tmp_path, "TPU101", program=program.replace("loss.backward()", "model(x.to(device)).sum().backward()"))

@@ -1487,31 +1487,79 @@ def test_weights_that_a_function_is_given_on_the_host(weights: str, is_told: boo
     assert [finding.code for finding in check(text, select=("TPU322",)).findings] == ["TPU322"] * is_told
 
 
+@pytest.mark.parametrize("taken", ["{}[0]", "{}.data", "({}).data.float()"])
 @pytest.mark.parametrize(
-    ("taken", "stays_padded"),
+    ("scores", "has_gradient"),
     [
-        ("packed = {}", True),
-        ("packed = {}[0]", False),
-        ("packed = {}.data", False),
-        ("packed, *_ = {}", False),
-        ("packed, sizes, _, _ = {}", False),
+        ("model(x)", True),
+        ("nn.functional.log_softmax(model(x), -1).transpose(0, 1)", True),
+        ("both(x)[0]", True),
+        ("x", False),
+        ("model(x).argmax(-1)", False),
+        ("model(x).detach()", False),
     ],
 )
-def test_packed_elements_are_no_padded_batch(taken: str, stays_padded: bool) -> None:
-    """A loss of the elements alone has no use for padding."""
+def test_backward_behind_packed_elements(taken: str, scores: str, has_gradient: bool) -> None:
+    """XLA has no gradient of packing; elements that are taken out of the padded batch have theirs."""
     text = f"""\
 import torch
 from torch import nn
 
 model = nn.Linear(8, 8).to("xla")
+both = nn.LSTM(8, 8).to("xla")
 for x, lengths, targets in loader:
-    scores = model(x.to("xla"))
-    {taken.format("nn.utils.rnn.pack_padded_sequence(scores, lengths)")}
+    x = x.to("xla")
+    scores = {scores}
+    packed = {taken.format("nn.utils.rnn.pack_padded_sequence(scores, lengths)")}
+    criterion(head(packed, model(x)), targets).backward()
+    optimizer.step()
+"""
+    (finding,) = check(text, select=("TPU320",)).findings
+    assert ("raises" in finding.message) is has_gradient
+    taken_out = "tpulint_runtime.pack_padded_sequence(scores, lengths)" in port(text, select=("TPU320",)).text
+    assert taken_out is has_gradient
+
+
+@pytest.mark.parametrize(
+    ("packing", "has_gradient"),
+    [
+        ("packed, *_ = {}", True),
+        ("packed, sizes, _, _ = {}", True),
+        ("with torch.no_grad():\n        packed = {}[0]", False),
+    ],
+)
+def test_outputs_of_a_module_that_are_unpacked(packing: str, has_gradient: bool) -> None:
+    """Of several outputs the first is what it computes; one that it hands on may be a target."""
+    text = """\
+import torch
+from torch import nn
+
+model = nn.LSTM(8, 8).to("xla")
+for x, lengths, targets in loader:
+    scores, targets = model(x.to("xla"))
+    {}
     criterion(head(packed), targets).backward()
     optimizer.step()
 """
-    assert [finding.code for finding in check(text, select=("TPU320",)).findings] == ["TPU320"]
-    assert ("tpulint_runtime" in port(text, select=("TPU320",)).text) is stays_padded
+    pack = "nn.utils.rnn.pack_padded_sequence({}, lengths)"
+    for name, raises in (("scores", has_gradient), ("targets", False)):
+        (finding,) = check(text.format(packing.format(pack.format(name))), select=("TPU320",)).findings
+        assert ("raises" in finding.message) is raises
+
+
+def test_sequence_that_is_kept_packed_stays_padded() -> None:
+    text = """\
+import torch
+from torch import nn
+
+model = nn.Linear(8, 8).to("xla")
+for x, lengths, targets in loader:
+    packed = nn.utils.rnn.pack_padded_sequence(model(x.to("xla")), lengths)
+    criterion(head(packed), targets).backward()
+    optimizer.step()
+"""
+    assert "recurrent layers" in check(text, select=("TPU320",)).findings[0].message
+    assert "packed = tpulint_runtime.pack_padded_sequence" in port(text, select=("TPU320",)).text
 
 
 def test_layer_with_projections_runs_padded() -> None:

@@ -38,6 +38,32 @@ def test_gradients_of_inputs_are_no_step(tmp_path: Path) -> None:
     agree(tmp_path, "TPU301", main=META.replace("  # TPU301", "").replace("p.grad = sums[i] / 2.0", "p.grad = None"))
 
 
+HANDED = (
+    META[: META.index("        for i, p in")]
+    + """\
+        give(model, sums)
+        optimizer.step()
+"""
+)
+GIVER = """\
+def give(model, gradients):
+    for p, gradient in zip(model.parameters(), gradients):
+        p.grad = gradient
+"""
+
+
+def test_gradients_that_another_function_gives_to_parameters(tmp_path: Path) -> None:
+    agree(tmp_path, "TPU301", main=GIVER + HANDED)
+    agree(tmp_path, "TPU301", main="from gradients import give\n" + HANDED, gradients=GIVER)
+
+
+def test_gradients_that_another_function_only_looks_at(tmp_path: Path) -> None:
+    text = HANDED.replace("  # TPU301", "")
+    giver = GIVER.replace("p.grad = gradient", "print(p.grad, gradient)")
+    agree(tmp_path, "TPU301", main=giver + text)
+    agree(tmp_path, "TPU301", main="from gradients import give\n" + text, gradients=giver)
+
+
 PREPARED = """\
 import torch
 from accelerate import Accelerator

@@ -77,6 +77,10 @@ class AttributeValues:
             return base._replace(certain=False) if node.attr == "module" else UNKNOWN
         if node.attr == "grad" and base.kind is Kind.UNKNOWN and isinstance(node.ctx, ast.Load):
             return self._kinds.parameter_tensor()
+        if node.attr == "data" and base.kind is Kind.UNKNOWN and isinstance(node.ctx, ast.Load):
+            packed = self._kinds.elements.of_packed(node, depth)
+            if packed.kind is not Kind.UNKNOWN:
+                return packed
         if base.kind is Kind.DISTRIBUTION:
             return base._replace(kind=Kind.TENSOR) if node.attr in facts.DISTRIBUTION_ATTRIBUTES else UNKNOWN
         if base.kind is Kind.DEVICE:

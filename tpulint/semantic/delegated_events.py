@@ -10,6 +10,7 @@ from tpulint.semantic.imported import Imported
 from tpulint.semantic.other_files import Definition
 from tpulint.semantic.passed_arguments import arguments_given
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, is_of_self
+from tpulint.semantic.updates import gives_gradients
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,6 +52,13 @@ class DelegatedEvents:
         delegations = [_delegation(call, one) for one in found]
         known = [one for one in delegations if one is not None]
         return known if len(known) == len(delegations) else []
+
+    def gives_gradients(self, call: ast.Call) -> bool:
+        """Whether what a call runs gives gradients to parameters: ``p.grad = gradient``."""
+        return any(
+            isinstance(one.node, FUNCTIONS) and gives_gradients(one.file.tree, one.node)
+            for one in self._imported.all_called(call)
+        )
 
 
 def _delegation(call: ast.Call, called: Definition) -> Delegation | None:

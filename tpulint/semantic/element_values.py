@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 _PARTS = ("modules", "children", "parameters")
 """What goes through the parts of a module; where it says ``named_``, a name comes with every one."""
 _NAMED = "named_"
+_PACKS = frozenset({
+    "torch.nn.utils.rnn.pack_padded_sequence", "torch.nn.utils.rnn.pack_sequence",
+    "tpulint_runtime.pack_padded_sequence",
+})  # fmt: skip
 _WITH_PLACES = frozenset({"topk", "max", "min", "sort", "median", "kthvalue", "mode"})
 """Operations that give tensors of values and of their places."""
 
@@ -59,8 +63,11 @@ class ElementValues:
             prepared = self._kinds.calls.prepared(node, path, depth)
             if prepared is not None:
                 return prepared
-            if self._names.qualified(node.func) == "builtins.next" and node.args:
+            name = self._names.qualified(node.func)
+            if name == "builtins.next" and node.args:
                 return self.element(node.args[0], path, depth)
+            if name in _PACKS:
+                return self._packed_part(node, path, depth)
             value = self._kinds.value(node, depth)
             if value.kind is Kind.TENSOR:
                 owner = self._module_class(node.func, depth)
@@ -90,6 +97,24 @@ class ElementValues:
         if len(path) == 1:
             return self._kinds.content(node, path[0], depth)
         return join(self.part(item, path[1:], depth + 2) for item in self._kinds.contents.of(node, path[0]))
+
+    def _packed_part(self, pack: ast.Call, path: Path, depth: int) -> Value:
+        """Value of a part of a packed sequence: its elements, where they were packed, and on the host their numbers."""
+        if path[0] != 0:
+            return Value(Kind.TENSOR, Side.HOST) if path[0] == 1 else UNKNOWN
+        given = [*pack.args[:1], *(k.value for k in pack.keywords if k.arg in ("input", "sequences"))]
+        value = self._kinds.value(given[0], depth) if given else UNKNOWN
+        return value._replace(certain=False) if value.kind is Kind.TENSOR else UNKNOWN
+
+    def of_packed(self, node: ast.Attribute, depth: int) -> Value:
+        """Value of ``packed.data``, of what packing gives or a variable with it."""
+        made = [node.value] if isinstance(node.value, ast.Call) else []
+        if isinstance(node.value, ast.Name):
+            bindings = self._flow.reaching(node.value)
+            made = [b.value for b in bindings if isinstance(b.value, ast.Call) and b.kind == "assign" and not b.path]
+            made = made if len(made) == len(bindings) else []
+        are_packed = bool(made) and all(self._names.qualified(call.func) in _PACKS for call in made)
+        return join(self._packed_part(call, (0,), depth + 1) for call in made) if are_packed else UNKNOWN
 
     def _mapped(self, node: ast.Call, depth: int) -> Value | None:
         """One of the tensors that ``map(lambda x: x.to(device), batch)`` moves."""

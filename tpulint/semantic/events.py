@@ -11,7 +11,7 @@ from tpulint.semantic.kinds import Kind, Kinds
 from tpulint.semantic.names import Names
 from tpulint.semantic.torch_facts import RUNTIME
 from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, LoopNode, SyntaxTree
-from tpulint.semantic.updates import Updates
+from tpulint.semantic.updates import Updates, gives_gradients
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -268,15 +268,21 @@ class EventMap:
             self._events(call).updates.append(call)
 
     def _fills_gradients(self, call: ast.Call) -> bool:
-        """Whether the function that asks for gradients gives them to parameters itself: ``p.grad = found[i] / n``."""
+        """Whether the function that asks for gradients gives them to parameters: ``p.grad = found[i] / n``.
+
+        It may leave that to another one, of this file or of another: ``put_into(model, found)``.
+        """
         function = self._tree.function_of(call)
-        for attribute in self._tree.attributes_called("grad"):
-            given = self._tree.parents[attribute]
-            is_given = isinstance(attribute.ctx, ast.Store) and isinstance(given, ast.Assign)
-            if is_given and self._tree.function_of(attribute) is function:
-                assert isinstance(given, ast.Assign)
-                if not isinstance(given.value, ast.Constant):
-                    return True
+        if gives_gradients(self._tree, function):
+            return True
+        for other in self._tree.calls:
+            if self._tree.function_of(other) is not function or not (other.args or other.keywords):
+                continue
+            called = self._definitions.function_called(other)
+            if called is not None and gives_gradients(self._tree, called):
+                return True
+            if called is None and self._delegated is not None and self._delegated.gives_gradients(other):
+                return True
         return False
 
     def _collect_delegated(self, call: ast.Call, delegated: DelegatedEvents) -> None:

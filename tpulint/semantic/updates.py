@@ -149,3 +149,15 @@ class Updates:
         if isinstance(changed, ast.Attribute) and changed.attr == "data":
             changed = changed.value
         return call if isinstance(changed, ast.Name) and changed.id == name else None
+
+
+def gives_gradients(tree: SyntaxTree, function: FunctionNode | None) -> bool:
+    """Whether a function, or a module outside of them, gives a parameter a gradient: ``p.grad = gradient``."""
+    for attribute in tree.attributes_called("grad"):
+        given = tree.parents[attribute]
+        is_given = isinstance(attribute.ctx, ast.Store) and isinstance(given, ast.Assign)
+        if is_given and tree.function_of(attribute) is function:
+            assert isinstance(given, ast.Assign)
+            if not isinstance(given.value, ast.Constant):
+                return True
+    return False

@@ -8,9 +8,11 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
 from tpulint.semantic import Side
+from tpulint.semantic.recorded import is_recorded
 from tpulint_rules.step._padded_runs import argument, padded_run
 
 _PACK, _PAD = "torch.nn.utils.rnn.pack_padded_sequence", "torch.nn.utils.rnn.pad_packed_sequence"
+_EACH_SIZE = "The lengths are read as before, and each number of elements is a shape of its own, which is compiled."
 _REASON = "Another function of this file's project may take what is packed apart in a way of its own."
 
 
@@ -20,18 +22,24 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         packed = argument(call, 0, "input")
         if packed is None or not _is_on_device(ctx, call, packed):
             continue
-        integer = index.scalars.is_integer(packed) or _only_data(ctx, call)
-        message = (
-            "a packed sequence is as long as its lengths say: the host reads them, and compiles for each size"
-            if integer
-            else "packing a device tensor fails: recurrent layers take no packed sequences on XLA"
-        )
+        fix: FixBuilder | None = None
+        is_taken_apart = _only_data(ctx, call)
+        has_gradient = is_recorded(index, packed) and index.regions.records_gradient(call)
+        works = index.scalars.is_integer(packed) or (is_taken_apart and not has_gradient)
+        if works:
+            message = "a packed sequence is as long as its lengths say: the host reads them, and compiles for each size"
+        elif is_taken_apart:
+            message = "`backward()` raises behind packing: XLA has no gradient of it"
+            fix = _taken_out_of_padded(ctx, call)
+        else:
+            message = "packing a device tensor fails: recurrent layers take no packed sequences on XLA"
+            fix = padded_run(ctx, call) or _stays_padded(ctx)
         value = index.value(packed)
         yield ctx.finding(
             call,
             message,
-            None if integer else padded_run(ctx, call) or _stays_padded(ctx),
-            severity=Severity.WARNING if integer else Severity.ERROR,
+            fix,
+            severity=Severity.WARNING if works else Severity.ERROR,
             certainty=Certainty.CERTAIN if value.certain and value.side is Side.DEVICE else Certainty.LIKELY,
         )
 
@@ -56,6 +64,13 @@ def _stays_padded(ctx: FileContext) -> FixBuilder:
         name = ctx.index.qualified_name(call.func) or ""
         if name == _PAD or not _only_data(ctx, call):
             fix.replace(call.func, f"{fix.use('tpulint_runtime', at=call)}.{name.rpartition('.')[2]}")
+    return fix
+
+
+def _taken_out_of_padded(ctx: FileContext, call: ast.Call) -> FixBuilder:
+    """The same elements, out of the padded batch: ``tpulint_runtime.pack_padded_sequence(scores, lengths)[0]``."""
+    fix = ctx.fix("Take the elements out of the padded batch", Applicability.UNSAFE, _EACH_SIZE, Scope.STATEMENT)
+    fix.replace(call.func, f"{fix.use('tpulint_runtime', at=call)}.pack_padded_sequence")
     return fix
 
 
