@@ -2232,3 +2232,38 @@ def test_a_flag_of_the_file_that_says_yes_chooses_the_device() -> None:
     choice = "if cuda:\n    kind = torch.cuda.FloatTensor\nelse:\n    kind = torch.FloatTensor\n"
     text = port(f"import torch\n\ncuda = True\n{choice}x = torch.ones(3).type(kind)\n").text
     assert "torch.float32)" in text and "if cuda else" not in text
+
+
+OPTIONS = """\
+import torch
+from torch import nn
+from options import make
+
+NAME = MADE
+model = nn.Linear(4, 2)
+if USED:
+    model.cuda()
+model(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "made", "used"),
+    [
+        ("args", 'make({"lr": 0.1, "cuda": torch.cuda.is_available()})', "args.cuda"),
+        ("chosen", 'make({"lr": 0.1, "cuda": torch.cuda.is_available()})', "chosen.cuda"),
+        ("chosen", 'make(**{"cuda": torch.cuda.is_available()})', "chosen.cuda"),
+        ("opt", 'make({"cuda": torch.cuda.is_available()})', "wanted(opt)"),  # whoever is handed the options reads it
+    ],
+)
+def test_an_option_of_a_dictionary_is_read_as_an_attribute(name: str, made: str, used: str) -> None:
+    text = OPTIONS.replace("NAME", name).replace("MADE", made).replace("USED", used)
+    fixed = port(text).text
+    assert '"cuda": True' in fixed
+    assert "model.to(" in fixed
+
+
+@pytest.mark.parametrize("used", ["chosen.lr > 0", "found.cuda", "wanted(chosen)"])
+def test_a_report_that_nobody_reads_an_answer_from_stays(used: str) -> None:
+    text = OPTIONS.replace("NAME", "chosen").replace("MADE", 'make({"cuda": torch.cuda.is_available()})')
+    assert '"cuda": torch.cuda.is_available()' in port(text.replace("USED", used)).text

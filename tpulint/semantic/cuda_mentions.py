@@ -101,8 +101,21 @@ class CudaMentions:
                 return False  # `config["gpu"] = x` is read by those who are handed the options
         if not isinstance(key, ast.Constant) or not isinstance(key.value, str) or says_device(key.value):
             return False
+        if isinstance(parent, ast.Dict) and self._is_option(parent, key.value):
+            return False
         text = self._index.source.text  # a key that is written twice is read somewhere
         return text.count(f"'{key.value}'") + text.count(f'"{key.value}"') == 1
+
+    def _is_option(self, options: ast.Dict, name: str) -> bool:
+        """Whether what a dictionary holds is read as an attribute: ``args = dotdict({"cuda": x})``, ``if args.cuda:``."""
+        made = self._tree.parents[options]
+        made = self._tree.parents[made] if isinstance(made, ast.keyword) else made
+        kept = self._tree.parents[made] if isinstance(made, ast.Call) else None
+        target = kept.targets[0] if isinstance(kept, ast.Assign) and len(kept.targets) == 1 else None
+        if not isinstance(target, ast.Name):
+            return False
+        reads = map(self._tree.parents.get, self._index.names.loads_of(target))
+        return is_configuration(target.id) or any(isinstance(one, ast.Attribute) and one.attr == name for one in reads)
 
     def _is_written_out(self, node: ast.expr) -> bool:
         """Whether a dictionary that holds a value, or the variable it is kept in, is only printed, dumped or logged."""
