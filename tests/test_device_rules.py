@@ -2267,3 +2267,22 @@ def test_an_option_of_a_dictionary_is_read_as_an_attribute(name: str, made: str,
 def test_a_report_that_nobody_reads_an_answer_from_stays(used: str) -> None:
     text = OPTIONS.replace("NAME", "chosen").replace("MADE", 'make({"cuda": torch.cuda.is_available()})')
     assert '"cuda": torch.cuda.is_available()' in port(text.replace("USED", used)).text
+
+
+    ("moved", "left"),
+    [
+        ("for p in model.parameters():\n    p.data = p.data.cuda()", True),
+        ("state.data = state.detach().cuda()", True),
+        ("model.scale.data = model.scale.cuda()", True),
+        # What is set to another tensor may have moved before.
+        ("model.weight.data = other.weight.data.cuda()", False),
+        ("weight = model.weight.data.cuda()", False),
+        ("model.weight.grad = model.weight.data.cuda()", False),
+    ],
+)
+def test_values_that_are_set_to_those_of_the_device(moved: str, left: bool) -> None:
+    text = f"import torch\nfrom torch import nn\n\nmodel, other = nn.Linear(4, 4), nn.Linear(4, 4)\n{moved}\n"
+    result = port(text, select=("TPU002",))
+    assert (".cuda()" in result.text) is left
+    assert all("swap_tensors" in (one.help or "") for one in result.findings)
+    assert "Parameter" not in result.text

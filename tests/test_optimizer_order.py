@@ -379,3 +379,60 @@ def test_parameters_that_a_module_lists_as_it_is_made(tmp_path: Path, listed: st
     assert (FLAG in (tmp_path / "train.py").read_text()) is told
     left = tpulint("check", ".", "--select", "TPU303", "--output-format", "concise", cwd=tmp_path)
     assert "TPU303" not in left.out
+
+
+OPTIMIZERS = """\
+from torch import optim
+from torch.optim import SGD
+
+class Looking(optim.Adam):
+    pass
+
+class Average:
+    def __init__(self, values):
+        self.values = list(values)
+
+def scheduled(optimizer, lr):
+    return optim.lr_scheduler.StepLR(optimizer, lr)
+
+ALL = {"looking": Looking, "sgd": SGD}
+"""
+
+
+@pytest.mark.parametrize(
+    ("built", "told"),
+    [
+        ("getattr(ours, name)(params=model.parameters(), lr=0.1)", True),
+        ("getattr(ours, name)(filter(bool, model.parameters()), lr=0.1)", True),
+        ("ours.__dict__[name](model.parameters(), lr=0.1)", True),
+        ("vars(torch.optim)[name](model.parameters(), lr=0.1)", True),
+        ("ours.ALL[name](model.parameters(), lr=0.1)", True),
+        ("ours.Looking(model.parameters())", True),
+        ("nobodys.Looking(model.parameters(), lr=0.1)", True),
+        ("eval(name)(model.parameters(), lr=0.1)", True),
+        # What nothing says of that it trains them, and what is made of no parameters.
+        ("nobodys.Looking(model.parameters(), decay=0.1)", False),
+        ("ours.Average(model.parameters())", False),
+        ("ours.Average(optim.SGD(other.parameters(), 0.1), lr=0.1)", False),
+        ("getattr(ours, name)(params=other.parameters(), lr=0.1)", False),
+        ("ours.scheduled(optim.SGD(other.parameters(), 0.1), lr=0.1)", False),
+    ],
+)
+def test_optimizers_that_are_chosen_when_the_program_runs(tmp_path: Path, built: str, told: bool) -> None:
+    (tmp_path / "ours.py").write_text(OPTIMIZERS)
+    start = "import nobodys\nimport ours\nimport torch\nfrom torch import nn, optim\n\nname = input()\n"
+    made = "other = nn.Linear(4, 4)\nmodel = nn.Linear(4, 4)\n"
+    end = "for x in loader:\n    loss = model(x).sum()\n    loss.backward()\n    opt.step()\n"
+    for late in (True, False):
+        steps = [f"opt = {built}\n", "model = model.cuda()\n"]
+        body = "".join(steps if late else reversed(steps))
+        (tmp_path / "train.py").write_text(f"{start}{made}{body}{end}")
+        result = tpulint("check", ".", "--select", "TPU303", "--output-format", "concise", cwd=tmp_path)
+        assert ("train.py" in result.out) is (told and late), result.out
+
+
+def test_functions_that_train_leave_no_optimizer() -> None:
+    text = f"{START}from nobodys import optimize\noptimize(D.parameters(), lr=0.1)\nD.cuda()\n{TRAINED}"
+    assert fixed(text) == text
+    kept = text.replace("optimize(D", "opt = optimize(D")
+    assert FLAG in fixed(kept) or fixed(kept) != kept

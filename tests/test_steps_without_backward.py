@@ -132,3 +132,38 @@ def test_a_device_that_another_file_names_in_an_option(tmp_path: Path, default: 
 
 def test_a_device_of_the_host_that_another_file_names(tmp_path: Path) -> None:
     agree(tmp_path, "TPU001", main=COMPARED.replace("  # MARK", ""), options=OPTIONS.replace("DEFAULT", '"cpu"'))
+
+
+CLOSURE = """\
+import torch
+
+def optimize(parameters, closure, rate, rounds):
+    parameters = [p.to("xla") for p in parameters]
+    optimizer = torch.optim.Adam(parameters, lr=rate)
+    for _ in range(rounds):  # TPU301
+        optimizer.zero_grad()
+        closure()
+        optimizer.step()
+"""
+
+
+def test_closures_that_run_the_backward_pass(tmp_path: Path) -> None:
+    agree(tmp_path, "TPU301", common=CLOSURE)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("optimizer.zero_grad()", "other.zero_grad()"),
+        ("optimizer.zero_grad()", "pass"),
+        ("optimizer.step()", "pass"),
+        ("closure()", "closure(parameters)"),
+        ("closure()", "print()"),
+        ('p.to("xla")', "p"),
+        ("        closure()\n        optimizer.step()", "        optimizer.step()\n        closure()"),
+    ],
+)
+def test_closures_of_which_that_is_not_known(tmp_path: Path, change: tuple[str, str]) -> None:
+    text = CLOSURE.replace("  # TPU301", "")
+    assert change[0] in text
+    agree(tmp_path, "TPU301", common=text.replace(*change))

@@ -266,6 +266,8 @@ class EventMap:
             self._events(call).candidates.append(call)
         elif isinstance(func, ast.Name) and self._updates.is_handed_on(call):
             self._events(call).updates.append(call)
+        elif isinstance(func, ast.Name) and self._updates.is_closure_run(call):
+            self._events(call).backwards.append(call)
 
     def _fills_gradients(self, call: ast.Call) -> bool:
         """Whether the function that asks for gradients gives them to parameters: ``p.grad = found[i] / n``.

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tpulint.semantic.imported import Imported
     from tpulint.source import SourceFile
 
-_TRAINS = ("backward", "scaler", "autograd.grad")
+_TRAINS = ("backward", "zero_grad", "scaler", "autograd.grad")
 _TESTS = ("pytest", "unittest", "TestCase")
 _EVALUATES = ("no_grad", "inference_mode", "eval(", "train(False", "set_grad_enabled", '"eval"', "'eval'")
 

@@ -95,6 +95,33 @@ class Updates:
         is_behind = any(name == "backward" and start < self._tree.start(call) for name, start in methods)
         return is_behind and not any(name == "step" for name, _ in methods)
 
+    def is_closure_run(self, call: ast.Call) -> bool:
+        """``closure()`` of a parameter, whose backward pass is all that ``optimizer.step()`` behind it can update by.
+
+        The gradients of that optimizer are cleared in front of it, and nothing else there runs a backward pass.
+        """
+        function = self._tree.function_of(call)
+        if function is None or call.args or call.keywords or not isinstance(call.func, ast.Name):
+            return False
+        if not self._is_parameter(call.func):
+            return False
+        starts: dict[str, list[int]] = {}
+        for other in self._tree.nodes_in(function, ast.Call, functions=False):
+            if isinstance(other.func, ast.Attribute):
+                key = other.func.attr
+                if key in ("zero_grad", "step") and self.is_optimizer(other.func.value):
+                    key += ast.dump(other.func.value)
+                starts.setdefault(key, []).append(self._tree.start(other))
+        here = self._tree.start(call)
+        if "backward" in starts:
+            return False
+        return any(
+            key.startswith("zero_grad")
+            and any(start < here for start in cleared)
+            and any(start > here for start in starts.get("step" + key.removeprefix("zero_grad"), ()))
+            for key, cleared in starts.items()
+        )
+
     def _is_parameter(self, name: ast.Name) -> bool:
         bindings = self._names.bindings(name)
         return bool(bindings) and all(binding.kind == "parameter" for binding in bindings)

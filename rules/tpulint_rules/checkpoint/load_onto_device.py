@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Severity
 from tpulint.semantic import Binding, Kind
+from tpulint.semantic.device_sites import device_argument
 from tpulint_rules.checkpoint._copied_states import CopiedStates
 from tpulint_rules.checkpoint._loaded_parts import is_only_state
 
@@ -94,11 +95,22 @@ def _goes_to_device(ctx: FileContext, place: ast.expr) -> bool | None:
                 return None
     certain = ctx.index.moves.is_device(place)
     if certain is False:
+        if _is_numbered(ctx, place):
+            return True
         # what tensors are moved to elsewhere in the file is a device
         text = ctx.text(place)
         moved = (call for call, _ in ctx.index.method_calls("to", "cuda") if call.args)
         return True if any(ctx.text(call.args[0]) == text for call in moved) else None
     return certain
+
+
+def _is_numbered(ctx: FileContext, place: ast.expr) -> bool:
+    """``torch.device(gpu)`` of a number, which is that of a GPU: the host has none."""
+    made = [binding.value for binding in ctx.index.flow.reaching(place)] if isinstance(place, ast.Name) else [place]
+    calls = [item for item in made if isinstance(item, ast.Call)]
+    given = [device_argument(call) for call in calls if ctx.index.qualified_name(call.func) == "torch.device"]
+    is_number = ctx.index.devices.indices.is_number
+    return len(given) == len(made) > 0 and all(item is not None and is_number(item) for item in given)
 
 
 def _is_host_by_default(parameter: Binding) -> bool:

@@ -15,6 +15,7 @@ from tpulint.semantic.tree import is_super
 from tpulint.semantic.variables import last_name, says_device
 from tpulint_rules.device._choice_doubts import is_plain
 from tpulint_rules.device._gpu_numbers import number_text
+from tpulint_rules.device._set_data import INSTEAD, REFUSED, make_parameter, tensor_set
 
 _KNOWN = (Kind.TENSOR, Kind.MODULE)
 _NEVER = (Kind.NUMPY, Kind.DEVICE, Kind.LOADER, Kind.OPTIMIZER, Kind.SCHEDULER)
@@ -48,6 +49,9 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             message = f"`{short(ctx.text(receiver), 40)}.cuda()` moves nothing: a loss without weights has no tensors"
             severity = Severity.INFO
         help = "Parts on different GPUs must share the one XLA device of a process" if several else ""
+        if (tensor := tensor_set(ctx.index, call)) is not None:
+            fix = make_parameter(ctx, fix, call, tensor)
+            message, help = f"{message}, and {REFUSED}", INSTEAD
         yield ctx.finding(
             call,
             message,

@@ -29,15 +29,16 @@ def builds_optimizer(ctx: FileContext, call: ast.Call) -> bool:
     name = ctx.index.qualified_name(call.func)
     found = ctx.index.imported.called(call)
     if found is not None and not found.is_class:
-        return ctx.index.kind(call) is Kind.OPTIMIZER or _returns_chosen(found)
+        is_known = ctx.index.kind(call) is Kind.OPTIMIZER or _returns_chosen(found)
+        return is_known or is_called_optimizer(ctx.index, call)
     if _is_chosen(ctx.index, call.func):
         return True
-    if name is None:
-        # A function of this file that builds one is looked into where it does.
-        if ctx.index.definitions.class_called(call) is not None:
-            return ctx.index.kind(call) is Kind.OPTIMIZER
-        return ctx.index.definitions.function_called(call) is None and is_called_optimizer(call)
-    return name.startswith(OPTIMIZER_PREFIXES) and ctx.index.kind(call) is Kind.OPTIMIZER
+    if name is not None and name.startswith(OPTIMIZER_PREFIXES):
+        return ctx.index.kind(call) is Kind.OPTIMIZER
+    if found is not None or ctx.index.definitions.class_called(call) is not None:
+        return ctx.index.kind(call) is Kind.OPTIMIZER
+    # A function of this file that builds one is looked into where it does.
+    return ctx.index.definitions.function_called(call) is None and is_called_optimizer(ctx.index, call)
 
 
 def _is_chosen(index: SemanticIndex, func: ast.expr) -> bool:

@@ -81,7 +81,7 @@ def builds_its_own(owner: Definition) -> bool:
     """Whether a class builds an optimizer of its own parameters where it is made, and moves nothing there."""
     for run, call in _calls_on_host(owner):
         name = run.file.qualified_name(call.func) or ""
-        builds = name.startswith(OPTIMIZER_PREFIXES) or (not name and is_called_optimizer(call))
+        builds = name.startswith(OPTIMIZER_PREFIXES) or is_called_optimizer(run.file, call)
         if builds and any(_is_part(run, module, _own_name(run)) for module in _modules_given(run, call)):
             return True
     return False

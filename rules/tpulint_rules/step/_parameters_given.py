@@ -16,11 +16,19 @@ def gives_parameters(call: ast.Call) -> bool:
     return isinstance(call.func, ast.Attribute) and call.func.attr in GIVES_PARAMETERS
 
 
-def is_called_optimizer(call: ast.Call) -> bool:
-    """``self.optimizer_class(net.parameters())``, of a class that is given or chosen."""
+def is_called_optimizer(index: SemanticIndex, call: ast.Call) -> bool:
+    """``self.optimizer_class(net.parameters())``, of a class that is given or chosen, or that nobody sees.
+
+    Whatever a class is called, what gets parameters and their learning rate is an optimizer:
+    ``getattr(optimizers, name)(net.parameters(), lr=0.1)``.
+    """
     given = [*call.args[:1], *(item.value for item in call.keywords if item.arg == "params")]
-    gives = any(isinstance(item, ast.Call) and gives_parameters(item) for item in given)
-    return gives and "optim" in last_name(call.func).lower()
+    parts = (part for item in given for part in (item, *index.tree.inside(item)))
+    if not any(isinstance(part, ast.Call) and gives_parameters(part) for part in parts):
+        return False
+    if isinstance(index.parent(call), ast.Expr):
+        return False  # a function that trains them, such as `optimize(net.parameters(), run)`, leaves no optimizer
+    return "optim" in last_name(call.func).lower() or any(item.arg == "lr" for item in call.keywords)
 
 
 def is_gone_through(index: SemanticIndex, node: ast.AST, root: ast.AST) -> bool:
