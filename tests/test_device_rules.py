@@ -1133,6 +1133,24 @@ def test_call_behind_a_question_is_skipped_so_far() -> None:
     assert [finding.severity.label for finding in result.findings] == ["warning", "error"]
 
 
+@pytest.mark.parametrize("beside", ["", "print(torch.cuda.get_device_name())"])
+def test_flags_of_cuda_behind_a_question_go_when_the_device_is_chosen(beside: str) -> None:
+    text = f"""\
+import torch
+from torch import nn
+
+model = nn.Linear(4, 2)
+if torch.cuda.is_available():
+    torch.backends.cudnn.benchmark = True
+    {beside}
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+model.to(device)
+"""
+    result = port(text, select=(*FAMILY, "TPU010"))
+    assert "cudnn" not in result.text
+    assert ("torch.cuda.is_available()" in result.text) == bool(beside)
+
+
 WAITING_NOW_AND_THEN = """\
 import time
 import torch
