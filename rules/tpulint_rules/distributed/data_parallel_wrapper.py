@@ -202,7 +202,11 @@ def _unwrap_uses(ctx: FileContext, fix: FixBuilder, call: ast.Call, target: ast.
             continue
         if conditional or target is None or not _same(target, use.value):
             return False
-        fix.replace(use, ctx.text(use.value))
+        statement = ctx.index.parent(use)
+        if isinstance(statement, ast.Assign) and len(statement.targets) == 1 and _same(statement.targets[0], use.value):
+            fix.delete(statement)  # `model = model.module`
+        else:
+            fix.replace(use, ctx.text(use.value))
     return True
 
 
