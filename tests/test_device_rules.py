@@ -1133,6 +1133,53 @@ def test_call_behind_a_question_is_skipped_so_far() -> None:
     assert [finding.severity.label for finding in result.findings] == ["warning", "error"]
 
 
+@pytest.mark.parametrize("beside", ["", "print(torch.cuda.get_device_name())"])
+def test_flags_of_cuda_behind_a_question_go_when_the_device_is_chosen(beside: str) -> None:
+    text = f"""\
+import torch
+from torch import nn
+
+model = nn.Linear(4, 2)
+if torch.cuda.is_available():
+    torch.backends.cudnn.benchmark = True
+    {beside}
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+model.to(device)
+"""
+    result = port(text, select=(*FAMILY, "TPU010"))
+    assert "cudnn" not in result.text
+    assert ("torch.cuda.is_available()" in result.text) == bool(beside)
+
+
+WAITING_NOW_AND_THEN = """\
+import time
+import torch
+import torch_xla
+
+device = torch_xla.device()
+model = torch.nn.Linear(4, 1).to(device)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+start = time.time()
+for step, x in enumerate(loader):
+    model(x.to(device)).sum().backward()
+    optimizer.step()
+    if step % 100 == 0:
+        torch.cuda.synchronize()
+        READ
+"""
+
+
+@pytest.mark.parametrize(
+    ("read", "wait"),
+    [("print(time.time() - start)", "        torch_xla.sync(wait=True)\n"), ("print(step)", "")],
+)
+def test_wait_in_front_of_a_clock_now_and_then_beside_the_boundary_that_is_missing(read: str, wait: str) -> None:
+    text = WAITING_NOW_AND_THEN.replace("READ", read)
+    update, gate = "    optimizer.step()\n", "    if step % 100 == 0:\n"
+    result = port(text, select=("TPU010", "TPU301"))
+    assert update + "    torch_xla.sync()\n" + gate + wait + f"        {read}\n" in result.text
+
+
 def test_total_is_put_where_the_batches_go() -> None:
     """The sum is the first to be written, in front of the moves; both use one variable."""
     before = """
@@ -2269,6 +2316,7 @@ def test_a_report_that_nobody_reads_an_answer_from_stays(used: str) -> None:
     assert '"cuda": torch.cuda.is_available()' in port(text.replace("USED", used)).text
 
 
+@pytest.mark.parametrize(
     ("moved", "left"),
     [
         ("for p in model.parameters():\n    p.data = p.data.cuda()", True),

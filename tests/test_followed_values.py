@@ -107,6 +107,62 @@ def test_a_list_that_another_file_gives_a_module_is_no_number(tmp_path: Path) ->
     agree(tmp_path, network=network, main=program)
 
 
+SMOOTHING = """\
+    class Smoothing:
+        def __init__(self, start):
+            self.start = start
+
+        def smooth(self, x, epoch):
+            if epoch < self.start:  # MARK
+                return x
+            return x * 0.5
+    """
+SMOOTHED = """\
+    from torch import nn
+    from smoothing import Smoothing
+
+
+    class Net(nn.Module):
+        def __init__(self, start=1):
+            super().__init__()
+            self.layer = nn.Linear(4, 4)
+            self.start = start
+            self.smoothing = Smoothing(start)
+
+        def forward(self, x, epoch=None):
+            x = self.layer(x)
+            if epoch >= self.start:  # MARK
+                x = self.smoothing.smooth(x, epoch)
+            return x
+    """
+EPOCHS = """\
+    import torch
+    from net import Net
+
+    model = Net().cuda()
+    optimizer = torch.optim.Adam(model.parameters())
+
+
+    def train(epoch):
+        for x in loader:
+            x = x.cuda()
+            loss = model(x, GIVEN).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+
+
+    for epoch in range(3):
+        train(epoch)
+    """
+
+
+@pytest.mark.parametrize(("given", "mark"), [("epoch", ""), ("x.mean()", "TPU103")])
+def test_a_number_that_a_module_hands_on(tmp_path: Path, given: str, mark: str) -> None:
+    files = {"smoothing": SMOOTHING, "net": SMOOTHED, "main": EPOCHS}
+    agree(tmp_path, **{name: text.replace("MARK", mark).replace("GIVEN", given) for name, text in files.items()})
+
+
 def test_a_function_that_is_given_tensors_of_either_side(tmp_path: Path) -> None:
     program = (
         SETUP

@@ -184,7 +184,20 @@ COMMENTED_ARGUMENTS = {
         """,
         """
         Trainer(args=TrainingArguments(
-            optim="adamw_torch"))
+            optim="adamw_torch",  # plain
+        ))
+        """,
+    ),
+    "nor does one behind a comma": (
+        """
+        if train:
+            Trainer(args=TrainingArguments(optim="adamw_torch",  # plain
+                                           use_liger_kernel=True,))
+        """,
+        """
+        if train:
+            Trainer(args=TrainingArguments(optim="adamw_torch",  # plain
+            ))
         """,
     ),
 }

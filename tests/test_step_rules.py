@@ -1050,7 +1050,9 @@ def train(model, optimizer, loader, device):
         ("t = 0", "torch.cuda.synchronize()\n        t += 1", "t = 0", "torch_xla.sync()\n        t += 1"),
         # it waits only now and then, and a boundary belongs in every turn
         ("t = time.time()", "if t > 5:\n            torch.cuda.synchronize()\n            print(time.time() - t)",
-         "t = time.time()", "torch_xla.sync()\n        if t > 5:\n            print(time.time() - t)"),
+         "t = time.time()",
+         "torch_xla.sync()\n        if t > 5:\n"
+         "            torch_xla.sync(wait=True)\n            print(time.time() - t)"),
     ],
 )  # fmt: skip
 def test_boundary_in_front_of_a_clock_waits(start: str, stop: str, ported_start: str, ported_stop: str) -> None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _COMMENT_ROW = r"\n[ \t]*(?=#)"
 _ROW_END = r",?[ \t]*(?:#[^\r\n]*)?"
+_INDENT = re.compile(r"[ \t]*")
 _BLANK = re.compile(r"(?:[\s\\]|#[^\r\n]*)*")
 
 
@@ -84,6 +85,11 @@ def argument_cuts(
             told = "#" in source.text[above.start : above.end]
             if begins_row and told and re.compile(_ROW_END).fullmatch(source.text, end, rows[1]):
                 start, end = rows  # what stands behind the comma above tells of the argument there
+            elif begins_row and told:  # the bracket behind comes to stand on a row of its own
+                row = source.line_start(found[first].span.start)
+                outer = _indent_at(source.text, source.line_start(index.tree.start(call)))
+                start = row + min(outer, _indent_at(source.text, row))
+                end = end if found[last].comma is None else found[last].comma + 1
         elif (comma := found[last].comma) is not None:
             end = comma + 1
         cuts.append(Span(start, end))
@@ -119,6 +125,13 @@ def _runs(gone: Sequence[bool]) -> list[tuple[int, int]]:
     firsts = [at for at, goes in enumerate(gone) if goes and not (at and gone[at - 1])]
     lasts = [at for at, goes in enumerate(gone) if goes and not any(gone[at + 1 : at + 2])]
     return list(zip(firsts, lasts, strict=True))
+
+
+def _indent_at(text: str, row: int) -> int:
+    """How many blanks a row begins with."""
+    match = _INDENT.match(text, row)
+    assert match is not None
+    return match.end() - row
 
 
 def _skip(text: str, offset: int) -> int:

@@ -65,6 +65,8 @@ class FixBuilder:
         self._edits: list[Edit] = []
         self._replaced: set[Edit] = set()
         """Those of them that ``replace`` made: a fix of a whole file has thousands."""
+        self._moved: dict[int, Edit] = {}
+        """What ``move_behind`` puts at the end of a line."""
         self._needs: list[ImportNeed] = []
         self._emitter = emitter
         """What is written for a device, a step boundary and their like."""
@@ -189,6 +191,9 @@ class FixBuilder:
         indent = self.indent_of(statement)
         line_end = self._rows.end_of_block(statement)
         lines = "".join(f"\n{indent}{line}" if line else "\n" for line in text.split("\n"))
+        if line_end in self._moved:  # to the end of the block that ends here
+            self._put_moved(line_end, self._moved[line_end].text + lines.replace("\n", source.newline))
+            return
         if line_end < len(source.text) or not source.text.endswith(("\n", "\r")):
             self.insert(line_end, lines)
         else:
@@ -269,7 +274,13 @@ class FixBuilder:
                 self.replace(Span(above, start), "")
             self.delete(statement)
         line_end = self._source.line_end(self._index.tree.end(other))
-        self._edits.append(Edit(Span(line_end, line_end), "".join(source.newline + line for line in lines)))
+        self._put_moved(line_end, "".join(source.newline + line for line in lines))
+
+    def _put_moved(self, offset: int, text: str) -> None:
+        if offset in self._moved:
+            self._edits.remove(self._moved[offset])
+        self._moved[offset] = Edit(Span(offset, offset), text)
+        self._edits.append(self._moved[offset])
 
     def put_under(self, statements: Sequence[ast.stmt], header: str) -> None:
         """Put neighbouring statements of a block under a new line such as ``if step % 10 == 0:``."""

@@ -75,6 +75,8 @@ def fix_of(ctx: FileContext, node: ast.Attribute | ast.Name, where: ast.AST, row
         return None
     join = _join_behind(ctx, call, row)
     scope = Scope.STATEMENT if row.action == "delete" or said or join is not None else Scope.EXPRESSION
+    if row.action == "delete" and ctx.index.devices.is_asked_for(node):
+        scope = Scope.MODULE  # with the device: once that is chosen, what asks for a GPU is right as it stands
     fix = ctx.fix("", _applicability(ctx, row), row.reason or _REASONS[row.action], scope)
     if said:
         fix.title = f"Remove the call: `{row.new}` stands for the one above it as well"

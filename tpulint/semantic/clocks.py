@@ -28,9 +28,10 @@ class Clocks:
         self._index = index
 
     def is_timed_wait(self, name: ast.expr) -> bool:
-        """Whether a name is that of a wait which every turn of its step loop comes to, just before it reads a clock.
+        """Whether a name is that of a wait which turns of its step loop come to, just before they read a clock.
 
-        Between the forward pass and the update it would cut the step in two, for the sake of the clock.
+        Between the forward pass and the update it would cut the step in two, for the sake of the clock. Where only some
+        turns come to it, another boundary has to end each of them.
         """
         call = self._index.parent(name)
         if not isinstance(call, ast.Call) or call.func is not name:
@@ -39,7 +40,9 @@ class Clocks:
             return False
         statement = self._index.parent(call)
         step = self._index.step_loop_of(name)
-        if not isinstance(statement, ast.Expr) or step is None or not self._stands_in(statement, step):
+        if not isinstance(statement, ast.Expr) or step is None:
+            return False
+        if not self._stands_in(statement, step) and not self._stands_behind(statement, step):
             return False
         suite = self._index.tree.suite_of(statement)
         for following in suite[suite.index(statement) + 1 :]:
@@ -58,7 +61,9 @@ class Clocks:
         last = max(map(tree.start, events))
         for name, _ in self._index.references(*WAITS):
             at = tree.start(name)
-            if at > last and self._index.step_loop_of(name) is step and self.is_timed_wait(name):
+            if at <= last or self._index.step_loop_of(name) is not step:
+                continue
+            if self._stands_in(tree.statement_of(name), step) and self.is_timed_wait(name):
                 return not any(last < tree.start(read.node) < at for read in reads.inside(step.node))
         return False
 
@@ -95,6 +100,21 @@ class Clocks:
                 return False
             child = ancestor
         return False
+
+    def _stands_behind(self, statement: ast.Expr, step: Step) -> bool:
+        """Whether a statement stands in a branch behind the boundary of a step: ``if number % 100 == 0``."""
+        tree, deferrals = self._index.tree, self._index.deferrals
+        if not tree.encloses(step.node, statement) or not self._has_end(step):
+            return False
+        is_here = tree.function_of(statement) is tree.function_of(step.node)
+        return is_here and deferrals.is_behind_boundary(statement, step)
+
+    def _has_end(self, step: Step) -> bool:
+        """Whether every turn has a boundary, or gets one for sure: the wait of some would hide that it has none."""
+        if step.boundaries:
+            return self._index.deferrals.boundary_statement(step) is not None
+        is_given = step.is_certain and not self._index.kept_states.are_deleted
+        return is_given and bool(self._index.turns.boundary_places(step))
 
     def _cuts_step(self, statement: ast.stmt, step: Step) -> bool:
         place = next(at for at, item in enumerate(step.node.body) if self._index.tree.encloses(item, statement))

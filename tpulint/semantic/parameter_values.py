@@ -256,7 +256,7 @@ class ParameterValues:
         return (
             bool(outside)
             and all(value == HOST._replace(certain=False) for value in outside)
-            and all(map(self._is_number, loads))
+            and (all(map(self._is_number, loads)) or self._are_ordered(loads))
         )
 
     def _is_left_on_host(self, function: FunctionNode, name: str, owner: ast.ClassDef | None) -> bool:
@@ -292,6 +292,19 @@ class ParameterValues:
     def _is_number(self, name: ast.Name) -> bool:
         """Whether a name is calculated with or compared, and nothing else."""
         return isinstance(self._tree.parents[name], ast.BinOp | ast.Compare | ast.UnaryOp)
+
+    def _are_ordered(self, loads: Sequence[ast.Name]) -> bool:
+        """``if epoch >= self.start: x = self.smooth(x, epoch)``: no list is less than something, and handed on."""
+        parents = (self._tree.parents[load] for load in loads)
+        orders = [parent.ops for parent in parents if isinstance(parent, ast.Compare)]
+        return all(self._is_number(load) or self._is_handed_on(load) for load in loads) and any(
+            isinstance(op, ast.Lt | ast.LtE | ast.Gt | ast.GtE) for ops in orders for op in ops
+        )
+
+    def _is_handed_on(self, name: ast.Name) -> bool:
+        """Whether a name is given to a call as it is, which tells nothing of it."""
+        parent = self._tree.parents[name]
+        return isinstance(parent, ast.keyword) or (isinstance(parent, ast.Call) and parent.func is not name)
 
     def _is_first(self, parameter: ast.arg, function: FunctionNode) -> bool:
         """Whether a parameter is the object whose method a function is."""

@@ -337,10 +337,21 @@ class Turns:
             return True
         statement = self._tree.parents[call]
         if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
-            return False
+            return self._is_added_to_tensor(call)
         targets = statement.targets[0].elts if isinstance(statement.targets[0], ast.Tuple) else statement.targets
         bound = [self._kinds.binding_value(b) for b in map(self._names.binding_at, targets) if b is not None]
         return any(value.kind is Kind.TENSOR and value.side is Side.DEVICE for value in bound)
+
+    def _is_added_to_tensor(self, call: ast.Call) -> bool:
+        """Whether what a call gives is added to a tensor of the device: ``total += measure(output, y).mean()``."""
+        node: ast.AST = call
+        while isinstance(parent := self._tree.parents[node], ast.Call | ast.Attribute | ast.BinOp):
+            if isinstance(parent, ast.Call) and parent.func is not node:
+                return False  # what a function is given
+            node = parent
+        if not isinstance(parent, ast.AugAssign) or parent.value is not node:
+            return False
+        return isinstance(parent.target, ast.Name) and self._kinds.is_on_device(parent.target)
 
     def _is_metric(self, node: ast.expr) -> bool:
         if not isinstance(node, ast.Name):

@@ -18,6 +18,8 @@ _FACTS = (
 _STATE = "state_dict"
 """In keys of what goes into a model, be it through a dictionary that is made of it."""
 _MOVES = frozenset({"to", "cuda"})
+_ALL_PARTS = frozenset({"items", "values"})
+"""Methods that go over all that a dictionary holds."""
 _DEPTH = 3
 """Functions and variables that hand a part on."""
 
@@ -31,12 +33,10 @@ def is_only_state(index: SemanticIndex, loaded: ast.expr) -> bool:
 def _uses(index: SemanticIndex, node: ast.expr, key: str, depth: int) -> Iterator[bool | None]:
     """What becomes of a part of a checkpoint: a state that is loaded, no tensor at all, or None for another thing."""
     parent = index.parent(node)
-    while (isinstance(parent, ast.Subscript) and parent.value is node) or (
-        isinstance(parent, ast.IfExp)
-        and parent.test is not node  # `torch.load(p) if gpu is None else torch.load(p, gpu)`
-    ):
+    while (isinstance(parent, ast.Subscript) and parent.value is node) or _is_branch(parent, node):
         if isinstance(parent, ast.Subscript) and isinstance(parent.slice, ast.Constant):
             key = str(parent.slice.value)
+        assert isinstance(parent, ast.expr)
         node, parent = parent, index.parent(parent)
     if isinstance(parent, ast.Delete) or (isinstance(parent, ast.Compare) and node in parent.comparators):
         yield False  # `"optimizer" in checkpoint`
@@ -44,20 +44,62 @@ def _uses(index: SemanticIndex, node: ast.expr, key: str, depth: int) -> Iterato
         yield False
     elif isinstance(parent, ast.Call) and node in parent.args:
         yield from _uses_by_call(index, parent, node, key, depth)
-    elif isinstance(parent, ast.Attribute) and _are_values_moved(index, parent):
-        yield True
     elif isinstance(parent, ast.Assign) and parent.value is node and depth < _DEPTH:
         target = parent.targets[0]
         is_kept = len(parent.targets) == 1 and isinstance(target, ast.Name)
-        loads = index.flow.loads_of(target, node) if is_kept and isinstance(target, ast.Name) else []
+        loads = _loads_of(index, target, parent) if is_kept and isinstance(target, ast.Name) else []
         if _are_moved(index, loads):
             yield True
         else:
             yield from (use for load in loads for use in _uses(index, load, key, depth + 1))
         if not loads:
             yield None
+    elif isinstance(parent, ast.Attribute) and parent.attr in _ALL_PARTS:
+        yield True if _are_moved_in_turn(index, parent) else None
     else:
         yield True if _STATE in key and _is_used_here(index, node) else None
+
+
+def _loads_of(index: SemanticIndex, target: ast.Name, statement: ast.Assign) -> list[ast.Name]:
+    """Uses of what a statement gives a variable: no functions that are made when its block has given it another."""
+    suite = index.tree.suite_of(statement)
+    others = [
+        binding.statement
+        for binding in index.names.bindings(target)
+        if binding.kind == "assign" and binding.statement in suite[suite.index(statement) + 1 :]
+    ]
+    end = min((index.span(other).end for other in others if other is not None), default=None)
+    here = index.function_of(target)
+
+    def is_made_later(load: ast.Name) -> bool:
+        function = index.function_of(load)
+        return function is not here and function is not None and end is not None and index.span(function).start > end
+
+    return [load for load in index.flow.loads_of(target, statement.value) if not is_made_later(load)]
+
+
+def _is_branch(parent: ast.AST | None, node: ast.expr) -> bool:
+    """``torch.load(path) if args.gpu is None else torch.load(path, map_location="cpu")``"""
+    return isinstance(parent, ast.IfExp) and node is not parent.test
+
+
+def _are_moved_in_turn(index: SemanticIndex, method: ast.Attribute) -> bool:
+    """``{name: part.cuda() for name, part in loaded.items()}``: a comprehension moves every part of a file."""
+    holder = index.parent(call) if (call := index.parent(method)) is not None else None
+    if not isinstance(holder, ast.comprehension) or holder.iter is not call:
+        return False
+    target: ast.expr = holder.target
+    if method.attr == "items":
+        if not isinstance(target, ast.Tuple) or len(target.elts) != 2:
+            return False
+        target = target.elts[1]
+    if not isinstance(target, ast.Name):
+        return False
+    uses = [index.parent(use) for use in index.names.loads_of(target)]
+    return bool(uses) and all(
+        isinstance(use, ast.Attribute) and use.attr in _MOVES and isinstance(index.parent(use), ast.Call)
+        for use in uses
+    )
 
 
 def _is_used_here(index: SemanticIndex, node: ast.expr) -> bool:
@@ -70,18 +112,6 @@ def _are_moved(index: SemanticIndex, loads: list[ast.Name]) -> bool:
     """``encoder = loaded["encoder"]``, and ``encoder.cuda()``: whole modules are moved from where they come."""
     methods = [item.attr if isinstance(item := index.parent(load), ast.Attribute) else "" for load in loads]
     return "" not in methods[:1] and any(method in _MOVES for method in methods)
-
-
-def _are_values_moved(index: SemanticIndex, method: ast.Attribute) -> bool:
-    """``{key: value.cuda() for key, value in loaded.items()}``"""
-    call = index.parent(method)
-    part = index.parent(call) if isinstance(call, ast.Call) and call.func is method else None
-    if not isinstance(part, ast.comprehension) or part.iter is not call or method.attr not in ("items", "values"):
-        return False
-    value = part.target.elts[-1] if isinstance(part.target, ast.Tuple) and method.attr == "items" else part.target
-    loads = index.names.loads_of(value) if isinstance(value, ast.Name) else []
-    moves = [load for load in loads if isinstance(use := index.parent(load), ast.Attribute) and use.attr in _MOVES]
-    return bool(loads) and len(moves) == len(loads)
 
 
 def _uses_by_call(index: SemanticIndex, call: ast.Call, node: ast.expr, key: str, depth: int) -> Iterator[bool | None]:

@@ -6,14 +6,14 @@ import ast
 
 from tpulint.context import FileContext
 from tpulint.records import NamedTuple
-from tpulint.semantic import Kind, Side
+from tpulint.semantic.values import Kind, Side
 
 _MAKERS = frozenset({
     "torch.sparse_coo_tensor", "torch.sparse_csr_tensor", "torch.sparse_csc_tensor", "torch.sparse.FloatTensor",
     "torch.sparse.DoubleTensor", "torch.sparse.HalfTensor", "torch.sparse.LongTensor", "torch.sparse.IntTensor",
 })  # fmt: skip
-_PARTS = 3
-"""Arguments that hold what it is made of: indices and values, or the starts of rows in front of them."""
+_COMPRESSED = ("csr_tensor", "csc_tensor")
+"""Ends of the names of those that take two tensors of places in front of the elements."""
 _CONVERSIONS = ("to_sparse", "to_sparse_coo", "to_sparse_csr", "to_sparse_csc")
 _STAYS_SPARSE = frozenset({
     "coalesce", "float", "double", "half", "long", "type", "t", "transpose", "detach", "clone", "requires_grad_",
@@ -97,21 +97,23 @@ def _is_returned(ctx: FileContext, node: ast.expr) -> bool:
 
 
 def _is_made_on_device(ctx: FileContext, call: ast.Call) -> bool:
-    """Whether the tensors it is made of are on the device: by its argument, or because a step of a module runs here.
-
-    None is where one of them is made on the host, ``torch.ones(n)``: they lie on one side.
-    """
+    """Whether the tensors it is made of are on the device: by its argument, or because a step of a module runs here."""
     for keyword in call.keywords:
         if keyword.arg == "device" and ctx.index.moves.is_device(keyword.value) is not None:
             return True
-    func = call.func
-    parts = [func.value] if isinstance(func, ast.Attribute) and func.attr in _CONVERSIONS else call.args[:_PARTS]
-    if any(
-        value.kind is Kind.TENSOR and value.side is Side.HOST and value.certain for value in map(ctx.index.value, parts)
-    ):
-        return False
     owner, function = ctx.index.tree.class_of(call), ctx.index.function_of(call)
     if owner is None or function is None or function.name == "__init__":
         return False
+    if _has_host_values(ctx, call):
+        return False
     is_step = any(ctx.index.qualified_name(base) == "torch.autograd.Function" for base in owner.bases)
     return is_step or ctx.index.definitions.is_module_class(owner)
+
+
+def _has_host_values(ctx: FileContext, call: ast.Call) -> bool:
+    """Whether the elements are a tensor that was made on the host: ``torch.sparse.FloatTensor(at, torch.ones(n))``."""
+    at = 2 if (ctx.index.qualified_name(call.func) or "").endswith(_COMPRESSED) else 1
+    if ctx.index.qualified_name(call.func) not in _MAKERS or len(call.args) <= at:
+        return False
+    value = ctx.index.value(call.args[at])
+    return value.kind is Kind.TENSOR and value.side is Side.HOST

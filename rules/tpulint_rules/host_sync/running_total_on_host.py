@@ -7,9 +7,10 @@ import re
 from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder, short
-from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
+from tpulint.model import Applicability, Certainty, Finding, Scope, Severity, Span
 from tpulint.semantic import Binding, LoopNode, SemanticIndex
 from tpulint.semantic.bindings import element_of
+from tpulint.semantic.late_additions import late_additions
 from tpulint.semantic.totals import Home, Total
 from tpulint_rules.host_sync._device_values import device_text, insert_behind_loop, keep_on_device, torch_text
 
@@ -77,9 +78,22 @@ def move_to_device(fix: FixBuilder, index: SemanticIndex, loop: LoopNode, totals
         fix.insert_before(place, "\n".join(lines))
     for statement, lines in behind.items():
         fix.insert_after(statement, "\n".join(lines))
+    _add_in_time(fix, index, loop, [statement for total in totals for statement in total.additions])
     if after:
         within_turn = all(total.home is Home.INNER_VARIABLE for total in totals)
         insert_behind_loop(fix, loop, "\n".join(after), _block_ended_by(index, loop) if within_turn else loop)
+
+
+def _add_in_time(fix: FixBuilder, index: SemanticIndex, loop: LoopNode, additions: list[ast.stmt]) -> None:
+    """Let the step add up what it computes: behind its boundary, the sums would be left to the next one."""
+    late = late_additions(index, loop, additions)
+    if late is None or any(map(fix.has_neighbours, (*late.passed, late.last))):
+        return
+    source = index.source
+    starts = [source.line_start(index.span(statement).start) - 1 for statement in late.passed]
+    ends = [source.line_end(index.span(statement).end) + 1 for statement in late.passed]
+    if not any(fix.covers(Span(*around)) for around in zip(starts, ends, strict=True)):
+        fix.move_behind(late.passed, late.last)
 
 
 def _block_ended_by(index: SemanticIndex, loop: LoopNode) -> ast.stmt:
