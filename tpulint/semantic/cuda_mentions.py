@@ -107,7 +107,7 @@ class CudaMentions:
         return text.count(f"'{key.value}'") + text.count(f'"{key.value}"') == 1
 
     def _is_option(self, options: ast.Dict, name: str) -> bool:
-        """Whether what a dictionary holds is read as an attribute: ``args = dotdict({"cuda": x})``, ``if args.cuda:``."""
+        """Whether what a dictionary holds is read as an attribute: ``opt = make({"cuda": x})``, ``if opt.cuda:``."""
         made = self._tree.parents[options]
         made = self._tree.parents[made] if isinstance(made, ast.keyword) else made
         kept = self._tree.parents[made] if isinstance(made, ast.Call) else None
