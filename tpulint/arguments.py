@@ -89,7 +89,7 @@ def argument_cuts(
                 row = source.line_start(found[first].span.start)
                 outer = _indent_at(source.text, source.line_start(index.tree.start(call)))
                 start = row + min(outer, _indent_at(source.text, row))
-                end = end if found[last].comma is None else found[last].comma + 1
+                end = end if (comma := found[last].comma) is None else comma + 1
         elif (comma := found[last].comma) is not None:
             end = comma + 1
         cuts.append(Span(start, end))
