@@ -513,3 +513,36 @@ def test_elements_of_sequences_packed_on_the_host(tmp_path: Path) -> None:
         PACKED.format("", "torch.flip").replace("y.to(device)", "y.cpu()").replace("flip(x)", "flip(x.cpu(), [0])")
     )
     agree(tmp_path, "TPU101", program=program.replace("loss.backward()", "model(x.to(device)).sum().backward()"))
+
+
+LOSSES = (
+    SETUP.replace("import torch\n", "import functools\n    import torch\n", 1)
+    + """
+    from unseen import losses_of
+
+    def log(losses):
+        for name, values in losses.items():
+            print(name, values.mean().item(), values.detach().cpu().numpy()){}
+
+    for x, y in loader:
+        x = x.to(device)
+        {}
+        log({{name: values * 0.5 for name, values in losses.items()}})
+        loss = model(x).mean() + losses["loss"].mean()
+        loss.backward()
+        optimizer.step()
+    """
+)
+
+
+def test_values_of_a_dictionary_of_losses_that_is_handed_on(tmp_path: Path) -> None:
+    marked = LOSSES.replace("cpu().numpy()){}", "cpu().numpy())  # TPU101")
+    agree(tmp_path, "TPU101", program=marked.format("losses = losses_of(model(x), x)"))
+    given = "compute = functools.partial(losses_of, x, weight=2)\n        losses = compute()"
+    agree(tmp_path, "TPU101", program=marked.format(given))
+
+
+def test_values_of_a_dictionary_that_nothing_of_the_device_was_given_for(tmp_path: Path) -> None:
+    agree(tmp_path, "TPU101", program=LOSSES.format("", "losses = losses_of(y.numpy(), 3)"))
+    given = "compute = functools.partial(losses_of, 3, weight=2)\n        losses = compute()"
+    agree(tmp_path, "TPU101", program=LOSSES.format("", given))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 
 from tpulint.model import WORDS_OF_CALLERS
@@ -30,6 +30,7 @@ from tpulint.semantic.parameter_values import ParameterValues
 from tpulint.semantic.roles import Roles
 from tpulint.semantic.sides import Sides
 from tpulint.semantic.tree import SyntaxTree
+from tpulint.semantic.unseen_results import UnseenResults
 from tpulint.semantic.values import HOST, LARGEST_DEPTH, UNKNOWN, combine, is_none, is_text, join
 from tpulint.semantic.values import Kind as Kind
 from tpulint.semantic.values import Side as Side
@@ -69,6 +70,7 @@ class Kinds:
         self.elements = ElementValues(self, names, flow, definitions, imported)
         self.kept = KeptTensors(self, tree, names, definitions, imported)
         self.parameters = ParameterValues(self, tree, names, flow, definitions, outside)
+        self.unseen = UnseenResults(self, names, flow, definitions)
         speaks = not self._host_only and speaks_of_devices(tree.source, imported, outside)
         self.mentions_device = speaks or bool(self.hooks.all)
         """Whether the file has to do with devices beside the CPU; if not, everything runs on the host.
@@ -245,36 +247,9 @@ class Kinds:
         known = self.roles.values.get(binding)
         if known is not None:
             return known
-        # The result of a function that is not seen, given tensors of the device and asked for a number.
-        if binding in self.roles.asked and binding.kind in ("assign", "loop") and binding.value is not None:
-            made = _dict_of(binding.value) if binding.kind == "loop" else binding.value
-            for call in [] if made is None else self._made_by(made):
-                arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
-                if self._is_run_by_module(call, depth) or any(self.holds_device(item, depth) for item in arguments):
-                    return Value(Kind.TENSOR, Side.DEVICE, certain=False)
+        if binding in self.roles.asked and self.unseen.is_device_tensor(binding, depth):
+            return Value(Kind.TENSOR, Side.DEVICE, certain=False)
         return UNKNOWN
-
-    def _is_run_by_module(self, call: ast.Call, depth: int) -> bool:
-        """Whether a call is of a method of a module that is on the device: ``model.loss(batch)``."""
-        owner = call.func.value if isinstance(call.func, ast.Attribute) else None
-        return owner is not None and self.mentions_device and self.value(owner, depth).kind is Kind.MODULE
-
-    def _made_by(self, node: ast.expr, through: bool = True) -> Iterator[ast.Call]:
-        """The calls of which a value is the result: ``made[0] if type(made) is tuple else made``, ``made = f(x)``."""
-        if isinstance(node, ast.Call):
-            yield node
-        elif isinstance(node, ast.IfExp):
-            yield from self._made_by(node.body, through)
-            yield from self._made_by(node.orelse, through)
-        elif isinstance(node, ast.Subscript | ast.UnaryOp):
-            yield from self._made_by(node.value if isinstance(node, ast.Subscript) else node.operand, through)
-        elif isinstance(node, ast.BinOp):
-            yield from self._made_by(node.left, through)
-            yield from self._made_by(node.right, through)
-        elif isinstance(node, ast.Name) and through:
-            for binding in self._flow.reaching(node):
-                if binding.kind == "assign" and binding.value is not None:
-                    yield from self._made_by(binding.value, through=False)
 
     def holds_device(self, node: ast.expr, depth: int) -> bool:
         """Whether an expression is, or is a container of, something on the device."""
@@ -312,10 +287,3 @@ class Kinds:
             elif binding.kind == "variadic":
                 given.append(self.parameters.variadic_element(binding, key, depth + 2))
         return join(given)
-
-
-def _dict_of(node: ast.expr) -> ast.expr | None:
-    """The dict that ``losses.items()`` goes over; None for anything else."""
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.args:
-        return None
-    return node.func.value if node.func.attr in ("items", "values") else None
