@@ -2334,3 +2334,20 @@ def test_values_that_are_set_to_those_of_the_device(moved: str, left: bool) -> N
     assert (".cuda()" in result.text) is left
     assert all("swap_tensors" in (one.help or "") for one in result.findings)
     assert "Parameter" not in result.text
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("timer = Timer(torch.cuda.synchronize)", "timer = Timer(lambda: torch_xla.sync(wait=True))"),
+        ("timer = Timer(wait=torch.cuda.synchronize)", "timer = Timer(wait=lambda: torch_xla.sync(wait=True))"),
+        ("wait = torch.cuda.synchronize", "wait = lambda: torch_xla.sync(wait=True)"),
+        ("waits = [torch.cuda.synchronize]", "waits = [torch.cuda.synchronize]"),
+        ("wait = partial(torch.cuda.synchronize, 0)", "wait = partial(torch.cuda.synchronize, 0)"),
+        ("name = torch.cuda.synchronize.__name__", "name = torch.cuda.synchronize.__name__"),
+    ],
+)
+def test_wait_that_is_handed_on(before: str, after: str) -> None:
+    text = f"from functools import partial\n\nimport torch\n\n{before}\n"
+    assert after in port(text, select=("TPU010",)).text.splitlines()
+    assert before in port(text, select=("TPU010",), unsafe=False).text.splitlines()

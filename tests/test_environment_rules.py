@@ -156,8 +156,10 @@ def test_comment_between_the_lines_of_an_instruction_survives() -> None:
 
 
 def test_build_for_cuda_goes_with_its_address() -> None:
-    text = "-f https://download.pytorch.org/whl/torch_stable.html\ntorch==1.13.1+cu117  # pinned\nnumpy\n"
-    assert fixed(text, "requirements.txt") == "torch==1.13.1  # pinned\nnumpy\n"
+    text = "-f https://download.pytorch.org/whl/torch_stable.html\ntorch==2.0.1+cu117  # pinned\nnumpy\n"
+    assert fixed(text, "requirements.txt") == "torch==2.0.1  # pinned\nnumpy\n"
+    old = text.replace("2.0.1", "1.13.1")  # of no more use without its build
+    assert fixed(old, "requirements.txt") == old
 
 
 def test_portable_code_keeps_what_gpus_need() -> None:

@@ -127,6 +127,27 @@ def test_loop_that_adds_up_gradients_and_updates(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(("rows", "is_inner"), [("out", False), ("x", True)])
+def test_what_a_model_gives_is_gone_through_by_number(tmp_path: Path, rows: str, is_inner: bool) -> None:
+    """The boundary belongs behind the batch: each head is a part of one graph."""
+    program = """\
+    import torch
+    from torch import nn
+
+    device = torch.device("cuda")
+    model = nn.Linear(4, 4).to(device)
+    softmax = nn.Softmax(dim=1).to(device)
+    model.eval()
+    kept = []
+    with torch.no_grad():
+        for x in loader:  # TPU302
+            out = model(x.to(device))
+            for b in range(heads):INNER
+                kept.append(softmax(ROWS[b].to(device)))
+    """.replace("ROWS", rows)
+    agree(tmp_path, select=CODES, main=program.replace("INNER", "  # TPU302" if is_inner else ""))
+
+
 def test_one_part_of_every_batch_is_given_to_the_model(tmp_path: Path) -> None:
     program = """\
     import torch

@@ -49,6 +49,12 @@ def to_device(batch, device):
         ("load(name)", "x = to_device(batch, device); loss = net(x[random.randint(0, 3)])", False),
         ("nn.Linear(4, 4)", "hidden = net(batch.to(device)); loss = head(hidden[random.randint(0, 3)])", True),
         ("load(name)", "x = net(batch.to(device)); loss = head(x[random.randint(0, 3)]) + x.mean()", True),
+        ("nn.Linear(4, 4)", "x = net(batch.to(device)); x = x * 2; loss = head(x[random.randint(0, 3)])", True),
+        (
+            "nn.Linear(4, 4)",
+            "x = net(batch.to(device)); if not isinstance(x, list): x = [x]; loss = head(x[random.randint(0, 3)])",
+            False,
+        ),
         ("load(name)", "x = net(batch.to(device)); loss = head(x[:, random.randint(0, 3)])", True),
     ],
 )

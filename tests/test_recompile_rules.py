@@ -308,6 +308,29 @@ def test_place_of_what_a_call_gives(taken: str, becomes: str | None) -> None:
     assert f"last = {becomes or taken}\n" in result.text
 
 
+@pytest.mark.parametrize(
+    ("made", "is_fixed"),
+    [("torch.zeros(2, 64, 4)", True), ("nobody_knows()", False), ("[[0.0] * 64, model(x.to(device))]", False)],
+)
+def test_rows_of_an_element_are_written_where_it_is_known_to_be_a_tensor(made: str, is_fixed: bool) -> None:
+    settings = Settings(select=("TPU201",), fix=True, unsafe_fixes=True)
+    row = "bank[k][step : step + 2] = 1.0"
+    text = in_loop(f"for k in range(2):\n    {row}").replace("for step", f"bank = {made}.to(device)\nfor step", 1)
+    text = text if "[[" not in made else text.replace(".to(device)\nfor step", "\nfor step")
+    result = lint(SourceFile.from_text(text), settings, CATALOGUE)
+    assert result.error == ""
+    written = "bank[k][range(len(bank[k]))[step : step + 2]] = 1.0"
+    assert (written if is_fixed else row) in result.text
+
+
+@pytest.mark.parametrize("shuffled", ["torch.randperm", "(torch.randperm if number else torch.arange)"])
+def test_order_on_the_device_that_one_of_two_functions_makes(shuffled: str) -> None:
+    text = in_loop("part = order[step : step + 4]")
+    on_device = text.replace("for step", f"order = {shuffled}(64, device=device)\nfor step", 1)
+    assert codes(on_device) == ["TPU201"]
+    assert codes(on_device.replace(", device=device)", ")")) == []
+
+
 def test_evaluation_in_one_graph_is_left_alone() -> None:
     """Without reads and boundaries its turns are one graph, in which each number stands once."""
     assert codes(SETUP + GENERALISED_ADVANTAGE.format(read="pass")) == []

@@ -1991,3 +1991,30 @@ for x in torch.rand(9, 8, 4):
     assert bool(check(text).findings) is told
     seeded = port(text, select=("TPU0", "TPU3")).text
     assert ("sync()" in seeded) is told and "torch_xla.manual_seed(1)" in seeded
+
+
+@pytest.mark.parametrize(
+    ("question", "goes"),
+    [
+        ('torch.__version__ >= "2" and platform.system().lower() != "windows"', True),
+        ('hasattr(torch, "compile")', True),
+        ("torch.cuda.get_device_capability() >= (7, 0)", True),
+        ("ask_user()", False),
+        ("settings.pop(0)", False),
+        ("(fast := settings[0])", False),
+    ],
+)
+def test_question_that_only_compiling_hangs_on(question: str, goes: bool) -> None:
+    """It goes along, where asking does nothing else."""
+    text = f"""
+import platform
+import torch
+
+model = torch.nn.Linear(2, 2).to("xla")
+if {question}:
+    model = torch.compile(model)
+print(platform)
+"""
+    ported = port(text, select=("TPU210",)).text
+    assert "torch.compile" not in ported
+    assert ("if " in ported) is not goes

@@ -379,6 +379,53 @@ def test_a_part_of_a_tensor_behind_the_boundary_is_a_graph_of_its_own(tmp_path: 
     agree(tmp_path, "TPU101", main=program)
 
 
+def test_what_a_function_computes_behind_the_boundary_is_a_graph_of_its_own(tmp_path: Path) -> None:
+    program = (
+        """\
+    import torch_xla
+
+    def accuracy(output, target, topk):
+        _, found = output.topk(max(topk), 1)
+        correct = found.eq(target.view(-1, 1))
+        return [correct[:, :k].float().sum() for k in topk]
+
+    def first_of(values):
+        return values[0]
+
+    def trained(x, y):
+        optimizer.zero_grad()
+        loss = F.mse_loss(model(x), y)
+        loss.backward()
+        optimizer.step()
+        torch_xla.sync()
+        return loss
+"""
+        + SETUP
+        + """
+    for x, y in loader:
+        x, y = x.to(device), y.to(device)
+        out = model(x)
+        optimizer.zero_grad()
+        loss = F.cross_entropy(out, y)
+        early, _ = accuracy(out.data, y, (1, 5))
+        loss.backward()
+        optimizer.step()
+        torch_xla.sync()
+        for part in (out, out):
+            one, five = accuracy(part.data, y, (1, 5))
+            show(one.item())  # TPU101
+            show(five.item())  # TPU101
+        show(first_of([loss]).item())
+        show(early.item())
+
+    for x, y in loader:
+        loss = trained(x.to(device), y.to(device))
+        show(loss.item())
+    """
+    )
+    agree(tmp_path, "TPU101", main=program)
+
+
 RING = """\
     import torch
 

@@ -90,7 +90,9 @@ def fix_of(ctx: FileContext, node: ast.Attribute | ast.Name, where: ast.AST, row
     elif row.action == "delete":
         _delete(ctx, fix, node, call)
     elif call is None:
-        return None
+        if row.action != "replace" or not _is_handed_on(ctx, node):
+            return None
+        _replace_function(ctx, fix, node, row)
     elif row.action == "replace":
         new = _written(ctx, fix, row.new, node)
         fix.title = f"Replace with `{new}`"
@@ -187,6 +189,25 @@ def _written(ctx: FileContext, fix: FixBuilder, text: str, at: ast.expr) -> str:
     alias = _USUAL_ALIASES.get(module)
     local = use_beside(ctx, fix, at, module, alias) or fix.use(module, alias=alias, at=at)
     return f"{local}.{name}{text[match.end() :]}"
+
+
+def _is_handed_on(ctx: FileContext, node: ast.expr) -> bool:
+    """Whether a function is given to a call, kept or returned: ``Timer(torch.cuda.synchronize)``."""
+    holder = ctx.index.parent(node)
+    if isinstance(holder, ast.keyword):
+        holder = ctx.index.parent(holder)
+    if isinstance(holder, ast.Call):
+        return ctx.index.qualified_name(holder.func) != "functools.partial"  # which gives it arguments
+    return isinstance(holder, ast.Assign | ast.Return) and holder.value is node
+
+
+def _replace_function(ctx: FileContext, fix: FixBuilder, node: ast.expr, row: MappingRow) -> None:
+    """A function that does what the new expression does, for whoever calls it."""
+    called = _written(ctx, fix, row.new, node)
+    new = called.removesuffix("()") if called.endswith("()") else f"lambda: {called}"
+    fix.title = f"Replace with `{new}`"
+    fix.replace(node, new)
+    fix.lower(Applicability.UNSAFE, "With which arguments it will be called is not known here.")
 
 
 def _rename(ctx: FileContext, fix: FixBuilder, node: ast.expr, call: ast.Call | None, row: MappingRow) -> None:

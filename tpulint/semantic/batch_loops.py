@@ -75,7 +75,22 @@ class BatchLoops:
             or any(isinstance(self._tree.parents[one.node], ast.Starred) for one in bound if one.kind == "loop")
             or any(map(self._is_whole_batch, bound))
             or self._adds_up_runs(loop)
+            or self._numbers_outputs(loop)
         )
+
+    def _numbers_outputs(self, loop: ast.For) -> bool:
+        """Whether a loop counts through what a module gave: ``for i in range(heads): softmax(outputs[i])``."""
+        is_counted = isinstance(loop.iter, ast.Call) and self._names.qualified(loop.iter.func) == "builtins.range"
+        if not is_counted or not isinstance(loop.target, ast.Name):
+            return False
+        parts = (
+            node.value
+            for node in self._tree.nodes_in(loop, ast.Subscript, functions=False)
+            if isinstance(node.slice, ast.Name) and node.slice.id == loop.target.id
+        )
+        bound = [self._names.bindings(part) for part in parts if isinstance(part, ast.Name)]
+        made = [binding for found in bound for binding in found if not self._tree.encloses(loop, binding.node)]
+        return any(isinstance(one.value, ast.Call) and self._runs.is_run(one.value) for one in made)
 
     def _adds_up_runs(self, loop: ast.For) -> bool:
         """Whether a loop runs a module so many times and adds up the results: ``for t in range(T): y += model(x)``."""

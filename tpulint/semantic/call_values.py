@@ -54,6 +54,8 @@ class CallValues:
             known = self._named_call(name, node, depth)
             if known is not None:
                 return known
+        if isinstance(node.func, ast.IfExp):
+            return self._of_either(node.func, node, depth)
         function = self._definitions.function_called(node)
         if function is not None:
             chosen = self._kinds.functions.chosen(self._kinds.functions.passing, function, node, depth)
@@ -74,6 +76,14 @@ class CallValues:
             plain = self._given_to_plain(node, depth)
             return self._kinds.module_result(callee) if plain.kind is not Kind.TENSOR else plain
         return self._asked_for(node, depth)
+
+    def _of_either(self, chosen: ast.IfExp, node: ast.Call, depth: int) -> Value:
+        """What one of two functions gives, whichever it is: ``(torch.randperm if shuffled else torch.arange)(n)``."""
+        names = [self._names.qualified(func) for func in (chosen.body, chosen.orelse)]
+        values = [None if name is None else self._named_call(name, node, depth) for name in names]
+        known = [value for value in values if value is not None]
+        same = len(known) == 2 and known[0].kind is known[1].kind and known[0].side is known[1].side
+        return min(known, key=lambda value: value.certain) if same else UNKNOWN
 
     def _given_to_plain(self, node: ast.Call, depth: int) -> Value:
         """What ``nn.Softmax(dim=1)(x)`` is given, on the host: a module without weights computes where that is."""

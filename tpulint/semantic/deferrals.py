@@ -143,18 +143,34 @@ class Deferrals:
                     binding.kind == "augment"
                     or (
                         binding.kind == "assign"
-                        and not binding.path
                         and binding.value is not None
-                        and self._is_computed(binding.value, loop, depth + 1)
+                        and (
+                            self._is_made_by_function(source, binding.value)
+                            if binding.path
+                            else self._is_computed(binding.value, loop, depth + 1)
+                        )
                     )
                 )
                 for binding in bindings
             )  # fmt: skip
-        if isinstance(source, ast.Call | ast.BinOp | ast.Compare):
-            return self._index.is_device_tensor(source) and not (
-                isinstance(source, ast.Call) and self._index.definitions.function_run(source) is not None
-            )
-        return False
+        if isinstance(source, ast.Call) and self._index.definitions.function_run(source) is not None:
+            return self._is_made_by_function(source, source)
+        return isinstance(source, ast.Call | ast.BinOp | ast.Compare) and self._index.is_device_tensor(source)
+
+    def _is_made_by_function(self, value: ast.expr, call: ast.expr) -> bool:
+        """Whether a function of this file computes a value of tensors of the device: ``p1, p5 = accuracy(y, target)``.
+
+        One that comes to a boundary, reads something or runs a module itself is another matter.
+        """
+        index = self._index
+        function = index.definitions.function_called(call) if isinstance(call, ast.Call) else None
+        if not isinstance(call, ast.Call) or function is None or not any(map(index.is_device_tensor, call.args)):
+            return False
+        events = index.regions.events.of(function)
+        if events.boundaries or index.reads.inside(function) or index.regions.runs_module(function):
+            return False
+        calls = index.tree.nodes_in(function, ast.Call, functions=False)
+        return index.is_device_tensor(value) and any(index.kind(item) is Kind.TENSOR for item in calls)
 
     def _is_cut(self, tensor: ast.expr) -> bool:
         """Whether an expression is a part of a tensor, a graph of its own: measured with ``x[2].item()``.

@@ -23,10 +23,13 @@ _TAKING_LISTS = frozenset(
 
 def may_be_list(index: SemanticIndex, node: ast.expr) -> bool:
     """Whether a variable is what a module of an unknown class gives, or a function that may give a list, and nothing
-    in sight treats it as one tensor: ``hiddens, score = net(x)``."""
+    in sight treats it as one tensor: ``hiddens, score = net(x)``. One that is put into a list where it is none, ``if
+    not isinstance(y, list): y = [y]``, is a list."""
     if not isinstance(node, ast.Name):
         return False
     bindings = index.flow.reaching(node)
+    if any(binding.kind == "assign" and isinstance(binding.value, _SEQUENCES) for binding in bindings):
+        return True
     return any(_may_give_list(index, binding) for binding in bindings) and not _is_used_as_tensor(index, node)
 
 

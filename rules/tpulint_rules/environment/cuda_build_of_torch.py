@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from tpulint.model import Applicability, Finding, Span
+from tpulint.targets import VERSIONS
 from tpulint.text_files import PackageIndex, Requirement
 from tpulint.text_files.context import TextContext
 
@@ -16,6 +17,7 @@ _ANY_BUILD = re.compile(r"download\.pytorch\.org/whl/torch_stable\.html\Z")
 _CONDA_CUDA = ("pytorch-cuda", "cudatoolkit", "cuda-toolkit", "pytorch-gpu")
 _REASON = "Another build of torch is installed; on a GPU machine you may want this one."
 _WHAT = "on a TPU nothing uses it, and torch_xla is built for the torch of PyPI"
+_OLD = "on a TPU nothing uses it, and no torch_xla as old as that runs programs written for today's"
 
 
 def check_text(ctx: TextContext) -> Iterator[Finding]:
@@ -40,7 +42,9 @@ def _in_group(ctx: TextContext, requirements: list[Requirement], indexes: list[P
     if not places:
         return
     fix = None
-    if not toolkits and not any(one.is_conda or one.address for one in built) and not _is_bound(ctx, places):
+    releases = [one.release for one in requirements if one.name in ("torch", "pytorch")]
+    old = any(release is not None and release < VERSIONS[0] for release in releases)
+    if not (old or toolkits) and not any(one.is_conda or one.address for one in built) and not _is_bound(ctx, places):
         fix = ctx.fix("Install the build of PyPI", Applicability.UNSAFE, _REASON)
         for one in built:
             at = ctx.source.text.index("+", one.versions_span.start)
@@ -51,7 +55,7 @@ def _in_group(ctx: TextContext, requirements: list[Requirement], indexes: list[P
             else:
                 fix.delete_word(address.span)
     names = [ctx.source.text[place.start : place.end] for place in places]
-    yield ctx.finding(places[0], f"`{names[0]}` is for CUDA: {_WHAT}", fix)
+    yield ctx.finding(places[0], f"`{names[0]}` is for CUDA: {_OLD if old else _WHAT}", fix)
 
 
 def _is_bound(ctx: TextContext, places: list[Span]) -> bool:

@@ -125,7 +125,9 @@ def _is_changed(ctx: FileContext, target: ast.expr | None, depth: int) -> bool:
 
 
 def is_plain(node: ast.expr) -> bool:
-    """Whether an expression may be written twice."""
-    while isinstance(node, ast.Attribute):
+    """Whether an expression may be written twice: ``x``, ``self.x``, ``x[i]``."""
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        if isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Name | ast.Constant):
+            return False
         node = node.value
     return isinstance(node, ast.Name)

@@ -187,7 +187,10 @@ def _fix(ctx: FileContext, node: ast.Subscript, items: list[ast.expr], item: ast
     # Of a slice the base is asked for its length, where something is written for its dtype: it is written twice.
     is_once = not (isinstance(item, ast.Slice) or is_stored(ctx, node))
     is_tensor = isinstance(node.slice, ast.Tuple) or ctx.index.value(node.value).certain
-    if not (is_plain(node.value) or (is_once and is_tensor)):
+    if isinstance(node.value, ast.Subscript):  # of a list of lists, or of tensors
+        is_tensor = is_tensor or ctx.index.dimensions.of(node.value) is not None
+    may_be_written_twice = is_plain(node.value) and (is_tensor or not isinstance(node.value, ast.Subscript))
+    if not (may_be_written_twice or (is_once and is_tensor)):
         return None
     if others and not isinstance(item, ast.Slice) and all(_is_number(ctx, other) for other in others):
         at = 0  # all of them together choose one element: what is chosen has its dimension in front

@@ -15,7 +15,7 @@ _PARAMETERS = frozenset({"weight", "bias"})
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
-    if ctx.index.moves.keeps_parameters:
+    if ctx.index.moves.keeps_parameters or _stays_on_host(ctx):
         return
     for target in ctx.index.tree.attributes:
         if target.attr not in _PARAMETERS or not isinstance(target.ctx, ast.Store):
@@ -31,6 +31,12 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             "the move makes new parameters, and the two train apart"
         )
         yield ctx.finding(statement, message, keep_parameters(ctx))
+
+
+def _stays_on_host(ctx: FileContext) -> bool:
+    """Whether a script trains its model itself where it was made, and says nothing of devices: it never moves."""
+    index = ctx.index
+    return bool(index.step_loops) and not index.kinds.mentions_device and not index.outside
 
 
 def _parameter(ctx: FileContext, value: ast.expr, depth: int = 0) -> ast.Attribute | None:
