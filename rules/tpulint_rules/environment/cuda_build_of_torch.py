@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 
 from tpulint.model import Applicability, Finding, Span
-from tpulint.targets import VERSIONS
 from tpulint.text_files import PackageIndex, Requirement
 from tpulint.text_files.context import TextContext
 
@@ -17,6 +16,8 @@ _ANY_BUILD = re.compile(r"download\.pytorch\.org/whl/torch_stable\.html\Z")
 _CONDA_CUDA = ("pytorch-cuda", "cudatoolkit", "cuda-toolkit", "pytorch-gpu")
 _REASON = "Another build of torch is installed; on a GPU machine you may want this one."
 _WHAT = "on a TPU nothing uses it, and torch_xla is built for the torch of PyPI"
+_OLDEST = (2, 0)
+"""The first release of torch whose torch_xla is of any use for what fixes write."""
 _OLD = "on a TPU nothing uses it, and no torch_xla as old as that runs programs written for today's"
 
 
@@ -43,7 +44,7 @@ def _in_group(ctx: TextContext, requirements: list[Requirement], indexes: list[P
         return
     fix = None
     releases = [one.release for one in requirements if one.name in ("torch", "pytorch")]
-    old = any(release is not None and release < VERSIONS[0] for release in releases)
+    old = any(release is not None and release < _OLDEST for release in releases)
     if not (old or toolkits) and not any(one.is_conda or one.address for one in built) and not _is_bound(ctx, places):
         fix = ctx.fix("Install the build of PyPI", Applicability.UNSAFE, _REASON)
         for one in built:
