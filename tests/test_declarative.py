@@ -191,10 +191,19 @@ def test_replace_drops_arguments() -> None:
     assert fixed(REPLACE, text) == "import torch\nimport torch_xla\ntorch_xla.sync(wait=True)\ntorch\n"
 
 
-def test_replace_of_a_name_that_is_not_called_has_no_fix() -> None:
-    text = "import torch\nwait = torch.cuda.synchronize\n"
+@pytest.mark.parametrize(
+    "use", ["torch.cuda.synchronize.__name__", "hasattr(torch.cuda.synchronize, 'x')", "[torch.cuda.synchronize]"]
+)
+def test_replace_of_a_name_that_is_not_called_has_no_fix(use: str) -> None:
+    text = f"import torch\nwait = {use}\n"
     assert fixed(REPLACE, text, unsafe=True) == text
     assert len(messages(REPLACE, text)) == 1
+
+
+def test_replace_of_a_function_that_is_kept_for_later() -> None:
+    text = "import torch\nwait = torch.cuda.synchronize\n"
+    assert fixed(REPLACE, text) == text
+    assert "wait = lambda: torch_xla.sync(wait=True)\n" in fixed(REPLACE, text, unsafe=True)
 
 
 def test_with_item() -> None:

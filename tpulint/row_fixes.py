@@ -90,7 +90,7 @@ def fix_of(ctx: FileContext, node: ast.Attribute | ast.Name, where: ast.AST, row
     elif row.action == "delete":
         _delete(ctx, fix, node, call)
     elif call is None:
-        if row.action != "replace" or not _is_handed_on(ctx, node):
+        if row.action != "replace" or row.with_item or not _is_handed_on(ctx, node):
             return None
         _replace_function(ctx, fix, node, row)
     elif row.action == "replace":
@@ -197,7 +197,9 @@ def _is_handed_on(ctx: FileContext, node: ast.expr) -> bool:
     if isinstance(holder, ast.keyword):
         holder = ctx.index.parent(holder)
     if isinstance(holder, ast.Call):
-        return ctx.index.qualified_name(holder.func) != "functools.partial"  # which gives it arguments
+        name = ctx.index.qualified_name(holder.func) or ""
+        # A partial gives it arguments, and `getattr` or `isinstance` wants the function itself.
+        return name != "functools.partial" and not name.startswith("builtins.")
     return isinstance(holder, ast.Assign | ast.Return) and holder.value is node
 
 
