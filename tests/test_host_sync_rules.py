@@ -1930,6 +1930,9 @@ def count():
         ("penalty = torch.autograd.Variable(torch.zeros(1)).to(device)", "loss.reshape(())"),
         ("penalty = torch.zeros(()).to(device)\n    penalty += output.mean()", "loss"),
         ("penalty = torch.tensor([0.0]).to(device)", "loss.reshape(())"),
+        ("gain = 1 - model(x)\n    penalty = -output * gain.detach()", "loss.reshape(())"),  # of one sample each
+        ("penalty = (1 - model(x)).mean() * output.mean()", "loss"),
+        ("penalty = 2 * criterion(output, y)", "loss"),
         ("penalty = torch.tensor(0.0).to(device)", "loss"),
     ],
 )

@@ -18,6 +18,8 @@ _DEPTH = 8
 _FURTHEST_MADE = 6
 _SIZED = frozenset(f"torch.{name}" for name in ("zeros", "ones", "empty", "full", "rand", "randn"))
 _OF_LIST = frozenset({"torch.tensor", "torch.as_tensor", "torch.Tensor", "torch.FloatTensor", "torch.cuda.FloatTensor"})
+_AS_THEY_ARE = frozenset({"to", "cuda", "float", "double", "clone", "detach", "requires_grad_"})
+"""Methods that leave a tensor its dimensions."""
 _WRAPPERS = frozenset({"torch.autograd.Variable", "torch.nn.Parameter"})
 
 
@@ -110,10 +112,32 @@ def may_have_dimension(index: SemanticIndex, node: ast.expr, depth: int = 0) -> 
             value is not None and may_have_dimension(index, value, depth + 1) for value in values
         )
     if isinstance(node, ast.BinOp):
-        return any(may_have_dimension(index, side, depth + 1) for side in (node.left, node.right))
+        sides = (node.left, node.right)
+        return any(may_have_dimension(index, side, depth + 1) or _is_output(index, side) for side in sides)
     if isinstance(node, ast.UnaryOp):
         return may_have_dimension(index, node.operand, depth + 1)
     return isinstance(node, ast.Call) and _is_made_so(index, node, depth)
+
+
+def _is_output(index: SemanticIndex, node: ast.expr, depth: int = 0) -> bool:
+    """Whether a term is what a network gives for its one input, as it is: ``-log_prob * (reward - value_of(state))``.
+
+    Of one state that is one element, which is enough for `backward()`. A loss is given a target as well.
+    """
+    if depth > _DEPTH:
+        return False
+    if isinstance(node, ast.UnaryOp):
+        return _is_output(index, node.operand, depth)
+    if isinstance(node, ast.BinOp):
+        return any(_is_output(index, side, depth + 1) for side in (node.left, node.right))
+    if isinstance(node, ast.Name):
+        made = [binding.value for binding in index.flow.reaching(node) if not binding.path]
+        return any(value is not None and _is_output(index, value, depth + 1) for value in made)
+    if not isinstance(node, ast.Call) or len(node.args) > 1 or node.keywords:
+        return False
+    if isinstance(node.func, ast.Attribute) and node.func.attr in _AS_THEY_ARE:
+        return _is_output(index, node.func.value, depth + 1)
+    return bool(node.args) and index.kind(node.func) is Kind.MODULE and not index.scalars.losses.is_module(node.func)
 
 
 def _is_made_so(index: SemanticIndex, call: ast.Call, depth: int) -> bool:
@@ -127,7 +151,7 @@ def _is_made_so(index: SemanticIndex, call: ast.Call, depth: int) -> bool:
         return first is not None and may_have_dimension(index, first, depth + 1)
     if name is not None or not isinstance(call.func, ast.Attribute):
         return False
-    if call.func.attr in ("to", "cuda", "float", "double", "clone", "detach", "requires_grad_"):
+    if call.func.attr in _AS_THEY_ARE:
         return may_have_dimension(index, call.func.value, depth + 1)
     owner = call.func.value
     is_of_object = (
