@@ -118,15 +118,13 @@ class TensorTypes:
             use.statement = self._tree.statement_of(use.choice)
             return
         around = self._tree.parents[parent] if isinstance(parent, ast.Assign) else None
-        if isinstance(around, ast.If) and parent in around.body:
-            use.test, use.statement = around.test, around
-        elif (
-            isinstance(around, ast.If) and isinstance(around.test, ast.UnaryOp) and isinstance(around.test.op, ast.Not)
-        ):
-            use.test, use.statement = (
-                around.test.operand,
-                around,
-            )  # `if not cuda: ... else: dtype = torch.cuda.FloatTensor`
+        if not isinstance(around, ast.If):
+            return
+        test = around.test
+        if parent in around.body:
+            use.test, use.statement = test, around
+        elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):  # `if not cuda: ... else: dtype = ...`
+            use.test, use.statement = test.operand, around
 
     def _owner(self, target: ast.expr) -> ast.ClassDef | None:
         """The class whose objects keep the tensor class: ``self.Tensor = torch.cuda.FloatTensor``."""
