@@ -32,6 +32,7 @@ from tpulint_runtime.operations import cdist, grid_sample, weight_norm
 from tpulint_runtime.ownership import Line
 from tpulint_runtime.packed import pack_padded_sequence, pad_packed_sequence
 from tpulint_runtime.packing import PackedDataset, PackedStream, plan_rows
+from tpulint_runtime.placement import move_inputs
 from tpulint_runtime.processes import call_once, launch, print_once
 from tpulint_runtime.recompile import BudgetExceeded, BudgetWarning, RecompileGuard
 from tpulint_runtime.recurrent import run_padded
@@ -97,6 +98,7 @@ __all__ = [
     "masked_mean",
     "masked_perplexity",
     "measure_buckets",
+    "move_inputs",
     "next_token_labels",
     "pack_padded_sequence",
     "pad_packed_sequence",

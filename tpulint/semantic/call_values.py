@@ -73,7 +73,7 @@ class CallValues:
             return Value(Kind.OPTIMIZER)
         callee = self._kinds.value(node.func, depth)
         if callee.kind is Kind.MODULE:
-            plain = self._given_to_plain(node, depth)
+            plain = self._computed_on_host(node, depth)
             return self._kinds.module_result(callee) if plain.kind is not Kind.TENSOR else plain
         return self._asked_for(node, depth)
 
@@ -85,13 +85,25 @@ class CallValues:
         same = len(known) == 2 and known[0].kind is known[1].kind and known[0].side is known[1].side
         return min(known, key=lambda value: value.certain) if same else UNKNOWN
 
-    def _given_to_plain(self, node: ast.Call, depth: int) -> Value:
-        """What ``nn.Softmax(dim=1)(x)`` is given, on the host: a module without weights computes where that is."""
-        name = self._names.qualified(node.func.func) if isinstance(node.func, ast.Call) else None
-        if name not in facts.PLAIN_MODULES:
+    def _computed_on_host(self, node: ast.Call, depth: int) -> Value:
+        """What a module of PyTorch gives for tensors of the host, where it is not on the device itself.
+
+        ``nn.Softmax(dim=1)(x)`` has no weights, and computes where ``x`` is. Those of ``table = nn.Embedding(n, k)``
+        are where its indices are, or the script would not run; a wrapper would move them.
+        """
+        func = node.func
+        name = self._names.qualified(func.func) if isinstance(func, ast.Call) else None
+        if name not in facts.PLAIN_MODULES and not (isinstance(func, ast.Name) and self._is_module_of_torch(func)):
             return UNKNOWN
         given = combine([self._kinds.value(item, depth + 2) for item in node.args])
-        return given if given.side is Side.HOST else UNKNOWN
+        return given if given.side is Side.HOST and (name is not None or given.certain) else UNKNOWN
+
+    def _is_module_of_torch(self, name: ast.Name) -> bool:
+        """Whether a variable is one module that a class of PyTorch makes, and never a wrapper of it."""
+        bindings = self._names.bindings(name)
+        made = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "assign" else None
+        kind = self._names.qualified(made.func) if isinstance(made, ast.Call) and not bindings[0].path else None
+        return kind is not None and kind.startswith("torch.nn.") and "Parallel" not in kind
 
     def _asked_for(self, node: ast.Call, depth: int) -> Value:
         """A tensor, where a call of what is not seen is given tensors of the device, and its result asked as one."""

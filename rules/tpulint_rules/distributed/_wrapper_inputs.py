@@ -9,6 +9,8 @@ from functools import cached_property
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability
 from tpulint.semantic import FUNCTIONS, Binding, Kind, SemanticIndex, Side
+from tpulint_rules.device._inputs_left import inputs_left, is_as_dealt
+from tpulint_rules.distributed._calls_elsewhere import calls_elsewhere
 from tpulint_rules.distributed._parts_left import parts_left
 
 _DEPTH = 4
@@ -36,6 +38,10 @@ class Wrapped:
                 for wrapper in self._held(call.func, 0):
                     found.setdefault(wrapper, []).append(call)
         return found
+
+    def gave(self, wrapper: ast.Call, node: ast.expr) -> bool:
+        """Whether an expression may be what one wrapper gave."""
+        return wrapper in self._held(node, 0)
 
     def _held(self, node: ast.expr, depth: int) -> set[ast.expr]:
         """Wrappers of which an expression may be what they gave."""
@@ -109,6 +115,50 @@ def move_inputs(ctx: FileContext, fix: FixBuilder, wrapper: ast.Call, calls: Ite
     return moved
 
 
+def moves_for_others(ctx: FileContext, fix: FixBuilder, wrapper: ast.Call, wrappers: Wrapped) -> str:
+    """The statement that lets a model move its inputs, where nothing that is written beside them can; else empty.
+
+    What other files pass cannot be moved from here, and `model(*parts)` has no place for it. Where the label of the
+    batch is moved in another file, the rule about inputs left on the host moves its image there.
+    """
+    statement = ctx.index.statement_of(wrapper)
+    target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
+    if not isinstance(target, ast.Name | ast.Attribute):
+        return ""
+    here = [call for call in wrappers.calls_of(wrapper) if any(isinstance(item, ast.Starred) for item in call.args)]
+    calls = [(ctx.index, call) for call in here]
+    calls += calls_elsewhere(ctx.index, lambda node: wrappers.gave(wrapper, node))
+    for file in dict.fromkeys(file for file, _ in calls):
+        of_file = [call for other, call in calls if other is file]
+        moved = {argument for argument, _ in inputs_left(file, of_file)}
+        if any(_is_left(file, call) and not moved & {*call.args} for call in of_file):
+            fix.lower(Applicability.UNSAFE, "The model is made to move what it is called with, as the wrapper did.")
+            return f"{fix.use('tpulint_runtime')}.move_inputs({ctx.text(target)})"
+    return ""
+
+
+def _is_left(file: SemanticIndex, call: ast.Call) -> bool:
+    """Whether a model is called with tensors of the host, or parts of unknown side, and with none of the device."""
+    given = [*call.args, *(keyword.value for keyword in call.keywords if keyword.arg is not None)]
+    sides = set()
+    for item in given:
+        if isinstance(item, ast.Starred):
+            is_moved = file.kinds.holds_device(item.value, 0) or any(map(_moves, file.kinds.contents.of(item.value)))
+            sides |= set() if _is_passed_on(file, item) else {Side.DEVICE if is_moved else Side.HOST}
+        elif (value := file.value(item)).kind is Kind.TENSOR:
+            sides.add(value.side)
+        elif value.kind is Kind.UNKNOWN and is_as_dealt(file, item):
+            sides.add(Side.HOST)
+    return sides == {Side.HOST}
+
+
+def _is_passed_on(file: SemanticIndex, parts: ast.Starred) -> bool:
+    """Whether a function passes on whatever it is called with: ``def forward(self, *args): self.module(*args)``."""
+    function = file.function_of(parts)
+    own = None if function is None else function.args.vararg
+    return own is not None and isinstance(parts.value, ast.Name) and parts.value.id == own.arg
+
+
 def _is_dict(ctx: FileContext, wrapper: ast.Call, batch: ast.Name) -> bool:
     """Whether a batch is a dict: texts choose parts of it, where it is or in the forward pass that it is given to."""
     index = ctx.index
@@ -153,7 +203,10 @@ def _moved_if(ctx: FileContext, node: ast.expr) -> Iterable[ast.expr]:
 
 def _is_move(statement: ast.stmt) -> bool:
     """``x = x.cuda(gpu)``"""
-    value = statement.value if isinstance(statement, ast.Assign) else None
+    return isinstance(statement, ast.Assign) and _moves(statement.value)
+
+
+def _moves(value: ast.expr) -> bool:
     return isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in ("cuda", "to")
 
 

@@ -11,7 +11,7 @@ from tpulint.model import Applicability, Finding, Scope, Severity, Span
 from tpulint.semantic import FUNCTIONS, SemanticIndex
 from tpulint.semantic.variables import last_name
 from tpulint.semantic.wrapper_reads import asks_first, is_unwrapped_elsewhere, unwrapped
-from tpulint_rules.distributed._wrapper_inputs import Wrapped, move_inputs
+from tpulint_rules.distributed._wrapper_inputs import Wrapped, move_inputs, moves_for_others
 
 _WRAPPER = "torch.nn.DataParallel"
 _MESSAGE = "`DataParallel` uses one chip of a TPU machine and says nothing; `torch_xla.launch` uses all"
@@ -77,10 +77,16 @@ def _fix(ctx: FileContext, call: ast.Call, wrappers: Wrapped) -> FixBuilder | No
     if not _strip_prefixes(ctx, fix, statement, target):
         return None
     move_inputs(ctx, fix, call, wrappers.calls_of(call))
+    moves = moves_for_others(ctx, fix, call, wrappers)
     whole = _choice_without(ctx, call, wrapped) or call
     if isinstance(statement, ast.Assign) and statement.value is whole and target is not None and _same(target, wrapped):
-        fix.delete(_emptied(ctx, statement))
+        if moves:
+            fix.replace(statement, moves)
+        else:
+            fix.delete(_emptied(ctx, statement))
         return fix
+    if moves:
+        fix.insert_after(statement, moves)
     outer, inner = ctx.index.span(whole), ctx.index.span(wrapped)
     atom = isinstance(wrapped, ast.Name | ast.Attribute | ast.Call | ast.Subscript)
     fix.replace(Span(outer.start, inner.start), "" if atom else "(")

@@ -1,0 +1,149 @@
+"""Inputs that `DataParallel` moved for code of other files, and modules of torch that compute on the host."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from command import tpulint
+
+MAIN = """\
+import torch
+from torch import nn
+from {file} import {name}
+
+model = nn.DataParallel({wrapped}).cuda()
+criterion = nn.CrossEntropyLoss().cuda()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+{call}
+"""
+TRAINER = """\
+class Trainer:
+    def __init__(self, model, criterion):
+        self.model = model
+        self.criterion = criterion
+
+    def train(self, loader, optimizer):
+        for inputs in loader:
+            inputs, targets = self.split(inputs)
+            loss = self.criterion(self.model({given}), targets)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+
+    def split(self, inputs):
+        image, _, label = inputs
+        return [image{moved}], label.cuda()
+"""
+ENGINE = """\
+import torch
+
+def collect(loader, net):
+    found = []
+    for images, names in loader:
+        images = torch.autograd.Variable(images){moved}
+        found.append(net(images))
+    return found
+
+def pass_on(loader, net):
+    return collect(loader, net)
+
+def fit(loader, net, criterion, optimizer):
+    for images, labels in loader:
+        loss = criterion(net(images), labels.cuda())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+class Wrapper:
+    def __init__(self, net):
+        self.net = net
+
+    def __call__(self, *parts):
+        return self.net(*parts)
+"""
+MOVES = "tpulint_runtime.move_inputs(model)"
+
+
+def ported(folder: Path, main: str, **others: str) -> str:
+    """The first file after all fixes; a second run changes nothing."""
+    for name, text in {"main": main, **others}.items():
+        (folder / f"{name}.py").write_text(text)
+    tpulint("check", "--fix", "--unsafe-fixes", ".", cwd=folder)
+    files = [path.read_text() for path in sorted(folder.glob("*.py"))]
+    tpulint("check", "--fix", "--unsafe-fixes", ".", cwd=folder)
+    assert files == [path.read_text() for path in sorted(folder.glob("*.py"))]
+    return (folder / "main.py").read_text()
+
+
+@pytest.mark.parametrize(("given", "moved", "is_left"), [("*inputs", "", True), ("*inputs", ".cuda()", False)])
+def test_parts_of_a_batch_that_a_class_of_another_file_unpacks(
+    tmp_path: Path, given: str, moved: str, is_left: bool
+) -> None:
+    main = MAIN.format(
+        file="trainer", name="Trainer", wrapped="nn.Linear(4, 2)",
+        call="Trainer(model, criterion).train(loader, optimizer)",
+    )  # fmt: skip
+    text = ported(tmp_path, main, trainer=TRAINER.format(given=given, moved=moved))
+    assert "DataParallel" not in text
+    assert (f"model = nn.Linear(4, 2).to(device)\n{MOVES}\n" in text) is is_left
+    assert ("import tpulint_runtime" in text) is is_left
+
+
+@pytest.mark.parametrize(
+    ("name", "call", "moved", "is_left"),
+    [
+        ("collect", "collect(loader, model)", "", True),
+        ("collect", "collect(loader, net=model)", ".cuda()", False),
+        ("pass_on", "pass_on(loader, model)", "", True),
+        ("collect", "collect(loader, nn.Linear(2, 2))", "", False),  # another model
+        ("fit", "fit(loader, model, criterion, optimizer)", "", False),  # moved there, beside the labels
+        ("Wrapper", "wrapper = Wrapper(model)", "", False),  # passes on what it is given
+    ],
+)
+def test_functions_of_another_file(tmp_path: Path, name: str, call: str, moved: str, is_left: bool) -> None:
+    main = MAIN.format(file="engine", name=name, wrapped="nn.Linear(4, 2)", call=call)
+    assert (MOVES in ported(tmp_path, main, engine=ENGINE.format(moved=moved))) is is_left
+
+
+def test_a_wrapper_that_stands_alone_gives_way_to_the_call(tmp_path: Path) -> None:
+    main = """\
+import torch
+from torch import nn
+from engine import collect
+
+device = torch.device("cuda")
+model = nn.Linear(4, 2).to(device)
+if several:
+    model = nn.DataParallel(model)
+collect(loader, model)
+"""
+    text = ported(tmp_path, main, engine=ENGINE.format(moved=""))
+    assert f"if several:\n    {MOVES}\n" in text
+
+
+@pytest.mark.parametrize(
+    ("table", "is_moved"),
+    [
+        ("table = nn.Embedding(10, 4)", True),
+        ("table = nn.DataParallel(nn.Embedding(10, 4))", False),  # took what it is given along
+        ("table = nn.Embedding(10, 4)\nif share:\n    table = shared", False),
+    ],
+)
+def test_a_table_on_the_host(tmp_path: Path, table: str, is_moved: bool) -> None:
+    main = f"""\
+import torch
+from torch import nn
+
+model = nn.DataParallel(nn.Linear(4, 2).cuda())
+{table}
+optimizer = torch.optim.Adam([*model.parameters(), *table.parameters()])
+for target in torch.utils.data.DataLoader(samples):
+    at = torch.randint(10, (8,))
+    code = table(at)
+    loss = (model(code) - target.cuda()).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+    assert ("model(code.to(device))" in ported(tmp_path, main)) is is_moved
