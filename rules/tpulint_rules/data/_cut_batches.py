@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from tpulint.context import FileContext
 from tpulint.semantic.batch_makers import BatchMaker
+from tpulint.semantic.passed_arguments import arguments_given
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +36,30 @@ def remainder(ctx: FileContext, loop: ast.AST, *, is_turn: bool) -> Remainder | 
         for node in (ctx.index.turn_code.nodes(ast.Subscript) if is_turn else _inside(ctx, loop, ast.Subscript))
         if ctx.index.tree.encloses(loop, node) and _is_batch(ctx, node, loop, places, is_turn)
     ]
+    if not slices and is_turn and not counts_batches(ctx, places):
+        slices = list(_cut_by_functions(ctx, loop, places))
     return (places, slices) if slices and not _divides(ctx, places) else None
+
+
+def _cut_by_functions(ctx: FileContext, loop: ast.AST, places: ast.Call) -> Iterator[ast.Subscript]:
+    """What functions cut that a loop calls with its places: ``x[at : at + size]`` in ``get_batch(x, at, size)``."""
+    index = ctx.index
+    for call in _inside(ctx, loop, ast.Call):
+        function = index.definitions.function_called(call)
+        if function is None or _asks_how_long(ctx, index.tree.nodes_in(function, ast.If)):
+            continue
+        given = dict(arguments_given(call, function, index.tree.class_of(function) is not None))
+        starts = {name for name, item in given.items() if _follows(ctx, item, loop)}
+        for node in _inside(ctx, function, ast.Subscript) if starts else ():
+            part = node.slice
+            if isinstance(part, ast.Slice) and isinstance(part.lower, ast.Name) and part.lower.id in starts:
+                bindings = index.flow.reaching(part.lower)
+                if part.upper is None or not bindings or any(binding.kind != "parameter" for binding in bindings):
+                    continue
+                sizes = [name for name, item in given.items() if ctx.text(item) == ctx.text(places.args[2])]
+                ways = (places.args[2], *(ast.Name(name, ast.Load()) for name in sizes))
+                if any(_is_ahead(ctx, part.upper, part.lower, size) for size in ways):
+                    yield node
 
 
 def remainder_made(ctx: FileContext, maker: BatchMaker) -> Remainder | None:
@@ -251,17 +275,22 @@ def _mentions(ctx: FileContext, node: ast.expr, size: ast.expr) -> bool:
 
 def _stops_short(ctx: FileContext, loop: ast.AST) -> bool:
     """Whether the loop asks how long a batch is before it goes on, or hands it on."""
-    for node in ctx.index.tree.inside(loop, functions=False):
-        if not isinstance(node, ast.If) or not any(map(_leaves_out, (*node.body, *node.orelse))):
-            continue
-        text = ctx.text(node.test)
-        target = ctx.text(loop.target) if isinstance(loop, ast.For | ast.AsyncFor) else ""
-        if any(part in text for part in ("len(", ".shape", ".size(", target)):
-            return True
-    return False
+    tests = ctx.index.tree.nodes_in(loop, ast.If, functions=False)
+    return _asks_how_long(ctx, tests, ctx.text(loop.target) if isinstance(loop, ast.For | ast.AsyncFor) else "")
+
+
+def _asks_how_long(ctx: FileContext, tests: Iterable[ast.AST], *counted: str) -> bool:
+    """Whether one of these conditions leaves something out that is too short, or by what a loop counts."""
+    asking = ("len(", ".shape", ".size(", *counted)
+    return any(
+        isinstance(node, ast.If)
+        and any(map(_leaves_out, (*node.body, *node.orelse)))
+        and any(part in ctx.text(node.test) for part in asking)
+        for node in tests
+    )
 
 
 def _leaves_out(statement: ast.stmt) -> bool:
     if isinstance(statement, ast.Expr):
         return isinstance(statement.value, ast.Yield)
-    return isinstance(statement, ast.Continue | ast.Break)
+    return isinstance(statement, ast.Continue | ast.Break | ast.Return)
