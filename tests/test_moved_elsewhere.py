@@ -222,3 +222,55 @@ features = nn.Sequential(teacher.model, nn.ReLU()).to(device)
 """
     )
     agree(tmp_path, "TPU303", train=program)
+
+
+PAIR = """\
+import torch
+from torch import nn
+
+class Pair(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Linear(4, 4), nn.Linear(4, 4)
+        other = nn.Linear(4, 4)
+        {taken}
+        self.optimizer = torch.optim.Adam({given}, lr=0.1)
+
+    def train_step(self, x):
+        self.optimizer.zero_grad()
+        self.look(x).pow(2).mean().backward()
+        self.advance()
+
+    def advance(self):
+        self.optimizer.step()
+
+    def look(self, x):
+        return self.second(self.first(x))
+"""
+
+
+@pytest.mark.parametrize(
+    ("taken", "given", "used", "is_told"),
+    [
+        ("", "self.first.parameters()", "pair.train_step", True),
+        ("both = list(self.first.parameters()) + list(self.second.parameters())",
+         "[p for p in both if p.requires_grad]", "pair.train_step", True),
+        ("params = list(self.first.parameters())\n        params += list(other.parameters())", "params",
+         "pair.train_step", True),
+        ("params = list(other.parameters())", "params", "pair.train_step", False),  # no part of it
+        ("", "self.first.parameters()", "pair.look", False),  # nothing is trained here
+    ],
+)  # fmt: skip
+def test_a_module_that_steps_an_optimizer_of_its_own(
+    tmp_path: Path, taken: str, given: str, used: str, is_told: bool
+) -> None:
+    text = f"""\
+    import torch
+    from pair import Pair
+
+    pair = Pair()
+    pair.cuda(){"  # TPU303" if is_told else ""}
+    for x in torch.randn(4, 8, 4):
+        {used}(x.cuda())
+    """
+    agree(tmp_path, "TPU303", train=text, pair=PAIR.format(taken=taken, given=given))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
-from tpulint.semantic import FUNCTIONS, SemanticIndex
+from tpulint.semantic import FUNCTIONS, Binding, SemanticIndex
 from tpulint.semantic.creations import Creation
-from tpulint.semantic.other_files import Definition, method
+from tpulint.semantic.other_files import Definition, bases_above, method
 from tpulint.semantic.torch_facts import OPTIMIZER_PREFIXES
 from tpulint_rules.step._parameters_given import gives_parameters, is_called_optimizer, is_gone_through
 
@@ -88,10 +88,42 @@ def builds_its_own(owner: Definition) -> bool:
 
 
 def _modules_given(start: Definition, optimizer: ast.Call) -> Iterator[ast.expr]:
-    """``generator`` of ``Adam(params=generator.parameters())``."""
-    given = start.file.tree.nodes_in(optimizer, ast.Call, functions=False)
-    funcs = (call.func for call in given)
-    yield from (func.value for func in funcs if isinstance(func, ast.Attribute) and func.attr == "parameters")
+    """``generator`` of ``Adam(params=generator.parameters())``, or of a list of them that was made before."""
+    tree = start.file.tree
+    waiting: list[ast.expr] = [optimizer]
+    seen: set[Binding] = set()
+    for given in waiting:  # grows while it is walked
+        for node in (given, *tree.inside(given)):
+            if (
+                isinstance(node, ast.Attribute)
+                and node.attr == "parameters"
+                and isinstance(tree.parents[node], ast.Call)
+            ):
+                yield node.value
+            for binding in start.file.flow.reaching(node) if isinstance(node, ast.Name) else ():
+                if binding.kind in ("assign", "augment") and binding.value is not None and binding not in seen:
+                    seen.add(binding)
+                    waiting.append(binding.value)
+
+
+def stepping_methods(owner: Definition) -> set[str]:
+    """The methods of a class, its bases included, that step an optimizer, themselves or by another method of it."""
+    assert isinstance(owner.node, ast.ClassDef)
+    classes = [(owner.file, one) for one in owner.file.names.classes_above(owner.node)]
+    classes += [(one.file, one.node) for one in bases_above(owner) if isinstance(one.node, ast.ClassDef)]
+    methods = [(file, item) for file, one in classes for item in one.body if isinstance(item, FUNCTIONS)]
+    called = {
+        item.name: {
+            call.func.attr for call in file.tree.nodes_in(item, ast.Call) if isinstance(call.func, ast.Attribute)
+        }
+        for file, item in reversed(methods)
+    }
+    found = {name for name, names in called.items() if "step" in names}
+    while True:
+        further = {name for name, names in called.items() if names & found} - found
+        if not further:
+            return found
+        found |= further
 
 
 def _is_part(start: Definition, module: ast.expr, own: str) -> bool:

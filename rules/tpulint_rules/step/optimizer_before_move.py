@@ -15,7 +15,7 @@ from tpulint.semantic.other_files import Definition
 from tpulint.semantic.torch_facts import COPIES
 from tpulint_rules.step._built_optimizers import Taken, builds_optimizer, taken_for
 from tpulint_rules.step._kept_parameters import keep_parameters
-from tpulint_rules.step._made_modules import begun, builds_its_own, classes_made, makings
+from tpulint_rules.step._made_modules import begun, builds_its_own, classes_made, makings, stepping_methods
 from tpulint_rules.step._passed_optimizers import passed_beside
 
 _TRAINS = r"\.(?:backward|step|train|fit|learn|optimize\w*|update\w*)\("
@@ -152,9 +152,17 @@ def _asks_itself(ctx: FileContext, device: ast.expr) -> bool:
 
 def _builder(ctx: FileContext, move: Move) -> Definition | None:
     """The class of what is moved, and trained here, that builds an optimizer of its parts while it is made."""
-    if not ctx.index.mentions(_TRAINS):
-        return None
-    return next((owner for owner in _owners(ctx, move) if builds_its_own(owner)), None)
+    builders = (owner for owner in _owners(ctx, move) if builds_its_own(owner))
+    return next((owner for owner in builders if _is_trained_here(ctx, owner)), None)
+
+
+def _is_trained_here(ctx: FileContext, owner: Definition) -> bool:
+    """Whether the file trains: it says so, or calls a method of the class that steps an optimizer."""
+    return ctx.index.mentions(_TRAINS) or any(
+        isinstance(ctx.index.parent(use), ast.Call)
+        for name in stepping_methods(owner)
+        for use in ctx.index.tree.attributes_called(name)
+    )
 
 
 def _owners(ctx: FileContext, move: Move) -> Iterator[Definition]:
