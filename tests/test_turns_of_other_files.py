@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from command import tpulint
 from marked_files import SETUP, agree
 
@@ -510,3 +511,94 @@ def test_what_a_function_of_another_file_computes_behind_the_boundary_of_an_eval
     ):
         program = SETUP.replace("import torch\n", "import torch\n    import torch_xla\n", 1) + MEASURED
         agree(tmp_path, "TPU101", main=program.replace("VALUE", value), measures=LIKENESS)
+
+
+ENGINE = """\
+class Engine:
+    def train(self, model, loader, make, settings):
+        state = {"model": model, "optimizer": make(model.parameters(), **settings)}
+        for state["sample"] in loader:  #told
+            state["optimizer"].zero_grad()
+            loss, _ = state["model"].loss(state["sample"])
+            loss.backward()
+            state["optimizer"].step()
+
+    def close(self, closure, params, count):
+        optimizer = self.make(params)
+        for _ in range(count):  #told
+            optimizer.zero_grad()
+            closure()
+            optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(("places", "is_there"), [("model.cuda()", True), ("model.train()", False)])
+def test_an_engine_that_names_no_device_trains_for_a_file_that_does(
+    tmp_path: Path, places: str, is_there: bool
+) -> None:
+    main = f"""\
+    from engine import Engine
+    from models import load
+
+    options = {{"model": load(), "loader": load()}}
+    model = options["model"]
+    {places}
+    Engine().train(**options, make=load(), settings=dict())
+    Engine().close(load(), model.parameters(), 8)
+    """
+    models = "def load():\n    return registry['x']()\n"
+    told = "# TPU301" if is_there else "#"
+    agree(tmp_path, "TPU301", main=main, engine=ENGINE.replace("#told", told), models=models)
+
+
+def test_a_program_whose_models_other_files_import(tmp_path: Path) -> None:
+    training = """\
+    from helper import Helper
+
+    def train(model, optimizer, loader):
+        for x in loader:  # TPU301
+            model.zero_grad()
+            model(x).mean().backward()
+            optimizer.step()
+
+    if __name__ == "__main__":
+        train(*Helper().parts())
+    """
+    helper = "from task import Task\n\nclass Helper:\n    def parts(self):\n        return Task().parts\n"
+    task = "import torch\n\nclass Task:\n    def __init__(self, net):\n        self.parts = net.cuda()\n"
+    agree(tmp_path, "TPU301", training=training, helper=helper, task=task)
+
+
+def test_a_function_that_is_handed_to_a_loop_of_another_file(tmp_path: Path) -> None:
+    main = """\
+    import torch
+    from torch import nn
+    from engine import close
+
+    net = nn.Linear(4, 2).cuda()
+    x = torch.rand(8, 4).cuda()
+
+    def closure():
+        loss = net(x).mean()
+        loss.backward()
+        print(loss.item())  # TPU101
+
+    def once():
+        loss = net(x).mean()
+        loss.backward()
+        print(loss.item())
+
+    close(closure, net.parameters(), 8)
+    once()
+    """
+    engine = """\
+    import torch
+
+    def close(closure, params, count):
+        optimizer = torch.optim.Adam(params)
+        for _ in range(count):
+            optimizer.zero_grad()
+            closure()
+            optimizer.step()
+    """
+    agree(tmp_path, "TPU101", main=main, engine=engine)

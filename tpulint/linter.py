@@ -52,6 +52,7 @@ class Surroundings(NamedTuple):
             or call.collates
             or call.is_quiet
             or call.replaces
+            or call.trains_on_device
             or any(kind == "LOADER" for _, kind, _ in call.arguments)
             for call in self.calls
         )

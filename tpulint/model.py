@@ -188,6 +188,8 @@ class OutsideCall(NamedTuple):
     """Parameters that the call leaves at a default which is written out."""
     is_unfollowed: bool = False
     """Whether the function is only named there, or may be what is called: nothing but ``left`` is known then."""
+    trains_on_device: bool = False
+    """Whether the file of the call has to do with a device, and what it calls steps an optimizer: there, it seems."""
     replaces: bool = False
     """Whether this is no call: a class there is derived from the function's, and has a training step in its place."""
 

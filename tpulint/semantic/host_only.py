@@ -26,6 +26,8 @@ _MOVE = ".to("
 _DTYPES = r"dtype\s*=|\w+\.(?:b?float|double|half|u?int|long|short|bool)\d*\s*[,)]|[\w.]+\.dtype\s*[,)]"
 _MOVE_ANYWHERE = rf"\.to\((?!\s*(?:{_DTYPES}))"
 """What is no cast: ``x.to(torch.float32)`` says nothing of a device."""
+_MOST_FILES = 40
+"""Files that a program imports, itself or through others, which are looked through."""
 _SETS_DEFAULT = ("set_default_device", "set_default_tensor_type")
 _XLA = r"\bxla(?:\b|_)"
 _MOVES = r"\.cuda\(|cuda\.is_available|\.device\(|xla_device|torch_xla\.device"
@@ -179,9 +181,14 @@ def _given(call: ast.Call) -> list[ast.expr]:
 
 
 def speaks_of_devices(source: SourceFile, imported: Imported, outside: Sequence[OutsideCall]) -> bool:
-    """Whether a file names a device, is given something on one, or imports what is put on one."""
+    """Whether a file names a device, is given what is on one, trains for another that does, or imports such things."""
     given = any(side == Side.DEVICE.name for call in outside for _, _, side in call.arguments)
-    return given or _names_device(source) or _imports_device(source, imported)
+    return (
+        given
+        or any(call.trains_on_device for call in outside)
+        or _names_device(source)
+        or _imports_device(source, imported)
+    )
 
 
 def may_set_default(source: SourceFile, outside: Sequence[OutsideCall]) -> bool:
@@ -206,5 +213,20 @@ def _only_seeds(text: str) -> bool:
 
 
 def _imports_device(source: SourceFile, imported: Imported) -> bool:
-    """Whether a file that trains, or evaluates, has its models from files that put them on a device."""
-    return source.has_any(WORDS_OF_LOOPS) and any(other.mentions(_MOVES) for other in imported.files())
+    """Whether a file that trains, or evaluates, has its models from files that put them on a device.
+
+    What a program imports may have them from another file in turn.
+    """
+    if not source.has_any(WORDS_OF_LOOPS):
+        return False
+    files = list(imported.files())
+    is_program = "__main__" in source.text
+    for other in files:  # grows while it is walked
+        if other.mentions(_MOVES):
+            return True
+        files += (
+            [one for one in other.imported.files() if one not in files][: _MOST_FILES - len(files)]
+            if is_program
+            else []
+        )
+    return False

@@ -43,6 +43,8 @@ _QUIET = ("no_grad", "inference_mode")
 """Words of files that call anything where no gradient is recorded."""
 _SAVES = ("torch.save(", "torch as ", "import save")
 """Words of files that may call `torch.save`."""
+_STEPS = ("zero_grad(",)
+"""A word of every file that steps an optimizer in a loop."""
 _MAY_GIVE = (ast.Name, ast.Attribute, ast.Call, ast.IfExp)
 """Expressions that may give an object of a class of the project."""
 _MAY_HOLD = (ast.Name, ast.Attribute, ast.Dict, ast.List, ast.Tuple)
@@ -190,8 +192,18 @@ def _handed_to(index: SemanticIndex, call: ast.Call) -> list[Definition]:
             and any(True for value in given for _ in _classes_of(index, value))
         )
         or (is_module(item) and any(index.kind(value) is Kind.MODULE for value in given))
+        or (bool(given) and _trains_on_device(index, function_run(item)))
     )
     return [run for run in runs if run is not None]
+
+
+def _trains_on_device(index: SemanticIndex, run: Definition | None) -> bool:
+    """Whether a file that has to do with a device calls a function with a loop that steps an optimizer."""
+    if run is None or not index.kinds.mentions_device or not run.file.source.has_any(_STEPS):
+        return False
+    loops = [loop for loop in run.file.tree.loops if run.file.tree.encloses(run.node, loop)]
+    called = (run.file.tree.attributes_called(name) for name in ("zero_grad", "step"))
+    return all(any(run.file.tree.encloses(loop, node) for loop in loops for node in nodes) for nodes in called)
 
 
 def _says_device(index: SemanticIndex, given: ast.expr) -> bool:
@@ -267,6 +279,7 @@ def described_call(index: SemanticIndex, call: ast.Call, definition: Definition,
         ),
         is_quiet=turn == NOW_AND_THEN and _is_quiet(index, call) and _has_loops(definition),
         left=flags_left(call, definition.node, [name for name, _ in given]),
+        trains_on_device=turn == NOW_AND_THEN and _trains_on_device(index, definition),
     )
     return OutgoingCall(definition.file.source.path, outside)
 
@@ -297,7 +310,8 @@ def _by_key(index: SemanticIndex, name: str, item: ast.expr) -> Iterator[tuple[s
 
 def _tells(call: OutsideCall) -> bool:
     """Whether a call that no loop makes in its turns says what its function is given."""
-    return bool(call.arguments or call.classes or call.gpus or call.options or call.is_quiet or call.states)
+    told = (call.arguments, call.classes, call.gpus, call.options, call.is_quiet, call.states, call.trains_on_device)
+    return any(told)
 
 
 def _gpus_in(index: SemanticIndex, item: ast.expr) -> Iterator[str]:
@@ -331,6 +345,8 @@ def _classes_of(index: SemanticIndex, item: ast.expr) -> Iterator[tuple[str, str
         for function in index.imported.functions.of(item) if index.imported.knows_others else ():
             assert isinstance(function.node, FUNCTIONS)
             yield os.path.abspath(function.file.source.path), qualified_in_file(function.file.tree, function.node)
+        for own in index.definitions.functions_meant(item) if isinstance(item, ast.Name | ast.Attribute) else ():
+            yield os.path.abspath(index.source.path), qualified_in_file(index.tree, own)
     if isinstance(item, ast.List | ast.Tuple | ast.ListComp):
         for part in [item.elt] if isinstance(item, ast.ListComp) else item.elts:
             yield from _classes_of(index, part)
