@@ -602,3 +602,36 @@ def test_a_function_that_is_handed_to_a_loop_of_another_file(tmp_path: Path) -> 
             optimizer.step()
     """
     agree(tmp_path, "TPU101", main=main, engine=engine)
+
+
+def test_a_function_with_a_step_loop_of_its_own_is_told_once(tmp_path: Path) -> None:
+    main = """\
+    import torch
+    from torch import nn
+    from engine import run
+
+    net = nn.Linear(4, 2).cuda()
+    optimizer = torch.optim.Adam(net.parameters())
+
+    def update(parts):
+        for part in parts:
+            loss = net(part.cuda()).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            print(loss.item())  # TPU101
+
+    run(update, net, optimizer, batches)
+    """
+    engine = """\
+    import torch
+
+    def run(update, net, optimizer, batches):
+        for batch in batches:
+            optimizer.zero_grad()
+            net(batch.cuda()).sum().backward()
+            optimizer.step()
+            update(batch)
+    """
+    agree(tmp_path, "TPU101", main=main, engine=engine)
+    assert tpulint("--select", "TPU101", ".", cwd=tmp_path).out.count("TPU101 ") == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 from collections.abc import Sequence
 
@@ -215,18 +216,16 @@ def _only_seeds(text: str) -> bool:
 def _imports_device(source: SourceFile, imported: Imported) -> bool:
     """Whether a file that trains, or evaluates, has its models from files that put them on a device.
 
-    What a program imports may have them from another file in turn.
+    A program may have them through several files that lie beside it, or in folders there.
     """
     if not source.has_any(WORDS_OF_LOOPS):
         return False
     files = list(imported.files())
-    is_program = "__main__" in source.text
+    beside = os.path.join(os.path.dirname(os.path.abspath(source.path)), "") if "__main__" in source.text else None
     for other in files:  # grows while it is walked
         if other.mentions(_MOVES):
             return True
-        files += (
-            [one for one in other.imported.files() if one not in files][: _MOST_FILES - len(files)]
-            if is_program
-            else []
-        )
+        if beside is not None and len(files) < _MOST_FILES:
+            further = (one for one in other.imported.files() if os.path.abspath(one.source.path).startswith(beside))
+            files += [one for one in further if one not in files]
     return False

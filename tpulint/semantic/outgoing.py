@@ -266,7 +266,11 @@ def described_call(index: SemanticIndex, call: ast.Call, definition: Definition,
         os.path.basename(index.source.path),
         changing=tuple(changing),
         masks=tuple(name for name, item in given if turn and index.masks.is_mask(item)),
-        classes=tuple((name, *made) for name, item in given for made in _classes_of(index, item)),
+        classes=tuple(
+            (name, *made)
+            for name, item in given
+            for made in (*_classes_of(index, item), *(_own_functions(index, item) if _has_loops(definition) else ()))
+        ),
         is_repeated=index.tree.loop_of(call) is not None,
         gpus=tuple(f"{name}{part}" for name, item in given for part in _gpus_in(index, item)),
         options=tuple(
@@ -345,8 +349,6 @@ def _classes_of(index: SemanticIndex, item: ast.expr) -> Iterator[tuple[str, str
         for function in index.imported.functions.of(item) if index.imported.knows_others else ():
             assert isinstance(function.node, FUNCTIONS)
             yield os.path.abspath(function.file.source.path), qualified_in_file(function.file.tree, function.node)
-        for own in index.definitions.functions_meant(item) if isinstance(item, ast.Name | ast.Attribute) else ():
-            yield os.path.abspath(index.source.path), qualified_in_file(index.tree, own)
     if isinstance(item, ast.List | ast.Tuple | ast.ListComp):
         for part in [item.elt] if isinstance(item, ast.ListComp) else item.elts:
             yield from _classes_of(index, part)
@@ -358,6 +360,12 @@ def _classes_of(index: SemanticIndex, item: ast.expr) -> Iterator[tuple[str, str
     for owner in made if len(made) <= _MOST_CLASSES else ():
         if isinstance(owner.node, ast.ClassDef) and "torch" in owner.file.source.text:
             yield os.path.abspath(owner.file.source.path), owner.node.name
+
+
+def _own_functions(index: SemanticIndex, item: ast.expr) -> Iterator[tuple[str, str]]:
+    """The functions of the file itself that an expression may be: ``closure`` of ``optimize(closure, count)``."""
+    for own in index.definitions.functions_meant(item) if isinstance(item, ast.Name | ast.Attribute) else ():
+        yield os.path.abspath(index.source.path), qualified_in_file(index.tree, own)
 
 
 def _class_of_self(index: SemanticIndex, item: ast.expr) -> ast.ClassDef | None:

@@ -248,11 +248,17 @@ class Regions:
         return None
 
     def called_step_of(self, node: ast.AST) -> CalledStep | None:
-        """The step that crosses files in whose turns the node runs: one that another file runs, or a driver."""
+        """The step that crosses files in whose turns the node runs: one that another file runs, or a driver.
+
+        None in a step loop of this file, whose turns are shorter.
+        """
         child = node
         for ancestor in self._tree.ancestors(node):
-            if isinstance(ancestor, LOOPS) and self._tree.in_body(ancestor, child) and ancestor in self.drivers.loops:
-                return self.drivers.loops[ancestor]
+            if isinstance(ancestor, LOOPS) and self._tree.in_body(ancestor, child):
+                if ancestor in self.drivers.loops:
+                    return self.drivers.loops[ancestor]
+                if ancestor in self._by_loop:
+                    return None
             if isinstance(ancestor, FUNCTIONS):
                 return self._per_call.get(ancestor) or self.drivers.functions.get(ancestor)
             child = ancestor
