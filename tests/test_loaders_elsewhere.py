@@ -6,6 +6,7 @@ from pathlib import Path
 from textwrap import dedent, indent
 
 import pytest
+from command import tpulint
 from marked_files import agree
 
 TRAIN = """\
@@ -393,3 +394,54 @@ def test_a_loop_that_trains_with_an_optimizer_only(tmp_path: Path, test: str, co
         return train, validation, test
     """
     agree(tmp_path, "TPU501,TPU516", main=BY_OPTIMIZER.replace("TEST", test), loaders=loaders)
+
+
+@pytest.mark.parametrize(
+    ("length", "made", "code", "drops"),
+    [
+        ("1", "Whole(values, other)", "", False),  # each batch is the one sample
+        ("5", "Whole(values, other)", "# TPU501", False),  # with the batch size that the option has, none would be left
+        ("len(self.values)", "Whole(torch.rand(4, 2), other)", "# TPU501", False),
+        ("len(self.values)", "Whole(torch.rand(400, 2), other)", "# TPU501", True),
+        ("len(self.values)", "Whole(values, other)", "# TPU501", True),
+        (
+            "len(self.values) // 2",
+            "Whole(torch.rand(4, 2), other)",
+            "# TPU501",
+            False,
+        ),  # a sample of each row, it seems
+    ],
+)
+def test_a_class_that_says_how_many_samples_it_has(
+    tmp_path: Path, length: str, made: str, code: str, drops: bool
+) -> None:
+    samples = f"""\
+    from torch.utils.data import Dataset
+
+    class Whole(Dataset):
+        def __init__(self, values, other):
+            self.values = values
+            self.other = other
+
+        def __len__(self):
+            return {length}
+    """
+    main = f"""\
+    import argparse
+    import torch
+    from samples import Whole
+
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--batch-size", type=int, default=8)
+    args = parser.parse_args()
+    model = torch.nn.Linear(2, 2).cuda()
+    optimizer = torch.optim.Adam(model.parameters())
+    loader = torch.utils.data.DataLoader({made}, args.batch_size, shuffle=True)  {code}
+    for x in loader:
+        optimizer.zero_grad()
+        model(x.cuda()).mean().backward()
+        optimizer.step()
+    """
+    agree(tmp_path, "TPU501", main=main, samples=samples)
+    tpulint("--fix", "--unsafe-fixes", ".", cwd=tmp_path)
+    assert ("drop_last=True" in (tmp_path / "main.py").read_text()) is drops

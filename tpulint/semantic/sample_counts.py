@@ -5,6 +5,9 @@ from __future__ import annotations
 import ast
 
 from tpulint.semantic.origins import origins
+from tpulint.semantic.other_files import method, returned
+from tpulint.semantic.passed_arguments import arguments_given
+from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.values import Kind
 
 TYPE_CHECKING = False
@@ -38,6 +41,9 @@ class SampleCounts:
         arguments = loader.arguments or {}
         given = arguments.get("batch_size", ())
         if given and all(self._counts_samples(value) or self.number(value) == 1 for value in given):
+            return True
+        samples = arguments.get("dataset", ())
+        if samples and all(self._sample_count(value) == 1 for value in samples):
             return True
         counted = self._counted(loader, by_default)
         are_alike = bool(counted) and all(size and (count % size == 0 or count < size) for count, size in counted)
@@ -143,4 +149,24 @@ class SampleCounts:
             if train is None:
                 return _KNOWN_SIZES[name][0]
             return _KNOWN_SIZES[name][0 if train.value else 1] if isinstance(train, ast.Constant) else None
-        return None
+        return self._stated_count(node)
+
+    def _stated_count(self, made: ast.Call) -> int | None:
+        """What ``__len__`` of a class of the project says: a number, or the count of a data set that it was given."""
+        owners = self._index.imported.classes_here(made, self._index)
+        length = method(owners[0], "__len__") if len(owners) == 1 else None
+        values = [] if length is None else returned(length)
+        if length is None or len(values) != 1:
+            return None
+        value, file = values[0], length.file
+        if isinstance(value, ast.Constant):
+            return value.value if isinstance(value.value, int) else None
+        is_length = isinstance(value, ast.Call) and file.qualified_name(value.func) == "builtins.len"
+        held = value.args[0] if isinstance(value, ast.Call) and is_length and len(value.args) == 1 else None
+        start = method(owners[0], "__init__")
+        if not isinstance(held, ast.Attribute) or start is None or not isinstance(start.node, FUNCTIONS):
+            return None
+        kept = [binding.value for binding in file.flow.bindings_of(held)]
+        given = dict(arguments_given(made, start.node, is_method=True))
+        name = kept[0].id if len(kept) == 1 and isinstance(kept[0], ast.Name) else ""
+        return self._sample_count(given[name]) if name in given else None
