@@ -46,7 +46,11 @@ def check(ctx: FileContext) -> Iterator[Finding]:
 
 
 def _is_module(ctx: FileContext, node: ast.expr) -> bool:
-    """Whether a module is saved, alone or in a list: ``[policy, statistics]``."""
-    if isinstance(node, ast.List | ast.Tuple):
-        return any(_is_module(ctx, item) for item in node.elts)
-    return isinstance(node, ast.Name | ast.Attribute) and ctx.index.kind(node) is Kind.MODULE
+    """Whether a module is saved, alone or in a list or dictionary: ``{"model": model, "step": step}``."""
+    if isinstance(node, ast.Name | ast.Attribute) and ctx.index.kind(node) is Kind.MODULE:
+        return True
+    is_container = isinstance(node, ast.List | ast.Tuple | ast.Dict | ast.Name)
+    return is_container and any(
+        isinstance(item, ast.Name | ast.Attribute) and ctx.index.kind(item) is Kind.MODULE
+        for item in ctx.index.kinds.contents.of(node)
+    )
