@@ -265,3 +265,35 @@ def test_a_model_that_an_object_of_another_file_makes(tmp_path: Path) -> None:
             return losses[losses > 0.1].mean()  # TPU203
     """
     agree(tmp_path, trainer=trainer, experiment=experiment, net=net)
+
+
+def test_a_function_that_is_defined_twice_is_the_last_of_them(tmp_path: Path) -> None:
+    make = "def create():\n    return Filtered()\n"
+    losses = f"""\
+from torch import nn
+
+class Filtered(nn.Module):
+    def forward(self, x):
+        return x[x > 0].sum()  # MARK
+
+def create():
+    return None
+
+{make}
+"""
+    main = """\
+    import torch
+    from torch import nn
+    from losses import create
+
+    device = torch.device("cuda")
+    model, criterion = nn.Linear(4, 4).to(device), create()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for x in loader:
+        optimizer.zero_grad()
+        criterion(model(x.to(device))).backward()
+        optimizer.step()
+    """
+    agree(tmp_path, "TPU203", main=main, losses=losses.replace("MARK", "TPU203"))
+    chosen = losses.replace(make, "if fast:\n    " + make.replace("\n    ", "\n        "))
+    agree(tmp_path, "TPU203", main=main, losses=chosen)

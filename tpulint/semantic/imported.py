@@ -171,8 +171,10 @@ class Imported:
             return None  # files that import each other
         seen.add((self._path, name))
         bindings = self._names.bindings_in(self._names.module, name)
-        if len(bindings) == 1 and isinstance(bindings[0].node, (*FUNCTIONS, ast.ClassDef)):
-            return Definition(index, bindings[0].node)
+        made = [binding.node for binding in bindings if isinstance(binding.node, (*FUNCTIONS, ast.ClassDef))]
+        are_plain = len(made) == 1 or all(self._tree.parents.get(node) is self._tree.module for node in made)
+        if made and len(made) == len(bindings) and are_plain:
+            return Definition(index, made[-1])  # of several that no condition chooses Python has the last
         if bindings:
             return self._bound(bindings, seen)
         found = self._by_star(name, seen)
