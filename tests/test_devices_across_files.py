@@ -282,3 +282,25 @@ def test_where_a_tensor_lies_is_asked_for_a_name_of_another_file(tmp_path: Path)
     named = "def one_hot(rows, on_gpu=False):\n    return 'on a GPU' if on_gpu else 'elsewhere'\n\n\nDrawn = print\n"
     files = {"drawn.py": named, "policy.py": ASKS}
     assert fixed(tmp_path, files)["policy.py"] == ASKS
+
+
+@pytest.mark.parametrize(("backend", "is_ported"), [("nccl", True), ("gloo", False)])
+def test_a_backend_of_a_configuration_is_ported_beside_the_device(
+    tmp_path: Path, backend: str, is_ported: bool
+) -> None:
+    (tmp_path / "conf.py").write_text(f"config = Node()\nconfig.device = 'cuda'\nconfig.dist.backend = '{backend}'\n")
+    (tmp_path / "train.py").write_text("""\
+import torch
+import torch.distributed as dist
+from conf import config
+
+if not torch.cuda.is_available():
+    config.device = "cpu"
+if __name__ == "__main__":
+    dist.init_process_group(backend=config.dist.backend, init_method="env://", rank=0, world_size=2)
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(4, 4).to(config.device))
+""")
+    tpulint("--fix", "--unsafe-fixes", ".", cwd=tmp_path)
+    text = (tmp_path / "train.py").read_text()
+    assert "cuda" not in text
+    assert ('init_process_group(backend="xla", init_method="xla://")' in text) is is_ported

@@ -62,8 +62,12 @@ def _is_configured_for_gpus(ctx: FileContext, join: Join) -> bool:
     index = ctx.index
     nodes = [origin.node for origin in join.backends]
     from_configuration = bool(nodes) and all(isinstance(node, ast.Attribute | ast.Subscript) for node in nodes)
-    others = index.mentions(r"gloo|xla_backend|[\"']xla[\"']") or join.hides_arguments or "store" in join.given
-    return from_configuration and not others and index.is_program and index.mentions(_FOR_GPUS)
+    knows_others = index.mentions("gloo|xla_backend") or index.mentions(_KNOWS_XLA, "xla")
+    others = knows_others or join.hides_arguments or "store" in join.given
+    if not from_configuration or others or not index.is_program:
+        return False
+    # Once the devices are ported the defaults of the configuration still say what it was made for.
+    return index.mentions(_FOR_GPUS) or any(file.mentions(r"[\"']nccl[\"']", "nccl") for file in index.imported.files())
 
 
 def _comparisons(ctx: FileContext) -> Iterator[Finding]:
