@@ -455,3 +455,15 @@ for x, y in loader:
 """
     )
     assert any("text == end" in names for names, _, _ in leftovers(text)) is is_left
+
+
+def test_no_boundary_is_written_where_the_turns_compute_their_loss() -> None:
+    setup = SETUP + "def loss_of(x):\n    found = model(x.to(device)).mean()\n    return found\n\n\n"
+    text = (
+        setup
+        + "for step, (x, y) in enumerate(loader):\n    optimizer.zero_grad()\n    loss_of(x).backward()\n"
+        + "    optimizer.step()\n    torch_xla.sync()\n    if step % 20 == 0:\n        with torch.no_grad():\n"
+        + "            test_loss = loss_of(x)\n            print(test_loss.item())\n"
+    ).replace("import copy\n", "import torch_xla\n")
+    places = [place for _, _, place in leftovers(text)]
+    assert places == ["test_loss = loss_of(x)"]

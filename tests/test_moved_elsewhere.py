@@ -171,6 +171,27 @@ def test_what_an_object_was_made_with(tmp_path: Path, told: str) -> None:
     agree(tmp_path, "TPU303", train=train, trainer=TRAINER)
 
 
+@pytest.mark.parametrize(
+    ("handed", "told"),
+    [
+        ("super().__init__(settings, model, optimizer=optimizer)", "  # TPU303"),
+        ("super(Derived, self).__init__(settings, optimizer=optimizer, model=model)", "  # TPU303"),
+        ("super().__init__(settings, make(), optimizer)", ""),  # another model
+    ],
+)
+def test_what_an_object_of_a_derived_class_was_made_with(tmp_path: Path, handed: str, told: str) -> None:
+    moved = f"trainer = Derived(settings, model, optimizer)\ntrainer.set_device([0], device){told}"
+    train = BUILT.format(imported="from derived import Derived", moved=moved)
+    derived = f"""\
+    from trainer import Trainer
+
+    class Derived(Trainer):
+        def __init__(self, settings, model, optimizer=None):
+            {handed}
+    """
+    agree(tmp_path, "TPU303", train=train, trainer=TRAINER, derived=derived)
+
+
 def test_a_module_around_the_trained_one(tmp_path: Path) -> None:
     program = (
         TRAINER.replace("gpus).to(device)", "gpus).to(device)  # TPU303")

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from tpulint.records import NamedTuple
 from tpulint.semantic.device_sites import devices_given
 from tpulint.semantic.moves import Move
-from tpulint.semantic.other_files import Definition, function_run, method
+from tpulint.semantic.other_files import Definition, definition_called, function_run, method
 from tpulint.semantic.passed_arguments import arguments_given
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode, is_super
 from tpulint.semantic.variables import says_device
 
 TYPE_CHECKING = False
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _DEPTH = 2
 """Files that a module is handed on through."""
+_BASES = 4
+"""Base classes that a derived class hands on to."""
 _WORDS_OF_MOVES = (".to(", ".cuda(", ".xla(")
 _MOST_MOVES = 40
 """Of one file: a bound on work for generated code."""
@@ -149,14 +151,31 @@ class HandedMoves:
         if not isinstance(call.func, ast.Attribute) or not isinstance(start, FUNCTIONS):
             return []
         made = [one.node for one in self._index.moves.creations.of(call.func.value) if not one.path]
-        makings = [node for node in made if isinstance(node, ast.Call) and self._makes(node, start)]
-        given = [arguments_given(making, start, is_method=True) for making in makings]
+        given = [self._given_to(start, node) for node in made if isinstance(node, ast.Call)]
         return [item for items in given for name, item in items if name == parameter.arg]
 
-    def _makes(self, making: ast.Call, start: FunctionNode) -> bool:
+    def _given_to(self, start: FunctionNode, making: ast.Call) -> list[tuple[str, ast.expr]]:
+        """What a call that makes an object gives for the parameters of an ``__init__``, be it that of a base class.
+
+        A derived class hands on what it is given: ``super().__init__(model, optimizer=optimizer)``.
+        """
         found = self._index.imported.called(making)
-        begun = method(found, "__init__") if found is not None and found.is_class else None
-        return begun is not None and begun.node is start
+        run = method(found, "__init__") if found is not None and found.is_class else None
+        given: list[tuple[str, ast.expr]] | None = None
+        for _ in range(_BASES):
+            if run is None or not isinstance(run.node, FUNCTIONS):
+                break
+            if given is None:
+                given = arguments_given(making, run.node, is_method=True)
+            if run.node is start:
+                return given
+            above = [call for call in run.file.tree.nodes_in(run.node, ast.Call) if _starts_base(call)]
+            base = definition_called(run.file, above[0]) if len(above) == 1 else None
+            if base is not None and isinstance(base.node, FUNCTIONS):
+                had, handed = dict(given), arguments_given(above[0], base.node, is_method=True)
+                given = [(name, had[item.id]) for name, item in handed if isinstance(item, ast.Name) and item.id in had]
+            run = base
+        return []
 
     def _names_host(self, call: ast.Call, run: Definition, place: str) -> bool:
         """Whether a call says that the move is to the host, itself or by what the function takes instead."""
@@ -176,3 +195,8 @@ class HandedMoves:
             if name == place or (says_device(name) and not is_nothing):
                 return file.moves.is_device(item) is None
         return False
+
+
+def _starts_base(call: ast.Call) -> bool:
+    """``super().__init__(...)``"""
+    return isinstance(call.func, ast.Attribute) and call.func.attr == "__init__" and is_super(call.func.value)

@@ -74,7 +74,7 @@ class Leftovers:
         waiting = tuple(dict.fromkeys(left))
         self._state.waiting.clear()
         if waiting and self._are_plain(loop):  # what cures this leaves nothing to the next loop
-            place = self._place(waiting) if all(self._is_rare(loop, entry) for entry in waiting) else None
+            place = self._place(waiting, loop) if all(self._is_rare(loop, entry) for entry in waiting) else None
             self._found[waiting[-1].source] = Leftover(waiting, loop, loop, place)
 
     def _changes(self, loop: LoopNode, entry: Entry) -> bool:
@@ -176,7 +176,7 @@ class Leftovers:
             known = self._found.get(entries[-1].source)
             # Where a statement leaves work to several loops, the step is what costs most.
             if known is None or (known.sink in evaluates and loop not in evaluates):
-                self._found[entries[-1].source] = Leftover(entries, loop, self._round, self._place(entries))
+                self._found[entries[-1].source] = Leftover(entries, loop, self._round, self._place(entries, loop))
         waiting.clear()
 
     def _reads_all(self, loop: LoopNode) -> bool:
@@ -206,10 +206,20 @@ class Leftovers:
 
     # ---------------------------------------------------------------- the place of a boundary
 
-    def _place(self, entries: tuple[Entry, ...]) -> ast.stmt | None:
-        """The statement behind which all that waits has been recorded."""
+    def _place(self, entries: tuple[Entry, ...], loop: LoopNode) -> ast.stmt | None:
+        """The statement behind which all that waits has been recorded, in nothing that the turns of the loop run too.
+
+        A boundary in a function that computes the loss would cut each step between its passes.
+        """
         tree, sink = self._index.tree, self._state.chain
-        places = [_apart(entry.chain, sink) for entry in entries]
+        run_by_turns = self._index.regions.functions_in(loop)
+        chains = [
+            tuple(item for item in entry.chain if tree.function_of(item) not in run_by_turns) or entry.chain
+            for entry in entries
+        ]
+        places = [_apart(chain, sink) for chain in chains]
+        if any(tree.function_of(place) in run_by_turns for place in places):
+            return None
         last = places[-1]
         if last in sink:
             return None  # the statement runs the loop itself: what it is given waits within it
