@@ -177,15 +177,20 @@ class CallValues:
                 parts = self._kinds.content(node.args[0], None, depth)
                 return parts if parts.kind is Kind.TENSOR else Value(Kind.TENSOR, certain=False)
             return UNKNOWN
-        if name.startswith("torch.nn.") and last[:1].isupper():
+        if name.startswith(facts.CLASS_PREFIXES) and last[:1].isupper():
             return Value(Kind.MODULE)
-        if name.startswith(facts.MODULE_PREFIXES) or (
-            last == "from_pretrained"
-            and "Tokenizer" not in name
-            and (
-                "Model" in name
-                or re.search(_FOR_A_TASK, name) is not None
-                or ("Auto" in name and "Config" not in name and "Processor" not in name and "Image" not in name)
+        is_loaded = name == "torch.hub.load"  # `load_state_dict_from_url` gives a state
+        if (
+            is_loaded
+            or name.startswith(facts.MODULE_PREFIXES)
+            or (
+                last == "from_pretrained"
+                and "Tokenizer" not in name
+                and (
+                    "Model" in name
+                    or re.search(_FOR_A_TASK, name) is not None
+                    or ("Auto" in name and "Config" not in name and "Processor" not in name and "Image" not in name)
+                )
             )
         ):
             return Value(Kind.MODULE, certain=False)

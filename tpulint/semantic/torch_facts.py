@@ -215,9 +215,11 @@ LOADING_METHODS = frozenset({"from_pretrained", "from_config", "load_from_checkp
 COPIES = frozenset({"copy.deepcopy", "copy.copy"})
 """Calls that give another object like the one that they are given."""
 
-MODULE_PREFIXES = ("torchvision.models.", "timm.create_model", "torchvision.ops.", "segmentation_models_pytorch.",
-                   "torch.hub.load")  # fmt: skip
-"""Calls under these names give modules; under ``torch.nn.`` every class does."""
+MODULE_PREFIXES = ("torchvision.models.", "timm.create_model", "segmentation_models_pytorch.")
+"""Calls under these names give modules."""
+
+CLASS_PREFIXES = ("torch.nn.", "torchvision.ops.")
+"""Classes under these names are modules; ``torchvision.ops.nms`` is a function of tensors."""
 
 PLAIN_MODULES = frozenset(
     f"torch.nn.{name}"
