@@ -333,3 +333,36 @@ def test_results_of_one_batch_that_are_added_up(tmp_path: Path, head: str, turn:
             return hits
         """
     agree(tmp_path, select=CODES, train=train)
+
+
+@pytest.mark.parametrize(
+    ("asked", "behind"),
+    [
+        ("total /= torch.distributed.get_world_size()", "loss = reduced(out.mean())"),
+        ("torch.distributed.barrier()", "out = model(x.to(device))"),
+    ],
+)
+def test_what_asks_the_process_group_needs_nothing_of_the_device(tmp_path: Path, asked: str, behind: str) -> None:
+    (tmp_path / "train.py").write_text(f"""\
+import torch
+
+device = torch.device("xla")
+model = torch.nn.Linear(4, 2).to(device)
+
+
+def reduced(tensor):
+    total = tensor.clone()
+    torch.distributed.all_reduce(total)
+    {asked}
+    return total
+
+
+model.eval()
+with torch.no_grad():
+    for x in loader:
+        out = model(x.to(device))
+        loss = reduced(out.mean())
+        print(loss.item())
+""")
+    tpulint("--fix", "--unsafe-fixes", "--select", "TPU302", ".", cwd=tmp_path)
+    assert f"        {behind}\n        torch_xla.sync()\n" in (tmp_path / "train.py").read_text()

@@ -28,6 +28,11 @@ _COLLECTIVES = frozenset(
     for name in ("all_reduce", "reduce", "broadcast", "all_gather", "all_gather_into_tensor", "reduce_scatter_tensor")
 )
 """What is recorded like any other work, where it is given tensors."""
+_ANSWERS = frozenset(
+    f"torch.distributed.{name}"
+    for name in ("get_world_size", "get_rank", "get_backend", "is_initialized", "is_available", "is_nccl_available")
+)
+"""What is asked of the process group, and needs nothing of the device."""
 _METRICS = ("torchmetrics.", "torcheval.metrics.")
 
 
@@ -274,6 +279,8 @@ class Turns:
                 return Work.HOST  # the boundary takes its place, if nothing behind it reads
             if name in _COLLECTIVES:
                 return Work.DEVICE
+            if name in _ANSWERS:
+                return Work.HOST
             if name.startswith(("torch.cuda.", "torch.save", "torch.distributed.", "torch.accelerator.")):
                 return Work.READ
             if name.startswith(("builtins.", "math.", "collections.", "itertools.", "copy.")):
