@@ -19,6 +19,7 @@ from tpulint.semantic.values import is_none
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from tpulint.semantic import SemanticIndex
     from tpulint.semantic.imported import Imported
 
 _DEPTH = 24
@@ -175,16 +176,29 @@ class ImportedClasses:
         return () if part is None else self.of(part, depth + 1)
 
     def _of_part_returned(self, call: ast.Call, path: tuple[int, ...], depth: int) -> tuple[Definition, ...]:
-        """Classes of a part of what a function returns: ``model, optimizer = build(options)``."""
+        """Classes of a part of what a function returns: ``model, optimizer = build(options)``.
+
+        That function may return what another one does: ``return build(options)``.
+        """
+        if depth > _DEPTH:
+            return ()
         found = self._imported.definition(call.func)
-        if found is not None:
-            other = found.file
-            parts = [part_of(value, path) for value in unpacked(returned(found))]
-            return all_of(
-                [() if part is None else other.imported.classes_here(part, other, depth + 1) for part in parts]
-            )
-        parts = [part_of(value, path) for value in unpacked(self._results_here(call.func))]
-        return all_of([() if part is None else self.of(part, depth + 1) for part in parts])
+        if found is None:
+            here = unpacked(self._results_here(call.func))
+            return all_of([self._of_part(value, path, None, depth) for value in here])
+        given = unpacked(returned(found))
+        return all_of([found.file.imported.classes._of_part(value, path, found.file, depth) for value in given])
+
+    def _of_part(
+        self, value: ast.expr, path: tuple[int, ...], index: SemanticIndex | None, depth: int
+    ) -> tuple[Definition, ...]:
+        """Classes of a part of a value of this file, whose index is given when another file asks."""
+        if isinstance(value, ast.Call):
+            return self._of_part_returned(value, path, depth + 1)
+        part = part_of(value, path)
+        if part is None:
+            return ()
+        return self.of(part, depth + 1) if index is None else self._imported.classes_here(part, index, depth + 1)
 
     def _made(self, call: ast.Call, depth: int) -> tuple[Definition, ...]:
         if isinstance(call.func, ast.Attribute) and call.func.attr in facts.MODULE_SELF_METHODS:
