@@ -297,3 +297,50 @@ def create():
     agree(tmp_path, "TPU203", main=main, losses=losses.replace("MARK", "TPU203"))
     chosen = losses.replace(make, "if fast:\n    " + make.replace("\n    ", "\n        "))
     agree(tmp_path, "TPU203", main=main, losses=chosen)
+
+
+def test_parts_of_what_a_function_gives_that_another_one_returns(tmp_path: Path) -> None:
+    detector = """\
+    import torch
+    from torch import nn
+
+    class Net(nn.Module):
+        def forward(self, x):
+            return x[x > 0]  # TPU203
+
+    class Criterion(nn.Module):
+        def forward(self, out, y):
+            return out[y > 0].sum()  # TPU203
+
+    class Unused(nn.Module):
+        def forward(self, out, y):
+            return out[y > 0].sum()
+
+    def build(args):
+        model = Net()
+        criterion = Criterion()
+        criterion.to(args.device)
+        return model, criterion, Unused()
+    """
+    models = "from detector import build\n\ndef build_model(args):\n    return build(args)\n"
+    main = """\
+    import torch
+    from engine import train
+    from models import build_model
+
+    def main(args):
+        model, criterion, _ = build_model(args)
+        model.to(torch.device("cuda"))
+        optimizer = torch.optim.Adam(model.parameters())
+        train(model, criterion, optimizer, loader)
+    """
+    engine = """\
+    import torch
+
+    def train(model, criterion, optimizer, loader):
+        for x, y in loader:
+            optimizer.zero_grad()
+            criterion(model(x.cuda()), y.cuda()).backward()
+            optimizer.step()
+    """
+    agree(tmp_path, "TPU203", main=main, models=models, detector=detector, engine=engine)

@@ -13,6 +13,7 @@ from tpulint.semantic.turn_code import STEP
 from tpulint.semantic.values import is_true
 from tpulint_rules.data._counted_padding import leave_where_counted
 from tpulint_rules.data._handed_lengths import leave_where_handed
+from tpulint_rules.data._largest_shapes import filled_by_largest
 
 _MULTIPLE = 64
 _FEW = 4
@@ -21,6 +22,7 @@ _MORE = (
     f"Batches get up to {_MULTIPLE - 1} more positions of padding: the same where model and loss leave padding out, "
     "else another training."
 )
+_FEW_SIZES = "Fill all images up to one height and width, or to one of a few, and leave the filling out by a mask"
 _FILLERS = frozenset({
     *(f"{package}.{name}" for package in ("torch", "numpy") for name in ("zeros", "ones", "full", "empty")),
     "torch.nn.functional.pad", "numpy.pad", "torch.LongTensor", "torch.FloatTensor",
@@ -39,16 +41,20 @@ _FILLING = frozenset({"new_zeros", "new_ones", "new_full", "new_empty", "resize_
 
 def check(ctx: FileContext) -> Iterator[Finding]:
     told: set[ast.expr] = set()
-    for call, use, turn, source in _paddings(ctx):
+    # What trains and evaluates is the step's.
+    for call, use, turn, source in sorted(_paddings(ctx), key=lambda padding: padding[2] != STEP):
         if call in told:
             continue
         told.add(call)
         what = "training batch" if turn == STEP else "evaluation batch"
+        of_images = filled_by_largest(ctx, call) is not None
+        most, size = ("largest image", "size") if of_images else ("longest sample", "length")
         yield ctx.finding(
             call,
-            f"each {what} is filled up to its longest sample: the step is compiled again for each length that occurs",
-            _fix(ctx, call),
+            f"each {what} is filled up to its {most}: the step is compiled again for each {size} that occurs",
+            None if of_images else _fix(ctx, call),
             certainty=Certainty.LIKELY,
+            help=_FEW_SIZES if of_images else "",
             related=((ctx.index.span(use), "the size of the batch"), *source),
         )
 
@@ -72,7 +78,8 @@ def _paddings(ctx: FileContext) -> Iterator[tuple[ast.expr, ast.AST, str, tuple[
             for function in with_called(index, called, seen) if called is not None else ():
                 yield from _filled_in(ctx, index.tree.nodes_in(function, *_LENGTHS), maker.turn, taker)
     for call in index.turn_code.nodes(ast.Call) if index.turn_code.exists else ():
-        turn_of_call = index.turn_code.turn_of(call) if _is_longest(ctx, call) else None
+        may_size = _is_longest(ctx, call) or filled_by_largest(ctx, call) is not None
+        turn_of_call = index.turn_code.turn_of(call) if may_size else None
         if turn_of_call is not None:
             yield from _filled_in(ctx, (call,), turn_of_call, ())
 
@@ -81,8 +88,8 @@ def _filled_in(
     ctx: FileContext, nodes: Iterable[ast.AST], turn: str, source: tuple[tuple[Span, str], ...]
 ) -> Iterator[tuple[ast.expr, ast.AST, str, tuple[tuple[Span, str], ...]]]:
     for call in nodes:
-        if isinstance(call, _LENGTHS) and _is_longest(ctx, call):
-            use = _filling(ctx, call)
+        if isinstance(call, _LENGTHS):
+            use = _filling(ctx, call) if _is_longest(ctx, call) else filled_by_largest(ctx, call)
             if use is not None:
                 yield call, use, turn, source
 
