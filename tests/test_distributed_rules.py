@@ -376,6 +376,46 @@ def test_number_for_variadic_function_is_left() -> None:
     assert fixed(text, codes=("TPU601",)).text == text
 
 
+@pytest.mark.parametrize(
+    ("joined", "other", "told"),
+    [
+        ('dist.init_process_group("nccl", rank=rank, world_size=rest[0])', "", True),
+        ('dist.init_process_group("gloo", rank=rank, world_size=rest[0])', "", False),
+        ('dist.init_process_group("xla", init_method="xla://")', "", True),
+        ('dist.init_process_group("xla", init_method="xla://")', "torch_xla.launch(train, args=(1,))", False),
+    ],
+)
+def test_processes_of_a_group_of_xla_that_nothing_of_it_starts(joined: str, other: str, told: bool) -> None:
+    text = (
+        f"import torch.distributed as dist\nimport torch.multiprocessing as mp\nimport torch_xla\n\n"
+        f"def train(rank, *rest):\n    join(rank, *rest)\n\ndef join(rank, *rest):\n    {joined}\n\n"
+        f"if __name__ == '__main__':\n    numbers = (2,)\n    mp.spawn(train, numbers, nprocs=2)\n    {other}\n"
+    )
+    result = fixed(text)
+    assert ("TPU601" in [finding.code for finding in result.findings]) is told
+
+
+@pytest.mark.parametrize(
+    ("named", "backend", "is_device"),
+    [
+        ("kind = 'nccl'", "kind", False),
+        ("dist_backend = 'nccl'", "dist_backend", False),
+        ("backend = 'xla'", "", False),  # another file joins
+        ("device = 'xla'", "device", True),
+        ("place = 'xla'", "", True),
+    ],
+)
+def test_the_name_of_a_backend_is_no_device(named: str, backend: str, is_device: bool) -> None:
+    joined = f"dist.init_process_group({backend}, init_method='xla://')" if backend else ""
+    moved = f"{named}\n{joined}\nnet = nn.Linear(4, 4).cuda()\n"
+    text = f"import torch.distributed as dist\nfrom torch import nn\n\n{moved}"
+    result = fixed(text, codes=("TPU0", "TPU6"))
+    assert (f".to({named.split()[0]})" in result.text) is is_device, result.text
+    owner = f"class Work:\n    def __init__(self):\n        self.{named}\n        self.net = nn.Linear(4, 4).cuda()\n"
+    result = fixed(f"from torch import nn\n\n{owner}", codes=("TPU0",))
+    assert (f".to(self.{named.split()[0]})" in result.text) is (is_device), result.text
+
+
 def test_number_handed_over_twice() -> None:
     text = fixed(
         spawn_with(

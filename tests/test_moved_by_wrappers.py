@@ -147,3 +147,40 @@ for target in torch.utils.data.DataLoader(samples):
     optimizer.step()
 """
     assert ("model(code.to(device))" in ported(tmp_path, main)) is is_moved
+
+
+BESIDE = """\
+import importlib
+import sys
+import torch
+from torch import nn
+
+def build():
+    library = importlib.import_module(sys.argv[1])
+    net = library.Model(4, 3)
+    wrapped = nn.DataParallel(net).cuda()
+    return net, wrapped, library.Model(2, 2)
+
+{made}
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for inputs, labels in torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.randn(8, 4), torch.zeros(8))):
+    loss = nn.functional.mse_loss({called}(inputs), labels.cuda())
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "called", "is_moved"),
+    [
+        ("net, model, other = build()", "model", True),
+        ("net, model, other = build()", "other", False),
+        ("net, (model, other) = nn.Linear(4, 2), (nn.DataParallel(nn.Linear(4, 2)).cuda(), None)", "model", True),
+        ("net, (other, model) = nn.Linear(4, 2), (nn.DataParallel(nn.Linear(4, 2)).cuda(), print)", "model", False),
+        ("net, *models = build()", "models[0]", False),  # which one is not seen
+    ],
+)
+def test_a_wrapped_model_that_is_unpacked(tmp_path: Path, made: str, called: str, is_moved: bool) -> None:
+    text = ported(tmp_path, BESIDE.format(made=made, called=called))
+    assert (f"{called}(inputs.to(device))" in text) is is_moved, text

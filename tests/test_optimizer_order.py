@@ -436,3 +436,72 @@ def test_functions_that_train_leave_no_optimizer() -> None:
     assert fixed(text) == text
     kept = text.replace("optimize(D", "opt = optimize(D")
     assert FLAG in fixed(kept) or fixed(kept) != kept
+
+
+KEPT = """\
+import torch
+from torch import nn, optim
+
+class Base(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.encoder = nn.Linear(4, 4)
+
+class Pair(Base):
+    def __init__(self, head=None):
+        super().__init__()
+        self.first, self.second = nn.Linear(4, 4), nn.Linear(4, 4)
+        self.head = head
+        self.inner = Base()
+        self.others = [nn.Linear(4, 4)]
+        self.rate = 0.1
+        BUILT
+
+class Plain:
+    def __init__(self):
+        self.first = nn.Linear(4, 4)
+
+    def cuda(self):
+        return self
+"""
+PLACE = """
+    def place(self):
+        self.cuda()
+"""
+OWN = "self.optimizer = optim.Adam(self.first.parameters())"
+
+
+@pytest.mark.parametrize(
+    ("built", "behind", "told"),
+    [
+        (f"{OWN}; self.cuda()", "", True),
+        (f"{OWN}; self.to('cuda')", "", True),
+        (f"{OWN}; self.to('cpu')", "", False),
+        (f"{OWN}; self.double()", "", False),
+        (f"self.cuda(); {OWN}", "pair = Pair()\npair.cuda()", False),
+        (f"self.cuda(); {OWN}; self.cuda()", "", False),
+        ("self.optimizer = optim.Adam(self.second.parameters()); self.cuda()", "", True),
+        ("self.optimizer = optim.Adam(self.encoder.parameters()); self.cuda()", "", True),
+        ("self.optimizer = optim.Adam(self.inner.encoder.parameters()); self.cuda()", "", True),
+        ("self.optimizer = optim.Adam(head.parameters()); self.cuda()", "pair = Pair(nn.Linear(2, 2))", True),
+        ("self.optimizer = optim.Adam(self.others[0].parameters()); self.cuda()", "", False),
+        ("other = nn.Linear(2, 2); self.optimizer = optim.Adam(other.parameters()); self.cuda()", "", False),
+        (OWN + PLACE, "pair = Pair()\npair.place()", True),
+        ("", "pair = Pair()\nopt = optim.Adam(pair.first.parameters())\npair.cuda()", True),
+        ("", "pair = Pair()\nopt = optim.Adam(pair.inner.encoder.parameters())\npair.cuda()", True),
+        ("", "pair = Pair()\nopt = optim.Adam(pair.first.parameters())\nPair().cuda()", False),
+        ("", "pair = Pair()\npair.cuda()\nopt = optim.Adam(pair.first.parameters())\npair.cuda()", False),
+        ("", "plain = Plain()\nopt = optim.Adam(plain.first.parameters())\nplain.cuda()", False),
+    ],
+)
+def test_parts_move_with_the_module_that_keeps_them(built: str, behind: str, told: bool) -> None:
+    text = KEPT.replace("BUILT", built.replace("; ", "\n        ")) + f"\n{behind}\n"
+    assert (fixed(text) != text) is told
+
+
+def test_a_module_moves_in_front_of_the_first_of_its_optimizers() -> None:
+    rows = [f"        {OWN}\n", "        self.other = optim.Adam(self.second.parameters())\n", "        self.cuda()\n"]
+    start = KEPT.partition("        BUILT\n")[0]
+    assert fixed("".join([start, *rows])) == "".join([start, rows[2], *rows[:2]])
+    added = "        self.late = nn.Linear(4, 4)\n"  # moves, too
+    assert fixed("".join([start, *rows[:2], added, rows[2]])).count(FLAG) == 1

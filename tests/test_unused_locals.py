@@ -82,10 +82,12 @@ def test_one_goes_with_another() -> None:
         "try:\n    number = rank\nexcept ValueError:\n    number = 0\ntorch.cuda.set_device(number)\n",
         "if ask():\n    number = rank\nelse:\n    number = 0\ntorch.cuda.set_device(number)\n",
         "number = rank\n",  # had no use before
+        "number = None\ndef draw():\n    global number\n    number = number or 1\n",  # that of the module
+        "number = None\ndef draw(number):\n    return number\n",
     ],
 )
 def test_stays(body: str) -> None:
-    ported = port(body)
+    ported = port(f"{body}torch.cuda.set_device(rank)\n")
     assert "set_device" not in ported and ported.count("number = ") == body.count("number = ")
 
 

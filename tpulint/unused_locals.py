@@ -44,10 +44,8 @@ def _chain(index: SemanticIndex, function: FunctionNode) -> tuple[str, ...]:
 
 
 def _reads(index: SemanticIndex, function: FunctionNode, name: str) -> bool:
-    return any(
-        isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
-        for node in index.tree.inside(function)
-    )
+    """Whether anybody reads the variable of the function, not one of the same name: ``global`` of a function in it."""
+    return bool(index.names.loads(name, index.names.scope_of(function.body[0])))
 
 
 def _given(index: SemanticIndex, function: FunctionNode, name: str) -> list[ast.stmt]:

@@ -34,6 +34,8 @@ class CollectedObjects:
         self._creations = creations
         self._open: set[ast.AST] = set()
         """Collections of which the elements are being looked for."""
+        self._kept_parts: dict[ast.AST, list[Creation]] = {}
+        """By what makes an object, or by ``self`` of a method, what the object keeps."""
 
     def of(self, node: ast.expr) -> list[Creation]:
         """Objects that an expression may mean."""
@@ -75,6 +77,37 @@ class CollectedObjects:
                 for other in self._creations.of(binding.value):
                     is_own = self._tree.class_of(other.node) is owner
                     yield other._replace(context=(made, *other.context)) if is_own else other
+
+    def parts_kept(self, whole: ast.AST, depth: int = 0) -> list[Creation]:
+        """What a module of a class of this file keeps as attributes, which move with it: ``self`` or ``Net()``."""
+        if whole not in self._kept_parts:
+            self._kept_parts[whole] = []  # what keeps itself adds nothing
+            self._kept_parts[whole] = list(islice(self._find_parts(whole, depth), _MOST))
+        return self._kept_parts[whole]
+
+    def _find_parts(self, whole: ast.AST, depth: int) -> Iterator[Creation]:
+        made = whole if isinstance(whole, ast.Call) else None
+        owner = self._class_of_self(whole) if made is None else self._definitions.class_called(made)
+        if owner is None or not self._definitions.is_module_class(owner):
+            return
+        for above in self._names.classes_above(owner):
+            for binding in (one for kept in self._names.attributes.get(above, {}).values() for one in kept):
+                for part in self._creations.of_binding(binding) if binding.kind == "assign" else ():
+                    if part.path or not isinstance(part.node, ast.Call | ast.arg):
+                        continue  # a list of modules is no part
+                    is_own = made is not None and self._tree.class_of(part.node) is above
+                    yield part._replace(context=(made, *part.context)) if is_own and made is not None else part
+                    if isinstance(part.node, ast.Call):
+                        yield from self.parts_given(part.node)
+                        yield from self.parts_kept(part.node, depth + 1) if depth < _DEPTH else ()
+
+    def _class_of_self(self, node: ast.AST) -> ast.ClassDef | None:
+        """The class in a method of which a parameter is the object."""
+        function = self._tree.parents[self._tree.parents[node]] if isinstance(node, ast.arg) else None
+        if not isinstance(function, FUNCTIONS) or not self._tree.takes_object(function):
+            return None
+        is_first = [*function.args.posonlyargs, *function.args.args][0] is node
+        return self._tree.class_of(function) if is_first else None
 
     # ---------------------------------------------------------------- elements
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from itertools import islice
 
 from tpulint.records import NamedTuple
 from tpulint.semantic import torch_facts as facts
@@ -71,6 +72,10 @@ class Creations:
     def of(self, node: ast.expr) -> list[Creation]:
         """Objects that an expression may mean."""
         return list(self._of(node, 0))
+
+    def of_binding(self, binding: Binding) -> list[Creation]:
+        """Objects that a binding may give its name."""
+        return list(islice(self._bound(binding, 0), _MOST))
 
     def _of(self, node: ast.expr, depth: int) -> tuple[Creation, ...]:
         """The first of them, each once. Ways to an object that branches change in turn are more than can be counted."""

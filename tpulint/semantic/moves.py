@@ -72,11 +72,13 @@ class Moves:
                 yield Move(call, func.value, certain, self.creations)
 
     def moved_by(self, move: Move) -> Iterator[Creation]:
-        """What a move takes along: the module, and those that were handed to it, as a whole, where it was made."""
+        """What a move takes along: the module, what it keeps, and what it was handed, as a whole, as it was made."""
         for one in self.collected.among(move.creations):
             yield one
             if isinstance(one.node, COLLECTIONS) and not one.path:
                 yield from self.collected.among(self.collected.elements(one))
+            if not one.path:
+                yield from self.collected.parts_kept(one.node)
             made = one.node
             if one.path or not isinstance(made, ast.Call) or self._kinds.value(made).kind is not Kind.MODULE:
                 continue

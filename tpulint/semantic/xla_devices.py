@@ -163,6 +163,7 @@ class XlaDevices:
             self._variables[variable] = any(self._binding_gives_device(binding) for binding in values) and all(
                 self._is_some_device(binding) for binding in values
             )
+            self._variables[variable] &= not self._names_backend(name, values)
         return self._variables[variable]
 
     def _is_some_device(self, binding: Binding) -> bool:
@@ -173,6 +174,13 @@ class XlaDevices:
         if isinstance(value, ast.Constant):
             return isinstance(value.value, str) and value.value in ("cpu", "mps", "xpu")
         return isinstance(value, ast.Call) and self._names.qualified(value.func) == "torch.device"
+
+    def _names_backend(self, name: str, bindings: list[Binding]) -> bool:
+        """Whether a variable names the backend of process groups, which is called like the device: ``"xla"``."""
+        if says_device(name):
+            return False
+        backends = {origin.node for join in self._index.process_groups.joins for origin in join.backends}
+        return "backend" in name.lower() or any(binding.value in backends for binding in bindings)
 
     def _bound_before(self, bindings: Sequence[Binding], node: ast.AST) -> bool:
         flow = self._index.flow
@@ -237,6 +245,8 @@ class XlaDevices:
             if not all(self._is_some_device(binding) for binding in bindings):
                 continue
             if not any(self._binding_gives_device(binding) for binding in bindings):
+                continue
+            if self._names_backend(name, bindings):
                 continue
             here = [binding for binding in bindings if self._tree.function_of(binding.statement) is function]
             start = next(

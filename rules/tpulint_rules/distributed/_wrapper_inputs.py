@@ -51,9 +51,7 @@ class Wrapped:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             return found | self._held(node.func.value, depth)  # DDP(model).to(device)
         if isinstance(node, ast.Call):
-            function = self._index.definitions.function_called(node)
-            given = () if function is None else self._index.definitions.returned_by(function)
-            return found.union(*(self._held(value, depth + 1) for value in given))
+            return found.union(*(self._held(value, depth + 1) for value in self._returned(node)))
         for binding in self._index.flow.bindings_of(node):
             if (binding, depth) not in self._memo:
                 values = [self._held(value, depth + 1) for value in self._values(binding)]
@@ -62,11 +60,24 @@ class Wrapped:
         return found
 
     def _values(self, binding: Binding) -> Iterable[ast.expr]:
-        if binding.kind == "assign" and not binding.path and binding.value is not None:
-            return (binding.value,)
+        if binding.kind == "assign" and binding.value is not None:
+            return self._unpacked(binding.value, binding.path)
         if binding.kind == "parameter" and isinstance(binding.statement, FUNCTIONS):
             return self._index.definitions.arguments.of(binding.statement, binding.name)
         return ()
+
+    def _unpacked(self, value: ast.expr, path: tuple[int, ...]) -> Iterable[ast.expr]:
+        """What a variable gets of ``net, model = net, DataParallel(net)``, or of a function that returns both."""
+        if not path:
+            return (value,)
+        whole = self._returned(value) if isinstance(value, ast.Call) else (value,)
+        parts = (one.elts for one in whole if isinstance(one, ast.Tuple | ast.List))
+        found = [elements[path[0]] for elements in parts if 0 <= path[0] < len(elements)]  # no `*rest`
+        return [inner for one in found for inner in self._unpacked(one, path[1:])]
+
+    def _returned(self, call: ast.Call) -> Iterable[ast.expr]:
+        function = self._index.definitions.function_called(call)
+        return () if function is None else self._index.definitions.returned_by(function)
 
 
 def move_inputs(ctx: FileContext, fix: FixBuilder, wrapper: ast.Call, calls: Iterable[ast.Call]) -> bool:

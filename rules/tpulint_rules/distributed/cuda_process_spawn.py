@@ -41,7 +41,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             certainty = Certainty.CERTAIN if certain else Certainty.LIKELY
             message = _LEFT_OUT if is_for_several(ctx, launch.call) else _NONE_START
             yield ctx.finding(launch.call, message, xla_launch(ctx, launch, per_gpu=certain), certainty=certainty)
-        elif index.mentions(_GPU_WORDS) and not index.mentions(r"\brpc\b|\b(xla|XLA|torch_xla)\b"):
+        elif _is_for_gpus(ctx) or _joins_xla(ctx, launch):
             # with a number of processes of its own, only the rest of the file tells whether they are to use GPUs
             fix = xla_launch(ctx, launch, per_gpu=False)
             yield ctx.finding(launch.call, _NOT_SHARED, fix, certainty=Certainty.LIKELY)
@@ -51,6 +51,21 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     for call, functions in index.launches.started_by_hand():
         if any(_trains(ctx, function) for function in functions) and index.mentions(_GPU_WORDS):
             yield ctx.finding(call, _BY_HAND, certainty=Certainty.LIKELY)
+
+
+def _is_for_gpus(ctx: FileContext) -> bool:
+    """Whether the file uses GPUs and knows no other way to start processes for devices."""
+    return ctx.index.mentions(_GPU_WORDS) and not ctx.index.mentions(r"\brpc\b|\b(xla|XLA|torch_xla)\b")
+
+
+def _joins_xla(ctx: FileContext, launch: Launch) -> bool:
+    """Whether the processes join a group of XLA, and no other launch of the file is meant to start them for that."""
+    index = ctx.index
+    if any(other.is_xla for other in index.launches.launches):
+        return False
+    run = index.launches.closure(launch.functions)
+    joins = [join for join in index.process_groups.joins if join.is_xla]
+    return any(index.tree.encloses(function, join.call) for join in joins for function in run)
 
 
 def _joins_elsewhere(ctx: FileContext, launch: Launch) -> bool:

@@ -10,6 +10,7 @@ from tpulint.model import Applicability, Scope
 from tpulint.semantic import FunctionNode
 from tpulint.semantic.moves import Move
 from tpulint.semantic.torch_facts import DEVICE_FACTORIES
+from tpulint_rules.step._built_optimizers import builds_optimizer
 
 _ADDING = frozenset({"append", "extend", "insert", "update", "add_module", "register_module", "register_parameter"})
 """Methods that give a module parts."""
@@ -136,7 +137,11 @@ def _adds_parts(ctx: FileContext, node: ast.AST, modules: list[str], depth: int 
     for inner in ctx.index.tree.inside(node):
         if isinstance(inner, ast.Attribute | ast.Subscript):
             adds = not isinstance(inner.ctx, ast.Load) or (isinstance(inner, ast.Attribute) and inner.attr in _ADDING)
-            if adds and any(ctx.text(inner).startswith((f"{module}.", f"{module}[")) for module in modules):
+            if (
+                adds
+                and not _keeps_optimizer(ctx, inner)
+                and any(ctx.text(inner).startswith((f"{module}.", f"{module}[")) for module in modules)
+            ):
                 return True
         if not isinstance(inner, ast.Call):
             continue
@@ -150,6 +155,13 @@ def _adds_parts(ctx: FileContext, node: ast.AST, modules: list[str], depth: int 
         if _adds_parts(ctx, function, names, depth + 1):
             return True
     return False
+
+
+def _keeps_optimizer(ctx: FileContext, target: ast.expr) -> bool:
+    """``self.optimizer = Adam(...)``, which is no part that moves."""
+    statement = ctx.index.parent(target)
+    value = statement.value if isinstance(statement, ast.Assign) else None
+    return isinstance(value, ast.Call) and builds_optimizer(ctx, value)
 
 
 def _parameters_given(ctx: FileContext, function: FunctionNode, call: ast.Call, argument: ast.expr) -> Iterator[str]:
