@@ -23,6 +23,8 @@ class VariableSet(NamedTuple):
     node: ast.expr
     statement: ast.stmt | None
     """The statement that does nothing else; None when it does more."""
+    extends: bool = False
+    """Whether it appends to the value that the variable has, and so fails where nothing has set it."""
 
     @property
     def text(self) -> str:
@@ -50,6 +52,8 @@ class Environment:
                 if key and isinstance(statement, ast.Assign):
                     alone = statement if len(statement.targets) == 1 else None
                     found.append(VariableSet(key, statement.value, parent, alone))
+                elif key and isinstance(statement, ast.AugAssign):
+                    found.append(VariableSet(key, statement.value, parent, statement, extends=True))
             elif isinstance(parent, ast.Call) and parent.func is node:
                 found.extend(self._by_call(parent, name))
         return sorted(found, key=lambda one: index.span(one.node))
@@ -70,13 +74,17 @@ class Environment:
                     found.append(VariableSet(key, value, written, None))
         return found
 
+    def extensions(self, name: str) -> list[ast.stmt]:
+        """The statements that append to a variable: they go with the one that sets it."""
+        return [one.statement for one in self.sets if one.extends and one.name == name and one.statement is not None]
+
     @cached_property
     def names_read(self) -> frozenset[str]:
-        """Variables that the file reads."""
+        """Variables that the file reads, or deletes, which fails as well where nothing has set them."""
         index, found = self._index, set[str]()
         for node, name in index.references("os.environ", *_READERS):
             parent = index.parent(node)
-            if name == "os.environ" and isinstance(parent, ast.Subscript) and isinstance(parent.ctx, ast.Load):
+            if name == "os.environ" and isinstance(parent, ast.Subscript) and not isinstance(parent.ctx, ast.Store):
                 found.add(_text_of(parent.slice))
             elif isinstance(parent, ast.Compare):
                 found.add(_text_of(parent.left))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from tpulint.context import FileContext
+from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Finding
+from tpulint.semantic.environment import VariableSet
 from tpulint.text_files import Setting
 from tpulint.text_files.context import TextContext, TextFix
 
@@ -45,8 +46,17 @@ def unread_variables(ctx: FileContext, told: Callable[[str, str], str]) -> Itera
         message = told(one.name, one.text)
         if not message:
             continue
-        fix = None
-        if one.statement is not None and one.name not in index.environment.names_read:
-            fix = ctx.fix(f"Do not set `{one.name}`", Applicability.UNSAFE, _REASON)
-            fix.delete(one.statement)
-        yield ctx.finding(one.node, message, fix)
+        yield ctx.finding(one.node, message, unset(ctx, one, Applicability.UNSAFE, _REASON))
+
+
+def unset(ctx: FileContext, one: VariableSet, applicability: Applicability, reason: str) -> FixBuilder | None:
+    """The fix that takes out where a variable is set, with all that appends to it; None where the file reads it."""
+    environment = ctx.index.environment
+    if one.statement is None or one.name in environment.names_read:
+        return None
+    fix = ctx.fix(f"Do not set `{one.name}`", applicability, reason)
+    fix.delete(one.statement)
+    if not one.extends:
+        for statement in environment.extensions(one.name):
+            fix.delete(statement)
+    return fix

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding, Severity
 from tpulint.text_files.context import TextContext
-from tpulint_rules.environment._variables import without
+from tpulint_rules.environment._variables import unset, without
 
 _UNREAD = "No release of torch_xla from 2.1 on reads it."
 _TOLD_BY = "torch_xla does not read it, but a program may tell by it whether there is a TPU."
@@ -32,8 +32,7 @@ def _degree(name: str) -> tuple[Applicability, str]:
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
-    environment = ctx.index.environment
-    for one in environment.sets:
+    for one in ctx.index.environment.sets:
         message = _told(one.name, one.text, ctx.target.version)
         if not message:
             continue
@@ -42,11 +41,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             fix.replace(one.value, '"TPU"')
             yield ctx.finding(one.node, message, fix, severity=Severity.ERROR)
             continue
-        removal = None
-        if one.statement is not None and one.name not in environment.names_read:
-            removal = ctx.fix(f"Do not set `{one.name}`", *_degree(one.name))
-            removal.delete(one.statement)
-        yield ctx.finding(one.node, message, removal)
+        yield ctx.finding(one.node, message, unset(ctx, one, *_degree(one.name)))
 
 
 def check_text(ctx: TextContext) -> Iterator[Finding]:
