@@ -93,3 +93,67 @@ def test_what_a_gpu_gets_is_kept_where_nothing_stands_in(tmp_path: Path, choice:
 def test_a_condition_that_runs_something_is_asked(tmp_path: Path) -> None:
     choice = CHOICE.replace("use_cuda", "use_cuda and print() is None")
     assert "    if print() is None:\n        y = shared(model, (x,))\n" in ported(tmp_path, choice)
+
+
+KERNEL = """\
+class Scan(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return cupy.cumsum(x, torch.cuda.current_stream())
+
+
+"""
+SCAN = """\
+def scan(x, use_cuda=True):
+    use_cuda = use_cuda and torch.cuda.is_available()
+    if use_cuda:
+        assert x.is_cuda
+    return Scan.apply(x) if use_cuda else x.cumsum(0)
+"""
+
+
+def scanned(folder: Path, scan: str, kernel: str = KERNEL, *, elsewhere: bool = False) -> tuple[str, str]:
+    """A file that chooses a kernel, before and after all fixes."""
+    (folder / "kernels.py").write_text(f"import cupy\nimport torch\n\n\n{kernel}")
+    head = "from kernels import Scan\n\n\n" if elsewhere else f"import cupy\n\n\n{kernel}"
+    text = f"import torch\n{head}{scan}\n\ndef step(x):\n    scan(x).sum().backward()\n"
+    (folder / "main.py").write_text(text)
+    tpulint("--fix", "--unsafe-fixes", "--no-cache", cwd=folder)
+    return text, (folder / "main.py").read_text()
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+@pytest.mark.parametrize(
+    "scan",
+    [
+        SCAN,
+        SCAN.replace("Scan.apply", "Scan()"),  # the older way
+        SCAN.replace("use_cuda and ", "").replace(", use_cuda=True", ""),
+        "def scan(x):\n    return Scan.apply(x) if torch.cuda.is_available() else x.cumsum(0)\n",
+        "def scan(x):\n    if not torch.cuda.is_available():\n        return x.cumsum(0)\n"
+        "    else:\n        return Scan.apply(x)\n",
+    ],
+)
+def test_a_choice_of_kernels_for_cuda_stays(tmp_path: Path, scan: str, elsewhere: bool) -> None:
+    """Without a GPU it chooses what any device computes."""
+    before, after = scanned(tmp_path, scan, elsewhere=elsewhere)
+    assert after == before
+
+
+@pytest.mark.parametrize(
+    ("scan", "kernel"),
+    [
+        (SCAN, KERNEL.replace("cupy.cumsum(x, torch.cuda.current_stream())", "x.cumsum(0)")),  # runs anywhere
+        (SCAN, KERNEL.replace("torch.autograd.Function", "torch.nn.Module")),  # may have a way for any device
+        (SCAN.replace("x.cumsum(0)", "Scan.apply(-x)"), KERNEL),
+        (SCAN.replace("assert x.is_cuda", "x = x.cuda()"), KERNEL),
+    ],
+)
+def test_a_choice_of_what_any_device_computes_is_made(tmp_path: Path, scan: str, kernel: str) -> None:
+    assert "is_available" not in scanned(tmp_path, scan, kernel)[1]
+
+
+def test_the_way_without_kernels_is_kept_where_the_answer_moves_as_well(tmp_path: Path) -> None:
+    scan = SCAN.replace("assert x.is_cuda", "x = x.cuda()").replace("use_cuda and ", "").replace(", use_cuda=True", "")
+    after = scanned(tmp_path, scan)[1]
+    assert "x = x.to(" in after and "return x.cumsum(0)" in after

@@ -64,7 +64,10 @@ class GpuBranches:
         return all((self._index.qualified_name(call.func) or "").startswith("torch.cuda.") for call in calls)
 
     def _need_gpus(self, branch: _Branch) -> bool:
-        return any(_needs_gpus(self._index, item, 0) for item in branch)
+        from tpulint.semantic.cuda_kernels import CudaKernels
+
+        kernels = CudaKernels(self._index, self._index.devices.features)
+        return any(kernels.run_in(item) or _needs_gpus(self._index, item, 0) for item in branch)
 
     def _stands_in(self, choice: ast.If | ast.IfExp, branch: _Branch, other: _Branch) -> bool:
         """Whether a branch gives all that is read later on, and what goes with the other one moves nothing."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable
+from functools import cached_property
 
 from tpulint.semantic.cuda_branches import is_named_question, names_other_backend
 from tpulint.semantic.cuda_features import CUDA_ONLY_ARGUMENTS, CudaFeatures, branch_bodies
@@ -16,6 +16,7 @@ from tpulint.semantic.variables import is_configuration, last_name
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
+    from tpulint.semantic.cuda_kernels import CudaKernels
     from tpulint.semantic.tree import SyntaxTree
 
 _SKIPS = frozenset({"skipUnless", "skipIf", "skipif", "skip", "skipTest", "SkipTest", "xfail", "importorskip"})
@@ -76,7 +77,7 @@ class Questions:
                 return False
             if self._feeds_kept_branch(parent) or self._chooses_kernels(taken, other) or self._keeps_of_cuda(taken):
                 return False
-            if self._needs_kernels(taken) and not any(map(self._placement.places, taken)):
+            if self._kernels.are_chosen_by(root) or self._kernels.are_needed_by(taken):
                 return False
             if self._speaks_of_feature(parent, question):
                 return False
@@ -85,18 +86,20 @@ class Questions:
             harmed = any(self._placement.places(item) for item in branch_bodies(other))
             return harmed or not self._is_cuda_part(parent, taken, other)
         if isinstance(parent, ast.IfExp) and parent.test is root:
-            asks = self._mentions.asks_cuda(parent.body)
+            asks = self._mentions.asks_cuda(parent.body) or self._kernels.are_chosen_by(root)
             return not asks and not is_worse(self._index, parent) and not self._is_report(parent)
         if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name):
             loads = self._index.names.loads_of(parent.targets[0])
-            return not loads or not all(map(self._is_harmless, loads))
+            # `cuda = cuda and is_available()` reads what the variable was before
+            later = [load for load in loads if not self._tree.encloses(parent, load)]
+            return not later or not all(map(self._is_harmless, later))
         return True
 
     def _is_harmless(self, answer: ast.Name) -> bool:
         """Whether a variable with the answer is only shown there, or opens what CUDA alone has."""
         if self._mentions.is_shown(answer) or self._features.opens_only_cuda(answer):
             return True
-        if self.half_options.take(answer):
+        if self.half_options.take(answer) or self._kernels.are_chosen_by(self._placement.root(answer)):
             return True
         choice = self._tree.parents[answer]  # `{"GPU": name(0) if cuda else None}`
         if not isinstance(choice, ast.IfExp) or choice.test is not answer or self._placement.places(choice):
@@ -343,10 +346,11 @@ class Questions:
             child = ancestor
         return False
 
-    def _needs_kernels(self, statements: Iterable[ast.stmt]) -> bool:
-        from tpulint.semantic.cuda_kernels import needs_kernels
+    @cached_property
+    def _kernels(self) -> CudaKernels:
+        from tpulint.semantic.cuda_kernels import CudaKernels
 
-        return any(needs_kernels(self._tree, statement) for statement in statements)
+        return CudaKernels(self._index, self._features)
 
     def _is_wanted_argument(self, keyword: ast.keyword) -> bool:
         call = self._tree.parents[keyword]
