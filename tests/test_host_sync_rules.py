@@ -3839,6 +3839,39 @@ if {guard}:
     assert ("step_values.tolist()" in ported) == together
 
 
+@pytest.mark.parametrize(
+    ("shown", "stacked"),
+    [
+        ("if extra: print(aux.item())", "loss, norm, loss if aux is None else aux"),
+        ("if aux is not None: print(float(aux))", "loss, norm, loss if aux is None else aux"),
+        ("if aux is not None and step % 10 == 9: print(aux.item())", "loss, norm, loss if aux is None else aux"),
+        ("if extra: print(aux.item())\n    if extra: print(aux)", "loss, norm, loss if aux is None else aux"),
+        ("if extra: print(aux)", "loss, norm"),  # it may print None
+        ("if extra: print(bool(aux))", "loss, norm"),
+        ("print(aux.item() if extra else 0)", "loss, norm"),
+    ],
+)
+def test_another_value_stands_in_for_what_some_turns_do_not_have(shown: str, stacked: str) -> None:
+    text = f"""
+for step, (x, y) in enumerate(loader):
+    output = model(x.to(device))
+    loss, norm = F.mse_loss(output, y.to(device)), output.norm()
+    aux = None
+    if extra:
+        aux = output.mean()
+    loss.backward()
+    optimizer.step()
+    torch_xla.sync()
+    print(loss.item(), norm.item())
+    {shown}
+"""
+    ported = port(SETUP + text, select=("TPU106",)).text
+    assert f"torch.stack(({stacked}))" in ported
+    assert ("print(aux)" in ported) == ("print(aux)" in shown)
+    number = port(SETUP + text.replace("aux = None", "aux = 0.0"), select=("TPU106",)).text
+    assert "torch.stack((loss, norm))" in number and "aux_value" not in number
+
+
 LATE_ELEMENT = """
 logs = LOGS
 history = []

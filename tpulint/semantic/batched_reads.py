@@ -32,6 +32,8 @@ class ReadGroup(NamedTuple):
     """Values that are fetched behind the boundary already."""
     names: dict[ast.Assign, ast.expr]
     """Statements ``x = tensor.item()`` that can go when the variable is given its number with the others."""
+    optional: frozenset[str] = frozenset()
+    """Dumps of those of the tensors that are None in some turns, in which nothing reads them."""
     blocks: tuple[ast.stmt, ...] = ()
     """First statements of blocks behind the boundary, not come to in every turn, at whose start they are fetched."""
 
@@ -71,8 +73,8 @@ class BatchedReads:
 
     def _in_blocks(self, loop: Step, boundary: ast.Expr, served: Sequence[Read]) -> list[ReadGroup]:
         of_blocks: dict[ast.stmt, list[Read]] = {}
-        for read, item in self._made_in_blocks(loop.node, boundary):
-            if read not in served:
+        for read, item, is_steady in self._made_in_blocks(loop.node, boundary):
+            if is_steady and read not in served:
                 of_blocks.setdefault(self._index.tree.suite_of(item)[0], []).append(read)
         groups: dict[frozenset[str], ReadGroup] = {}
         for first, reads in of_blocks.items():
@@ -81,13 +83,18 @@ class BatchedReads:
             if same is not None:
                 groups[frozenset(tensors)] = same._replace(reads=(*same.reads, *reads), blocks=(*same.blocks, first))
             elif len(reads) > 1:
-                group = ReadGroup(boundary, tuple(reads), tuple(tensors.values()), None, {}, (first,))
+                group = ReadGroup(boundary, tuple(reads), tuple(tensors.values()), None, {}, blocks=(first,))
                 groups[frozenset(tensors)] = group
         return list(groups.values())
 
-    def _made_in_blocks(self, node: LoopNode | FunctionNode, boundary: ast.Expr) -> Iterator[tuple[Read, ast.stmt]]:
-        """Reads in blocks behind a boundary that can be fetched in front of it, with the statements that make them."""
-        from tpulint.semantic.steady_values import is_steady
+    def _made_in_blocks(
+        self, node: LoopNode | FunctionNode, boundary: ast.Expr
+    ) -> Iterator[tuple[Read, ast.stmt, bool]]:
+        """Reads in blocks behind a boundary that can be fetched in front of it, with the statements that make them.
+
+        And whether there is a tensor to be read in every turn; else some turns have None.
+        """
+        from tpulint.semantic.steady_values import is_optional, is_steady
         from tpulint.semantic.whole_numbers import may_lose_its_type
 
         tree, collected = self._index.tree, self._collected_in(node)
@@ -99,8 +106,11 @@ class BatchedReads:
                     continue
                 if not self.is_ready(read.tensor, boundary, item) or may_be_on_host(self._index, read.tensor, node):
                     continue
-                if is_steady(self._index, read, boundary) and not may_lose_its_type(self._index, read):
-                    yield read, item
+                steady = is_steady(self._index, read, boundary)
+                if not steady and not is_optional(self._index, read, boundary):
+                    continue
+                if not may_lose_its_type(self._index, read):
+                    yield read, item, steady
 
     def _item_of_block(self, read: Read) -> ast.stmt | None:
         """The statement that holds a read, in the innermost block of an ``if``, where it makes it unconditionally."""
@@ -122,7 +132,7 @@ class BatchedReads:
         return reads if whole else []
 
     def _group(self, node: LoopNode | FunctionNode, boundary: ast.Expr, pace: Pace | None) -> ReadGroup | None:
-        from tpulint.semantic.steady_values import may_be_placeholder
+        from tpulint.semantic.steady_values import may_be_placeholder, raises_of_none
         from tpulint.semantic.whole_numbers import may_lose_its_type
 
         index = self._index
@@ -151,20 +161,28 @@ class BatchedReads:
         for read in always:
             if ast.dump(read.tensor) not in known:
                 tensors.setdefault(ast.dump(read.tensor), read.tensor)
+        optional = set[str]() if fetch is None else {*fetch.optional}
         if pace is Pace.STEP and (known or len(always) > 1):
             # Where several are fetched in every turn, one more costs nothing.
-            for read, _ in self._made_in_blocks(node, boundary):
+            for read, _, steady in self._made_in_blocks(node, boundary):
                 if ast.dump(read.tensor) not in known:
                     tensors.setdefault(ast.dump(read.tensor), read.tensor)
+                    if not steady:
+                        optional.add(ast.dump(read.tensor))
         served = {*known, *tensors}
         # What is fetched anyway serves every other read of the same tensor, however rarely it happens.
-        reads = [read for read, _ in ready if ast.dump(read.tensor) in served and self._may_be_number(read)]
+        reads = [
+            read
+            for read, _ in ready
+            if ast.dump(read.tensor) in served and self._may_be_number(read)
+            if ast.dump(read.tensor) not in optional or raises_of_none(read)
+        ]
         if fetch is not None:
             reads = [read for read in reads if index.statement_of(read.node) is not fetch.statement]
         if not reads or (not known and len(reads) < 2):
             return None
         names = self._given_names([read for read in reads if read in always], boundary)
-        return ReadGroup(boundary, tuple(reads), tuple(tensors.values()), fetch, names)
+        return ReadGroup(boundary, tuple(reads), tuple(tensors.values()), fetch, names, frozenset(optional))
 
     # ---------------------------------------------------------------- which reads
 

@@ -20,6 +20,8 @@ class Fetch(NamedTuple):
     """The tensors, as given to ``torch.stack``."""
     values: dict[str, str]
     """The variable that holds the number, by the dump of the tensor."""
+    optional: frozenset[str]
+    """Dumps of those that may be None, for which another tensor stands in: ``loss if aux is None else aux``."""
 
 
 class Fetches:
@@ -42,7 +44,8 @@ class Fetches:
         names = [item.id for item in targets.elts if isinstance(item, ast.Name)]
         if stack is None or not len(names) == len(stack.elts) == len(targets.elts):
             return None
-        return Fetch(statement, stack, dict(zip(map(_dump, stack.elts), names, strict=True)))
+        optional = frozenset(ast.dump(tensor) for tensor in map(_optional, stack.elts) if tensor is not None)
+        return Fetch(statement, stack, dict(zip(map(_dump, stack.elts), names, strict=True)), optional)
 
     def _stacked(self, node: ast.expr, front: list[ast.stmt]) -> ast.Tuple | ast.List | None:
         """The tensors that a variable holds, as stacked in front of the boundary."""
@@ -64,7 +67,21 @@ class Fetches:
 
 
 def _dump(node: ast.expr) -> str:
-    """The dump of a tensor, without the ``reshape(())`` that makes a number of it."""
+    """The dump of a tensor, without the ``reshape(())`` that makes a number of it, or what stands in for it."""
+    return ast.dump(_optional(node) or _plain(node))
+
+
+def _optional(node: ast.expr) -> ast.expr | None:
+    """``aux`` of ``loss if aux is None else aux``."""
+    if not isinstance(node, ast.IfExp) or not isinstance(node.test, ast.Compare):
+        return None
+    asked, given, tensor = node.test.left, node.test.comparators[0], _plain(node.orelse)
+    is_nothing = isinstance(given, ast.Constant) and given.value is None
+    same = isinstance(node.test.ops[0], ast.Is) and ast.dump(asked) == ast.dump(tensor)
+    return tensor if is_nothing and same else None
+
+
+def _plain(node: ast.expr) -> ast.expr:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "reshape":
-        return ast.dump(node.func.value)
-    return ast.dump(node)
+        return node.func.value
+    return node

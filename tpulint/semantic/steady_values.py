@@ -1,4 +1,4 @@
-"""Whether a variable holds a tensor in every turn: not None at first, and not only in some turns."""
+"""Whether a variable holds a tensor in every turn: not None at first, and not only in some turns; or one of both."""
 
 from __future__ import annotations
 
@@ -44,6 +44,34 @@ def is_steady(index: SemanticIndex, read: Read, boundary: ast.Expr) -> bool:
     if not all(_is_there(index, element, boundary) for element in elements):
         return False
     return not may_be_placeholder(index, tensor, boundary) and not _is_asked_for(index, read, boundary)
+
+
+def is_optional(index: SemanticIndex, read: Read, boundary: ast.Expr) -> bool:
+    """Whether what is read now and then behind a boundary is a variable that each turn gives a tensor or None anew.
+
+    Where it is None nothing reads it: that would raise.
+    """
+    name = read.tensor
+    if not isinstance(name, ast.Name) or not raises_of_none(read):
+        return False
+    if _bound_in_turn(index, index.flow.reaching(name), boundary) is None:
+        return False
+    bindings = _at_boundary(index, name, boundary)
+    values = [None if b.value is None else part_of(b.value, b.path) if b.path else b.value for b in bindings]
+    nothing = [value is not None and _is_none(value) for value in values]
+    return any(nothing) and all(
+        is_none or index.kinds.binding_value(binding).kind is Kind.TENSOR
+        for binding, is_none in zip(bindings, nothing, strict=True)
+    )
+
+
+def raises_of_none(read: Read) -> bool:
+    """``aux.item()``, ``float(aux)``; ``f"{aux}"`` shows None."""
+    return read.how in (How.COPY, How.CAST)
+
+
+def _is_none(value: ast.expr) -> bool:
+    return isinstance(value, ast.Constant) and value.value is None
 
 
 def _is_there(index: SemanticIndex, element: ast.Subscript, boundary: ast.Expr) -> bool:

@@ -120,12 +120,12 @@ def fetch_together(fix: FixBuilder, index: SemanticIndex, group: ReadGroup) -> N
         values[ast.dump(tensor)] = _name_for(fix, index, tensor, given.get(ast.dump(tensor)), values)
     names = [values[ast.dump(tensor)] for tensor in group.tensors]
     if group.fetch is not None:
-        _extend(fix, index, group.fetch, group.tensors, names)
+        _extend(fix, index, group, group.fetch, names)
     elif len(names) == 1:
         _fetch(fix, group, f"{names[0]} = {fix.text(group.tensors[0])}.item()")
     else:
         stack = index.names.fresh("step_values", group.boundary)
-        items = [_item(fix, index, tensor) for tensor in group.tensors]
+        items = _items(fix, index, group)
         torch = torch_text(fix, index, group.boundary)
         width = WIDTH - len(fix.indent_of(group.boundary))
         fix.insert_before(group.boundary, _line(f"{stack} = {torch}.stack(", items, ").detach()", width))
@@ -173,16 +173,27 @@ def _name_for(
     return name
 
 
-def _extend(
-    fix: FixBuilder, index: SemanticIndex, fetch: Fetch, tensors: tuple[ast.expr, ...], names: list[str]
-) -> None:
+def _extend(fix: FixBuilder, index: SemanticIndex, group: ReadGroup, fetch: Fetch, names: list[str]) -> None:
     """More tensors for a stack that is fetched already."""
     targets = fetch.statement.targets[0]
     assert isinstance(targets, ast.Tuple)
-    if tensors:
-        items = "".join(f", {_item(fix, index, tensor)}" for tensor in tensors)
+    if group.tensors:
+        items = "".join(f", {item}" for item in _items(fix, index, group))
         fix.insert(index.span(fetch.stack.elts[-1]).end, items)
         fix.insert(index.span(targets.elts[-1]).end, "".join(f", {name}" for name in names))
+
+
+def _items(fix: FixBuilder, index: SemanticIndex, group: ReadGroup) -> list[str]:
+    """What is stacked; for what is None in this turn another tensor stands in, whose number nothing reads."""
+    known = () if group.fetch is None else group.fetch.stack.elts
+    stacked = [f"({fix.text(item)})" if isinstance(item, ast.IfExp) else fix.text(item) for item in known]
+    items = [(_item(fix, index, tensor), ast.dump(tensor) in group.optional) for tensor in group.tensors]
+    first = [*stacked, *(item for item, is_optional in items if not is_optional)][0]
+    names = [fix.text(tensor) for tensor in group.tensors]
+    return [
+        f"{first} if {name} is None else {item}" if is_optional else item
+        for name, (item, is_optional) in zip(names, items, strict=True)
+    ]
 
 
 def _item(fix: FixBuilder, index: SemanticIndex, tensor: ast.expr) -> str:
