@@ -13,12 +13,11 @@ from tpulint.semantic.device_sites import devices_given
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.kinds import Kind, Kinds
 from tpulint.semantic.names import Names
+from tpulint.semantic.swap_flag import SwapFlag
 from tpulint.semantic.torch_facts import RUNTIME
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
-from tpulint.semantic.values import is_true
 from tpulint.semantic.variables import last_name
 
-SWAP_FLAG = "torch.__future__.set_swap_module_params_on_conversion"
 _CALL_DEPTH = 4
 
 
@@ -55,6 +54,7 @@ class Moves:
         self._kinds = kinds
         self.creations = Creations(tree, names, flow, definitions)
         self.collected = CollectedObjects(tree, names, definitions, self.creations)
+        self.swap_flag = SwapFlag(tree, names)
         self._has_device: bool | None = None
 
     @cached_property
@@ -182,8 +182,13 @@ class Moves:
 
     @property
     def keeps_parameters(self) -> bool:
-        """Whether the file makes moves keep the parameter objects, by the flag of torch for it."""
-        return any(len(call.args) == 1 and is_true(call.args[0]) for call in self._names.calls_to(SWAP_FLAG))
+        """Whether the file makes all moves keep the parameter objects, by the flag of torch for it."""
+        return self.swap_flag.stays
+
+    def keeps_parameters_at(self, call: ast.Call) -> bool:
+        """Whether a move keeps the parameter objects: the flag is set around it, or around a call that leads to it."""
+        flag = self.swap_flag
+        return flag.stays or (flag.is_used and any(flag.is_set_at(place) for _, place in self.places(call)))
 
     def precedes(self, first: ast.AST, second: ast.AST) -> bool | None:
         """Whether ``first`` runs before ``second``, as far as calls in this file tell; None when they do not."""

@@ -10,6 +10,7 @@ from tpulint.model import Applicability, Certainty, Finding, Severity
 from tpulint.semantic import Binding, Kind
 from tpulint.semantic.device_sites import device_argument
 from tpulint_rules.checkpoint._copied_states import CopiedStates
+from tpulint_rules.checkpoint._loaded_modules import device_of, is_module
 from tpulint_rules.checkpoint._loaded_parts import is_only_state
 
 _LOADERS = {"torch.load": 1, "torch.hub.load_state_dict_from_url": 2}
@@ -133,7 +134,9 @@ def _is_cuda(node: ast.AST) -> bool:
 def _loaded_to_host(ctx: FileContext, call: ast.Call, place: ast.expr) -> FixBuilder:
     fix = ctx.fix('Load with `map_location="cpu"`', Applicability.SAFE, _COPIED)
     is_state = _is_state(ctx, call)
-    if ctx.portable and not is_state:
+    is_whole = not is_state and ctx.index.kind(call) is not Kind.HOST and is_module(ctx.index, call)
+    device = device_of(ctx, fix, call, place) if is_whole else None
+    if ctx.portable and not is_state and device in (None, ctx.text(place)):
         # What is used as it is stays on the GPU where there is one.
         fix.append(place, f' if {fix.emit.cuda_question(call)} else "cpu"')
     else:
@@ -149,15 +152,8 @@ def _loaded_to_host(ctx: FileContext, call: ast.Call, place: ast.expr) -> FixBui
         sends = f"{fix.use('torch_xla.core.xla_model', alias='xm', at=call)}.send_cpu_data_to_device"
         fix.insert(ctx.index.span(call).start, f"{sends}(")
         fix.append(call, f", {fix.emit.device(call)})")
-    elif (
-        target is not None
-        and isinstance(place, ast.Name | ast.Attribute | ast.Constant)
-        and ctx.index.kind(call) is not Kind.HOST
-    ):
-        bindings = [b for b in ctx.index.names.bindings(target) if b.value is call]
-        if bindings and ctx.index.kinds.binding_value(bindings[0]).kind is Kind.MODULE and not _is_moved(ctx, call):
-            device = fix.emit.device_name(call) if isinstance(place, ast.Constant) else ctx.text(place)
-            fix.append(call, f".to({device})")
+    elif device is not None:
+        fix.append(call, f".to({device})")
     return fix
 
 
@@ -193,10 +189,6 @@ def _variable(ctx: FileContext, call: ast.expr) -> ast.Name | None:
     if isinstance(statement, ast.Assign) and len(statement.targets) == 1 and isinstance(statement.targets[0], ast.Name):
         return statement.targets[0]
     return None
-
-
-def _is_moved(ctx: FileContext, call: ast.Call) -> bool:
-    return any(creation.node is call for move in ctx.index.moves.moves for creation in move.creations)
 
 
 def _is_state(ctx: FileContext, call: ast.Call) -> bool:

@@ -16,9 +16,9 @@ _TIED = re.compile(r"LMHead|ForCausalLM|ForMaskedLM|ForConditionalGeneration|For
 
 def check(ctx: FileContext) -> Iterator[Finding]:
     moves = ctx.index.moves
-    if moves.keeps_parameters:
-        return
     for move in moves.moves:
+        if moves.keeps_parameters_at(move.call):
+            continue
         if not any(_is_language_model(ctx, creation.node) and not creation.path for creation in move.creations):
             continue
         if not _trains(ctx):

@@ -24,8 +24,10 @@ def moved_elsewhere(
     handed = index.handed_moves.all if built else []
     seen: list[Creation] = [creation for move in told for creation in index.moves.moved_by(move)]
     for one in handed:
-        if passed_beside(one.holder, one.origin) is not None or one.holder.moves.keeps_parameters:
-            continue  # told there, or no defect
+        if passed_beside(one.holder, one.origin) is not None:
+            continue  # told there
+        if one.holder.moves.keeps_parameters_at(one.origin.call) or index.moves.keeps_parameters_at(one.move.call):
+            continue
         for optimizer, creations in built:
             shared = [
                 made for made in index.moves.moved_by(one.move) if any(made.overlaps(other) for other in creations)

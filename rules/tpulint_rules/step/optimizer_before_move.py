@@ -33,7 +33,10 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     may_update = optimizers or ctx.index.imported.knows_others or ctx.index.mentions(_MAY_UPDATE)
     if not may_update or moves.keeps_parameters:
         return
+    keeping = [move for move in moves.moves if moves.keeps_parameters_at(move.call)]
+    moving = [move for move in moves.moves if move not in keeping and not _has_moved(ctx, move, keeping)]
     told: list[Move] = []
+    put_first: list[ast.If] = []
     builders: set[ast.AST] = set()
     waiting: list[tuple[ast.expr, list[Creation]]] = []
     takings = [(optimizer, taken) for optimizer, all_taken in optimizers for taken in all_taken]
@@ -42,7 +45,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         if _is_on_device(ctx, taken.at, creations):
             continue
         waiting.append((taken.at, creations))
-        for move in moves.moves:
+        for move in moving:
             shared = [
                 creation for creation in moves.moved_by(move) if any(creation.overlaps(other) for other in creations)
             ]
@@ -51,12 +54,12 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             told.append(move)
             known = move.certain and not any(isinstance(creation.node, ast.arg) for creation in shared)
             certainty = Certainty.CERTAIN if known else Certainty.LIKELY
-            yield _finding(ctx, optimizer, move, certainty, told, taken)
+            yield _finding(ctx, optimizer, move, certainty, told, taken, put_first)
     if optimizers and ctx.index.imported.knows_others:
         from tpulint_rules.step._moved_elsewhere import moved_elsewhere
 
-        yield from moved_elsewhere(ctx, waiting, told)
-    for move in moves.moves:
+        yield from moved_elsewhere(ctx, waiting, [*told, *keeping])
+    for move in moving:
         if move not in told and (built := passed_beside(ctx.index, move)) is not None:
             yield _finding(ctx, built, move, Certainty.LIKELY)
         elif move not in told and (builder := _builder(ctx, move)) is not None:
@@ -71,7 +74,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             yield ctx.finding(move.call, message, fix, certainty=Certainty.LIKELY)
     for optimizer, all_taken in optimizers:
         modules = [taken.module for taken in all_taken]
-        is_free = moves.moves and not told and ctx.index.tree.class_of(optimizer) not in builders
+        is_free = moving and not told and ctx.index.tree.class_of(optimizer) not in builders
         if is_free and _is_of_itself(ctx, optimizer, modules):
             message = (
                 "the module builds an optimizer of its own parameters before whoever makes it can move it: on XLA a "
@@ -87,6 +90,7 @@ def _finding(
     certainty: Certainty,
     told: Sequence[Move] = (),
     taken: Taken | None = None,
+    put_first: list[ast.If] | None = None,
 ) -> Finding:
     from tpulint_rules.step._moved_first import branch_of_moves, moved_first
 
@@ -109,15 +113,26 @@ def _finding(
         severity = Severity.ERROR
         related = ((ctx.index.span(optimizer), "the optimizer is built here"),)
     branch = branch_of_moves(ctx, move)
-    # One that moves under the same condition takes this one along.
-    is_taken = branch is not None and any(branch_of_moves(ctx, other) is branch for other in told if other is not move)
-    first = optimizer if taken is None else taken.at
-    made_in = [owner.file for owner in _owners(ctx, move)]
-    fix = None if is_taken else moved_first(ctx, first, move) or keep_parameters(ctx, move.call, made_in)
+    fix = None
+    if branch is None or all(branch_of_moves(ctx, other) is not branch for other in told if other is not move):
+        fix = moved_first(ctx, optimizer if taken is None else taken.at, move)
+        if fix is not None and branch is not None and put_first is not None:
+            put_first.append(branch)
+    # A branch that is put first takes along all that moves in it.
+    if fix is None and not (put_first and branch in put_first):
+        fix = keep_parameters(ctx, move.call, [owner.file for owner in _owners(ctx, move)])
     return ctx.finding(move.call, message, fix, severity=severity, certainty=certainty, related=related)
 
 
 # -------------------------------------------------------------------- finding
+
+
+def _has_moved(ctx: FileContext, move: Move, before: list[Move]) -> bool:
+    """Whether one of these moves has put on the device what this one moves, which then changes nothing."""
+    moves = ctx.index.moves
+    earlier = [one for one in before if moves.precedes(one.call, move.call) is True]
+    taken = [creation for one in earlier for creation in moves.moved_by(one)]
+    return bool(taken) and all(any(made.overlaps(other) for other in taken) for made in move.creations)
 
 
 def _is_of_itself(ctx: FileContext, optimizer: ast.Call, modules: list[ast.expr]) -> bool:

@@ -27,8 +27,6 @@ def check(ctx: FileContext) -> Iterator[Finding]:
                 help=advice,
                 related=((ctx.index.span(move.call), "the move"),),
             )
-    if ctx.index.moves.keeps_parameters:
-        return
     for node in ctx.index.tree.attributes:
         statement = ctx.index.parent(node)
         if node.attr not in _PARAMETERS or not isinstance(statement, ast.Assign) or statement.value is not node:
@@ -37,7 +35,9 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         if len(statement.targets) != 1 or not isinstance(target, ast.Name):
             continue
         move = _later_move(ctx, node.value, statement)
-        if move is not None and _is_read_behind(ctx, target, move):
+        if move is None or ctx.index.moves.keeps_parameters_at(move.call):
+            continue
+        if _is_read_behind(ctx, target, move):
             yield ctx.finding(
                 statement,
                 f"`{target.id}` stays on the host: {_moved(ctx, move)}",

@@ -56,7 +56,9 @@ def _parameter(ctx: FileContext, value: ast.expr, depth: int = 0) -> ast.Attribu
 
 
 def _in_init(ctx: FileContext, target: ast.Attribute, source: ast.Attribute) -> bool:
-    """Whether a module ties parts of itself while it is made."""
+    """Whether a module ties parts of itself while it is made, to be moved by whatever move."""
+    if ctx.index.moves.swap_flag.is_used:
+        return False  # perhaps around that one
     owner = ctx.index.tree.class_of(target)
     function = ctx.index.function_of(target)
     if owner is None or function is None or not ctx.index.definitions.is_module_class(owner) or not function.args.args:
@@ -87,12 +89,14 @@ def _before_move(ctx: FileContext, target: ast.Attribute, source: ast.Attribute)
     for move in moves.moves:
         shared = any(creation.overlaps(other) for creation in move.creations for other in found)
         if shared and moves.precedes(target, move.call) is True:
-            return not any(
-                moves.to_device(call) is not None for creation in found for call in creation.way
-            ) and not any(
-                other is not move
-                and moves.precedes(other.call, target) is not False
-                and any(creation.overlaps(part) for creation in other.creations for part in found)
-                for other in moves.moves
+            return (
+                not moves.keeps_parameters_at(move.call)
+                and not any(moves.to_device(call) is not None for creation in found for call in creation.way)
+                and not any(
+                    other is not move
+                    and moves.precedes(other.call, target) is not False
+                    and any(creation.overlaps(part) for creation in other.creations for part in found)
+                    for other in moves.moves
+                )
             )
     return False

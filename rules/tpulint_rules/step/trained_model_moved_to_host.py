@@ -85,7 +85,7 @@ def _here(
         optimizer = next((o for o in sharing if _is_before(ctx, o, call) or _is_called_elsewhere(ctx, o, call)), None)
         ways = (move for move in index.moves.moves if _share(gone, move.creations))
         back = next((move for move in ways if _is_way_back(ctx, call, move)), None)
-        if optimizer is None or back is None:
+        if optimizer is None or back is None or _keeps_parameters(ctx, call, back):
             continue
         from tpulint_rules.step._saved_in_place import module_moved, saved_in_place
 
@@ -116,6 +116,7 @@ def _saved_for_others(ctx: FileContext, departures: list[ast.Call]) -> Iterator[
         if index.function_of(call) is None:
             continue
         ways = [move for move in index.moves.moves if _is_way_back(ctx, call, move)]
+        ways = [move for move in ways if not _keeps_parameters(ctx, call, move)]
         fix = next((fix for move in ways if (fix := saved_in_place(ctx, call, move)) is not None), None)
         if fix is not None or any(is_saved_between(ctx, call, move) for move in ways):
             module = ctx.text(module_moved(call))
@@ -126,6 +127,12 @@ def _saved_for_others(ctx: FileContext, departures: list[ast.Call]) -> Iterator[
                 fix or keep_parameters(ctx),
                 certainty=Certainty.LIKELY,
             )
+
+
+def _keeps_parameters(ctx: FileContext, call: ast.Call, back: Move) -> bool:
+    """Whether the flag for it is set on the way to the host and on the way back."""
+    moves = ctx.index.moves
+    return moves.keeps_parameters_at(call) and moves.keeps_parameters_at(back.call)
 
 
 def _goes_to_host(ctx: FileContext, call: ast.Call) -> bool:

@@ -1,0 +1,126 @@
+"""Whole modules that `map_location` puts on the device as they are loaded: they have to be moved then."""
+
+from __future__ import annotations
+
+import pytest
+
+from tpulint.catalog import load
+from tpulint.config import Settings
+from tpulint.linter import lint
+from tpulint.source import SourceFile
+
+CATALOGUE = load()
+START = """\
+import torch
+import torch_xla
+from torch import nn
+
+device = torch.device("xla")
+gpu, path, loader = read()
+batch = torch.ones(4, 4).to(device)
+"""
+ON_GPU = "lambda storage, place: storage.cuda(gpu)"
+
+
+def fixed(text: str, portable: bool = False) -> str:
+    """The text behind the start, as the fixes leave it."""
+    settings = Settings(select=("TPU701",), fix=True, unsafe_fixes=True, portable=portable)
+    result = lint(SourceFile.from_text(START + text), settings, CATALOGUE)
+    assert result.error == "" and not result.findings
+    return result.text.partition(".to(device)\n")[2]
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        ON_GPU,
+        "lambda storage, place: storage.cuda()",
+        'f"cuda:{gpu}"',
+        '"cuda:" + str(gpu)',
+        '{"cuda:0": f"cuda:{gpu}"}',
+        '{"cuda:0": "cuda:1", "cuda:1": "cuda:1"}',
+        'torch.device("cuda", gpu)',
+        "torch_xla.device()",
+    ],
+)
+@pytest.mark.parametrize(
+    "use",
+    [
+        "model = torch.load(path, map_location={})\nmodel.eval()\n",
+        "model = torch.load(path, map_location={})\noptimizer = torch.optim.Adam(model.parameters())\n",
+        "model = torch.load(path, map_location={})\nprint(model(batch))\n",
+        "model = torch.load(path, map_location={}).eval()\n",
+        "model = nn.Linear(4, 4).to(device)\nif gpu:\n    model = torch.load(path, map_location={})\nrun(model)\n",
+        "class Runner:\n    def __init__(self):\n        self.model = torch.load(path, map_location={})\n"
+        "    def run(self):\n        self.model.eval()\n",
+    ],
+    ids=["evaluated", "trained", "called", "at once", "in place of another", "kept"],
+)
+def test_modules_move_behind_the_load(place: str, use: str) -> None:
+    good = use.replace("map_location={})", 'map_location="cpu").to(device)')
+    assert fixed(use.replace("{}", place)) == good
+
+
+@pytest.mark.parametrize("value", [ON_GPU, 'f"cuda:{gpu}"', '{"cuda:0": "cuda:1"}'])
+def test_places_that_go_with_the_load(value: str) -> None:
+    """The device is not read out of a variable that is no more, or holds none."""
+    used = "model = torch.load(path, map_location={})\nmodel.eval()\n"
+    moved = 'model = torch.load(path, map_location="cpu").to(device)\nmodel.eval()\n'
+    assert fixed(f"place = {value}\n{used.format('place')}") == moved
+    if value.startswith("f"):
+        return  # a text that others read, too, is ported with them
+    assert fixed(f"place = {value}\nprint(place)\n{used.format('place')}") == f"place = {value}\nprint(place)\n{moved}"
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        f"model = torch.load(path, map_location={ON_GPU})\nmodel.eval()\nmodel.to(device)\n",
+        f"model = torch.load(path, map_location={ON_GPU})\nmodel = model.to(device).eval()\n",
+        f"saved = torch.load(path, map_location={ON_GPU})\nmodel.load_state_dict(saved)\n",
+        f"other = torch.load(path, map_location={ON_GPU})\nmodel.load_state_dict(other.state_dict())\n",
+        f"words = torch.load(path, map_location={ON_GPU})\nprint(words(loader))\n",
+        f"model = nn.Linear(4, 4)\nmodel.to(device)\nmodel = torch.load(path, map_location={ON_GPU})\n"
+        'print(model["epoch"])\nrun(model)\n',
+        f"model = nn.Linear(4, 4)\nmodel.to(device)\nmodel = torch.load(path, map_location={ON_GPU})\n"
+        "for name, part in model.items():\n    run(name, part)\n",
+        f"net = torch.load(path, map_location={ON_GPU})\nrun(net)\n",
+        'model = torch.load(path, map_location="cuda" if gpu else "cpu")\nmodel.eval()\n',
+        "model = torch.load(path, map_location=lambda s, p: s.cuda() if gpu else s)\nmodel.eval()\n",
+    ],
+    ids=[
+        "moved",
+        "moved with more",
+        "a state",
+        "a state of it",
+        "called without a tensor",
+        "read by a key",
+        "gone through",
+        "not known",
+        "perhaps on the host",
+        "perhaps on the host, by a function",
+    ],
+)
+def test_what_is_no_module_or_moves_already(use: str) -> None:
+    text = fixed(use)
+    assert text.count('map_location="cpu"') == 1 and text.count(".to(device)") == use.count(".to(device)")
+
+
+@pytest.mark.parametrize(
+    ("place", "moved"),
+    [
+        (ON_GPU, "backend.device(gpu)"),
+        ("lambda storage, place: storage.cuda()", "device"),
+        ('f"cuda:{gpu}"', "backend.device(gpu)"),
+        ('{"cuda:0": f"cuda:{gpu}"}', "backend.device(gpu)"),
+        ('{"cuda:0": "cuda:1", "cuda:1": "cuda:1"}', ""),
+        ("lambda storage, place: storage.cuda() if gpu else storage", ""),
+    ],
+)
+def test_the_number_of_the_gpu_is_kept_for_cuda(place: str, moved: str) -> None:
+    text = f"def resume(gpu, path):\n    model = torch.load(path, map_location={place})\n    return model.eval()\n"
+    text = fixed(text, portable=True)
+    if moved:
+        assert f'torch.load(path, map_location="cpu").to({moved})\n' in text
+    else:
+        assert ".to(" not in text and text.count('if torch.cuda.is_available() else "cpu"') == 1
