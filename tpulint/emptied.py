@@ -34,10 +34,10 @@ def emptied_guards(before: SemanticIndex, after: SemanticIndex) -> list[ast.If]:
     if not after.mentions(r"\bpass\b"):
         return []
     # A line of a notebook that is for a shell is read as `pass`, and does not say so.
-    known = Counter(_words(guard.test) for guard in _guards_of_nothing(before))
+    known = Counter(words(guard.test) for guard in _guards_of_nothing(before))
     found: list[ast.If] = []
     for guard in _guards_of_nothing(after):
-        text = _words(guard.test)
+        text = words(guard.test)
         if known[text]:
             known[text] -= 1  # its author wrote it so
         elif all(only_looks(after, test) for test in _tests(guard)) and not has_comment(after, guard):
@@ -49,10 +49,10 @@ def emptied_ends(before: SemanticIndex, after: SemanticIndex) -> list[Span]:
     """The ends of chains, ``else: pass``, that do nothing since the fixes, from behind what stands above them."""
     if not after.mentions(r"\bpass\b"):
         return []
-    known = Counter(_words(guard.test) for guard in _ends_of_nothing(before))
+    known = Counter(words(guard.test) for guard in _ends_of_nothing(before))
     found: list[Span] = []
     for guard in _ends_of_nothing(after):
-        text = _words(guard.test)
+        text = words(guard.test)
         if known[text]:
             known[text] -= 1  # its author wrote it so
         elif all(only_looks(after, test) for test in _tests(guard)[1:]) and not has_comment(after, guard.orelse[0]):
@@ -93,7 +93,8 @@ def _tests(guard: ast.If) -> list[ast.expr]:
     return [guard.test, *(_tests(rest) if isinstance(rest, ast.If) else [])]
 
 
-def _words(test: ast.expr) -> str:
+def words(test: ast.expr) -> str:
+    """A condition as it is known again after the fixes."""
     return ast.dump(test).replace("cuda", "xla")  # the name of the device may have changed
 
 

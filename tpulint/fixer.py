@@ -185,7 +185,8 @@ def _tidied(
     look: Callable[[SourceFile], tuple[Index, list[Finding]]],
 ) -> tuple[SourceFile, Index, list[Finding]]:
     """Fixed Python code without what the fixes left without a use, and what is found in it."""
-    steps = (_without_emptied_guards, _without_unused_locals, _without_unused_imports)  # each may give work to the next
+    # each may give work to the next
+    steps = (_without_twin_choices, _without_emptied_guards, _without_unused_locals, _without_unused_imports)
     while isinstance(original, SemanticIndex) and isinstance(index, SemanticIndex):
         cleaned = next((made for step in steps if (made := step(original, index)) is not None), None)
         if cleaned is None:
@@ -206,6 +207,19 @@ def _without_unused_locals(before: SemanticIndex, after: SemanticIndex) -> Sourc
     for statement in gone:
         builder.delete(statement)
     fix = builder.build()
+    return _applied(after, [fix]) if fix is not None else None
+
+
+def _without_twin_choices(before: SemanticIndex, after: SemanticIndex) -> SourceFile | None:
+    """The file without choices between two ways that have become the same; None when there are none."""
+    if not after.mentions(r"\belse\b"):
+        return None
+    from tpulint.twin_choices import twin_choices, write_one_way
+
+    choices = twin_choices(before, after)
+    builder = FixBuilder(after, ImportTable(after), "choose no more", Applicability.SAFE, "", Scope.STATEMENT)
+    write_one_way(builder, after, choices)
+    fix = builder.build() if choices else None
     return _applied(after, [fix]) if fix is not None else None
 
 
