@@ -294,7 +294,10 @@ def without_leftovers(text: str) -> ast.Module:
 
 
 class WithoutLeftovers(ast.NodeTransformer):
-    """Takes out ``if x: pass``, ``else: pass``, imports of functions, and what functions assign and do not read."""
+    """Takes out ``if x: pass``, ``else: pass``, imports of functions, and what functions assign and do not read.
+
+    Of choices whose two ways are the same it keeps one.
+    """
 
     read: frozenset[str] | None = None
 
@@ -305,16 +308,19 @@ class WithoutLeftovers(ast.NodeTransformer):
             self.read = frozenset(name.id for name in names)
         super().generic_visit(node)
         read, self.read = self.read, around
+        if isinstance(node, ast.IfExp) and ast.dump(node.body) == ast.dump(node.orelse):
+            return node.body
         for field in ("body", "orelse", "finalbody"):
             suite = getattr(node, field, None)
             if not isinstance(suite, list):
                 continue
             kept = [
                 item
-                for item in suite
+                for one in suite
+                for item in (one.body if has_one_way(one) else [one])
                 if not guards_nothing(item) and not isinstance(item, IMPORTS) and not gives_to_nobody(item, read)
             ]
-            if len(kept) < len(suite):
+            if kept != suite:
                 setattr(node, field, kept or ([ast.Pass()] if field == "body" else []))
         if isinstance(node, ast.If) and all(isinstance(item, ast.Pass) for item in node.orelse):
             node.orelse = []
@@ -324,6 +330,11 @@ class WithoutLeftovers(ast.NodeTransformer):
 def gives_to_nobody(statement: ast.stmt, read: frozenset[str] | None) -> bool:
     target = statement.targets[0] if isinstance(statement, ast.Assign) else None
     return read is not None and isinstance(target, ast.Name) and target.id not in read
+
+
+def has_one_way(statement: ast.stmt) -> bool:
+    ways = (statement.body, statement.orelse) if isinstance(statement, ast.If) else ([], [])
+    return bool(ways[1]) and [*map(ast.dump, ways[0])] == [*map(ast.dump, ways[1])]
 
 
 def guards_nothing(statement: ast.stmt) -> bool:

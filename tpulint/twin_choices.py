@@ -44,8 +44,13 @@ def _twins(index: SemanticIndex) -> Iterator[ast.If | ast.IfExp]:
     for node in index.tree.parents:
         if isinstance(node, ast.If | ast.IfExp):
             ways = (node.body, node.orelse) if isinstance(node, ast.If) else ([node.body], [node.orelse])
-            if _are_same(*ways) and not (isinstance(node, ast.If) and is_elif(index, node)):
+            if _are_same(*ways) and not (isinstance(node, ast.If) and (is_elif(index, node) or _is_nothing(node))):
                 yield node
+
+
+def _is_nothing(choice: ast.If) -> bool:
+    """Whether a choice has nothing left to choose: those go as a whole."""
+    return all(isinstance(statement, ast.Pass) for statement in choice.body)
 
 
 def _are_same(some: Sequence[ast.AST], others: Sequence[ast.AST]) -> bool:
