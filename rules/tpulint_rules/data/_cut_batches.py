@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     _Node = TypeVar("_Node", bound=ast.AST)
 
-Remainder = tuple[ast.Call, Sequence[ast.Subscript | ast.Call]]
-"""The places that a loop goes through, and what is cut at them."""
+Remainder = tuple[ast.expr, Sequence[ast.Subscript | ast.Call]]
+"""The places that a loop goes through, or the condition for another one, and what is cut at them."""
 _DEPTH = 3
 _ROUNDING_UP = ("math.ceil", "numpy.ceil")
 _WRAPPERS = ("builtins.enumerate", "tqdm.tqdm")
@@ -25,7 +25,7 @@ _WRAPPERS = ("builtins.enumerate", "tqdm.tqdm")
 def remainder(ctx: FileContext, loop: ast.AST, *, is_turn: bool) -> Remainder | None:
     """The places that a loop goes through, and what it cuts at them, where the last one may be smaller."""
     if isinstance(loop, ast.While):
-        return _rest(ctx, loop)
+        return _rest(ctx, loop) or _stepped(ctx, loop)
     if isinstance(loop, ast.ListComp | ast.GeneratorExp):
         return _listed(ctx, loop)
     places = _places(ctx, loop)
@@ -92,6 +92,37 @@ def _rest(ctx: FileContext, loop: ast.While) -> Remainder | None:
         if any(_goes_on(ctx, start, call, loop) for start in starts):
             return call, [call]
     return None
+
+
+def _stepped(ctx: FileContext, loop: ast.While) -> Remainder | None:
+    """``while start < len(x)`` with ``x[start : start + size]`` and ``start += size``."""
+    index, test = ctx.index, loop.test
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1 or not isinstance(test.ops[0], ast.Lt):
+        return None
+    start, count = test.left, test.comparators[0]
+    counts = [part for item in (count, *_values_of(ctx, count)) for part in (item, *index.tree.inside(item))]
+    if not isinstance(start, ast.Name) or not any(_is_count_of_samples(ctx, part) for part in counts):
+        return None
+    sizes = [
+        statement.value
+        for statement in loop.body
+        if isinstance(statement, ast.AugAssign)
+        and isinstance(statement.op, ast.Add)
+        and isinstance(statement.target, ast.Name)
+        and statement.target.id == start.id
+    ]
+    if len(sizes) != 1 or _stops_short(ctx, loop):
+        return None
+    slices = [node for node in _inside(ctx, loop, ast.Subscript) if _is_cut_at(ctx, node, start.id, sizes[0])]
+    return (test, slices) if slices else None
+
+
+def _is_cut_at(ctx: FileContext, node: ast.Subscript, start: str, size: ast.expr) -> bool:
+    """Whether a slice begins at a variable and is as long as its steps."""
+    first = node.slice.elts[0] if isinstance(node.slice, ast.Tuple) and node.slice.elts else node.slice
+    if not isinstance(first, ast.Slice) or not isinstance(first.lower, ast.Name) or first.lower.id != start:
+        return False
+    return first.upper is not None and _is_ahead(ctx, first.upper, first.lower, size)
 
 
 def _goes_on(ctx: FileContext, start: ast.Name, end: ast.Call, loop: ast.While) -> bool:

@@ -85,8 +85,8 @@ def _is_shuffled(ctx: FileContext, cut: ast.Subscript | ast.Call) -> bool:
     )
 
 
-def _fix(ctx: FileContext, places: ast.Call) -> FixBuilder | None:
-    if counts_batches(ctx, places):
+def _fix(ctx: FileContext, places: ast.expr) -> FixBuilder | None:
+    if not isinstance(places, ast.Call) or counts_batches(ctx, places):
         return None
     fix = ctx.fix("Leave out the partial batch", Applicability.UNSAFE, _LEFT_OUT)
     count, size = fix.text(places.args[1]), fix.text(places.args[2])
