@@ -635,3 +635,80 @@ def test_a_function_with_a_step_loop_of_its_own_is_told_once(tmp_path: Path) -> 
     """
     agree(tmp_path, "TPU101", main=main, engine=engine)
     assert tpulint("--select", "TPU101", ".", cwd=tmp_path).out.count("TPU101 ") == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "code"),
+    [
+        ("for t in reversed(range(6))", ""),
+        ("for t in torch.arange(6).to(device)", "# TPU103"),
+        ("for t in [torch.ones(1).to(device)]", "# TPU103"),
+    ],
+)
+def test_a_number_that_a_module_of_another_file_is_given(tmp_path: Path, given: str, code: str) -> None:
+    main = f"""\
+    import torch
+    from critic import Critic
+
+    device = torch.device("cuda")
+    critic = Critic().to(device)
+    optimizer = torch.optim.Adam(critic.parameters())
+    for x in loader:
+        {given}:
+            optimizer.zero_grad()
+            critic(x.to(device), t).mean().backward()
+            optimizer.step()
+    """
+    critic = f"""\
+    import torch
+    from torch import nn
+
+    class Critic(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(4, 1)
+
+        def forward(self, x, t=None):
+            return self.layer(self.inputs(x, t))
+
+        def inputs(self, x, t=None):
+            if t == 0:  {code}
+                x = torch.zeros_like(x)
+            return x
+    """
+    agree(tmp_path, "TPU103", main=main, critic=critic)
+
+
+def test_a_number_that_goes_through_methods_into_the_forward_pass(tmp_path: Path) -> None:
+    main = """\
+    import torch
+    from torch import nn
+
+    class Learner(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.net = nn.Linear(4, 4)
+            self.to("cuda")
+            self.optimizer = torch.optim.Adam(self.net.parameters())
+
+        def forward(self, x, epoch, weight):
+            if epoch < 4:
+                x = x + 1
+            if weight > 2:  # TPU103
+                x = x * weight
+            return self.net(x)
+
+        def loss_of(self, x, epoch):
+            return self.forward(x, epoch=epoch, weight=x.mean())
+
+        def train_on(self, x, epoch):
+            epoch = int(epoch)
+            self.optimizer.zero_grad()
+            self.loss_of(x.cuda(), epoch).mean().backward()
+            self.optimizer.step()
+
+    learner = Learner()
+    for number, x in enumerate(loader):
+        learner.train_on(x, number / 5)
+    """
+    agree(tmp_path, "TPU103", main=main)

@@ -162,6 +162,8 @@ class ParameterValues:
                     return HOST._replace(certain=False)  # `ratio=0.5`, `return_attention=False`, `layer=-1`
                 if self._is_given_numbers(function, binding.name):
                     return HOST._replace(certain=False)  # `self.forward(x, drop=0.)`
+                if self._is_given_values_of_host(function, binding.name, depth):
+                    return HOST._replace(certain=False)  # `for t in reversed(range(n)): model(x, t)`
                 if self._is_asked(function, binding.name):
                     return UNKNOWN  # `forward(self, x, states=None)`, `if states:`
                 if self._is_called(function, binding.name):
@@ -242,6 +244,26 @@ class ParameterValues:
         if isinstance(parent, ast.If | ast.While | ast.IfExp | ast.Assert):
             return parent.test is name
         return isinstance(parent, ast.BoolOp) or (isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not))
+
+    def _is_given_values_of_host(self, function: FunctionNode, name: str, depth: int) -> bool:
+        """Whether all calls that are known, here and in other files, give no tensor but a value of the host.
+
+        A list of tensors is such a value, too: what is taken apart, or asked for an attribute, is none.
+        """
+        loads = self._names.loads(name, self._names.scope_of(function.body[0]))
+        if any(map(self._is_taken_apart, loads)):
+            return False
+        here = [item for item in self._definitions.arguments.of(function, name) if not is_none(item)]
+        values = [self._given_value(item, depth) for item in here]
+        values += self._given_outside(function, name, self._tree.class_of(function))
+        return bool(values) and all(value.kind is Kind.HOST for value in values)
+
+    def _is_taken_apart(self, load: ast.expr) -> bool:
+        """``x[0]``, ``x.size``, ``*x``, ``for item in x``"""
+        user = self._tree.parents[load]
+        if isinstance(user, ast.Subscript | ast.Attribute | ast.Starred):
+            return user.value is load
+        return isinstance(user, ast.For | ast.comprehension) and user.iter is load
 
     def _is_given_numbers(self, function: FunctionNode, name: str) -> bool:
         """Whether calls in this file give nothing but constants for a parameter, or those in others a value of Python.
