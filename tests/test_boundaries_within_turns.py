@@ -327,3 +327,41 @@ def test_branches_that_hold_a_step_and_a_boundary_each(tmp_path: Path, last: str
     path.write_text(BRANCHES.format(last=last))
     tpulint("--fix", "--select", "TPU301", "main.py", cwd=tmp_path)
     assert path.read_text().count("torch_xla.sync()") == count
+
+
+@pytest.mark.parametrize(
+    ("helper", "moves"),
+    [
+        ("torch.autograd.grad(y.sum(), [x], create_graph=True)[0]", False),  # `backward()` frees what it needs
+        ("y.sum() * x", True),
+    ],
+)
+def test_what_differentiates_stays_in_front_of_the_backward_pass(tmp_path: Path, helper: str, moves: bool) -> None:
+    (tmp_path / "maths.py").write_text(f"import torch\n\ndef gradient(y, x):\n    return {helper}\n")
+    (tmp_path / "train.py").write_text("""\
+import torch
+from maths import gradient
+
+device = torch.device("xla")
+model = torch.nn.Linear(2, 1).to(device)
+optimizer = torch.optim.Adam(model.parameters())
+
+
+def slope(y, x):
+    return gradient(y, x).norm()
+
+
+for step, x in enumerate(loader):
+    x = x.to(device).requires_grad_()
+    y = model(x)
+    loss = y.mean()
+    if step % 10 == 0:
+        steep = slope(y, x)
+        print(steep.item())
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+""")
+    tpulint("--fix", "--unsafe-fixes", ".", cwd=tmp_path)
+    text = (tmp_path / "train.py").read_text()
+    assert (text.index("loss.backward()") < text.index("steep = ")) is moves

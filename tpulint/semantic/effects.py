@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from tpulint.records import NamedTuple
 from tpulint.semantic.contents import key_of
 from tpulint.semantic.kinds import Kind
-from tpulint.semantic.tree import FunctionNode
+from tpulint.semantic.other_files import Definition, definition_called
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 _DEPTH = 3
 _DISPLAYS = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp)
 _STEP_METHODS = ("backward", "step", "zero_grad", "unscale_", "requires_grad_")
+_GRADIENTS = ("torch.autograd.grad", "torch.autograd.backward")
 _SET_ONCE = frozenset({"is_main_process", "is_local_main_process"})
 """What Accelerate says of a process, whatever else it is told to do."""
 _CHANGING = frozenset({
@@ -56,6 +58,7 @@ class Effects:
         self._index = index
         self._memo: dict[ast.stmt, Effect] = {}
         self._methods: dict[FunctionNode, frozenset[Path]] = {}
+        self._differentiating: dict[ast.AST, bool] = {}
         self._outer: dict[FunctionNode, tuple[frozenset[Path], frozenset[Path]]] = {}
 
     def of(self, statement: ast.stmt) -> Effect:
@@ -246,9 +249,26 @@ class Effects:
         index = self._index
         if index.kind(call.func) is Kind.MODULE:
             return True
+        called = definition_called(index, call)
+        if called is not None and self._differentiates(called, 0):
+            return True
         if not isinstance(call.func, ast.Attribute):
             return False
         return call.func.attr in _STEP_METHODS or index.kind(call.func.value) in _TRAINED
+
+    def _differentiates(self, run: Definition, depth: int) -> bool:
+        """Whether a function takes gradients, itself or by what it calls: the backward pass frees what they need."""
+        found = self._differentiating.get(run.node)
+        if found is None:
+            self._differentiating[run.node] = False  # recursion adds nothing
+            tree = run.file.tree
+            taking = (*run.file.calls_to(*_GRADIENTS), *tree.attributes_called("backward"))
+            takes = any(tree.encloses(run.node, node) for node in taking)
+            calls = tree.nodes_in(run.node, ast.Call) if isinstance(run.node, FUNCTIONS) and depth < _DEPTH else []
+            further = (definition_called(run.file, call) for call in calls) if not takes else ()
+            found = takes or any(one is not None and self._differentiates(one, depth + 1) for one in further)
+            self._differentiating[run.node] = found
+        return found
 
 
 def meet(some: frozenset[Path], others: frozenset[Path]) -> bool:
