@@ -578,10 +578,7 @@ def test_class_that_objects_keep() -> None:
             def __init__(self, args):
                 super().__init__()
                 self.tensor_device = torch_xla.device() if args.cuda else torch.device("cpu")
-                if args.cuda:
-                    self.Tensor = torch.FloatTensor
-                else:
-                    self.Tensor = torch.FloatTensor
+                self.Tensor = torch.FloatTensor
 
             def forward(self, x):
                 return x + self.Tensor(x.size()).normal_().to(self.tensor_device)

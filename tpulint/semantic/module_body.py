@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 _SETTINGS = (
     "builtins.", "collections.", "dataclasses.", "enum.", "functools.", "logging.", "os.", "packaging.", "pathlib.",
     "re.", "sys.", "typing.", "warnings.", "torch.__version__", "torch.version.", "torch.device", "torch.cuda.",
-    "torch.accelerator.", "torch.backends.", "torch_xla.", "tpulint_runtime.",
+    "torch.accelerator.", "torch.backends.", "torch_xla.", "tpulint_runtime.", "matplotlib.use", "matplotlib.rc",
+    "numpy.set_printoptions", "numpy.random.seed", "random.seed", "torch.manual_seed", "torch.set_printoptions",
 )  # fmt: skip
 """Beginnings of the names a module may well call when it is imported."""
 _DEFINITIONS = (*FUNCTIONS, ast.ClassDef)
