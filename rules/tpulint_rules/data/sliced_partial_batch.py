@@ -9,7 +9,8 @@ from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding
 from tpulint.semantic.batch_makers import BatchMaker
 from tpulint.semantic.turn_code import STEP
-from tpulint_rules.data._cut_batches import counts_batches, remainder, remainder_made
+from tpulint_rules.data._batch_sizes import counts_batches
+from tpulint_rules.data._cut_batches import remainder, remainder_made
 from tpulint_rules.data._partial_batches import rest_handed_on
 
 _LEFT_OUT = "Up to one batch less one of the samples take no part in each epoch."
