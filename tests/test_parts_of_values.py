@@ -400,6 +400,8 @@ def test_what_only_looks_like_a_tensor(tmp_path: Path) -> None:
                 x = x[: graph.number_of_nodes()]
             for at in range(2):
                 self.show(float(graph.num_edges()))
+            if not graph.has_value():
+                x = x + 1
             if x.max() > 3:  # TPU103
                 x = x / 2
             return {"scores": x, "name": "all"}

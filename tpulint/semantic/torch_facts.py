@@ -157,8 +157,8 @@ IN_PLACE_METHODS = frozenset({
 })  # fmt: skip
 """Tensor methods that change the tensor, and only record work."""
 
-COUNTS = ("num_", "n_", "number_of_")
-"""How names of numbers begin that no tensor has: ``graph.num_edges()``."""
+COUNTS = ("num_", "n_", "number_of_", "has_")
+"""How names of numbers and answers begin that no tensor has: ``graph.num_edges()``, ``adjacency.has_value()``."""
 
 TENSOR_HOST_METHODS = frozenset({
     "item", "tolist", "size", "dim", "ndimension", "numel", "nelement", "element_size", "stride", "data_ptr",
