@@ -551,12 +551,19 @@ def test_an_engine_that_names_no_device_trains_for_a_file_that_does(
     agree(tmp_path, "TPU301", main=main, engine=ENGINE.replace("#told", told), models=models)
 
 
-def test_a_program_whose_models_other_files_import(tmp_path: Path) -> None:
-    training = """\
+@pytest.mark.parametrize(
+    ("task", "told"),
+    [
+        ("import torch\n\nclass Task:\n    def __init__(self, net):\n        self.parts = net.cuda()\n", "# TPU301"),
+        ("import tensorflow as tf\n\nclass Task:\n    where = tf.device('/gpu:0')\n", ""),
+    ],
+)
+def test_a_program_whose_models_other_files_import(tmp_path: Path, task: str, told: str) -> None:
+    training = f"""\
     from helper import Helper
 
     def train(model, optimizer, loader):
-        for x in loader:  # TPU301
+        for x in loader:  {told}
             model.zero_grad()
             model(x).mean().backward()
             optimizer.step()
@@ -565,7 +572,6 @@ def test_a_program_whose_models_other_files_import(tmp_path: Path) -> None:
         train(*Helper().parts())
     """
     helper = "from task import Task\n\nclass Helper:\n    def parts(self):\n        return Task().parts\n"
-    task = "import torch\n\nclass Task:\n    def __init__(self, net):\n        self.parts = net.cuda()\n"
     agree(tmp_path, "TPU301", training=training, helper=helper, task=task)
 
 

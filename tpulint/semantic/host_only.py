@@ -27,6 +27,8 @@ _MOVE = ".to("
 _DTYPES = r"dtype\s*=|\w+\.(?:b?float|double|half|u?int|long|short|bool)\d*\s*[,)]|[\w.]+\.dtype\s*[,)]"
 _MOVE_ANYWHERE = rf"\.to\((?!\s*(?:{_DTYPES}))"
 """What is no cast: ``x.to(torch.float32)`` says nothing of a device."""
+_OF_TORCH = r"\b(?:import|from)\s+torch"
+"""A file of another framework has devices as well."""
 _MOST_FILES = 40
 """Files that a program imports, itself or through others, which are looked through."""
 _SETS_DEFAULT = ("set_default_device", "set_default_tensor_type")
@@ -223,7 +225,7 @@ def _imports_device(source: SourceFile, imported: Imported) -> bool:
     files = list(imported.files())
     beside = os.path.join(os.path.dirname(os.path.abspath(source.path)), "") if "__main__" in source.text else None
     for other in files:  # grows while it is walked
-        if other.mentions(_MOVES):
+        if other.mentions(_MOVES) and other.mentions(_OF_TORCH):
             return True
         if beside is not None and len(files) < _MOST_FILES:
             further = (one for one in other.imported.files() if os.path.abspath(one.source.path).startswith(beside))

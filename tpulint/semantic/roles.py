@@ -163,9 +163,14 @@ def _is_part(variable: Binding | Inherited) -> bool:
 
 
 def _is_given_work(call: ast.Call) -> bool:
-    """``experiment.train(loader)``: that of a module takes a truth value at most, such as ``was_training``."""
+    """``experiment.train(loader)``: that of a module takes a truth value at most, such as ``was_training``.
+
+    ``evaluator.eval(results)``: that of a module takes nothing.
+    """
     func = call.func
     given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    if isinstance(func, ast.Attribute) and func.attr == "eval":
+        return bool(given)
     if not isinstance(func, ast.Attribute) or func.attr != "train" or not given:
         return False
     mode = given[0]
