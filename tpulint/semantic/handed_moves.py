@@ -10,7 +10,7 @@ from tpulint.semantic.device_sites import devices_given
 from tpulint.semantic.moves import Move
 from tpulint.semantic.other_files import Definition, definition_called, function_run, method
 from tpulint.semantic.passed_arguments import arguments_given
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode, is_super
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode, starts_base
 from tpulint.semantic.variables import says_device
 
 TYPE_CHECKING = False
@@ -169,7 +169,7 @@ class HandedMoves:
                 given = arguments_given(making, run.node, is_method=True)
             if run.node is start:
                 return given
-            above = [call for call in run.file.tree.nodes_in(run.node, ast.Call) if _starts_base(call)]
+            above = [call for call in run.file.tree.nodes_in(run.node, ast.Call) if starts_base(call)]
             base = definition_called(run.file, above[0]) if len(above) == 1 else None
             if base is not None and isinstance(base.node, FUNCTIONS):
                 had, handed = dict(given), arguments_given(above[0], base.node, is_method=True)
@@ -195,8 +195,3 @@ class HandedMoves:
             if name == place or (says_device(name) and not is_nothing):
                 return file.moves.is_device(item) is None
         return False
-
-
-def _starts_base(call: ast.Call) -> bool:
-    """``super().__init__(...)``"""
-    return isinstance(call.func, ast.Attribute) and call.func.attr == "__init__" and is_super(call.func.value)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from tpulint.semantic.names import Names
 from tpulint.semantic.outside import qualified_in_file
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree, is_super
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree, starts_base
 from tpulint.semantic.variables import itself
 
 TYPE_CHECKING = False
@@ -121,7 +121,7 @@ class HandedObjects:
         if start is None or not isinstance(function, FUNCTIONS) or function.name != _START:
             return None
         for call in self._tree.inside(start, functions=False):
-            if isinstance(call, ast.Call) and _starts_base(call):
+            if isinstance(call, ast.Call) and starts_base(call):
                 return _argument(call, function, parameter.name, is_method=True)
         return None
 
@@ -156,9 +156,3 @@ def _argument(call: ast.Call, function: FunctionNode, name: str, is_method: bool
         return None
     names = [item.arg for item in (*function.args.posonlyargs, *function.args.args)][int(is_method) :]
     return dict(zip(names, call.args, strict=False)).get(name)
-
-
-def _starts_base(call: ast.Call) -> bool:
-    """Whether a call is ``super().__init__(...)``."""
-    func = call.func
-    return isinstance(func, ast.Attribute) and func.attr == _START and is_super(func.value)

@@ -373,3 +373,8 @@ def is_of_self(node: ast.AST) -> TypeGuard[ast.Attribute]:
 def is_super(node: ast.expr) -> bool:
     """``super()``, in its older form ``super(Net, self)`` as well."""
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "super"
+
+
+def starts_base(call: ast.Call) -> bool:
+    """Whether a call is ``super().__init__(...)``."""
+    return isinstance(call.func, ast.Attribute) and call.func.attr == "__init__" and is_super(call.func.value)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from tpulint.semantic import FUNCTIONS, FunctionNode, SemanticIndex
 from tpulint.semantic.other_files import Definition, function_run
 from tpulint.semantic.passed_arguments import arguments_given
+from tpulint.semantic.tree import is_of_self
 
 _DEPTH = 4
 Call = tuple[SemanticIndex, ast.Call]
@@ -44,7 +45,7 @@ def _within(
 
     def is_here(node: ast.expr) -> bool:
         if isinstance(node, ast.Attribute):
-            return isinstance(node.value, ast.Name) and node.value.id == "self" and node.attr in kept
+            return is_of_self(node) and node.attr in kept
         bindings = file.flow.reaching(node) if isinstance(node, ast.Name) and node.id in names else ()
         return any(binding.kind == "parameter" and binding.statement is function for binding in bindings)
 
@@ -64,11 +65,5 @@ def _kept(file: SemanticIndex, function: FunctionNode, names: set[str]) -> set[s
     found = set()
     for statement in file.tree.nodes_in(function, ast.Assign) if owner is not None else ():
         if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Name) and statement.value.id in names:
-            found |= {
-                target.attr
-                for target in statement.targets
-                if isinstance(target, ast.Attribute)
-                and isinstance(target.value, ast.Name)
-                and target.value.id == "self"
-            }
+            found |= {target.attr for target in statement.targets if is_of_self(target)}
     return found
