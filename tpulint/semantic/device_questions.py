@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from tpulint.semantic.cuda_branches import names_other_backend
 from tpulint.semantic.device_flow import DeviceFlow
 from tpulint.semantic.device_sites import Role, Site, device_argument
-from tpulint.semantic.questions import Questions
+from tpulint.semantic.harmful_questions import HarmfulQuestions
 from tpulint.semantic.variables import last_name
 
 TYPE_CHECKING = False
@@ -28,12 +28,12 @@ class DeviceQuestions:
     """The questions of one file whose answer on a TPU machine does harm."""
 
     def __init__(
-        self, index: SemanticIndex, flow: DeviceFlow, questions: Questions, torch_calls: list[tuple[ast.Call, str]]
+        self, index: SemanticIndex, flow: DeviceFlow, harmful: HarmfulQuestions, torch_calls: list[tuple[ast.Call, str]]
     ) -> None:
         self._index = index
         self._tree = index.tree
         self._flow = flow
-        self._questions = questions
+        self._harmful = harmful
         self._torch_calls = torch_calls
 
     def found(self) -> Iterator[Site]:
@@ -49,7 +49,7 @@ class DeviceQuestions:
                 node, answer = counted
             else:
                 continue
-            if self._questions.is_worth_folding(node) and not self._names_cuda_beside(node):
+            if self._harmful.has(node) and not self._names_cuda_beside(node):
                 yield Site(node, Role.QUESTION, answer)
 
     def _counted(self, call: ast.Call) -> tuple[ast.expr, bool] | None:

@@ -16,6 +16,7 @@ from tpulint.semantic.device_numbers import DeviceNumbers
 from tpulint.semantic.device_questions import DeviceQuestions
 from tpulint.semantic.device_sites import Role, Site, device_argument
 from tpulint.semantic.gpu_branches import GpuBranches
+from tpulint.semantic.harmful_questions import HarmfulQuestions
 from tpulint.semantic.questions import Questions
 from tpulint.semantic.torch_versions import is_for_older_torch
 from tpulint.semantic.variables import last_name
@@ -38,6 +39,7 @@ class Devices:
         self._tree = index.tree
         self.features = CudaFeatures(index)
         self.questions = Questions(index, self.features)
+        self._harmful = HarmfulQuestions(index, self.features, self.questions)
         self.gpu_branches = GpuBranches(index)
         parents = index.tree.parents
         self._torch_calls = [
@@ -69,7 +71,7 @@ class Devices:
     def _look(self, outside: tuple[Span, ...]) -> None:
         """Find the sites that stand outside of these spans."""
         self._follow(lambda: outside)
-        asked = DeviceQuestions(self._index, self.flow, self.questions, self._torch_calls)
+        asked = DeviceQuestions(self._index, self.flow, self._harmful, self._torch_calls)
         questions = () if self._knows_xla else asked.found()
         names = DeviceNames(self._index, self.flow, self.features, self.questions, self.members)
         self.false_comparisons = names.false_comparisons
