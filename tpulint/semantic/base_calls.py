@@ -8,8 +8,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from tpulint.semantic.described_calls import described_call
 from tpulint.semantic.other_files import Definition, bases_above
-from tpulint.semantic.outgoing import described_call, turn_of
+from tpulint.semantic.outgoing import turn_of
 from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.values import Kind, Side
 

@@ -50,22 +50,22 @@ class BatchedReads:
         """The reads behind the boundary that one transfer can serve, where there are at least two."""
         node = loop.node if isinstance(loop, Step) else loop
         if node not in self._memo:
-            deferrals = self._index.deferrals
+            boundaries = self._index.boundaries
             if isinstance(loop, Step):
-                boundary, pace = deferrals.boundary_statement(loop), Pace.STEP
+                boundary, pace = boundaries.sync_of(loop), Pace.STEP
             else:
-                boundary, pace = deferrals.evaluation_boundary(loop), Pace.EVALUATION
+                boundary, pace = boundaries.sync_of_evaluation(loop), Pace.EVALUATION
             self._memo[node] = None if boundary is None else self._group(node, boundary, pace)
         return self._memo[node]
 
     def now_and_then(self, loop: Step) -> list[ReadGroup]:
         """The same of reads that not every turn makes: in blocks behind the boundary, or behind one of their own."""
-        deferrals, main = self._index.deferrals, self.of(loop)
-        boundary = deferrals.boundary_statement(loop)
+        boundaries, main = self._index.boundaries, self.of(loop)
+        boundary = boundaries.sync_of(loop)
         if boundary is None:
             return []
         groups: list[ReadGroup] = []
-        for inner in map(deferrals.sync_statement, loop.boundaries):
+        for inner in map(boundaries.sync_at, loop.boundaries):
             group = None if inner is None or inner is boundary else self._group(loop.node, inner, None)
             groups += [] if group is None else [group]
         served = [read for group in (main, *groups) if group is not None for read in group.reads]
@@ -124,7 +124,7 @@ class BatchedReads:
 
     def fetched_in(self, loop: LoopNode) -> list[Read]:
         """The one transfer right behind the boundary of an evaluation loop: ``values = stacked.tolist()``."""
-        boundary = self._index.deferrals.evaluation_boundary(loop)
+        boundary = self._index.boundaries.sync_of_evaluation(loop)
         suite = [] if boundary is None else self._index.tree.suite_of(boundary)
         behind = suite[suite.index(boundary) + 1 :][:1] if boundary is not None else []
         reads = [read for statement in behind for read in self._index.reads.inside(statement)]

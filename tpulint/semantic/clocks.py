@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 
 from tpulint.semantic.regions import Step
+from tpulint.semantic.statement_work import Work
 from tpulint.semantic.tree import LoopNode
-from tpulint.semantic.turns import Work
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Clocks:
         for following in suite[suite.index(statement) + 1 :]:
             if self._reads_clock(following):
                 return not self._cuts_step(statement, step)
-            if self._index.turns.work(following) is Work.DEVICE:
+            if self._index.statement_work.of(following) is Work.DEVICE:
                 return False
         return False
 
@@ -80,9 +80,9 @@ class Clocks:
         """
         if not self.are_read:
             return False
-        turns, body = self._index.turns, loop.body
-        end = body.index(turns.evaluation_place(loop)) + 1
-        while end < len(body) and turns.work(body[end]) is Work.HOST:
+        work, body = self._index.statement_work, loop.body
+        end = body.index(self._index.turns.evaluation_place(loop)) + 1
+        while end < len(body) and work.of(body[end]) is Work.HOST:
             end += 1
         calls = (self._index.parent(name) for name, _ in self._index.references(*WAITS))
         return any(self._index.parent(call) in body[: end + 1] for call in calls if isinstance(call, ast.Call))
@@ -103,16 +103,16 @@ class Clocks:
 
     def _stands_behind(self, statement: ast.Expr, step: Step) -> bool:
         """Whether a statement stands in a branch behind the boundary of a step: ``if number % 100 == 0``."""
-        tree, deferrals = self._index.tree, self._index.deferrals
+        tree = self._index.tree
         if not tree.encloses(step.node, statement) or not self._has_end(step):
             return False
         is_here = tree.function_of(statement) is tree.function_of(step.node)
-        return is_here and deferrals.is_behind_boundary(statement, step)
+        return is_here and self._index.boundaries.is_behind(statement, step)
 
     def _has_end(self, step: Step) -> bool:
         """Whether every turn has a boundary, or gets one for sure: the wait of some would hide that it has none."""
         if step.boundaries:
-            return self._index.deferrals.boundary_statement(step) is not None
+            return self._index.boundaries.sync_of(step) is not None
         is_given = step.is_certain and not self._index.kept_states.are_deleted
         return is_given and bool(self._index.turns.boundary_places(step))
 

@@ -44,9 +44,9 @@ class HeldValues:
         uses = self.uses_of(statement, statement.targets[0], mixed)
         if not uses:
             return None
-        is_late = index.deferrals.is_behind_boundary(statement, loop)
+        is_late = index.boundaries.is_behind(statement, loop)
         # Arithmetic behind a boundary is a graph of its own; one that is still to be set comes behind that.
-        is_plain = statement.value in nodes or not index.deferrals.has_boundary(loop)
+        is_plain = statement.value in nodes or not index.boundaries.has(loop)
         if is_late and not (is_plain and all(self.is_rare(use) for use in uses)):
             return None
         if not all(self._may_read(use, loop) for use in uses):
@@ -126,6 +126,6 @@ class HeldValues:
         pace = index.pace_of(use)
         if pace not in (Pace.STEP, Pace.LOG_INTERVAL):
             return True
-        if index.deferrals.is_behind_boundary(use, loop):
+        if index.boundaries.is_behind(use, loop):
             return True
         return index.totals.accepts(use) or index.filled_lists.accepts(use)

@@ -29,7 +29,7 @@ class ItemReads(NamedTuple):
 
 def find_item_reads(index: SemanticIndex, loop: Step) -> list[ItemReads]:
     """Such loops and comprehensions in every turn of a step loop, in order of position."""
-    boundary = index.deferrals.boundary_statement(loop)
+    boundary = index.boundaries.sync_of(loop)
     if boundary is None:
         return []
     suite = index.tree.suite_of(boundary)

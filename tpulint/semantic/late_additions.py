@@ -46,11 +46,11 @@ def _behind_work(index: SemanticIndex, loop: LoopNode) -> tuple[list[ast.stmt], 
     """The block of the boundary, or of the place where it belongs, and where in it the work of the turn has ended."""
     if loop in index.regions.evaluation_loops:
         boundaries = index.regions.boundaries_in(loop)
-        boundary = index.deferrals.evaluation_boundary(loop)
+        boundary = index.boundaries.sync_of_evaluation(loop)
         places = [] if boundaries else [index.turns.evaluation_place(loop)]
     else:
         step = next((step for step in index.step_loops if step.node is loop), None)
-        boundary = None if step is None else index.deferrals.boundary_statement(step)
+        boundary = None if step is None else index.boundaries.sync_of(step)
         places = [] if step is None or step.boundaries else index.turns.boundary_places(step)
     if boundary is not None:
         suite = index.tree.suite_of(boundary)

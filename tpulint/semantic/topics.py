@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tpulint.semantic.batch_makers import BatchMakers
     from tpulint.semantic.batch_measures import BatchMeasures
     from tpulint.semantic.batched_reads import BatchedReads
+    from tpulint.semantic.boundaries import Boundaries
     from tpulint.semantic.call_arguments import CallArguments
     from tpulint.semantic.callers import Callers
     from tpulint.semantic.changing_lengths import ChangingLengths
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from tpulint.semantic.host_arithmetic import HostArithmetic
     from tpulint.semantic.kept_dicts import KeptDicts
     from tpulint.semantic.kept_states import KeptStates
+    from tpulint.semantic.late_values import LateValues
     from tpulint.semantic.launches import Launches
     from tpulint.semantic.leftovers import Leftovers
     from tpulint.semantic.loaders import Loaders
@@ -57,6 +59,7 @@ if TYPE_CHECKING:
     from tpulint.semantic.returned_values import ReturnedValues
     from tpulint.semantic.saved_states import SavedStates
     from tpulint.semantic.scalars import Scalars
+    from tpulint.semantic.statement_work import StatementWork
     from tpulint.semantic.step_cuts import StepCuts
     from tpulint.semantic.stretches import Stretches
     from tpulint.semantic.tensor_types import TensorTypes
@@ -104,7 +107,16 @@ class Topics:
     """How often any line runs, those outside of all turns included."""
 
     turns: Turns = topic()
-    """What the statements of loop bodies do, and where a step boundary belongs."""
+    """Where in the turn of a loop its step boundary belongs."""
+
+    statement_work: StatementWork = topic()
+    """What statements do for the device."""
+
+    boundaries: Boundaries = topic()
+    """Step boundaries, and on which side of them a line runs."""
+
+    late_values: LateValues = topic()
+    """What is computed behind the step boundary."""
 
     turn_code: TurnCode = topic()
     """Code that runs in every turn of a step or evaluation loop."""
@@ -119,7 +131,7 @@ class Topics:
     """Waits for the device in front of a clock."""
 
     deferrals: Deferrals = topic()
-    """Reads and the step boundary: what stands behind it, what can be moved there."""
+    """Reads of a step, and what can be moved behind its boundary."""
 
     leftovers: Leftovers = topic()
     """Work that becomes part of the first step of the next loop."""

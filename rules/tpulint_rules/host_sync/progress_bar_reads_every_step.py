@@ -17,7 +17,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     """Texts of progress bars with a read in them, behind the boundary of a step loop."""
     index = ctx.index
     for loop in index.step_loops:
-        boundary = index.deferrals.boundary_statement(loop)
+        boundary = index.boundaries.sync_of(loop)
         if boundary is None or index.parent(boundary) is not loop.node:
             continue
         for statements in (run for suite in _suites(loop.node.body) for run in _runs(index, suite)):
@@ -59,7 +59,7 @@ def _runs(index: SemanticIndex, body: list[ast.stmt]) -> Iterator[list[ast.stmt]
 
 
 def _counts(index: SemanticIndex, read: Read, loop: StepLoop) -> bool:
-    return index.pace_of(read.node) is Pace.STEP and index.deferrals.is_behind_boundary(read.node, loop)
+    return index.pace_of(read.node) is Pace.STEP and index.boundaries.is_behind(read.node, loop)
 
 
 def throttle(fix: FixBuilder, index: SemanticIndex, loop: LoopNode | FunctionNode, bars: list[ast.stmt]) -> None:

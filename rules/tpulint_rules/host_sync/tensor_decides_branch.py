@@ -24,7 +24,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             if not _decides(ctx, read):
                 continue
             if index.pace_of(read.node) is Pace.STEP:
-                behind = index.deferrals.has_boundary(loop) and index.deferrals.is_behind_boundary(read.node, loop)
+                behind = index.boundaries.has(loop) and index.boundaries.is_behind(read.node, loop)
                 yield _finding(ctx, read, f"step{caller_of(loop)}", Severity.WARNING if behind else Severity.ERROR)
     deciding = [read for node in index.regions.evaluation_loops for read in index.reads.inside(node)]
     for called in index.evaluations_called:

@@ -71,10 +71,10 @@ def _costly_reads(ctx: FileContext, loop: Step, taken: Set[ast.expr]) -> Iterato
             continue
         # What becomes of the number in other files nobody here can tell.
         kept = _kept(ctx, read, loop) if pace is Pace.STEP and not isinstance(loop, CalledStep) else None
-        behind = index.deferrals.is_behind_boundary(read.node, loop)
-        if not behind or kept is not None or (pace is Pace.STEP and not index.deferrals.has_boundary(loop)):
+        behind = index.boundaries.is_behind(read.node, loop)
+        if not behind or kept is not None or (pace is Pace.STEP and not index.boundaries.has(loop)):
             yield read, pace, kept
-        elif pace is Pace.STEP and index.deferrals.is_computed_behind(read, loop):
+        elif pace is Pace.STEP and index.late_values.is_computed_behind(read, loop):
             yield read, pace, None
 
 
@@ -103,12 +103,12 @@ def caller_of(step: Step) -> str:
 def _finding(ctx: FileContext, read: Read, pace: Pace, loop: Step, fix: FixBuilder | None) -> Finding:
     caller = caller_of(loop)
     index = ctx.index
-    is_late = index.deferrals.has_boundary(loop) and index.deferrals.is_computed_behind(read, loop)
+    is_late = index.boundaries.has(loop) and index.late_values.is_computed_behind(read, loop)
     if is_late:
         from tpulint_rules.host_sync._computed_earlier import computed_earlier, is_fetched, read_as_number
 
-        boundary = None if is_fetched(ctx, read, loop) else index.deferrals.boundary_statement(loop)
-        is_added = index.deferrals.is_added_up(read)
+        boundary = None if is_fetched(ctx, read, loop) else index.boundaries.sync_of(loop)
+        is_added = index.late_values.is_added_up(read)
         return ctx.finding(
             read.node,
             f"`{short(ctx.text(read.tensor))}` is {'added up' if is_added else 'computed'} and {read.how.value} behind "
@@ -225,11 +225,11 @@ def give_tensor(ctx: FileContext, metered: Metered) -> FixBuilder:
 
 def _move_together(ctx: FileContext, loop: Step, reads: list[Read]) -> dict[ast.expr, FixBuilder]:
     """One fix for each boundary, for all statements with these reads that can move behind it: they keep their order."""
-    deferrals = ctx.index.deferrals
-    boundary = deferrals.boundary_statement(loop)
+    boundaries = ctx.index.boundaries
+    boundary = boundaries.sync_of(loop)
     if boundary is None or not reads:
         return {}
-    others = [item for item in map(deferrals.sync_statement, loop.boundaries) if item not in (None, boundary)]
+    others = [item for item in map(boundaries.sync_at, loop.boundaries) if item not in (None, boundary)]
     fixes = [_moved_behind(ctx, loop, reads, item) for item in (boundary, *others) if item is not None]
     return {node: fix for found in fixes for node, fix in found.items()}
 
@@ -249,12 +249,11 @@ def _moved_behind(ctx: FileContext, loop: Step, reads: list[Read], boundary: ast
 
 def _held_back(ctx: FileContext, read: Read, loop: Step) -> FixBuilder | None:
     """What is read changes before the boundary: the tensor is kept, and the number taken from it there."""
-    deferrals = ctx.index.deferrals
-    boundary = deferrals.boundary_statement(loop)
+    boundary = ctx.index.boundaries.sync_of(loop)
     statement = None if boundary is None else _statement_beside(ctx.index, read, boundary)
     if boundary is None or not ctx.index.held_values.is_holdable(read) or not isinstance(statement, ast.Assign):
         return None
-    dependents = deferrals.dependents(statement, boundary)
+    dependents = ctx.index.deferrals.dependents(statement, boundary)
     if dependents is None:
         return None
     fix = ctx.fix("Keep the tensor and read it behind the step boundary", Applicability.UNSAFE, HELD, Scope.EXPRESSION)
@@ -285,8 +284,8 @@ def _evaluation_reads(
     for read in fetched:
         from tpulint_rules.host_sync._computed_earlier import computed_earlier
 
-        fix = computed_earlier(ctx, read, index.deferrals.evaluation_boundary(node))
-        is_computed = index.deferrals.computes(read.tensor)
+        fix = computed_earlier(ctx, read, index.boundaries.sync_of_evaluation(node))
+        is_computed = index.late_values.computes(read.tensor)
         if fix is not None or not is_computed:
             taken |= {read.node}
         if fix is not None and is_computed and How.COPY in hows:
