@@ -179,6 +179,42 @@ def test_what_is_unpacked_later_and_what_a_dictionary_gives(tmp_path: Path) -> N
     assert "loaders.py" not in told and "train.py" in told
 
 
+@pytest.mark.parametrize(
+    "given",
+    ['{"model": model, "loader": loader, "ema": EMA(model)}', "dict(ema=EMA(model), model=model, loader=loader)"],
+)
+def test_what_a_function_is_given_by_a_dictionary_is_known_there(tmp_path: Path, given: str) -> None:
+    (tmp_path / "average.py").write_text("""\
+class EMA:
+    def __init__(self, model):
+        self.model = model
+        self.kept = {name: value.clone() for name, value in model.state_dict().items()}
+
+    def update(self):
+        for name, value in self.model.state_dict().items():
+            self.kept[name].copy_(0.9 * self.kept[name] + 0.1 * value)
+""")
+    (tmp_path / "train.py").write_text(f"""\
+import torch
+from average import EMA
+
+
+def train(optimizer, model, loader, ema):
+    for x in loader:
+        optimizer.zero_grad()
+        model(x.cuda()).sum().backward()
+        optimizer.step()
+        ema.update()
+
+
+model = torch.nn.Linear(4, 2).cuda()
+settings = {given}
+train(torch.optim.SGD(model.parameters(), 0.1), **settings)
+""")
+    tpulint("--fix", "--select", "TPU301", ".", cwd=tmp_path)
+    assert "        ema.update()\n        torch_xla.sync()\n" in (tmp_path / "train.py").read_text()
+
+
 def test_flags_that_are_compared(tmp_path: Path) -> None:
     program = (
         SETUP

@@ -339,7 +339,8 @@ def test_results_of_one_batch_that_are_added_up(tmp_path: Path, head: str, turn:
     ("asked", "behind"),
     [
         ("total /= torch.distributed.get_world_size()", "loss = reduced(out.mean())"),
-        ("torch.distributed.barrier()", "out = model(x.to(device))"),
+        ("torch.distributed.barrier()", "loss = reduced(out.mean())"),
+        ("torch.distributed.broadcast_object_list([total])", "out = model(x.to(device))"),
     ],
 )
 def test_what_asks_the_process_group_needs_nothing_of_the_device(tmp_path: Path, asked: str, behind: str) -> None:

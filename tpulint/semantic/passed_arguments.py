@@ -92,12 +92,16 @@ class PassedArguments:
         return result
 
     def _in_dict(self, name: ast.Name, key: str) -> list[ast.expr]:
-        """What a dictionary has under a key that is written out and given as ``**settings``."""
+        """What a dictionary that is given as ``**settings`` has under a key, which is written out or given to ``dict``."""
         bindings = self._flow.made(name)
         made = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "assign" else None
-        keys = made.keys if isinstance(made, ast.Dict) else []
-        at = [at for at, item in enumerate(keys) if isinstance(item, ast.Constant) and item.value == key]
-        return [made.values[at[-1]]] if at and isinstance(made, ast.Dict) else []
+        found: list[ast.expr] = []
+        if isinstance(made, ast.Dict):
+            pairs = zip(made.keys, made.values, strict=True)
+            found = [value for at, value in pairs if isinstance(at, ast.Constant) and at.value == key]
+        elif isinstance(made, ast.Call) and self._names.qualified(made.func) == "builtins.dict":
+            found = [item.value for item in made.keywords if item.arg == key]
+        return found[-1:]
 
 
 def arguments_given(call: ast.Call, function: FunctionNode, is_method: bool) -> list[tuple[str, ast.expr]]:

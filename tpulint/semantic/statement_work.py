@@ -27,11 +27,13 @@ _COLLECTIVES = frozenset(
     for name in ("all_reduce", "reduce", "broadcast", "all_gather", "all_gather_into_tensor", "reduce_scatter_tensor")
 )
 """What is recorded like any other work, where it is given tensors."""
-_ANSWERS = frozenset(
+_WITHOUT_DEVICE = frozenset(
     f"torch.distributed.{name}"
-    for name in ("get_world_size", "get_rank", "get_backend", "is_initialized", "is_available", "is_nccl_available")
-)
-"""What is asked of the process group, and needs nothing of the device."""
+    for name in (
+        "get_world_size", "get_rank", "get_backend", "is_initialized", "is_available", "is_nccl_available", "barrier",
+    )
+)  # fmt: skip
+"""What needs nothing of the device: questions, and a barrier, for which torch_xla's process group does nothing."""
 _METRICS = ("torchmetrics.", "torcheval.metrics.")
 
 
@@ -94,7 +96,7 @@ class StatementWork:
                 return Work.HOST  # the boundary takes its place, if nothing behind it reads
             if name in _COLLECTIVES:
                 return Work.DEVICE
-            if name in _ANSWERS:
+            if name in _WITHOUT_DEVICE:
                 return Work.HOST
             if name.startswith(("torch.cuda.", "torch.save", "torch.distributed.", "torch.accelerator.")):
                 return Work.READ
