@@ -367,3 +367,78 @@ with torch.no_grad():
 """)
     tpulint("--fix", "--unsafe-fixes", "--select", "TPU302", ".", cwd=tmp_path)
     assert f"        {behind}\n        torch_xla.sync()\n" in (tmp_path / "train.py").read_text()
+
+
+@pytest.mark.parametrize(
+    ("turn", "call", "is_told"),
+    [
+        ("x = self.p_sample(x, t)", "if i % 10 == 0:\n                    model.sample(x)", True),
+        ("noise = t * 2\n                    x = self.p_sample(x, noise)", "if i % 10 == 0:\n                    model.sample(x)", True),
+        ("x = self.p_sample(x, t)", "model.sample(x)", False),  # a part of every training step
+        ("found.append(self.p_sample(first, t))", "if i % 10 == 0:\n                    model.sample(x)", False),
+        ("x = self.keep(x, t)", "if i % 10 == 0:\n                    model.sample(x)", False),
+    ],
+)  # fmt: skip
+def test_a_sample_that_is_made_step_by_step(tmp_path: Path, turn: str, call: str, is_told: bool) -> None:
+    train = f"""\
+        import torch
+        from torch import nn
+
+        class Diffusion(nn.Module):
+            def __init__(self, net: nn.Module):
+                super().__init__()
+                self.net = net
+
+            def forward(self, x):
+                return self.net(x).pow(2).mean()
+
+            def p_sample(self, x, t):
+                return x - self.net(x) / t
+
+            def keep(self, x, t):
+                return x * t
+
+            @torch.no_grad()
+            def sample(self, x):
+                found, first = [], x
+                for t in range(1, 1000):{"  # TPU302" if is_told else ""}
+                    {turn}
+                return x, found
+
+        model = Diffusion(nn.Linear(4, 4)).cuda()
+        optimizer = torch.optim.SGD(model.parameters(), 0.1)
+        for i, x in enumerate(loader):
+                x = x.cuda()
+                {call}
+                optimizer.zero_grad()
+                model(x).backward()
+                optimizer.step()
+                torch_xla.sync()
+        """
+    agree(tmp_path, select="TPU302", train=train)
+
+
+def test_a_tensor_decides_in_a_function_that_every_turn_of_an_evaluation_runs(tmp_path: Path) -> None:
+    train = """\
+        import torch
+        from torch import nn
+
+        device = torch.device("cuda")
+        net = nn.Linear(4, 4).to(device)
+
+        def moved(x, t):
+            y = net(x)
+            if t == 0:  # TPU103
+                return y
+            if x.shape[0] == 1:
+                return y * 2
+            return y + torch.randn_like(x)
+
+        @torch.no_grad()
+        def sample(x):
+            times = torch.linspace(1.0, 0.0, 10, device=device)
+            for i in range(10):
+                x = moved(x, times[i])
+            return x
+        """
+    agree(tmp_path, select="TPU103", train=train)

@@ -8,6 +8,7 @@ from collections.abc import Sequence, Set
 from tpulint.semantic.batch_loops import BatchLoops
 from tpulint.semantic.definitions import Definitions, is_abstract
 from tpulint.semantic.events import EventMap
+from tpulint.semantic.flow import Flow
 from tpulint.semantic.gradient_switches import GradientSwitches
 from tpulint.semantic.kinds import Kind, Kinds, Side
 from tpulint.semantic.module_runs import ModuleRuns
@@ -27,6 +28,7 @@ class Evaluation:
         self,
         tree: SyntaxTree,
         names: Names,
+        flow: Flow,
         kinds: Kinds,
         definitions: Definitions,
         events: EventMap,
@@ -34,6 +36,7 @@ class Evaluation:
     ) -> None:
         self._tree = tree
         self._names = names
+        self._flow = flow
         self._kinds = kinds
         self._definitions = definitions
         self._events = events
@@ -41,11 +44,18 @@ class Evaluation:
         self.runs = ModuleRuns(tree, kinds, definitions, events)
         self.batches = BatchLoops(tree, names, kinds, events, self.runs)
         self._once: dict[FunctionNode, frozenset[bool]] = {}
+        self._run_by_steps: Set[FunctionNode] = frozenset()
 
-    def loops(self, candidates: list[LoopNode], step_loops: frozenset[LoopNode]) -> list[LoopNode]:
-        """The innermost of these loops that evaluate: under ``no_grad`` or behind ``eval()``, no backward pass."""
+    def loops(
+        self, candidates: list[LoopNode], step_loops: frozenset[LoopNode], run_by_steps: Set[FunctionNode]
+    ) -> list[LoopNode]:
+        """The innermost of these loops that evaluate: under ``no_grad`` or behind ``eval()``, no backward pass.
+
+        ``run_by_steps`` are functions that every training step runs.
+        """
         if not candidates or self._has_framework():
             return []
+        self._run_by_steps = run_by_steps
         found = [loop for loop in candidates if self._evaluates(loop, step_loops)]
         within = {outer: loop for loop in found for outer in self._tree.ancestors(loop)}
         beside = [loop for loop in found if loop not in within or self.batches.is_beside(loop, within[loop])]
@@ -63,7 +73,9 @@ class Evaluation:
                 return False
         if not self.batches.takes_batches(loop) and self._is_amid_gradients(loop):
             return False
-        if not self.runs.is_in(loop) and not (self.batches.takes_batches(loop) and self._hands_on_batches(loop)):
+        if not self.runs.is_in(loop) and not (
+            self._hands_on_batches(loop) if self.batches.takes_batches(loop) else self._goes_on(loop, step_loops)
+        ):
             return False
         if self.batches.goes_through_modules(loop) or self._is_on_host(loop):
             return False
@@ -83,6 +95,32 @@ class Evaluation:
             runs.computes(call) or runs.hands_on(call) or self._is_left_open(call) or self._runs_one_batch(call)
             for call in calls
         )
+
+    def _goes_on(self, loop: LoopNode, step_loops: Set[LoopNode]) -> bool:
+        """Whether each turn goes on from what the turn before gave, by a function of this file that runs a module.
+
+        ``for t in reversed(range(steps)): x = self.p_sample(x, t)``, in nothing that a training step does.
+        """
+        is_of_step = self._tree.function_of(loop) in self._run_by_steps
+        if is_of_step or any(outer in step_loops for outer in self._tree.ancestors(loop)):
+            return False
+        calls = (node for node in self._tree.nodes_in(loop, ast.Call, functions=False) if isinstance(node, ast.Call))
+        return any(
+            self._events.holder_of(call) is loop and self._is_carried(call, loop) and self._leads_to_run(call)
+            for call in calls
+        )
+
+    def _leads_to_run(self, call: ast.Call) -> bool:
+        function = self._definitions.function_called(call)
+        functions = [] if function is None else [function, *self._events.of(function).functions]
+        return any(map(self.runs.is_in, functions))
+
+    def _is_carried(self, call: ast.Call, loop: LoopNode) -> bool:
+        """Whether a call is given what a variable holds of the turn before."""
+        tree, statement = self._tree, self._tree.statement_of(call)
+        given = (item for item in (*call.args, *(one.value for one in call.keywords)) if isinstance(item, ast.Name))
+        bound = (binding.statement for name in given for binding in self._flow.reaching(name))
+        return any(tree.encloses(loop, one) and tree.start(one) >= tree.start(statement) for one in bound)
 
     def _is_left_open(self, call: ast.Call) -> bool:
         """Whether a method that a call gives something has no body: ``self.metrics_of(batch)``."""

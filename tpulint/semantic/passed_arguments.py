@@ -92,7 +92,7 @@ class PassedArguments:
         return result
 
     def _in_dict(self, name: ast.Name, key: str) -> list[ast.expr]:
-        """What a dictionary that is given as ``**settings`` has under a key, which is written out or given to ``dict``."""
+        """What ``**settings`` has under a key, which stands in a dictionary or is given to ``dict``."""
         bindings = self._flow.made(name)
         made = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "assign" else None
         found: list[ast.expr] = []

@@ -69,7 +69,7 @@ class Regions:
 
             delegated = DelegatedEvents(imported)
         self.events = EventMap(tree, names, kinds, definitions, delegated, only_boundaries=not trains)
-        self.evaluation = Evaluation(tree, names, kinds, definitions, self.events, outside)
+        self.evaluation = Evaluation(tree, names, flow, kinds, definitions, self.events, outside)
         # Many files of a library speak of gradients, few of them run a backward pass.
         trains = trains and self.events.have_step
         self.step_loops = find_step_loops(tree, self.events, self._loops) if trains else []
@@ -90,7 +90,9 @@ class Regions:
         gathers = tree.source.has_any(_TRAINS) and ".grad" in tree.source.text
         may_evaluate = gathers or tree.source.has_any(_EVALUATES) or any(call.is_quiet for call in outside)
         candidates = self._loops if self.step_loops or may_evaluate else []
-        self.evaluation_loops = dict.fromkeys(self.evaluation.loops(candidates, frozenset(self._by_loop)))
+        run_by_steps = self._per_step.keys() - self._gated
+        evaluating = self.evaluation.loops(candidates, frozenset(self._by_loop), run_by_steps)
+        self.evaluation_loops = dict.fromkeys(evaluating)
         """In order of position; a dictionary, since they are looked up for every line that is asked about."""
         self.turn_loops = frozenset((*self._by_loop, *self.evaluation_loops))
         self._per_evaluation: dict[FunctionNode, LoopNode] = {}

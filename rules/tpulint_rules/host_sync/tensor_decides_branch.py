@@ -26,7 +26,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             if index.pace_of(read.node) is Pace.STEP:
                 behind = index.boundaries.has(loop) and index.boundaries.is_behind(read.node, loop)
                 yield _finding(ctx, read, f"step{caller_of(loop)}", Severity.WARNING if behind else Severity.ERROR)
-    deciding = [read for node in index.regions.evaluation_loops for read in index.reads.inside(node)]
+    evaluated = (part for node in index.regions.evaluation_loops for part in (node, *index.regions.functions_in(node)))
+    deciding = [read for part in dict.fromkeys(evaluated) for read in index.reads.inside(part)]
     for called in index.evaluations_called:
         deciding.extend(index.deferrals.reads_of(called))
     for read in deciding:
