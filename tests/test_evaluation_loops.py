@@ -442,3 +442,33 @@ def test_a_tensor_decides_in_a_function_that_every_turn_of_an_evaluation_runs(tm
             return x
         """
     agree(tmp_path, select="TPU103", train=train)
+
+
+@pytest.mark.parametrize(
+    ("turn", "last", "is_told"),
+    [
+        ("tokens = torch.cat([tokens, logits.argmax(-1)], 1)", "print(tokens.tolist())", True),
+        ("found.append(logits)", "print(found)", False),  # it gives the model nothing of its own
+        ("tokens = torch.cat([tokens, logits.argmax(-1)], 1)", "logits.sum().backward()", False),
+    ],
+)
+def test_a_text_that_is_gone_on_with_behind_the_training(tmp_path: Path, turn: str, last: str, is_told: bool) -> None:
+    train = f"""\
+        import torch
+        from torch import nn
+
+        model = nn.Sequential(nn.Embedding(10, 8), nn.Linear(8, 10)).cuda()
+        optimizer = torch.optim.SGD(model.parameters(), 0.1)
+        for x in loader:
+            optimizer.zero_grad()
+            model(x.cuda()).sum().backward()
+            optimizer.step()
+            torch_xla.sync()
+
+        tokens, found = torch.ones(1, 2, dtype=torch.long).cuda(), []
+        for _ in range(40):{"  # TPU302" if is_told else ""}
+            logits = model(tokens)
+            {turn}
+        {last}
+        """
+    agree(tmp_path, select="TPU302", train=train)

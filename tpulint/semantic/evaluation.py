@@ -110,6 +110,11 @@ class Evaluation:
             for call in calls
         )
 
+    def _goes_on_by_itself(self, loop: LoopNode) -> bool:
+        """Whether each turn gives a module what it made in the turn before: ``logits = model(tokens)``."""
+        calls = (node for node in self._tree.nodes_in(loop, ast.Call, functions=False) if isinstance(node, ast.Call))
+        return any(self.runs.is_run(call) and self._is_carried(call, loop) for call in calls)
+
     def _leads_to_run(self, call: ast.Call) -> bool:
         function = self._definitions.function_called(call)
         functions = [] if function is None else [function, *self._events.of(function).functions]
@@ -144,10 +149,10 @@ class Evaluation:
         """Whether a loop over batches stands behind a step loop: a test that says nothing of gradients.
 
         It stands in the block of that loop, or in what some turns around both run, ``if epoch % 5 == 0:``. Nothing
-        behind it goes backwards, through a loss of all batches.
+        behind it goes backwards, through a loss of all batches. A text that a model goes on with is such a loop, too.
         """
         tree = self._tree
-        if not self.batches.takes_batches(loop):
+        if not self.batches.takes_batches(loop) and not self._goes_on_by_itself(loop):
             return False
         statement: ast.stmt = loop
         while True:
