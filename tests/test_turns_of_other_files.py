@@ -718,3 +718,44 @@ def test_a_number_that_goes_through_methods_into_the_forward_pass(tmp_path: Path
         learner.train_on(x, number / 5)
     """
     agree(tmp_path, "TPU103", main=main)
+
+
+@pytest.mark.parametrize(
+    ("call", "is_told"),
+    [
+        ("update(scaler, criterion(model(x), x), optimizer)", True),
+        ("loss = criterion(model(x), x)\n        update(scaler, loss, optimizer)", True),
+        ("update(scaler, given, optimizer)", False),  # the loss is that of whoever calls it
+    ],
+)
+def test_a_step_whose_update_is_a_third_function(tmp_path: Path, call: str, is_told: bool) -> None:
+    training = f"""\
+    import torch
+
+    def rate(count):
+        return min(count / 3, 1.0)
+
+    def update(scaler, loss, optimizer):
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
+        optimizer.zero_grad()
+
+    def step(state, model, criterion, scaler, optimizer, batch, device, given=None):{"  # TPU301" if is_told else ""}
+        x = batch.to(device)
+        optimizer.param_groups[0]["lr"] = rate(state.step)
+        {call}
+    """
+    train = """\
+    import torch
+    from training import step
+
+    device = torch.device("cuda")
+    model = torch.nn.Linear(4, 4).to(device)
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    scaler = torch.amp.GradScaler("cuda")
+    while state.step < 20:
+        step(state, model, torch.nn.functional.mse_loss, scaler, optimizer, next(batches), device)
+        state.step = state.step + 1
+    """
+    agree(tmp_path, select="TPU301", train=train, training=training)

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     _Node = TypeVar("_Node", bound=ast.AST)
 
+_DEPTH = 4
+"""Functions through which a loss is handed on."""
 _ENGINES = ("ignite.engine.Engine", "ignite.engine.engine.Engine")
 """What runs a function with every batch, and sets no boundary."""
 _COLLECTIONS = frozenset({
@@ -112,7 +114,7 @@ class StepFunctions:
             step.boundaries = [item for item in events.boundaries if item not in boundaries]
             step.functions = [item for item in events.functions if item not in functions]
             trains = step.backwards and (step.updates or step.manual_updates)
-            if not trains or (any(map(self._is_given, step.backwards)) and not any(map(self._is_own, step.updates))):
+            if not trains or self._is_helper(step):
                 continue
             if in_engine or self._is_called_elsewhere(function):
                 found.append(step)
@@ -139,7 +141,10 @@ class StepFunctions:
         """
         if not all(map(self._is_of_base, self._definitions.calls_of(function))):
             return False
+        is_method = self._tree.class_of(function) is not None
         for mention in self._names.mentions_of(function):
+            if isinstance(mention, ast.Attribute) and not is_method:
+                continue  # `state.step`, where the step is a function that is called so
             parent = self._tree.parents[mention]
             # `obj.method()` on an object nobody knows may be a call of it; what is handed on, or kept under another
             # name, is called by others.
@@ -193,9 +198,14 @@ class StepFunctions:
         names = [self._names.qualified(value.func) or "" for value in made if isinstance(value, ast.Call)]
         return any(name.startswith("torch.optim.") and "lr_scheduler" not in name for name in names)
 
-    def _is_given(self, backward: ast.Call) -> bool:
-        """Whether the loss is a parameter: a helper for the update of others' steps, such as a gradient scaler."""
-        root: ast.expr = backward.func
+    def _is_helper(self, step: StepFunction) -> bool:
+        """Whether a function only updates for the steps of others, with a loss that it is given: a gradient scaler."""
+        roots = [self._root_of_loss(call.func) for call in step.backwards]
+        given = any(root is not None and self._is_given(root, step, 0) for root in roots)
+        return given and not any(map(self._is_own, step.updates))
+
+    def _root_of_loss(self, root: ast.expr) -> ast.Name | None:
+        """``loss`` of ``loss.backward`` and ``scaler.scale(loss).backward``."""
         while not isinstance(root, ast.Name):
             if isinstance(root, ast.Call) and root.args:
                 root = root.args[0]
@@ -204,10 +214,22 @@ class StepFunctions:
             elif isinstance(root, ast.Call):
                 root = root.func
             else:
-                return False
-        bindings = self._names.bindings(root)
-        is_self = self._tree.class_of(root) is not None and root.id in ("self", "cls")
-        return bool(bindings) and not is_self and all(binding.kind == "parameter" for binding in bindings)
+                return None
+        return root
+
+    def _is_given(self, loss: ast.Name, step: StepFunction, depth: int) -> bool:
+        """Whether a loss is a parameter of a step, and not only of a function that the step gives one of its own."""
+        bindings = self._names.bindings(loss)
+        is_self = self._tree.class_of(loss) is not None and loss.id in ("self", "cls")
+        if not bindings or is_self or not all(binding.kind == "parameter" for binding in bindings):
+            return False
+        function = self._tree.function_of(bindings[0].node)
+        if function is None or function is step.node or depth > _DEPTH:
+            return True
+        passed = self._definitions.arguments.of(function, loss.id)
+        within = (step.node, *step.functions)
+        roots = [self._root_of_loss(item) for item in passed if self._tree.function_of(item) in within]
+        return all(root is not None and self._is_given(root, step, depth + 1) for root in roots)
 
 
 def find_step_loops(tree: SyntaxTree, events: EventMap, loops: list[LoopNode]) -> list[StepLoop]:
