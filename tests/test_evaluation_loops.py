@@ -369,16 +369,19 @@ with torch.no_grad():
     assert f"        {behind}\n        torch_xla.sync()\n" in (tmp_path / "train.py").read_text()
 
 
+_SOMETIMES = "if i % 10 == 0:\n                    model.sample(x)"
+
+
 @pytest.mark.parametrize(
     ("turn", "call", "is_told"),
     [
-        ("x = self.p_sample(x, t)", "if i % 10 == 0:\n                    model.sample(x)", True),
-        ("noise = t * 2\n                    x = self.p_sample(x, noise)", "if i % 10 == 0:\n                    model.sample(x)", True),
+        ("x = self.p_sample(x, t)", _SOMETIMES, True),
+        ("new = self.p_sample(x, t)\n                    x = new", _SOMETIMES, True),
         ("x = self.p_sample(x, t)", "model.sample(x)", False),  # a part of every training step
-        ("found.append(self.p_sample(first, t))", "if i % 10 == 0:\n                    model.sample(x)", False),
-        ("x = self.keep(x, t)", "if i % 10 == 0:\n                    model.sample(x)", False),
+        ("found.append(self.p_sample(first, t))", _SOMETIMES, False),
+        ("x = self.keep(x, t)", _SOMETIMES, False),
     ],
-)  # fmt: skip
+)
 def test_a_sample_that_is_made_step_by_step(tmp_path: Path, turn: str, call: str, is_told: bool) -> None:
     train = f"""\
         import torch

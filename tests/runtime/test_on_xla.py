@@ -532,6 +532,18 @@ def test_checkpoint_computes_again(chosen: Any) -> None:
     assert layer.weight.grad.tolist() == plain
 
 
+@pytest.mark.parametrize("options", [{"use_reentrant": False}, {"use_reentrant": True}])
+def test_checkpoint_that_need_not_be_reentrant_gives_gradients_for_inputs_without(
+    chosen: Any, options: dict[str, Any]
+) -> None:
+    layer, x = torch.nn.Linear(3, 1).to("xla"), torch.ones(2, 3, device="xla")
+    out = chosen.checkpoint(layer, x, **options)
+    assert out.requires_grad is not options["use_reentrant"]
+    assert not x.requires_grad
+    numbers = torch.ones(2, dtype=torch.long, device="xla")
+    assert chosen.checkpoint(lambda given, rows: given[rows], x, numbers, use_reentrant=False).requires_grad
+
+
 def test_compilation_that_is_off_gives_the_module_back() -> None:
     module = torch.nn.Linear(2, 2)
     assert torch.compile(module, disable=not torch.cuda.is_available()) is module

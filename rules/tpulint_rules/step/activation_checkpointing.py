@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
@@ -10,6 +11,8 @@ from tpulint.model import Applicability, Finding, Scope, Span
 from tpulint.semantic.values import is_true
 
 _OLD = "torch.utils.checkpoint"
+_NUMBERED = r"(?i)ids\Z|mask|token|label|index|indices|target"
+"""Names of tensors of whole numbers, of which none may ask for a gradient."""
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
@@ -46,8 +49,21 @@ def _adapt_arguments(ctx: FileContext, fix: FixBuilder, node: ast.expr) -> None:
             fix.lower(Applicability.UNSAFE, "It is always reentrant: an input of the function must require a gradient.")
             if not ctx.portable:
                 fix.delete_argument(call, item)
+                _ask_for_gradient(ctx, fix, call)
         elif item.arg in ("determinism_check", "context_fn", "debug", "early_stop"):
             fix.give_up()
+
+
+def _ask_for_gradient(ctx: FileContext, fix: FixBuilder, call: ast.Call) -> None:
+    """What a forward pass is given may be the batch itself, of which nothing would ask for a gradient."""
+    given = call.args[1] if len(call.args) > 1 else None
+    bindings = ctx.index.flow.reaching(given) if isinstance(given, ast.Name) else ()
+    if not isinstance(given, ast.Name) or not bindings or any(binding.kind != "parameter" for binding in bindings):
+        return
+    if re.search(_NUMBERED, given.id) or ctx.index.scalars.is_integer(given):
+        fix.give_up()  # whole numbers have no gradient
+        return
+    fix.insert(ctx.index.span(given).end, ".requires_grad_()")
 
 
 def _imports(ctx: FileContext, nodes: list[ast.expr]) -> list[Span]:

@@ -122,7 +122,9 @@ class XlaBackend:
     def checkpoint(self, function: Callable[..., Any], *args: Any, **options: Any) -> Any:
         import torch_xla.utils.checkpoint
 
-        options.pop("use_reentrant", None)  # it always is
+        # It always is reentrant, which gives parameters no gradient where no input asks for one.
+        if options.pop("use_reentrant", True) is False and torch.is_grad_enabled():
+            args = _asking_for_gradient(args)
         module: Any = torch_xla.utils.checkpoint
         return module.checkpoint(function, *args, **options)
 
@@ -227,3 +229,12 @@ class XlaBackend:
 
         model: Any = torch_xla.core.xla_model
         model.set_rng_state(int(state))
+
+
+def _asking_for_gradient(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The same inputs; where none requires a gradient, the first tensor of fractions among them does."""
+    tensors = [item for item in inputs if isinstance(item, torch.Tensor)]
+    first = next((item for item in tensors if item.is_floating_point()), None)
+    if first is None or any(item.requires_grad for item in tensors):
+        return inputs
+    return tuple(item.detach().requires_grad_() if item is first else item for item in inputs)
