@@ -759,3 +759,65 @@ def test_a_step_whose_update_is_a_third_function(tmp_path: Path, call: str, is_t
         state.step = state.step + 1
     """
     agree(tmp_path, select="TPU301", train=train, training=training)
+
+
+@pytest.mark.parametrize(
+    ("base", "kept", "is_told"),
+    [
+        ("torch.autograd.Function", "self.act = Binary.apply", True),
+        ("torch.autograd.Function", "self.act = torch.sign", False),
+        ("Rounding", "self.act = Binary.apply", False),  # nobody knows what applying it runs
+    ],
+)
+def test_a_gradient_of_its_own_that_an_attribute_applies(tmp_path: Path, base: str, kept: str, is_told: bool) -> None:
+    functions = f"""\
+    import torch
+    from rounding import Rounding
+
+    class Binary({base}):
+        @staticmethod
+        def forward(ctx, input):
+            ctx.save_for_backward(input)
+            return input.sign()
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            (input,) = ctx.saved_tensors
+            gradient = grad_output.clone()
+            gradient[input.ge(1)] = 0{"  # TPU204" if is_told else ""}
+            return gradient
+    """
+    layers = f"""\
+    import torch
+    from functions import Binary
+    from torch import nn
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            {kept}
+            self.layer = nn.Linear(4, 4)
+
+        def forward(self, x):
+            return self.act(self.layer(x))
+    """
+    train = """\
+    import torch
+    from layers import Net
+
+    model = Net().cuda()
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    for x in loader:
+        optimizer.zero_grad()
+        model(x.cuda()).sum().backward()
+        optimizer.step()
+        torch_xla.sync()
+    """
+    agree(tmp_path, select="TPU204", train=train, layers=layers, functions=functions)
+    together = functions.replace("    from rounding import Rounding\n", "") + layers.replace(
+        "    from functions import Binary\n", ""
+    )
+    one = tmp_path / "one"
+    one.mkdir()
+    if base != "Rounding":
+        agree(one, select="TPU204", train=together + train.replace("    from layers import Net\n", ""))

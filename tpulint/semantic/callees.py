@@ -33,6 +33,8 @@ class Callees:
         self._has_compiled = "compile" in text
         """Whether anything may be compiled: most files are spared the search."""
         self._has_compiled_for_xla = self._has_compiled and "torch_xla" in text
+        self._has_applied = ".apply" in text and "Function" in text
+        """Whether a variable may hold what applies a function with a gradient of its own."""
         self._aliases: dict[str, set[str]] | None = None
 
     @cached_property
@@ -51,7 +53,7 @@ class Callees:
 
     def as_given(self, node: ast.expr) -> FunctionNode | None:
         """The function that an expression stands for, compiled or made: it is called with its own arguments."""
-        may_be_other = self._has_compiled or self._makers
+        may_be_other = self._has_compiled or self._has_applied or self._makers
         return self._follow(node, (), loosely=False) if may_be_other and self._may_name(node) else None
 
     def run_by(self, node: ast.expr) -> FunctionNode | None:
@@ -133,6 +135,8 @@ class Callees:
             return None
         if isinstance(node, ast.Name | ast.Attribute):
             method = self._definitions.method_named(node) if isinstance(node, ast.Attribute) else None
+            if method is None and self._has_applied and isinstance(node, ast.Attribute):
+                method = self._definitions.applied(node)  # `clip = Clip.apply`
             return method or self._bound(self._bindings(node), seen, loosely)
         if isinstance(node, ast.Call):
             wraps = self._compiler(node) is not None or (loosely and self._names.qualified(node.func) == _PARTIAL)

@@ -87,7 +87,7 @@ class Definitions:
             return self._callees.as_given(func) or self._object_called(func) if bindings else None
         if isinstance(func, ast.Attribute):
             own = self.method_named(func) or self._callees.as_given(func) or self._object_called(func)
-            return own or self._applied(func)
+            return own or self.applied(func)
         return self._callees.as_given(func) if isinstance(func, ast.Call) else None
 
     def _object_called(self, node: ast.Name | ast.Attribute) -> FunctionNode | None:
@@ -95,7 +95,7 @@ class Definitions:
         owner = self.classes.one_of_variable(node) if _CALL in self._function_names else None
         return None if owner is None else self.method(owner, _CALL)
 
-    def _applied(self, func: ast.Attribute) -> FunctionNode | None:
+    def applied(self, func: ast.Attribute) -> FunctionNode | None:
         """The ``forward`` that ``Clip.apply(x)`` runs, of a function with a gradient of its own."""
         owner = self._names.class_named(func.value) if func.attr == _APPLY else None
         return None if owner is None else self.forward_applied(owner)

@@ -266,12 +266,18 @@ class Imported:
         if kept:
             return kept
         if isinstance(call.func, ast.Attribute):
-            applied = self.definition(call.func.value) if call.func.attr == "apply" else None
-            if applied is not None and isinstance(applied.node, ast.ClassDef):
-                forward = applied.file.definitions.forward_applied(applied.node)
-                return () if forward is None else (Definition(applied.file, forward),)
+            if call.func.attr == "apply" and (applied := self.applied(call.func)) is not None:
+                return (applied,)
             return methods(self._bases_of_self(call.func) or self.classes_of(call.func.value), call.func.attr)
         return self.classes.chosen.by(call.func) if name is None else ()
+
+    def applied(self, node: ast.Attribute) -> Definition | None:
+        """The ``forward`` that ``Clip.apply`` runs, where another file has the class, with a gradient of its own."""
+        owner = self.definition(node.value)
+        if owner is None or not isinstance(owner.node, ast.ClassDef):
+            return None
+        forward = owner.file.definitions.forward_applied(owner.node)
+        return None if forward is None else Definition(owner.file, forward)
 
     def _bases_of_self(self, node: ast.Attribute) -> tuple[Definition, ...]:
         """Classes of other files from which a class of this file has a method: ``self.run``, ``super().__init__``."""

@@ -64,6 +64,9 @@ class KeptFunctions:
             return (function,) if isinstance(function.node, FUNCTIONS) else ()
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Subscript):
             return self._in_dictionary(node.value, node.attr)
+        if isinstance(node, ast.Attribute) and node.attr == "apply":
+            applied = self._imported.applied(node)
+            return () if applied is None else (applied,)
         bindings = self._flow.bindings_of(node)
         if isinstance(node, ast.Attribute) and not bindings:
             kept = self._handed.kept_by_base(node)
