@@ -601,3 +601,48 @@ def test_truth_values_that_an_array_of_another_file_holds(tmp_path: Path, kept: 
     """
     )
     agree(tmp_path, "TPU204", train=program, memory=memory)
+
+
+@pytest.mark.parametrize(
+    ("test", "derived", "is_told"),
+    [
+        ("isinstance(layer, Binary)", "", True),
+        ("count > 1 and isinstance(layer, (Binary, Binary))", "", True),
+        ("isinstance(layer, Binary) or count", "", False),
+        ("isinstance(other, Binary)", "", False),
+        ("isinstance(layer, Binary)", "\nclass Wide(Binary):\n    def tell(self):\n        pass\n", False),
+    ],
+)
+@pytest.mark.parametrize("is_one_file", [True, False])
+def test_a_class_that_a_condition_asks_about(
+    tmp_path: Path, test: str, derived: str, is_told: bool, is_one_file: bool
+) -> None:
+    layers = f"""\
+import torch
+from torch import nn
+
+
+class Binary(nn.Linear):
+    def tell(self):
+        print(self.weight.abs().max().item()){"  # TPU101" if is_told else ""}
+{derived}
+"""
+    train = f"""\
+import torch
+{"" if is_one_file else "from layers import Binary"}
+
+model = make(options).cuda()
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+for count, x in enumerate(loader):
+    optimizer.zero_grad()
+    model(x.cuda()).sum().backward()
+    for layer in model.modules():
+        if {test}:
+            layer.tell()
+    optimizer.step()
+    torch_xla.sync()
+"""
+    if is_one_file:
+        agree(tmp_path, train=layers + train)
+    else:
+        agree(tmp_path, train=train, layers=layers)

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable
 
 from tpulint.semantic import torch_facts as facts
+from tpulint.semantic.asked_classes import asked_classes, is_derived_from
 from tpulint.semantic.bindings import Binding, part_of
 from tpulint.semantic.chosen_classes import ChosenClasses, is_module
 from tpulint.semantic.flow import Flow
@@ -78,7 +79,20 @@ class ImportedClasses:
             (self.is_elsewhere(binding.value), self._bound(binding, depth) or self._wrapped_again(binding, depth))
             for binding in bindings
         ]
-        return all_of([made for is_elsewhere, made in found if made or not is_elsewhere])
+        known = all_of([made for is_elsewhere, made in found if made or not is_elsewhere])
+        return known or (self._asked(node) if isinstance(node, ast.Name) else ())
+
+    def _asked(self, name: ast.Name) -> tuple[Definition, ...]:
+        """The classes of which a condition around the use has found a variable to be one."""
+        found = [self._imported.definition(item) for item in asked_classes(self._tree, self._names, name)]
+        known = tuple(
+            item
+            for item in found
+            if item is not None
+            and isinstance(item.node, ast.ClassDef)
+            and not is_derived_from(item.file.tree, item.file.names, item.node)
+        )
+        return known if len(known) == len(found) else ()
 
     def _of_entry(self, whole: ast.expr, key: str, depth: int) -> tuple[Definition, ...]:
         """``state["model"]`` of ``state = {"model": kwargs["model"]}``, which a call in another file has given."""

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Sequence
 
 from tpulint.semantic import torch_facts as facts
+from tpulint.semantic.asked_classes import asked_classes, is_derived_from
 from tpulint.semantic.bindings import Binding, part_of
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.loaded_objects import is_loaded
@@ -50,8 +51,17 @@ class OwnClasses:
             if depth > _DEPTH:
                 return ()
             self._found[name] = ()  # a variable that depends on itself adds nothing
-            found = self._found[name] = self._find(name, depth)
+            found = self._found[name] = self._find(name, depth) or self._asked(name)
         return found
+
+    def _asked(self, name: ast.Name | ast.Attribute) -> tuple[ast.ClassDef, ...]:
+        """The classes of which a condition around the use has found the variable to be one."""
+        asked = asked_classes(self._tree, self._names, name) if isinstance(name, ast.Name) else []
+        found = [self._names.class_named(item) for item in asked]
+        known = tuple(
+            owner for owner in found if owner is not None and not is_derived_from(self._tree, self._names, owner)
+        )
+        return known if len(known) == len(found) else ()
 
     def _find(self, name: ast.Name | ast.Attribute, depth: int) -> tuple[ast.ClassDef, ...]:
         if isinstance(name, ast.Name):
