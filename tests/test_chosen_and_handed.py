@@ -826,3 +826,45 @@ def test_layers_of_the_file_that_a_loop_over_a_list_calls(tmp_path: Path) -> Non
         optimizer.step()
     """
     agree(tmp_path, "TPU101,TPU103", train=program, net=net)
+
+
+def test_loaders_that_come_through_several_methods(tmp_path: Path) -> None:
+    train = """\
+    import torch
+    from torch.utils.data import DataLoader
+
+    class Run:
+        def __init__(self, config):
+            self.epochs, self.size = config["epochs"], config["size"]
+
+        def read(self, path, size):
+            return DataLoader(dataset(path), size, shuffle=True)  # TPU501
+
+        def make(self, path):
+            return DataLoader(dataset(path), 1, shuffle=True)
+
+        def get_data(self):
+            first = self.read("a", self.size)
+            single = self.make("b")
+            return first, single
+
+        def train(self, loader, model, optimizer):
+            for x, y in tqdm(loader):
+                loss = (model(x) - y).pow(2).mean()
+                model.zero_grad()
+                loss.backward()
+                optimizer.step()
+
+        def first(self, model, first, single, optimizer):
+            for i in range(self.epochs):
+                self.train(first, model, optimizer)
+                self.train(single, model, optimizer)
+
+        def main(self):
+            model = torch.nn.Linear(4, 4).cuda()
+            first, single = self.get_data()
+            self.first(model, first, single, torch.optim.SGD(model.parameters(), 0.1))
+
+    Run(config).main()
+    """
+    agree(tmp_path, "TPU501", train=train)

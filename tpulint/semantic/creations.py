@@ -14,7 +14,7 @@ from tpulint.semantic.flow import Flow
 from tpulint.semantic.names import Names
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 
-_DEPTH = 12
+_DEPTH = 20
 _MOST = 16
 _WRAPPERS = facts.MODULE_WRAPPERS | {"torch.nn.SyncBatchNorm.convert_sync_batchnorm"}
 """Calls whose result holds the same parameters as their first argument."""
