@@ -7,6 +7,7 @@ import ast
 from tpulint.model import Pace
 from tpulint.semantic.drivers import Driver
 from tpulint.semantic.events import OPTIMIZER_STEP, SYNCS
+from tpulint.semantic.outside import STEP
 from tpulint.semantic.regions import CalledStep, Step
 from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, LoopNode
 
@@ -75,7 +76,9 @@ class Boundaries:
         What a function reads before it records anything itself stands where the function is called.
         """
         if isinstance(loop, Driver):
-            return loop.call.has_boundary and any(self.stands_behind(node, call) for call in loop.calls)
+            # Where a step has none yet, it belongs at the end of what the loop calls for it.
+            ends_step = loop.call.has_boundary or loop.call.turn == STEP
+            return ends_step and any(self.stands_behind(node, call) for call in loop.calls)
         if isinstance(loop, CalledStep):
             return loop.call.is_behind
         tree = self._index.tree
