@@ -145,15 +145,21 @@ class Boundaries:
             return None
         if isinstance(statement, LOOPS):
             return self._ends_turns(statement)
+        if isinstance(statement, ast.With | ast.AsyncWith):  # `with torch.no_grad():` around the loop of an evaluation
+            inside = (self._passes_or_works(item, loop, places) for item in reversed(statement.body))
+            return next((found for found in inside if found is not None), False)
         # What runs now and then, a sample of images, is no part of what the step was recorded for.
         is_rare = isinstance(statement, ast.If) and self._index.pace_of(statement.body[0]) is not Pace.STEP
         return None if is_rare else False
 
     def _ends_turns(self, inner: LoopNode) -> bool:
-        """Whether each turn of a loop within the step comes last to a boundary of its own."""
-        boundaries, regions = self._index.regions.boundaries_in(inner), self._index.regions
+        """Whether each turn of a loop within the step comes last to a boundary of its own, or to where one belongs."""
+        regions = self._index.regions
+        ends = [self._index.statement_of(boundary) for boundary in regions.boundaries_in(inner)]
+        if not ends and inner in regions.evaluation_loops:
+            ends = [self._index.turns.evaluation_place(inner)]
         for statement in reversed(inner.body):
-            if any(self._index.statement_of(boundary) is statement for boundary in boundaries):
+            if statement in ends:
                 return True
             if regions.runs_module(statement):
                 return False
