@@ -365,3 +365,51 @@ for step, x in enumerate(loader):
     tpulint("--fix", "--unsafe-fixes", ".", cwd=tmp_path)
     text = (tmp_path / "train.py").read_text()
     assert (text.index("loss.backward()") < text.index("steep = ")) is moves
+
+
+VALIDATING = """\
+import torch
+from torch import nn
+
+device = torch.device("cuda")
+model = nn.Linear(8, 8).to(device)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(100):
+    EARLY
+    if step % 25 == 0:
+        model.eval()
+        with torch.no_grad():
+            value = 0.0
+            for _ in range(4):
+                value += model(torch.randn(4, 8).to(device)).pow(2).mean()
+        BEHIND
+        print(f"validation loss: {value.item():.4f}")  CODE
+    model.train()
+    optimizer.zero_grad()
+    loss = model(torch.randn(4, 8).to(device)).pow(2).mean()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("early", "behind", "code"),
+    [
+        ("pass", "pass", ""),
+        ("value = model(torch.randn(4, 8).to(device)).mean()", "pass", ""),  # the validation has run it
+        ("pass", "value += model(torch.randn(4, 8).to(device)).pow(2).mean()", "# TPU101"),
+        ("pass", "with torch.no_grad():\n            value += model(torch.randn(4, 8).to(device)).mean()", "# TPU101"),
+    ],
+)
+@pytest.mark.parametrize("has_boundary", [False, True])
+def test_reads_behind_an_evaluation_that_a_turn_begins_with(
+    tmp_path: Path, early: str, behind: str, code: str, has_boundary: bool
+) -> None:
+    """Nothing of the step is recorded yet: its batches have run where each ends with its boundary, or will."""
+    program = VALIDATING.replace("EARLY", early).replace("BEHIND", behind).replace("CODE", code)
+    if has_boundary:
+        program = program.replace("import torch\n", "import torch\nimport torch_xla\n", 1)
+        inner = "                value += model(torch.randn(4, 8).to(device)).pow(2).mean()\n"
+        program = program.replace(inner, inner + "                torch_xla.sync()\n")
+        program = program.replace("    optimizer.step()\n", "    optimizer.step()\n    torch_xla.sync()\n")
+    agree(tmp_path, "TPU101,TPU102", main=program)

@@ -107,6 +107,20 @@ def test_what_the_loop_reads_of_the_step(tmp_path: Path) -> None:
     named(tmp_path, {"agents.py": AGENT, "main.py": main})
 
 
+def test_what_the_loop_shows_now_and_then_behind_a_step_that_lacks_its_boundary(tmp_path: Path) -> None:
+    """It belongs at the end of the step, and what is read behind that is only fetched."""
+    step = """loss = agent.train(env.batch())
+        if turn % 100 == 0:
+            print(loss.item())
+        seen = loss * 2"""
+    main = MAIN.replace("STEP", step)
+    named(tmp_path, {"agents.py": AGENT, "main.py": main})
+    early = main.replace(
+        "        action =", "        if turn % 100 == 99:\n            print(seen.item())  # TPU101\n        action ="
+    )
+    named(tmp_path, {"agents.py": AGENT, "main.py": early})
+
+
 def test_a_value_behind_the_boundary_of_that_step_is_fetched_only(tmp_path: Path) -> None:
     agent = AGENT.replace("import torch\n", "import torch\nimport torch_xla\n", 1)
     agent = agent.replace("self.optimizer.step()\n", "self.optimizer.step()\n        torch_xla.sync()\n")

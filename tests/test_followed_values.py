@@ -2254,3 +2254,35 @@ for x in loader:
     optimizer.step()
 """
     agree(tmp_path, "TPU101", main=program)
+
+
+def test_what_the_other_branch_of_a_condition_gives(tmp_path: Path) -> None:
+    """It has not run where its ``else`` does, unless an earlier turn of a loop came to it."""
+    program = (
+        SETUP
+        + """
+    def moved(x, kind):
+        x = x.cpu()
+        if kind == "half":
+            x = x.half().to(device)
+        elif kind == "double":
+            x = x.type(torch.DoubleTensor).to(device)
+        else:
+            x = x.type(torch.FloatTensor).to(device)
+        return x
+
+    def moved_in_turn(x, kinds):
+        for kind in kinds:
+            if kind == "half":
+                x = x.half().to(device)
+            else:
+                x = x.type(torch.FloatTensor)  # TPU101
+
+    for x, y in loader:
+        loss = F.mse_loss(model(moved(x, "half")), y.to(device))
+        loss.backward()
+        optimizer.step()
+        moved_in_turn(y.to(device), ["half", "float"])
+    """
+    )
+    agree(tmp_path, "TPU101,TPU103", main=program)

@@ -4536,3 +4536,32 @@ def test_list_of_several_updates_for_one(prepare: str, target: str, look: str, i
     text = SEVERAL_UPDATES.replace("PREPARE", prepare).replace("TARGET", target).replace("LOOK", look)
     result = port(SETUP + text, select=("TPU105",))
     assert (result.text.index(".tolist()") > result.text.rindex("optimizer.step()")) == is_outside
+
+
+LISTED = """\
+total, losses = 0.0, []
+for x, y in loader:
+    outputs = model(x.to(device))
+    loss = criterion(outputs, y.to(device))
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    total += VALUE
+    losses.append(VALUE)
+print(total, losses)
+"""
+
+
+@pytest.mark.parametrize("value", ["loss.tolist()", "loss.detach().cpu().tolist()"])
+def test_list_of_a_tensor_without_dimensions_is_its_number(value: str) -> None:
+    listed, number = (
+        port(SETUP + LISTED.replace("VALUE", item), select=("TPU104", "TPU105")).text for item in (value, "loss.item()")
+    )
+    assert listed == number
+    assert "total += loss.detach()" in listed
+
+
+@pytest.mark.parametrize("value", ["outputs.tolist()", "loss.view(1).tolist()", "loss.numpy().tolist()"])
+def test_list_of_other_values_is_no_number(value: str) -> None:
+    text = SETUP + LISTED.replace("VALUE", value)
+    assert port(text, select=("TPU104", "TPU105")).text == text

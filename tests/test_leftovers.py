@@ -467,3 +467,70 @@ def test_no_boundary_is_written_where_the_turns_compute_their_loss() -> None:
     ).replace("import copy\n", "import torch_xla\n")
     places = [place for _, _, place in leftovers(text)]
     assert places == ["test_loss = loss_of(x)"]
+
+
+METERS = """
+import time
+import torch_xla
+
+
+class Meter:
+    def __init__(self, name="", start=0):
+        self.name, self.sum, self.count, self.avg = name, start, 0, start
+
+    def update(self, value, n=1):
+        value = value * n
+        self.sum += value
+        self.count += n
+        self.avg = self.sum / self.count
+
+    def divided(self, n):
+        return self.avg / n
+
+
+def validate(losses, times, end):
+    model.eval()
+    with torch.no_grad():
+        for x, y in loader:
+            loss = model(x.to(device)).mean()
+            losses.update(loss, len(y))
+            torch_xla.sync()
+            BEHIND
+            end = time.time()
+
+
+for x, y in loader:
+    optimizer.zero_grad()
+    model(x.to(device)).mean().backward()
+    optimizer.step()
+    torch_xla.sync()
+losses, times = Meter("loss"), Meter("time")
+validate(losses, times, time.time())
+"""
+
+
+@pytest.mark.parametrize(
+    ("behind", "is_left"),
+    [
+        ("times.update(time.time() - end)", False),
+        ("times.update(n=2, value=time.time() - end)", False),
+        ("shown = times.divided(2)", False),
+        ("losses.update(time.time() - end)", True),
+        ("losses.update(0)", True),
+        ("times.update(loss)", True),
+        ("shown = losses.divided(2)", True),
+    ],
+)
+def test_what_a_meter_of_numbers_adds_up_is_no_work(behind: str, is_left: bool) -> None:
+    # The class of the two meters is the same, and keeps tensors for the other one.
+    assert bool(leftovers(SETUP + METERS.replace("BEHIND", behind))) is is_left
+
+
+@pytest.mark.parametrize(
+    ("start", "is_left"), [("0", False), ("len(history)", False), ("torch.zeros(1, device=device)", True)]
+)
+def test_a_meter_that_begins_with_a_tensor_keeps_tensors(start: str, is_left: bool) -> None:
+    text = SETUP + METERS.replace("BEHIND", "times.update(time.time() - end)")
+    given = text.replace('Meter("time")', f'Meter("time", {start})')
+    made = text.replace("= name, start, 0, start", f"= name, {start}, 0, {start}")
+    assert [bool(leftovers(given)), bool(leftovers(made))] == [is_left, is_left]

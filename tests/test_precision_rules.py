@@ -658,6 +658,52 @@ print(shrink(Cut()))
     assert fixed == text.replace("net.half()", "net.bfloat16()").replace("cuda().half()", "cuda().bfloat16()")
 
 
+@pytest.mark.parametrize(
+    ("cast", "becomes"),
+    [
+        ("x.type(torch.HalfTensor).cuda()", "x.type(torch.bfloat16).cuda()"),
+        (
+            "x.type('torch.HalfTensor').to(device, non_blocking=True)",
+            "x.type(torch.bfloat16).to(device, non_blocking=True)",
+        ),
+        ("x.type(torch.HalfTensor).numpy()", ""),
+        ("x.type(torch.HalfTensor).to('cpu')", ""),
+        ("x.type(torch.HalfTensor).to(torch.float32)", ""),
+        ("x.type(torch.HalfTensor).to(dtype)", ""),
+        ("x.cpu().type(torch.HalfTensor).cuda()", ""),
+        ("torch.save(x.type(torch.HalfTensor), path)", ""),
+        ("model(x.to(device)).type(torch.HalfTensor).to(device)", ""),
+        ("isinstance(x, torch.HalfTensor)", ""),
+        ("x.type(torch.FloatTensor).cuda()", ""),
+    ],
+)
+def test_class_of_the_host_that_casts_what_is_moved(cast: str, becomes: str) -> None:
+    text = f"""\
+import torch
+
+device = torch.device("cuda")
+model = torch.nn.Linear(4, 2).to(device)
+
+def cast(x, dtype, path):
+    return {cast}
+"""
+    assert port(text, "TPU402") == text.replace(cast, becomes or cast)
+
+
+@pytest.mark.parametrize(("model", "becomes"), [("net.half()", "torch.bfloat16"), ("net.float()", "torch.HalfTensor")])
+def test_class_of_the_host_beside_a_model_in_half_precision(model: str, becomes: str) -> None:
+    text = f"""\
+import torch
+
+net = torch.nn.Linear(4, 2).cuda()
+{model}
+for x in torch.utils.data.DataLoader(torch.ones(4, 4)):
+    x = x.type(torch.HalfTensor)
+    y = net(x.cuda())
+"""
+    assert f"x = x.type({becomes})" in port(text, "TPU402")
+
+
 COMPUTED = """\
 import numpy as np
 import torch

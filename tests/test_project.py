@@ -370,6 +370,28 @@ def test_fixing_in_waves_comes_to_rest(project: Path) -> None:
     assert first.status == second.status == 1
 
 
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_what_is_left_is_told_of_the_files_as_they_are_fixed(tmp_path: Path, jobs: int) -> None:
+    """A program comes before what it calls: that the step there has its boundary is known when all is written."""
+    (tmp_path / "steps.py").write_text(
+        "import torch\n\n\ndef step_of(optimizer):\n    def step(model, x):\n        optimizer.zero_grad()\n"
+        "        loss = model(x).mean()\n        loss.backward()\n        optimizer.step()\n        return loss\n\n"
+        "    return step\n"
+    )
+    (tmp_path / "train.py").write_text(
+        "import torch\nfrom steps import step_of\n\nmodel = torch.nn.Linear(4, 4).cuda()\n"
+        "step = step_of(torch.optim.SGD(model.parameters(), lr=0.1))\n"
+        "loader = torch.utils.data.DataLoader(torch.ones(8, 4), 2)\n"
+        "for x in loader:\n    loss = step(model, x.cuda())\n    print(loss.item())\n"
+    )
+    for number in range(230 * (jobs - 1)):
+        (tmp_path / f"other_{number}.py").write_text("import torch\nprint(torch.ones(3).cuda())\n")
+    assert found(tpulint("--output-format=json", cwd=tmp_path)) >= {"train.py:9 TPU101", "steps.py:5 TPU301"}
+    fixing = tpulint("--fix", "--unsafe-fixes", "--output-format=json", f"--jobs={jobs}", cwd=tmp_path)
+    assert found(fixing) == found(tpulint("--output-format=json", cwd=tmp_path)) == set()
+    assert "loss.item()" in (tmp_path / "train.py").read_text()
+
+
 def test_processes_tell_each_other(project: Path) -> None:
     for number in range(230):
         (project / f"other_{number}.py").write_text("import torch\nprint(torch.ones(3).cuda())\n")

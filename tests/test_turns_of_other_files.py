@@ -685,6 +685,50 @@ def test_a_number_that_a_module_of_another_file_is_given(tmp_path: Path, given: 
     agree(tmp_path, "TPU103", main=main, critic=critic)
 
 
+@pytest.mark.parametrize(
+    ("given", "code"), [("", ""), (", None", ""), (", x.norm()", "# TPU103"), (", *self.rest(x)", "# TPU103")]
+)
+def test_a_parameter_of_a_forward_pass_that_every_call_leaves_at_none(tmp_path: Path, given: str, code: str) -> None:
+    layers = f"""\
+    from torch import nn
+
+    class Quantizer(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.codes = nn.Embedding(16, 8)
+
+        def forward(self, z, temp=None):
+            assert temp is None or temp == 1.0  {code}
+            return z + self.codes((z[:, None] - self.codes.weight).pow(2).sum(-1).argmin(1)).detach()
+    """
+    model = f"""\
+    from torch import nn
+    from layers import Quantizer
+
+    class Coder(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.encode = nn.Linear(8, 8)
+            self.quantize = Quantizer()
+
+        def forward(self, x):
+            x = self.encode(x)
+            return self.quantize(x{given})
+    """
+    main = """\
+    import torch
+    from model import Coder
+
+    model = Coder().cuda()
+    optimizer = torch.optim.Adam(model.parameters())
+    for x in torch.utils.data.DataLoader(torch.ones(16, 8), 4):
+        optimizer.zero_grad()
+        model(x.cuda()).pow(2).mean().backward()
+        optimizer.step()
+    """
+    agree(tmp_path, "TPU103", main=main, model=model, layers=layers)
+
+
 def test_a_number_that_goes_through_methods_into_the_forward_pass(tmp_path: Path) -> None:
     main = """\
     import torch

@@ -74,6 +74,11 @@ class Examination:
         """Whether fixes are shown and nothing is written."""
         return self._diff
 
+    @property
+    def fixes(self) -> bool:
+        """Whether fixes are written into the files."""
+        return self._settings.fix and not self._diff
+
     def of_calls(self) -> Examination:
         """What finds out what files call in others, and no more, without knowing of any calls."""
         self._library.open(changed=True)
@@ -110,7 +115,7 @@ class Examination:
 
                 return Examined(unreadable(data, path, error))
             return Examined(FileReport(path, error=error.message, error_row=error.row))
-        self._library.open(changed=self._settings.fix and not self._diff)
+        self._library.open(changed=self.fixes)
         surroundings = Surroundings(self._library, self._project.calls_into(path))
         try:
             untouchable = self._untouchable(path)

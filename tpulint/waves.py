@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from tpulint.call_order import in_call_order, may_call
 from tpulint.disk import changed_ns
 from tpulint.examination import Examination, Examined
+from tpulint.library import Stamp, stamp_of_file
 from tpulint.report.entry import FileReport
 
 TYPE_CHECKING = False
@@ -55,6 +56,8 @@ class Waves:
         self._project = project
         self._sizes: dict[str, int] = {}
         self._serving: list[str] = []
+        self._built_on: dict[str, Mapping[str, Stamp]] = {}
+        """For each file with findings that fixes have left, the others that these depend on, with what they were."""
 
     def take(self, known: Kept) -> None:
         """Take in what an earlier run learned about a file that did not change since."""
@@ -72,10 +75,17 @@ class Waves:
         self._wave(in_call_order([path for _, path in files]), shown)
         self._ask_neighbours()
         for _ in range(_MOST_WAVES - 1):
-            again = self._project.outdated(self.reports)
+            again = dict.fromkeys((*self._project.outdated(self.reports), *self._overtaken()))
             if not again:
                 break
-            self._wave([again], None)
+            self._wave([[*again]], None)
+
+    def _overtaken(self) -> list[str]:
+        """Files with findings that may be gone since a file was fixed that they depend on: `loss.item()` behind a call
+        of a step that has got its boundary."""
+        asked = {one for others in self._built_on.values() for one in others}
+        now = {one: stamp_of_file(one) for one in asked}
+        return [path for path, others in self._built_on.items() if any(now[one] != others[one] for one in others)]
 
     def _wave(self, groups: Sequence[Sequence[str]], shown: Callable[[], None] | None) -> None:
         for examined in self._examine_all(groups):
@@ -91,6 +101,10 @@ class Waves:
         if before is not None and not self._examination.diff:
             report = report._replace(fixed=before.fixed + report.fixed)
         self.reports[report.path] = report
+        self._built_on.pop(report.path, None)
+        if self._examination.fixes and report.entries:
+            own = os.path.abspath(report.path)
+            self._built_on[report.path] = {one: stamp for one, stamp in examined.dependencies.items() if one != own}
         self._learn(examined)
 
     def _learn(self, examined: Examined) -> None:

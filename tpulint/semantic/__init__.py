@@ -114,7 +114,7 @@ class SemanticIndex(Topics):
     @cached_property
     def kinds(self) -> Kinds:
         """Kinds and sides of values."""
-        return Kinds(self.tree, self.names, self.flow, self.definitions, self.imported, self.outside)
+        return Kinds(self.tree, self.names, self.flow, self.definitions, self.imported, self.flags, self.outside)
 
     @cached_property
     def regions(self) -> Regions:

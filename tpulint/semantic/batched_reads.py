@@ -249,7 +249,7 @@ class BatchedReads:
             return self._index.scalars.has_one_element(read.tensor) and not is_taken_as_tensor(self._index, read)
         if read.how is How.CAST and isinstance(read.node, ast.Call):
             return self._index.qualified_name(read.node.func) in ("builtins.float", "builtins.int")
-        return read.scalar
+        return self._index.scalars.is_number(read)
 
     def _may_be_number(self, read: Read) -> bool:
         """Whether the number can stand where the tensor was read, given that the tensor holds one."""

@@ -7,6 +7,7 @@ import ast
 from tpulint.model import Pace
 from tpulint.semantic.drivers import Driver
 from tpulint.semantic.events import OPTIMIZER_STEP, SYNCS
+from tpulint.semantic.outside import STEP
 from tpulint.semantic.regions import CalledStep, Step
 from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, LoopNode
 
@@ -75,7 +76,9 @@ class Boundaries:
         What a function reads before it records anything itself stands where the function is called.
         """
         if isinstance(loop, Driver):
-            return loop.call.has_boundary and any(self.stands_behind(node, call) for call in loop.calls)
+            # Where a step has none yet, it belongs at the end of what the loop calls for it.
+            ends_step = loop.call.has_boundary or loop.call.turn == STEP
+            return ends_step and any(self.stands_behind(node, call) for call in loop.calls)
         if isinstance(loop, CalledStep):
             return loop.call.is_behind
         tree = self._index.tree
@@ -142,15 +145,21 @@ class Boundaries:
             return None
         if isinstance(statement, LOOPS):
             return self._ends_turns(statement)
+        if isinstance(statement, ast.With | ast.AsyncWith):  # `with torch.no_grad():` around the loop of an evaluation
+            inside = (self._passes_or_works(item, loop, places) for item in reversed(statement.body))
+            return next((found for found in inside if found is not None), False)
         # What runs now and then, a sample of images, is no part of what the step was recorded for.
         is_rare = isinstance(statement, ast.If) and self._index.pace_of(statement.body[0]) is not Pace.STEP
         return None if is_rare else False
 
     def _ends_turns(self, inner: LoopNode) -> bool:
-        """Whether each turn of a loop within the step comes last to a boundary of its own."""
-        boundaries, regions = self._index.regions.boundaries_in(inner), self._index.regions
+        """Whether each turn of a loop within the step comes last to a boundary of its own, or to where one belongs."""
+        regions = self._index.regions
+        ends = [self._index.statement_of(boundary) for boundary in regions.boundaries_in(inner)]
+        if not ends and inner in regions.evaluation_loops:
+            ends = [self._index.turns.evaluation_place(inner)]
         for statement in reversed(inner.body):
-            if any(self._index.statement_of(boundary) is statement for boundary in boundaries):
+            if statement in ends:
                 return True
             if regions.runs_module(statement):
                 return False

@@ -113,6 +113,12 @@ class DefaultFlags(Branches):
         function = bound.statement
         return literal(bound.value) if isinstance(function, FUNCTIONS) and self._is_left(function, bound) else None
 
+    def is_left_none(self, bound: Binding) -> bool:
+        """Whether all calls that are known leave a parameter at its default, which is None: no tensor comes there."""
+        function = bound.statement
+        is_none = bound.value is not None and literal(bound.value) == (None,)
+        return is_none and isinstance(function, FUNCTIONS) and self._is_left(function, bound)
+
     def _is_left(self, function: FunctionNode, bound: Binding) -> bool:
         key = (function, bound.name)
         found = self._left.get(key)

@@ -120,10 +120,13 @@ class Flow:
         after = [binding for binding in bindings[middle : middle + _NEARBY] if binding.kind != "delete"]
         result: list[Binding] = []
         dominating: Binding | None = None
-        for binding in reversed(bindings[max(0, middle - _NEARBY) : middle]):
+        above_use = bindings[max(0, middle - _NEARBY) : middle]
+        apart = self._branches_apart(use) if above_use else []
+        for binding in reversed(above_use):
             if binding.kind == "delete":
                 continue
-            if not self._precedes(binding, use, here):
+            is_apart = any(begin <= _position(binding) < end for begin, end in apart)
+            if is_apart or not self._precedes(binding, use, here):
                 after.append(binding)
                 continue
             result.append(binding)
@@ -146,6 +149,17 @@ class Flow:
                     result.extend(b for b in after if b not in result and self._tree.encloses(ancestor, b.node))
                 child = ancestor
         return result
+
+    def _branches_apart(self, use: ast.Name) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+        """Where the bodies of conditions begin and end that have not run where a use in their ``else`` does."""
+        found: list[tuple[tuple[int, int], tuple[int, int]]] = []
+        child: ast.AST = use
+        for ancestor in self._tree.ancestors(use):
+            if isinstance(ancestor, ast.If) and child is not ancestor.test and not self._tree.in_body(ancestor, child):
+                begin = ancestor.body[0]
+                found.append(((begin.lineno, begin.col_offset), _end(ancestor.body[-1])))
+            child = ancestor
+        return found
 
     def _bound_on_every_way(self, bindings: list[Binding], use: ast.Name) -> ast.stmt | None:
         """The last statement in front of a use that binds its variable whatever branch it takes."""

@@ -106,7 +106,7 @@ def _attributes_keeping(tree: SyntaxTree, function: FunctionNode, parameters: fr
     nodes = list(tree.inside(function, functions=False))
     if owner is None or not function.args.args or any(isinstance(node, ast.Call) and _reads(node) for node in nodes):
         return frozenset()
-    held = _Held(function.args.args[0].arg, set(parameters))
+    held = Held(function.args.args[0].arg, set(parameters))
     size = -1
     while size != len(held.attributes) + len(held.variables):
         size = len(held.attributes) + len(held.variables)
@@ -116,7 +116,7 @@ def _attributes_keeping(tree: SyntaxTree, function: FunctionNode, parameters: fr
                     held.keep(target)
     for item in owner.body:
         if isinstance(item, ast.FunctionDef) and item.args.args and is_property(item):
-            own = _Held(item.args.args[0].arg, set(), held.attributes)
+            own = Held(item.args.args[0].arg, set(), held.attributes)
             inside = list(tree.inside(item, functions=False))
             if any(isinstance(node, ast.Call) and _reads(node) for node in inside):
                 continue
@@ -125,7 +125,7 @@ def _attributes_keeping(tree: SyntaxTree, function: FunctionNode, parameters: fr
     return frozenset(held.attributes)
 
 
-class _Held:
+class Held:
     """What holds a tensor in a method, as far as it is known."""
 
     def __init__(self, own: str, variables: set[str], attributes: set[str] | None = None) -> None:

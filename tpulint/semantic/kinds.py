@@ -14,6 +14,7 @@ from tpulint.semantic.branch_values import BranchValues
 from tpulint.semantic.call_values import CallValues
 from tpulint.semantic.circles import Circles
 from tpulint.semantic.contents import Contents, Key, key_of
+from tpulint.semantic.default_flags import DefaultFlags
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.element_values import ElementValues
 from tpulint.semantic.flow import Flow
@@ -47,6 +48,7 @@ class Kinds:
         flow: Flow,
         definitions: Definitions,
         imported: Imported,
+        flags: DefaultFlags,
         outside: Sequence[OutsideCall],
     ) -> None:
         self._tree = tree
@@ -69,7 +71,7 @@ class Kinds:
         self.branches = BranchValues(self, tree, names)
         self.elements = ElementValues(self, names, flow, definitions, imported)
         self.kept = KeptTensors(self, tree, names, definitions, imported)
-        self.parameters = ParameterValues(self, tree, names, flow, definitions, outside)
+        self.parameters = ParameterValues(self, tree, names, flow, definitions, flags, outside)
         self.unseen = UnseenResults(self, names, flow, definitions)
         speaks = not self._host_only and speaks_of_devices(tree.source, imported, outside)
         self.mentions_device = speaks or bool(self.hooks.all)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from tpulint.semantic.bindings import Binding
+from tpulint.semantic.default_flags import DefaultFlags
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.names import Names
@@ -44,6 +45,7 @@ class ParameterValues:
         names: Names,
         flow: Flow,
         definitions: Definitions,
+        flags: DefaultFlags,
         outside: Sequence[OutsideCall],
     ) -> None:
         self._kinds = kinds
@@ -51,6 +53,7 @@ class ParameterValues:
         self._names = names
         self._flow = flow
         self._definitions = definitions
+        self._flags = flags
         self._outside = outside
         self._numbers = NumberParameters(tree, names, definitions)
         self._asked: dict[tuple[FunctionNode, str], bool] = {}
@@ -160,6 +163,8 @@ class ParameterValues:
                     default = default.operand
                 if isinstance(default, ast.Constant) and isinstance(default.value, int | float | str):
                     return HOST._replace(certain=False)  # `ratio=0.5`, `return_attention=False`, `layer=-1`
+                if self._flags.is_left_none(binding):
+                    return UNKNOWN  # `forward(self, x, temp=None)`, `self.quantize(x)`
                 if self._is_given_numbers(function, binding.name):
                     return HOST._replace(certain=False)  # `self.forward(x, drop=0.)`
                 if self._is_given_values_of_host(function, binding.name, depth):

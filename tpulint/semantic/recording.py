@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from tpulint.semantic.events import SYNCS
 from tpulint.semantic.kinds import Kind
+from tpulint.semantic.number_keepers import NumberKeepers
 from tpulint.semantic.pending import GROWING, Entry, Key, State
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, LoopNode
 from tpulint.semantic.variables import root_of
@@ -38,6 +39,7 @@ class Recording:
         self._meets = meets
         """Told of every loop that is come to; whether it is followed no further."""
         self.state = State(index)
+        self._number_keepers = NumberKeepers(index)
         self._running: list[FunctionNode] = []
         self._returned: list[list[Given]] = []
         self._budget = _BUDGET
@@ -237,10 +239,13 @@ class Recording:
         if receiver is not None and self._index.tree.class_of(function) is not None:
             given.insert(0, None)
         held: list[tuple[Key, ast.expr]] = []
+        # Where other objects of the class keep tensors, this one may keep times: `meter.update(time.time() - end)`.
+        keeps_numbers = False
         for at, parameter in enumerate(parameters):
             value = given[at] if at < len(given) else None
             value = value or next((item.value for item in call.keywords if item.arg == parameter.arg), None)
             if at == 0 and receiver is not None and given and given[0] is None:
+                keeps_numbers = self._number_keepers.has(receiver)
                 held.append((Key(function, parameter.arg, True), receiver))
                 continue
             entry = None if value is None else _any(self._evaluate(value, statement))
@@ -253,12 +258,12 @@ class Recording:
         self.follow(function.body)
         self._running.pop()
         results = self._returned.pop()
-        for key, value in held:
+        for key, value in () if keeps_numbers else held:
             entry = state.waiting.get(key)
             if entry is not None:
                 state.hold(value, entry)
         state.leave(function)
-        return _joined(results)
+        return None if keeps_numbers else _joined(results)
 
 
 def _any(given: Given) -> Entry | None:

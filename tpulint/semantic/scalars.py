@@ -52,13 +52,18 @@ class Scalars:
     def is_number(self, read: Read) -> bool:
         """Whether a read gives one number that the tensor itself can stand in for."""
         if not read.scalar:
-            return False
+            return self._is_list_of_none(read)
         if read.how is How.CAST and isinstance(read.node, ast.Call):
             name = self._index.qualified_name(read.node.func)
             if name == "builtins.int":
                 return self.is_integer(read.tensor)
             return name == "builtins.float"
         return True
+
+    def _is_list_of_none(self, read: Read) -> bool:
+        """``loss.tolist()``: of a tensor without dimensions that is the number itself."""
+        func = read.node.func if isinstance(read.node, ast.Call) else None
+        return isinstance(func, ast.Attribute) and func.attr == "tolist" and self.is_scalar(read.tensor)
 
     def is_arithmetic(self, node: ast.expr, reads: set[ast.expr]) -> bool:
         """Whether an expression is sums, products, quotients and the like of these reads and of host values."""

@@ -8,17 +8,18 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Certainty, Finding, Span
-from tpulint.semantic import Kind, SemanticIndex, Side, Value
+from tpulint.semantic import Kind, Side, Value
 from tpulint.semantic.origins import written_at
 from tpulint.semantic.torch_facts import MODULE_SELF_METHODS
 from tpulint.semantic.values import is_true
 from tpulint.semantic.variables import is_configuration, last_name
+from tpulint_rules.precision._float32_norms import casts_for_module, norms_in_float32
+from tpulint_rules.precision._half_classes import HALF_CLASS, half_classes
 from tpulint_rules.precision._host_arrays import goes_to_numpy
 
 _FLOAT16 = ("torch.float16", "torch.half")
 _ARGUMENTS = ("dtype", "torch_dtype")
 _REASON = "bfloat16 has more range and fewer digits than float16."
-_NORM = "Statistics of a batch are then kept in bfloat16, with fewer digits."
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
@@ -49,12 +50,18 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             call, "`.half()` computes in float16, for which a TPU has no units; use bfloat16", fix, certainty=certainty
         )
     shortened = (ctx.index.kind(receiver) for _, receiver in ctx.index.method_calls("bfloat16"))
-    if (with_model or Kind.MODULE in shortened) and not _casts_for_module(ctx):
-        yield from _norms_in_float32(ctx)
-    for node, name in ctx.index.references(*_FLOAT16):
-        decides = _sets_dtype(ctx, node) or (with_model and _asks_dtype(ctx, node))
-        if name not in _FLOAT16 or node in autocasts or not decides or _is_for_runtime(ctx, node):
-            continue
+    if (with_model or Kind.MODULE in shortened) and not casts_for_module(ctx):
+        yield from norms_in_float32(ctx)
+    named = [
+        (node, name)
+        for node, name in ctx.index.references(*_FLOAT16)
+        if name in _FLOAT16
+        and node not in autocasts
+        and (_sets_dtype(ctx, node) or (with_model and _asks_dtype(ctx, node)))
+        and not _is_for_runtime(ctx, node)
+    ]
+    named += [(node, HALF_CLASS) for node in half_classes(ctx, with_model)]
+    for node, name in named:
         if _is_right(ctx, node) or _casts_for_host(ctx, node) or _loads_on_host(ctx, node):
             continue
         fix = ctx.fix("Use bfloat16", Applicability.UNSAFE, _REASON)
@@ -64,62 +71,12 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         yield ctx.finding(node, f"`{name}` has no units on a TPU; use `torch.bfloat16`", fix)
 
 
-def _norms_in_float32(ctx: FileContext) -> Iterator[Finding]:
-    """``if isinstance(m, nn.BatchNorm2d): m.float()`` in a network in float16: cuDNN takes both, XLA does not."""
-    for call, receiver in ctx.index.method_calls("float"):
-        statement, branch = ctx.index.statement_of(call), ctx.index.parent(ctx.index.statement_of(call))
-        asked = branch.test if isinstance(branch, ast.If) and statement in branch.body else None
-        if not isinstance(receiver, ast.Name) or not isinstance(asked, ast.Call) or not isinstance(statement, ast.Expr):
-            continue
-        is_norm = ctx.index.qualified_name(asked.func) == "builtins.isinstance" and "BatchNorm" in ctx.text(asked)
-        if not is_norm or not isinstance(asked.args[0], ast.Name) or asked.args[0].id != receiver.id:
-            continue
-        fix = ctx.fix("Leave it in bfloat16", Applicability.UNSAFE, _NORM)
-        fix.delete(_emptied(ctx, statement))
-        yield ctx.finding(
-            call,
-            "batch normalization in float32 gives float32 on XLA, which the next layer in bfloat16 refuses",
-            fix,
-        )
-
-
-def _casts_for_module(ctx: FileContext) -> bool:
-    """Whether a model here, or in a file that is imported, gives a part of it float32: ``self.norm(x.float())``."""
-    return any(
-        isinstance(call.func, ast.Attribute)
-        and call.func.attr == "float"
-        and isinstance(module := index.tree.parents[call], ast.Call)
-        and isinstance(module.func, ast.Attribute)
-        and _is_part_of_model(index, module.func)
-        for index in (ctx.index, *ctx.index.imported.files())
-        for call in index.calls
-    )
-
-
-def _is_part_of_model(index: SemanticIndex, module: ast.Attribute) -> bool:
-    """``self.norm`` in the ``forward`` of a module; the loss of a trainer is none."""
-    function, owner = index.function_of(module), index.tree.class_of(module)
-    within = function is not None and function.name == "forward" and isinstance(module.value, ast.Name)
-    return within and owner is not None and index.definitions.is_module_class(owner)
-
-
 def _is_own(ctx: FileContext, receiver: ast.expr) -> bool:
     """Whether a class of this file that is no module has a ``half`` of its own, and this may be an instance of it."""
     index = ctx.index
     owners = (index.tree.class_of(function) for function in index.tree.functions if function.name == "half")
     are_others = any(owner is not None and not index.definitions.is_module_class(owner) for owner in owners)
     return are_others and index.kind(receiver) is Kind.UNKNOWN
-
-
-def _emptied(ctx: FileContext, statement: ast.stmt) -> ast.stmt:
-    """The outermost condition or loop that is there for nothing but a statement."""
-    while True:
-        holder = ctx.index.parent(statement)
-        if not isinstance(holder, ast.If | ast.For) or holder.body != [statement] or holder.orelse:
-            return statement
-        if isinstance(holder, ast.If) and ctx.source.text.startswith("elif", ctx.index.span(holder).start):
-            return statement
-        statement = holder
 
 
 def _value_of(ctx: FileContext, call: ast.Call, receiver: ast.expr) -> Value:
