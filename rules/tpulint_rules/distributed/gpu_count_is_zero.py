@@ -14,6 +14,7 @@ from tpulint.semantic.handovers import ENDS
 from tpulint.semantic.launches import SPAWN
 from tpulint.semantic.variables import last_name
 from tpulint_rules.distributed._own_device import choices, count_one, is_for_several, is_shut_out
+from tpulint_rules.distributed._samplers import sharers
 
 _PRODUCTS = {
     r"(?i)(.*_)?(batch_?size|bs)|batch": "batches of no samples",
@@ -49,6 +50,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
                 continue
             message = f"`{ctx.text(product.factor)}` is 0 on a TPU machine, which has no GPUs: {product.harm}"
             yield ctx.finding(product.factor, message, count_one(ctx, product.factor), severity=Severity.ERROR)
+        elif isinstance(node, ast.Call) and (told := sharers(ctx.index, node)) is not None:
+            yield from _shared_by_none(ctx, told)
         elif isinstance(node, ast.Compare) and len(node.ops) == 1:
             yield from _comparison(ctx, node)
         elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not) and counts.is_zero(node.operand):
@@ -124,6 +127,17 @@ def _zero_factor(ctx: FileContext, node: ast.expr) -> ast.expr | None:
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
         return _zero_factor(ctx, node.left) or _zero_factor(ctx, node.right)
     return node if ctx.index.device_counts.is_zero(node) else None
+
+
+def _shared_by_none(ctx: FileContext, told: ast.expr) -> Iterator[Finding]:
+    """``DistributedSampler(data, num_replicas=n, rank=rank)``; to start processes for TPUs comes first."""
+    launches = ctx.index.launches
+    launch = launches.launch_of(told)
+    is_early = bool(launches) and (launch is None or not launch.is_xla)
+    if is_early or (count := _zero_factor(ctx, told)) is None or is_shut_out(ctx, told):
+        return
+    message = f"`{ctx.text(count)}` is 0 on a TPU machine, and a sampler for so many processes raises ValueError"
+    yield ctx.finding(count, message, _count_fix(ctx, count), severity=Severity.ERROR)
 
 
 def _comparison(ctx: FileContext, node: ast.Compare) -> Iterator[Finding]:
