@@ -2348,3 +2348,42 @@ def test_wait_that_is_handed_on(before: str, after: str) -> None:
     text = f"from functools import partial\n\nimport torch\n\n{before}\n"
     assert after in port(text, select=("TPU010",)).text.splitlines()
     assert before in port(text, select=("TPU010",), unsafe=False).text.splitlines()
+
+
+SEEDED = """\
+import torch
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+torch.manual_seed(3)
+if device == "cuda":
+    torch.cuda.manual_seed_all(3)
+model = torch.nn.Dropout().to(device)
+"""
+OBJECT = 'torch.device("cuda" if torch.cuda.is_available() else "cpu")'
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "seeding"),
+    [
+        ("", "", 'if device.type == "xla":\n    torch_xla.manual_seed(3)\n'),
+        # A text is what it is compared with.
+        (
+            OBJECT,
+            '"cuda" if torch.cuda.is_available() else "cpu"',
+            'if device == "xla":\n    torch_xla.manual_seed(3)\n',
+        ),
+        # What else stands there did not run on a GPU, and does not now; the device is seeded beside the host.
+        (
+            "all(3)\n",
+            "all(3)\n    print('on a GPU')\n",
+            "torch.manual_seed(3)\ntorch_xla.manual_seed(3)\n"
+            "if device == \"xla\":\n    torch_xla.manual_seed(3)\n    print('on a GPU')\n",
+        ),
+        ('device == "cuda"', 'device.type == "cuda"', 'if device.type == "xla":\n    torch_xla.manual_seed(3)\n'),
+    ],
+)
+def test_seeds_behind_a_comparison_of_a_device_with_a_text(old: str, new: str, seeding: str) -> None:
+    """``torch.device("cuda") == "cuda"`` is false: on a GPU ``torch.manual_seed`` alone seeds the device."""
+    result = port(SEEDED.replace(old, new), select=("TPU001", "TPU010", "TPU702"))
+    assert seeding in result.text and result.text.count("torch_xla.manual_seed") == seeding.count("torch_xla")
+    assert result.findings == ()

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Finding, Scope, Severity
 from tpulint.records import NamedTuple
+from tpulint.semantic.compared_devices import SEEDING
 from tpulint.semantic.device_counts import COUNTERS
 from tpulint.semantic.handovers import ENDS
 from tpulint.semantic.launches import SPAWN
@@ -24,7 +25,6 @@ _PRODUCTS = {
 _DIVISIONS = (ast.Div, ast.FloorDiv, ast.Mod)
 _HOLDERS = (ast.Dict, ast.List, ast.Tuple, ast.keyword, ast.Return)
 _STARTERS = ("torch.nn.DataParallel", SPAWN)
-_SEEDING = frozenset({"torch.cuda.manual_seed", "torch.cuda.manual_seed_all", "torch_xla.manual_seed"})
 _ON_HOST = "this asks for GPUs, and a TPU machine has none: this trains on the host CPU without a word"
 _NOT_CHECKED = "The number of devices is no longer checked."
 _SEEDED = "The seed is set whatever the number of devices."
@@ -184,7 +184,7 @@ def _demand(ctx: FileContext, test: ast.expr, message: str, answer: bool) -> Fin
 def _only_seeds(ctx: FileContext, condition: ast.If) -> bool:
     """Whether a branch does nothing but seed the device."""
     calls = [item.value for item in condition.body if isinstance(item, ast.Expr) and isinstance(item.value, ast.Call)]
-    seeds = [call for call in calls if ctx.index.qualified_name(call.func) in _SEEDING]
+    seeds = [call for call in calls if ctx.index.qualified_name(call.func) in SEEDING]
     return len(seeds) == len(condition.body) and not condition.orelse
 
 
