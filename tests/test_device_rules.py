@@ -184,6 +184,122 @@ def test_flag_of_the_user_chooses_the_device_too() -> None:
     )
 
 
+def test_class_of_a_module_that_an_object_keeps() -> None:
+    """As the search of OpenNMT does; the host's module takes the place of CUDA's."""
+    becomes(
+        """
+        import torch
+
+        class Beam:
+            def __init__(self, size, cuda):
+                self.tt = torch.cuda if cuda else torch
+                self.scores = self.tt.FloatTensor(size).zero_()
+
+            def follow(self, words):
+                return self.tt.LongTensor(words), words.type(self.tt.LongTensor)
+        """,
+        """
+        import torch
+        import torch_xla
+
+        class Beam:
+            def __init__(self, size, cuda):
+                self.tensor_device = torch_xla.device() if cuda else torch.device("cpu")
+                self.tt = torch
+                self.scores = self.tt.FloatTensor(size).zero_().to(self.tensor_device)
+
+            def follow(self, words):
+                return self.tt.LongTensor(words).to(self.tensor_device), words.to(self.tensor_device, torch.int64)
+        """,
+    )
+
+
+def test_class_of_a_module_that_a_branch_chooses() -> None:
+    becomes(
+        """
+        import torch
+
+        def sample(opt, sizes):
+            if opt.cuda:
+                tt = torch.cuda
+            else:
+                tt = torch
+            return [tt.FloatTensor(size) for size in sizes]
+        """,
+        """
+        import torch
+        import torch_xla
+
+        def sample(opt, sizes):
+            device = torch_xla.device() if opt.cuda else torch.device("cpu")
+            tt = torch
+            return [tt.FloatTensor(size).to(device) for size in sizes]
+        """,
+    )
+
+
+def test_module_that_the_answer_chooses() -> None:
+    becomes(
+        """
+        import torch
+
+        tt = torch.cuda if torch.cuda.is_available() else torch
+        x = tt.FloatTensor(4, 4).normal_()
+        """,
+        """
+        import torch
+        import torch_xla
+
+        device = torch_xla.device()
+
+        tt = torch
+        x = torch.randn(4, 4, device=device)
+        """,
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        # More than tensors is taken from it, or nobody sees what.
+        ("return tt.", "tt.manual_seed(3)\n    return tt.", 1),
+        ("return tt.", "prepare(tt)\n    return tt.", 1),
+        # It may be something else.
+        ("else torch\n", "else torch.xpu\n", 0),
+        ("else torch\n", "else torch\n    tt = opt.module\n", 0),
+    ],
+)
+def test_module_of_which_not_everything_is_seen(old: str, new: str, told: int) -> None:
+    text = (
+        "import torch\n\ndef sample(opt):\n    tt = torch.cuda if opt.cuda else torch\n    return tt.FloatTensor(3)\n"
+    )
+    assert port(text).text != text
+    result = port(text.replace(old, new), select=("TPU003",))
+    assert result.text == text.replace(old, new) and len(result.findings) == told
+
+
+def test_module_by_another_name_is_left_for_what_else_it_has() -> None:
+    text = "import torch\n\ntt = torch.cuda\nx = tt.FloatTensor(3)\ntt.synchronize()\n"
+    result = port(text, select=("TPU003", "TPU010"))
+    assert "tt = torch\n" not in result.text and "x = torch.FloatTensor(3).to(" in result.text
+
+
+def test_flag_that_chooses_in_two_scopes() -> None:
+    """No variable for the device is read in both of them."""
+    text = """\
+import torch
+
+def sample():
+    Tensor = torch.cuda.FloatTensor if args.cuda else torch.FloatTensor
+    return Tensor(3)
+
+Long = torch.cuda.LongTensor if args.cuda else torch.LongTensor
+x = Long(3), sample()
+"""
+    assert port(text, select=("TPU003",)).text == text
+    assert port(text.replace("args.cuda", "True"), select=("TPU003",)).text != text
+
+
 def test_device_that_follows_the_flag_is_used() -> None:
     becomes(
         """
