@@ -2503,3 +2503,56 @@ def test_seeds_behind_a_comparison_of_a_device_with_a_text(old: str, new: str, s
     result = port(SEEDED.replace(old, new), select=("TPU001", "TPU010", "TPU702"))
     assert seeding in result.text and result.text.count("torch_xla.manual_seed") == seeding.count("torch_xla")
     assert result.findings == ()
+
+
+TIMED = """\
+import time
+
+import torch
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+model = torch.nn.Linear(4, 4).to(device)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(20):
+    start = time.perf_counter()
+    model(torch.randn(8, 4).to(device)).sum().backward()
+    optimizer.step()
+    GUARD:
+        torch.cuda.synchronize()
+    took = time.perf_counter() - start
+"""
+GUARDS = {
+    'if device.type == "cuda"': True,
+    'if device.type != "cpu"': True,
+    "if torch.cuda.is_available()": True,
+    "if args.cuda": True,
+    "if use_gpu": True,
+    # What says more of when to wait than whether there is a GPU.
+    "if step % 10 == 0": False,
+    "if args.profile": False,
+    "if args.cuda and args.profile": False,
+    "if args.gpu is None": False,
+}
+
+
+@pytest.mark.parametrize(("guard", "waits"), GUARDS.items(), ids=GUARDS)
+def test_wait_in_front_of_a_clock_behind_a_question_for_the_device(guard: str, waits: bool) -> None:
+    """It becomes the boundary of the step, as it does without the question."""
+    select = ("TPU001", "TPU010", "TPU301")
+    result = port(TIMED.replace("GUARD", guard), select=select)
+    sync = "torch_xla.sync(wait=True)" if waits else "torch_xla.sync()"
+    assert f"    optimizer.step()\n    {sync}\n    took = " in result.text
+    assert result.findings == ()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("synchronize()\n", "synchronize()\n    else:\n        print(step)\n"),
+        ("synchronize()\n", "synchronize()\n        print(step)\n"),
+        ("    took = time.perf_counter() - start\n", ""),
+    ],
+)
+def test_wait_behind_a_question_for_more_or_without_a_clock(old: str, new: str) -> None:
+    text = TIMED.replace("GUARD", 'if device.type != "cpu"').replace(old, new)
+    assert text.count("wait=True") == port(text, select=("TPU001", "TPU010", "TPU301")).text.count("wait=True") == 0
