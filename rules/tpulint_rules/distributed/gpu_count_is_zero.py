@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import partial
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Finding, Scope, Severity
@@ -14,7 +15,7 @@ from tpulint.semantic.device_counts import COUNTERS
 from tpulint.semantic.handovers import ENDS
 from tpulint.semantic.launches import SPAWN
 from tpulint.semantic.variables import last_name
-from tpulint_rules.distributed._own_device import choices, count_one, is_for_several, is_shut_out
+from tpulint_rules.distributed._own_device import choices, count_one, is_for_several, is_shut_out, is_told_with_name
 from tpulint_rules.distributed._samplers import sharers
 
 _PRODUCTS = {
@@ -58,6 +59,9 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             holder = _holder(ctx, node)
             if isinstance(holder, ast.If) and _sends_to_host(ctx, holder) and not _is_asked(ctx, node.operand):
                 yield _demand(ctx, node, _ON_HOST, False)
+    for call in filter(partial(is_told_with_name, ctx), counts.calls):
+        message = f"`{ctx.text(call)}` is 0 on a TPU machine, beside the name of a device that is there"
+        yield ctx.finding(call, message, _count_fix(ctx, call), severity=Severity.WARNING)
     for call, test in choices(ctx):
         message = (
             f"`{ctx.text(call)}` is 0 on a TPU machine, and `{ctx.text(test)}` decides by it: "
