@@ -184,6 +184,122 @@ def test_flag_of_the_user_chooses_the_device_too() -> None:
     )
 
 
+def test_class_of_a_module_that_an_object_keeps() -> None:
+    """As the search of OpenNMT does; the host's module takes the place of CUDA's."""
+    becomes(
+        """
+        import torch
+
+        class Beam:
+            def __init__(self, size, cuda):
+                self.tt = torch.cuda if cuda else torch
+                self.scores = self.tt.FloatTensor(size).zero_()
+
+            def follow(self, words):
+                return self.tt.LongTensor(words), words.type(self.tt.LongTensor)
+        """,
+        """
+        import torch
+        import torch_xla
+
+        class Beam:
+            def __init__(self, size, cuda):
+                self.tensor_device = torch_xla.device() if cuda else torch.device("cpu")
+                self.tt = torch
+                self.scores = self.tt.FloatTensor(size).zero_().to(self.tensor_device)
+
+            def follow(self, words):
+                return self.tt.LongTensor(words).to(self.tensor_device), words.to(self.tensor_device, torch.int64)
+        """,
+    )
+
+
+def test_class_of_a_module_that_a_branch_chooses() -> None:
+    becomes(
+        """
+        import torch
+
+        def sample(opt, sizes):
+            if opt.cuda:
+                tt = torch.cuda
+            else:
+                tt = torch
+            return [tt.FloatTensor(size) for size in sizes]
+        """,
+        """
+        import torch
+        import torch_xla
+
+        def sample(opt, sizes):
+            device = torch_xla.device() if opt.cuda else torch.device("cpu")
+            tt = torch
+            return [tt.FloatTensor(size).to(device) for size in sizes]
+        """,
+    )
+
+
+def test_module_that_the_answer_chooses() -> None:
+    becomes(
+        """
+        import torch
+
+        tt = torch.cuda if torch.cuda.is_available() else torch
+        x = tt.FloatTensor(4, 4).normal_()
+        """,
+        """
+        import torch
+        import torch_xla
+
+        device = torch_xla.device()
+
+        tt = torch
+        x = torch.randn(4, 4, device=device)
+        """,
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        # More than tensors is taken from it, or nobody sees what.
+        ("return tt.", "tt.manual_seed(3)\n    return tt.", 1),
+        ("return tt.", "prepare(tt)\n    return tt.", 1),
+        # It may be something else.
+        ("else torch\n", "else torch.xpu\n", 0),
+        ("else torch\n", "else torch\n    tt = opt.module\n", 0),
+    ],
+)
+def test_module_of_which_not_everything_is_seen(old: str, new: str, told: int) -> None:
+    text = (
+        "import torch\n\ndef sample(opt):\n    tt = torch.cuda if opt.cuda else torch\n    return tt.FloatTensor(3)\n"
+    )
+    assert port(text).text != text
+    result = port(text.replace(old, new), select=("TPU003",))
+    assert result.text == text.replace(old, new) and len(result.findings) == told
+
+
+def test_module_by_another_name_is_left_for_what_else_it_has() -> None:
+    text = "import torch\n\ntt = torch.cuda\nx = tt.FloatTensor(3)\ntt.synchronize()\n"
+    result = port(text, select=("TPU003", "TPU010"))
+    assert "tt = torch\n" not in result.text and "x = torch.FloatTensor(3).to(" in result.text
+
+
+def test_flag_that_chooses_in_two_scopes() -> None:
+    """No variable for the device is read in both of them."""
+    text = """\
+import torch
+
+def sample():
+    Tensor = torch.cuda.FloatTensor if args.cuda else torch.FloatTensor
+    return Tensor(3)
+
+Long = torch.cuda.LongTensor if args.cuda else torch.LongTensor
+x = Long(3), sample()
+"""
+    assert port(text, select=("TPU003",)).text == text
+    assert port(text.replace("args.cuda", "True"), select=("TPU003",)).text != text
+
+
 def test_device_that_follows_the_flag_is_used() -> None:
     becomes(
         """
@@ -2348,3 +2464,95 @@ def test_wait_that_is_handed_on(before: str, after: str) -> None:
     text = f"from functools import partial\n\nimport torch\n\n{before}\n"
     assert after in port(text, select=("TPU010",)).text.splitlines()
     assert before in port(text, select=("TPU010",), unsafe=False).text.splitlines()
+
+
+SEEDED = """\
+import torch
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+torch.manual_seed(3)
+if device == "cuda":
+    torch.cuda.manual_seed_all(3)
+model = torch.nn.Dropout().to(device)
+"""
+OBJECT = 'torch.device("cuda" if torch.cuda.is_available() else "cpu")'
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "seeding"),
+    [
+        ("", "", 'if device.type == "xla":\n    torch_xla.manual_seed(3)\n'),
+        # A text is what it is compared with.
+        (
+            OBJECT,
+            '"cuda" if torch.cuda.is_available() else "cpu"',
+            'if device == "xla":\n    torch_xla.manual_seed(3)\n',
+        ),
+        # What else stands there did not run on a GPU, and does not now; the device is seeded beside the host.
+        (
+            "all(3)\n",
+            "all(3)\n    print('on a GPU')\n",
+            "torch.manual_seed(3)\ntorch_xla.manual_seed(3)\n"
+            "if device == \"xla\":\n    torch_xla.manual_seed(3)\n    print('on a GPU')\n",
+        ),
+        ('device == "cuda"', 'device.type == "cuda"', 'if device.type == "xla":\n    torch_xla.manual_seed(3)\n'),
+    ],
+)
+def test_seeds_behind_a_comparison_of_a_device_with_a_text(old: str, new: str, seeding: str) -> None:
+    """``torch.device("cuda") == "cuda"`` is false: on a GPU ``torch.manual_seed`` alone seeds the device."""
+    result = port(SEEDED.replace(old, new), select=("TPU001", "TPU010", "TPU702"))
+    assert seeding in result.text and result.text.count("torch_xla.manual_seed") == seeding.count("torch_xla")
+    assert result.findings == ()
+
+
+TIMED = """\
+import time
+
+import torch
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+model = torch.nn.Linear(4, 4).to(device)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(20):
+    start = time.perf_counter()
+    model(torch.randn(8, 4).to(device)).sum().backward()
+    optimizer.step()
+    GUARD:
+        torch.cuda.synchronize()
+    took = time.perf_counter() - start
+"""
+GUARDS = {
+    'if device.type == "cuda"': True,
+    'if device.type != "cpu"': True,
+    "if torch.cuda.is_available()": True,
+    "if args.cuda": True,
+    "if use_gpu": True,
+    # What says more of when to wait than whether there is a GPU.
+    "if step % 10 == 0": False,
+    "if args.profile": False,
+    "if args.cuda and args.profile": False,
+    "if args.gpu is None": False,
+}
+
+
+@pytest.mark.parametrize(("guard", "waits"), GUARDS.items(), ids=GUARDS)
+def test_wait_in_front_of_a_clock_behind_a_question_for_the_device(guard: str, waits: bool) -> None:
+    """It becomes the boundary of the step, as it does without the question."""
+    select = ("TPU001", "TPU010", "TPU301")
+    result = port(TIMED.replace("GUARD", guard), select=select)
+    sync = "torch_xla.sync(wait=True)" if waits else "torch_xla.sync()"
+    assert f"    optimizer.step()\n    {sync}\n    took = " in result.text
+    assert result.findings == ()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("synchronize()\n", "synchronize()\n    else:\n        print(step)\n"),
+        ("synchronize()\n", "synchronize()\n        print(step)\n"),
+        ("    took = time.perf_counter() - start\n", ""),
+    ],
+)
+def test_wait_behind_a_question_for_more_or_without_a_clock(old: str, new: str) -> None:
+    text = TIMED.replace("GUARD", 'if device.type != "cpu"').replace(old, new)
+    assert text.count("wait=True") == port(text, select=("TPU001", "TPU010", "TPU301")).text.count("wait=True") == 0

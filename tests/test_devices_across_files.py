@@ -284,6 +284,50 @@ def test_where_a_tensor_lies_is_asked_for_a_name_of_another_file(tmp_path: Path)
     assert fixed(tmp_path, files)["policy.py"] == ASKS
 
 
+ASKED_OF_AN_OBJECT = """\
+import torch
+from torch import nn
+from place import Place
+
+
+class Solver:
+    def __init__(self, args, batch):
+        self.args, self.place = args, Place(args)
+        self.model = nn.Linear(4, 2)
+        if WHOSE.is_cuda:
+            self.model = self.model.cuda()
+"""
+PLACE = "class Place:\n    def __init__(self, args):\n        self.args = args\n"
+
+
+@pytest.mark.parametrize(("whose", "is_tensor"), [("batch", True), ("args", False), ("self.args", False)])
+def test_what_is_asked_of_a_tensor_and_of_options(tmp_path: Path, whose: str, is_tensor: bool) -> None:
+    main = (
+        "import argparse\nimport torch\nfrom solver import Solver\n\nargs = argparse.Namespace(lr=0.1)\n"
+        "args.is_cuda = torch.cuda.is_available()\nSolver(args, torch.ones(3))\n"
+    )
+    files = {"main.py": main, "place.py": PLACE, "solver.py": ASKED_OF_AN_OBJECT.replace("WHOSE", whose)}
+    ported = fixed(tmp_path, files)
+    asked = f'{whose}.device.type == "xla"' if is_tensor else f"{whose}.is_cuda"
+    assert f"if {asked}:" in ported["solver.py"] and "args.is_cuda = True" in ported["main.py"]
+
+
+@pytest.mark.parametrize("owner", ["self.place", "dtype"])
+def test_objects_and_classes_of_tensors_have_no_device(tmp_path: Path, owner: str) -> None:
+    start = PLACE.replace("self.args", "self.is_cuda")
+    solver = ASKED_OF_AN_OBJECT.replace("WHOSE", owner).replace("args, batch", "args, dtype")
+    assert f"if {owner}.is_cuda:" in fixed(tmp_path, {"place.py": start, "solver.py": solver})["solver.py"]
+
+
+def test_what_options_open_is_ported_where_a_file_knows_xla_already(tmp_path: Path) -> None:
+    """``args.is_cuda`` is no question for CUDA alone once the options say yes for a TPU."""
+    solver = (
+        ASKED_OF_AN_OBJECT.replace("WHOSE", "args") + "\n    def device(self):\n        return torch_xla.device()\n"
+    )
+    files = {"place.py": PLACE, "solver.py": "import torch_xla\n" + solver}
+    assert "self.model = self.model.to(torch_xla.device())" in fixed(tmp_path, files)["solver.py"]
+
+
 @pytest.mark.parametrize(("backend", "is_ported"), [("nccl", True), ("gloo", False)])
 def test_a_backend_of_a_configuration_is_ported_beside_the_device(
     tmp_path: Path, backend: str, is_ported: bool

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tpulint.declarative import NameTable
 
 _LEFT_OUT = "The message about the GPU is left out."
+_IN_EVERY_TURN = "As the boundary of a step it stands in every turn, whatever the device."
 _LEADING_NAME = r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+"
 
 _USUAL_ALIASES = {
@@ -77,7 +78,11 @@ def fix_of(ctx: FileContext, node: ast.Attribute | ast.Name, where: ast.AST, row
     scope = Scope.STATEMENT if row.action == "delete" or said or join is not None else Scope.EXPRESSION
     if row.action == "delete" and ctx.index.devices.is_asked_for(node):
         scope = Scope.MODULE  # with the device: once that is chosen, what asks for a GPU is right as it stands
-    fix = ctx.fix("", _applicability(ctx, row), row.reason or _REASONS[row.action], scope)
+    guard = ctx.index.clocks.guard_of(node) if row.action == "replace" and call is not None else None
+    if guard is not None:
+        scope = Scope.MODULE  # in front of what gives the loop its boundary: this is one
+    reason = f"{row.reason or _REASONS[row.action]} {_IN_EVERY_TURN if guard is not None else ''}".rstrip()
+    fix = ctx.fix("", _applicability(ctx, row), reason, scope)
     if said:
         fix.title = f"Remove the call: `{row.new}` stands for the one above it as well"
         fix.delete(ctx.index.statement_of(node))
@@ -96,7 +101,12 @@ def fix_of(ctx: FileContext, node: ast.Attribute | ast.Name, where: ast.AST, row
     elif row.action == "replace":
         new = _written(ctx, fix, row.new, node)
         fix.title = f"Replace with `{new}`"
-        fix.replace(call, new)
+        if guard is None:
+            fix.replace(call, new)
+        else:
+            folding = fix.fold({guard.test: True})
+            folding.replace(call, new)
+            folding.write()
         _lower_for_effects(ctx, fix, [*call.args, *(item.value for item in call.keywords)])
     else:
         _change_argument(ctx, fix, call, where, row)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from tpulint.semantic.regions import Step
 from tpulint.semantic.statement_work import Work
 from tpulint.semantic.tree import LoopNode
+from tpulint.semantic.variables import last_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,6 +21,8 @@ CLOCKS = frozenset({
 })  # fmt: skip
 _TIMES = r"\bEvent\(|[tT]imer|timeit|[pP]rofile|\.(?:start|tic|tick|lap)\("
 """What measures time under other names."""
+_FLAG = r"(?i)(?:use_?|is_|on_|has_)?(?:cuda|gpus?)"
+"""Names of flags that choose the device: ``args.cuda``, ``use_gpu``."""
 
 
 class Clocks:
@@ -38,11 +42,14 @@ class Clocks:
             return False
         if self._index.qualified_name(name) not in WAITS:
             return False
-        statement = self._index.parent(call)
+        own = self._index.parent(call)
         step = self._index.step_loop_of(name)
-        if not isinstance(statement, ast.Expr) or step is None:
+        if not isinstance(own, ast.Expr) or step is None:
             return False
-        if not self._stands_in(statement, step) and not self._stands_behind(statement, step):
+        statement: ast.stmt = own
+        if (guard := self._guard(own)) is not None and self._stands_in(guard, step):
+            statement = guard
+        elif not self._stands_in(own, step) and not self._stands_behind(own, step):
             return False
         suite = self._index.tree.suite_of(statement)
         for following in suite[suite.index(statement) + 1 :]:
@@ -51,6 +58,26 @@ class Clocks:
             if self._index.statement_work.of(following) is Work.DEVICE:
                 return False
         return False
+
+    def guard_of(self, name: ast.expr) -> ast.If | None:
+        """The condition around such a wait, of which turns come to it, that asks for the device and guards no more.
+
+        As the boundary of a step the wait stands in every turn, whatever the device is.
+        """
+        guard, step = self._guard(self._index.statement_of(name)), self._index.step_loop_of(name)
+        is_whole = guard is not None and step is not None and self._stands_in(guard, step)
+        return guard if is_whole and self.is_timed_wait(name) else None
+
+    def _guard(self, statement: ast.stmt) -> ast.If | None:
+        """``if device.type == "cuda":`` around nothing but a wait"""
+        guard = self._index.parent(statement)
+        if not isinstance(guard, ast.If) or guard.body != [statement] or guard.orelse:
+            return None
+        test, guards = guard.test, self._index.guards
+        if isinstance(test, ast.BoolOp):
+            return None  # an option may say more
+        is_flag = re.fullmatch(_FLAG, last_name(test)) is not None
+        return guard if is_flag or _excludes_host(test) or guards.asks_cuda(test) or guards.asks_xla(test) else None
 
     def ends(self, step: Step) -> bool:
         """Whether such a wait ends every turn of a step: it comes behind the update, with no read before it."""
@@ -101,7 +128,7 @@ class Clocks:
             child = ancestor
         return False
 
-    def _stands_behind(self, statement: ast.Expr, step: Step) -> bool:
+    def _stands_behind(self, statement: ast.stmt, step: Step) -> bool:
         """Whether a statement stands in a branch behind the boundary of a step: ``if number % 100 == 0``."""
         tree = self._index.tree
         if not tree.encloses(step.node, statement) or not self._has_end(step):
@@ -125,3 +152,10 @@ class Clocks:
             isinstance(node, ast.Call) and self._index.qualified_name(node.func) in CLOCKS
             for node in self._index.tree.inside(statement, functions=False)
         )
+
+
+def _excludes_host(test: ast.expr) -> bool:
+    """``device.type != "cpu"``"""
+    is_unequal = isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.NotEq)
+    other = test.comparators[0] if isinstance(test, ast.Compare) and is_unequal else None
+    return isinstance(other, ast.Constant) and other.value == "cpu"

@@ -10,7 +10,7 @@ from tpulint.model import Span
 from tpulint.semantic.names import Names
 from tpulint.semantic.torch_facts import RUNTIME
 from tpulint.semantic.tree import SyntaxTree
-from tpulint.semantic.variables import last_name
+from tpulint.semantic.variables import is_configuration, last_name
 
 _CUDA_QUESTIONS = frozenset({
     "torch.cuda.is_available", "torch.cuda.is_initialized", "torch.cuda.device_count", "torch.accelerator.is_available",
@@ -161,7 +161,11 @@ class Guards:
                 and self.asks_cuda(b.value)
                 for b in bindings
             )
-        return isinstance(test, ast.Attribute) and (test.attr in ("is_cuda", "is_gpu") or self._is_answer(test))
+        if not isinstance(test, ast.Attribute):
+            return False
+        if test.attr in ("is_cuda", "is_gpu"):
+            return not is_configuration(last_name(test.value))  # `args.is_cuda` is what the user wants, as `args.cuda`
+        return self._is_answer(test)
 
     def _reads_option(self, name: str) -> bool:
         """Whether a function of this file tells what the user chose, ``return len(self.options.gpu_ids) > 0``.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from tpulint.semantic.handed_tensor_types import given_by
+from tpulint.semantic.tensor_modules import TensorModule, loads_of_objects, owner_of, tensor_modules
 from tpulint.semantic.torch_facts import CUDA_TENSOR_TYPES
 from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.variables import Key
@@ -20,8 +21,8 @@ class TypeUse:
     """One reference to a CUDA tensor class, with the variable it goes into and what is done with that."""
 
     __slots__ = (
-        "choice", "constructions", "conversions", "factories", "given", "handed", "name", "node", "only", "settings",
-        "statement", "test", "tests", "unknown", "variable",
+        "choice", "constructions", "conversions", "factories", "given", "handed", "module", "name", "node", "only",
+        "settings", "statement", "test", "tests", "unknown", "variable",
     )  # fmt: skip
 
     def __init__(self, node: ast.expr, name: str) -> None:
@@ -32,6 +33,8 @@ class TypeUse:
         self.variable: Key | None = None
         self.choice: ast.IfExp | None = None
         """The condition between this class and the host's class of the same name."""
+        self.module: ast.expr | None = None
+        """What a variable holds that the class is taken from: ``torch.cuda if use_cuda else torch``."""
         self.test: ast.expr | None = None
         """The condition that chooses this class, in an expression or by an ``if`` around the assignment."""
         self.statement: ast.stmt | None = None
@@ -62,10 +65,14 @@ class TensorTypes:
     def __init__(self, index: SemanticIndex) -> None:
         self._index = index
         self._tree = index.tree
+        modules = list(tensor_modules(index))
+        taken = {node for module in modules for node in module.classes}
         references: list[tuple[ast.expr, str]] = []
         for node, name in index.references("torch.cuda"):
             head, _, last = name.rpartition(".")
-            if head == "torch.cuda" and last in CUDA_TENSOR_TYPES and not self._is_variable(node):
+            if node in taken or head != "torch.cuda" or last not in CUDA_TENSOR_TYPES:
+                continue
+            if not self._is_variable(node):
                 references.append((node, last))
         for text in index.tree.strings:
             if not str(text.value).startswith("torch.cuda."):
@@ -74,6 +81,7 @@ class TensorTypes:
             if head == "torch.cuda" and last in CUDA_TENSOR_TYPES:
                 references.append((text, last))
         self.uses = [self._use(node, name) for node, name in references]
+        self.uses += [self._taken_from(module, node) for module in modules for node in module.classes]
 
     def _is_variable(self, node: ast.expr) -> bool:
         """Whether a name is a variable that holds the class; what it is used for is found from its assignment."""
@@ -102,14 +110,26 @@ class TensorTypes:
                 for load in self._index.devices.flow.variables.loads(keys[0]):
                     self._sort(use, load)
                 return use
-            owner = self._owner(parent.targets[0])
+            owner = owner_of(self._index, parent.targets[0])
             if owner is not None and isinstance(parent.targets[0], ast.Attribute):
                 use.variable = keys[0]
                 use.only = self._keeps_only(owner, parent.targets[0], name)
-                for load in self._loads_of_objects(owner, parent.targets[0]):
+                for load in loads_of_objects(self._index, owner, parent.targets[0]):
                     self._sort(use, load)
                 return use
         self._sort(use, whole)
+        return use
+
+    def _taken_from(self, module: TensorModule, node: ast.Attribute) -> TypeUse:
+        """One class of a module that a variable holds."""
+        use = TypeUse(node, node.attr)
+        use.module, use.variable = module.value, module.variable
+        if isinstance(module.value, ast.IfExp):
+            use.test, use.statement = module.value.test, module.statement
+        else:
+            self._find_test(use, module.statement)
+        self._sort(use, node)
+        use.unknown += module.others
         return use
 
     def _find_test(self, use: TypeUse, parent: ast.AST) -> None:
@@ -126,13 +146,6 @@ class TensorTypes:
         elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):  # `if not cuda: ... else: dtype = ...`
             use.test, use.statement = test.operand, around
 
-    def _owner(self, target: ast.expr) -> ast.ClassDef | None:
-        """The class whose objects keep the tensor class: ``self.Tensor = torch.cuda.FloatTensor``."""
-        function = self._tree.function_of(target)
-        first = function.args.args[0].arg if function is not None and function.args.args else ""
-        is_own = isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == first
-        return self._tree.class_of(target) if is_own else None
-
     def _keeps_only(self, owner: ast.ClassDef, target: ast.Attribute, name: str) -> bool:
         for binding in self._index.names.attribute_bindings(owner, target.attr):
             value = binding.value
@@ -140,17 +153,6 @@ class TensorTypes:
             if any(branch is None or self._host_class(branch) != name for branch in branches):
                 return False
         return True
-
-    def _loads_of_objects(self, owner: ast.ClassDef, target: ast.Attribute) -> list[ast.Attribute]:
-        """Reads of the attribute by methods of the class, and of those of this file that have no other of the name."""
-        found = []
-        for node in self._tree.attributes_called(target.attr):
-            reader = self._owner(node) if isinstance(node.ctx, ast.Load) else None
-            if reader is owner or (
-                reader is not None and not self._index.names.attribute_bindings(reader, target.attr)
-            ):
-                found.append(node)
-        return found
 
     def _host_class(self, node: ast.expr) -> str | None:
         name = self._index.qualified_name(node) or ""

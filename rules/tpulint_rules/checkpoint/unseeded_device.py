@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding, Scope, Severity
+from tpulint.semantic.compared_devices import is_never_seeded
 from tpulint.semantic.variables import last_name
 
 _SEEDS_DEVICE = (
@@ -95,7 +96,9 @@ def _is_repeatable(ctx: FileContext, node: ast.AST) -> bool:
 def _seeds_device(ctx: FileContext) -> bool:
     """Whether the file seeds the device, now or once it is ported; in portable code what is for CUDA stays so."""
     return any(
-        not (ctx.portable and name.startswith("torch.cuda.") and ctx.index.guards.is_for_cuda(node))
+        not (ctx.portable and ctx.index.guards.is_for_cuda(node))
+        if name.startswith("torch.cuda.")
+        else not is_never_seeded(ctx.index, node)
         for node, name in ctx.index.references(*_SEEDS_DEVICE)
     )
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Certainty, Finding, Fix, Scope, Severity
+from tpulint.semantic.compared_devices import leaves_unseeded
 from tpulint.semantic.device_numbers import is_index_of_tensor
 from tpulint.semantic.device_sites import Role, Site
 from tpulint.semantic.devices import Devices
@@ -189,6 +190,8 @@ def _choose_xla(ctx: FileContext, devices: Devices, left: Collection[ast.expr]) 
                     fix.replace(listed, "xla")
         elif site.role is Role.COMPARISON:
             folding.replace(node, _name(ctx, node, ":0" if _is_compared_as_object(ctx, node) else ""))
+            if (device := leaves_unseeded(ctx.index, node)) is not None:
+                folding.replace(device, f"{ctx.text(device)}.type")
         elif isinstance(node, ast.Call) and site.role is Role.GENERATOR:
             folding.replace(node, f"{ctx.text(node.func)}()")
         elif is_index_of_tensor(ctx.index, node):

@@ -9,8 +9,10 @@ from tpulint.context import FileContext
 from tpulint.model import Applicability, Certainty, Finding, Span
 from tpulint.semantic import Kind, SemanticIndex
 from tpulint.semantic.other_files import Definition, function_run
+from tpulint.semantic.parsed_options import file_of_options
 from tpulint.semantic.passed_arguments import arguments_given
 from tpulint.semantic.tree import FUNCTIONS
+from tpulint.semantic.variables import is_configuration, last_name
 
 _BINDS_TIGHTER = (ast.Compare, ast.BinOp)
 _DEPTH = 2
@@ -34,7 +36,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         if not places or index.devices.features.guards_cuda_only(node):
             continue
         certain = index.kind(node.value) is Kind.TENSOR
-        if is_own and not certain:
+        if not certain and (is_own or _is_other_object(index, node.value)):
             continue
         fix = ctx.fix(
             "Ask for the XLA device",
@@ -87,6 +89,14 @@ def _is_given(ctx: FileContext) -> bool:
     return any("is_cuda" in given for given in ctx.index.names.attributes.values()) or any(
         function.name == "is_cuda" for function in ctx.index.tree.functions
     )
+
+
+def _is_other_object(index: SemanticIndex, owner: ast.expr) -> bool:
+    """Whether a value has no device: options, ``args.is_cuda``, a class of tensors, an object of the project."""
+    name = last_name(owner)
+    if is_configuration(name) or name.endswith("type") or file_of_options(index, owner) is not None:
+        return True
+    return bool(index.imported.classes_here(owner, index))
 
 
 def _knows_others(ctx: FileContext, node: ast.Attribute) -> bool:

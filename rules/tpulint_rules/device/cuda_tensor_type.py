@@ -90,6 +90,8 @@ def _change_types(ctx: FileContext, uses: list[TypeUse]) -> Fix | None:
         fix.give_up()
         return None
     chosen = _define_chosen_device(ctx, fix, uses)
+    for module in dict.fromkeys(use.module for use in uses if use.module is not None):
+        fix.replace(module, fix.use("torch", at=module))
     for use in uses:
         if _is_for_others(ctx, use):
             _define_function(ctx, fix, use)
@@ -98,7 +100,7 @@ def _change_types(ctx: FileContext, uses: list[TypeUse]) -> Fix | None:
             fix.replace(use.choice, ctx.text(other))
         elif any(_draw_of(ctx, use, call) for call in use.constructions):
             pass  # the class goes with the call
-        elif not use.tests and (use.variable is not None or use.constructions):
+        elif use.module is None and not use.tests and (use.variable is not None or use.constructions):
             fix.replace(use.node, f"{fix.use('torch', at=use.node)}.{use.name}")
         for call in use.constructions:
             device = chosen if _is_dynamic(ctx, use) else None
@@ -260,7 +262,8 @@ def _name_for(ctx: FileContext, uses: list[TypeUse], first: ast.stmt, calls: lis
         return f"{function.args.args[0].arg}.{_KEPT_DEVICE}"
     taken = ctx.index.xla_devices.is_taken
     name = next((name for name in ("device", _KEPT_DEVICE) if not taken(name, first)), "")
-    return "" if len(holders) > 1 or any(taken(name, call) for call in calls) else name
+    scopes = {use.variable[1] for use in uses if use.variable is not None}
+    return "" if len(holders) > 1 or len(scopes) > 1 or any(taken(name, call) for call in calls) else name
 
 
 def _flag_statement(ctx: FileContext, first: ast.stmt, test: ast.expr) -> ast.stmt | None:

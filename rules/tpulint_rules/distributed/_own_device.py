@@ -11,6 +11,7 @@ from tpulint.semantic import FUNCTIONS
 from tpulint.semantic.device_counts import COUNTERS
 
 _SEVERAL_PROCESSES = r"\b(?:LOCAL_RANK|RANK|WORLD_SIZE)\b|\blocal_rank\b|\baccelerate\b|\bdeepspeed\b"
+_NAMES = ("torch.cuda.get_device_name", "torch_xla.runtime.device_type")
 _ONE = {(ast.Gt, 0), (ast.GtE, 1), (ast.NotEq, 0), (ast.Eq, 0), (ast.Lt, 1), (ast.LtE, 0)}
 """Comparisons whose answer differs between no device and one."""
 
@@ -177,6 +178,21 @@ def _asks_for_one(ctx: FileContext, node: ast.expr) -> bool:
         or (isinstance(parent, ast.UnaryOp) and type(parent.op) is ast.Not)
     )
     return is_condition and counts.is_count(node)
+
+
+def is_told_with_name(ctx: FileContext, call: ast.Call) -> bool:
+    """Whether a message tells the number beside the name of the device, which is that of XLA by now or soon will be.
+
+    ``print("{} x {}".format(torch.cuda.device_count(), torch.cuda.get_device_name(0)))``
+    """
+    index, statement = ctx.index, ctx.index.statement_of(call)
+    holder = index.parent(call)
+    is_counted = isinstance(holder, ast.Call) and index.qualified_name(holder.func) == "builtins.range"
+    if not isinstance(statement, ast.Expr) or is_counted or _is_shown(ctx, call):
+        return False
+    if index.devices.is_guarded(call) or index.devices.is_asked_for(call) or is_shut_out(ctx, call):
+        return False
+    return any(index.tree.encloses(statement, other) for other in index.calls_to(*_NAMES))
 
 
 def _is_shown(ctx: FileContext, call: ast.Call) -> bool:

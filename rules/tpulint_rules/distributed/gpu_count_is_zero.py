@@ -5,15 +5,18 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import partial
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Finding, Scope, Severity
 from tpulint.records import NamedTuple
+from tpulint.semantic.compared_devices import SEEDING
 from tpulint.semantic.device_counts import COUNTERS
 from tpulint.semantic.handovers import ENDS
 from tpulint.semantic.launches import SPAWN
 from tpulint.semantic.variables import last_name
-from tpulint_rules.distributed._own_device import choices, count_one, is_for_several, is_shut_out
+from tpulint_rules.distributed._own_device import choices, count_one, is_for_several, is_shut_out, is_told_with_name
+from tpulint_rules.distributed._samplers import sharers
 
 _PRODUCTS = {
     r"(?i)(.*_)?(batch_?size|bs)|batch": "batches of no samples",
@@ -23,7 +26,6 @@ _PRODUCTS = {
 _DIVISIONS = (ast.Div, ast.FloorDiv, ast.Mod)
 _HOLDERS = (ast.Dict, ast.List, ast.Tuple, ast.keyword, ast.Return)
 _STARTERS = ("torch.nn.DataParallel", SPAWN)
-_SEEDING = frozenset({"torch.cuda.manual_seed", "torch.cuda.manual_seed_all", "torch_xla.manual_seed"})
 _ON_HOST = "this asks for GPUs, and a TPU machine has none: this trains on the host CPU without a word"
 _NOT_CHECKED = "The number of devices is no longer checked."
 _SEEDED = "The seed is set whatever the number of devices."
@@ -49,12 +51,17 @@ def check(ctx: FileContext) -> Iterator[Finding]:
                 continue
             message = f"`{ctx.text(product.factor)}` is 0 on a TPU machine, which has no GPUs: {product.harm}"
             yield ctx.finding(product.factor, message, count_one(ctx, product.factor), severity=Severity.ERROR)
+        elif isinstance(node, ast.Call) and (told := sharers(ctx.index, node)) is not None:
+            yield from _shared_by_none(ctx, told)
         elif isinstance(node, ast.Compare) and len(node.ops) == 1:
             yield from _comparison(ctx, node)
         elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not) and counts.is_zero(node.operand):
             holder = _holder(ctx, node)
             if isinstance(holder, ast.If) and _sends_to_host(ctx, holder) and not _is_asked(ctx, node.operand):
                 yield _demand(ctx, node, _ON_HOST, False)
+    for call in filter(partial(is_told_with_name, ctx), counts.calls):
+        message = f"`{ctx.text(call)}` is 0 on a TPU machine, beside the name of a device that is there"
+        yield ctx.finding(call, message, _count_fix(ctx, call), severity=Severity.WARNING)
     for call, test in choices(ctx):
         message = (
             f"`{ctx.text(call)}` is 0 on a TPU machine, and `{ctx.text(test)}` decides by it: "
@@ -126,6 +133,17 @@ def _zero_factor(ctx: FileContext, node: ast.expr) -> ast.expr | None:
     return node if ctx.index.device_counts.is_zero(node) else None
 
 
+def _shared_by_none(ctx: FileContext, told: ast.expr) -> Iterator[Finding]:
+    """``DistributedSampler(data, num_replicas=n, rank=rank)``; to start processes for TPUs comes first."""
+    launches = ctx.index.launches
+    launch = launches.launch_of(told)
+    is_early = bool(launches) and (launch is None or not launch.is_xla)
+    if is_early or (count := _zero_factor(ctx, told)) is None or is_shut_out(ctx, told):
+        return
+    message = f"`{ctx.text(count)}` is 0 on a TPU machine, and a sampler for so many processes raises ValueError"
+    yield ctx.finding(count, message, _count_fix(ctx, count), severity=Severity.ERROR)
+
+
 def _comparison(ctx: FileContext, node: ast.Compare) -> Iterator[Finding]:
     """A demand for GPUs: an assertion, a way out of the script, the answer of a function, a branch."""
     if any(not launch.is_xla for launch in ctx.index.launches.launches):
@@ -170,7 +188,7 @@ def _demand(ctx: FileContext, test: ast.expr, message: str, answer: bool) -> Fin
 def _only_seeds(ctx: FileContext, condition: ast.If) -> bool:
     """Whether a branch does nothing but seed the device."""
     calls = [item.value for item in condition.body if isinstance(item, ast.Expr) and isinstance(item.value, ast.Call)]
-    seeds = [call for call in calls if ctx.index.qualified_name(call.func) in _SEEDING]
+    seeds = [call for call in calls if ctx.index.qualified_name(call.func) in SEEDING]
     return len(seeds) == len(condition.body) and not condition.orelse
 
 

@@ -1,0 +1,52 @@
+"""Device objects that are compared with a text, which they never equal: ``torch.device("cuda") == "cuda"``."""
+
+from __future__ import annotations
+
+import ast
+
+from tpulint.semantic.values import Kind
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tpulint.semantic import SemanticIndex
+
+SEEDING = frozenset({"torch.cuda.manual_seed", "torch.cuda.manual_seed_all", "torch_xla.manual_seed"})
+
+
+def object_compared(index: SemanticIndex, text: ast.expr) -> ast.expr | None:
+    """What a text is asked to equal, where that is a device object: the answer is no."""
+    comparison = index.parent(text)
+    if not isinstance(comparison, ast.Compare) or len(comparison.ops) != 1:
+        return None
+    if not isinstance(comparison.ops[0], ast.Eq):
+        return None
+    sides = (comparison.left, comparison.comparators[0])
+    other = next(side for side in sides if side is not text)
+    value = index.value(other) if isinstance(other, ast.Name | ast.Attribute | ast.Call) else None
+    return other if value is not None and value.kind is Kind.DEVICE and value.certain else None
+
+
+def is_never_seeded(index: SemanticIndex, seeding: ast.AST) -> bool:
+    """Whether what seeds the device never runs: ``if device == "xla": torch_xla.manual_seed(seed)``."""
+    child = seeding
+    for ancestor in index.tree.ancestors(seeding):
+        if isinstance(ancestor, ast.If) and child in ancestor.body and isinstance(ancestor.test, ast.Compare):
+            sides = (ancestor.test.left, *ancestor.test.comparators)
+            texts = [side for side in sides if isinstance(side, ast.Constant) and isinstance(side.value, str)]
+            if any(object_compared(index, text) is not None for text in texts):
+                return True
+        child = ancestor
+    return False
+
+
+def leaves_unseeded(index: SemanticIndex, text: ast.expr) -> ast.expr | None:
+    """The device object of ``if device == "cuda": torch.cuda.manual_seed_all(seed)``, with nothing but such calls.
+
+    On a GPU ``torch.manual_seed`` has seeded the device all the same; on another one nothing would.
+    """
+    condition = index.statement_of(text)
+    if not isinstance(condition, ast.If) or condition.test is not index.parent(text) or condition.orelse:
+        return None
+    calls = [item.value if isinstance(item, ast.Expr) else None for item in condition.body]
+    seeds = all(isinstance(call, ast.Call) and index.qualified_name(call.func) in SEEDING for call in calls)
+    return object_compared(index, text) if seeds else None
