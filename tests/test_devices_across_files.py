@@ -304,3 +304,27 @@ if __name__ == "__main__":
     text = (tmp_path / "train.py").read_text()
     assert "cuda" not in text
     assert ('init_process_group(backend="xla", init_method="xla://")' in text) is is_ported
+
+
+MOVES = "import torch\n\n\ndef put(x):\n    return x.cuda()\n\n\ndef shown(x):\n    return x.cpu()\n"
+PLACE = """\
+import torch
+import moves
+
+
+def place(x):
+    if torch.cuda.is_available():
+        x = [moves.CALLED(one) for one in x]
+    return x
+
+
+def place_model(model):
+    return model.cuda()
+"""
+
+
+@pytest.mark.parametrize(("called", "goes"), [("put", True), ("shown", False)])
+def test_a_question_around_calls_of_what_another_file_moves(tmp_path: Path, called: str, goes: bool) -> None:
+    program = "from place import place\n\nplace([])\n"
+    files = {"moves.py": MOVES, "place.py": PLACE.replace("CALLED", called), "train.py": program}
+    assert ("is_available" not in fixed(tmp_path, files)["place.py"]) == goes
