@@ -328,3 +328,34 @@ def test_a_question_around_calls_of_what_another_file_moves(tmp_path: Path, call
     program = "from place import place\n\nplace([])\n"
     files = {"moves.py": MOVES, "place.py": PLACE.replace("CALLED", called), "train.py": program}
     assert ("is_available" not in fixed(tmp_path, files)["place.py"]) == goes
+
+
+ALONE = """\
+import torch
+
+
+def start(args):
+    if args.device != "cuda":
+        args.distributed = False
+        return
+    args.distributed = True
+    torch.cuda.set_device(args.gpu)
+"""
+STARTING = """\
+import torch
+from options import build_parser
+from alone import start
+
+args = build_parser().parse_args()
+start(args)
+model = torch.nn.Linear(4, 4).to(torch.device(args.device))
+"""
+
+
+@pytest.mark.parametrize(("default", "ported"), [("cuda", "xla"), ("cpu", "cuda")])
+def test_a_device_of_options_that_a_file_asks_which_imports_no_other(tmp_path: Path, default: str, ported: str) -> None:
+    declared = f'    parser = argparse.ArgumentParser()\n    parser.add_argument("--device", default="{default}")\n'
+    options = f"import argparse\n\n\ndef build_parser():\n{declared}    return parser\n"
+    texts = fixed(tmp_path, {"main.py": STARTING, "options.py": options, "alone.py": ALONE})
+    assert f'args.device != "{ported}"' in texts["alone.py"]
+    assert ("set_device" in texts["alone.py"]) == (ported == "cuda")
