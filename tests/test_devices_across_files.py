@@ -359,3 +359,36 @@ def test_a_device_of_options_that_a_file_asks_which_imports_no_other(tmp_path: P
     texts = fixed(tmp_path, {"main.py": STARTING, "options.py": options, "alone.py": ALONE})
     assert f'args.device != "{ported}"' in texts["alone.py"]
     assert ("set_device" in texts["alone.py"]) == (ported == "cuda")
+
+
+JOINS = """\
+import torch
+from torch.nn.parallel import DistributedDataParallel
+
+
+def begin(args):
+    torch.cuda.set_device(args.rank)
+    torch.distributed.init_process_group(backend=args.ddp_backend, init_method=args.url, rank=args.rank)
+"""
+BEGINS = """\
+import torch
+from joins import begin
+
+device = torch.device("cuda")
+
+
+def train(args):
+    begin(args)
+    return torch.nn.Linear(4, 4).to(device)
+
+
+train(read())
+"""
+
+
+@pytest.mark.parametrize(("asked", "taken"), [("args.ddp_backend", False), ("'gloo'", True)])
+def test_a_program_joins_by_a_helper_before_it_takes_the_device(tmp_path: Path, asked: str, taken: bool) -> None:
+    """A configuration names the backend of a helper for GPUs: under torchrun that group gives each process its chip."""
+    texts = fixed(tmp_path, {"train.py": BEGINS, "joins.py": JOINS.replace("args.ddp_backend", asked)})
+    assert ("torch_xla.device()" in texts["train.py"]) is taken
+    assert ('backend="xla"' in texts["joins.py"]) is not taken
