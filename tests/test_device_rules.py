@@ -1139,6 +1139,10 @@ def test_several_gpus_by_number_are_reported_without_a_fix() -> None:
         "if torch.cuda.is_available():\n    sources += ['src/nms_cuda.c']\n    with_cuda = True\n",
         "if torch.cuda.is_available() and CUDA_HOME is not None:\n    macros += [('WITH_CUDA', None)]\nelse:\n"
         "    raise NotImplementedError\n",
+        # calls of what moves nothing to a device
+        "def put(x):\n    return x.to('cpu')\n\ndef get(x):\n    if torch.cuda.is_available():\n"
+        "        x = put(x)\n    return x\n",
+        "def log(x, to):\n    to.write(x)\n\ndef get(x):\n    if torch.cuda.is_available():\n        log(x, file)\n",
     ],
 )
 def test_right_without_a_gpu(text: str) -> None:
@@ -1157,6 +1161,10 @@ def test_right_without_a_gpu(text: str) -> None:
         "def run(device):\n    if device.type == 'cuda':\n        x = x.cuda()\n",
         "if torch.cuda.is_available():\n    from model.fast import Net\n",
         "if torch.cuda.is_available():\n    import knn_cuda\n    model.cuda()\n",
+        "def put(x):\n    return x.cuda()\n\ndef get(x):\n    if torch.cuda.is_available():\n"
+        "        x = put(x)\n    return x\n",
+        "def put(x, device):\n    return x.to(device)\n\ndef get(x, device):\n"
+        "    return put(x, device) if torch.cuda.is_available() else x\n",
     ],
 )
 def test_wrong_without_a_gpu(text: str) -> None:

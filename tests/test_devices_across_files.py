@@ -348,3 +348,91 @@ if __name__ == "__main__":
     text = (tmp_path / "train.py").read_text()
     assert "cuda" not in text
     assert ('init_process_group(backend="xla", init_method="xla://")' in text) is is_ported
+
+
+MOVES = "import torch\n\n\ndef put(x):\n    return x.cuda()\n\n\ndef shown(x):\n    return x.cpu()\n"
+PLACE = """\
+import torch
+import moves
+
+
+def place(x):
+    if torch.cuda.is_available():
+        x = [moves.CALLED(one) for one in x]
+    return x
+
+
+def place_model(model):
+    return model.cuda()
+"""
+
+
+@pytest.mark.parametrize(("called", "goes"), [("put", True), ("shown", False)])
+def test_a_question_around_calls_of_what_another_file_moves(tmp_path: Path, called: str, goes: bool) -> None:
+    program = "from place import place\n\nplace([])\n"
+    files = {"moves.py": MOVES, "place.py": PLACE.replace("CALLED", called), "train.py": program}
+    assert ("is_available" not in fixed(tmp_path, files)["place.py"]) == goes
+
+
+ALONE = """\
+import torch
+
+
+def start(args):
+    if args.device != "cuda":
+        args.distributed = False
+        return
+    args.distributed = True
+    torch.cuda.set_device(args.gpu)
+"""
+STARTING = """\
+import torch
+from options import build_parser
+from alone import start
+
+args = build_parser().parse_args()
+start(args)
+model = torch.nn.Linear(4, 4).to(torch.device(args.device))
+"""
+
+
+@pytest.mark.parametrize(("default", "ported"), [("cuda", "xla"), ("cpu", "cuda")])
+def test_a_device_of_options_that_a_file_asks_which_imports_no_other(tmp_path: Path, default: str, ported: str) -> None:
+    declared = f'    parser = argparse.ArgumentParser()\n    parser.add_argument("--device", default="{default}")\n'
+    options = f"import argparse\n\n\ndef build_parser():\n{declared}    return parser\n"
+    texts = fixed(tmp_path, {"main.py": STARTING, "options.py": options, "alone.py": ALONE})
+    assert f'args.device != "{ported}"' in texts["alone.py"]
+    assert ("set_device" in texts["alone.py"]) == (ported == "cuda")
+
+
+JOINS = """\
+import torch
+from torch.nn.parallel import DistributedDataParallel
+
+
+def begin(args):
+    torch.cuda.set_device(args.rank)
+    torch.distributed.init_process_group(backend=args.ddp_backend, init_method=args.url, rank=args.rank)
+"""
+BEGINS = """\
+import torch
+from joins import begin
+
+device = torch.device("cuda")
+
+
+def train(args):
+    begin(args)
+    return torch.nn.Linear(4, 4).to(device)
+
+
+train(read())
+"""
+
+
+@pytest.mark.parametrize(("asked", "taken"), [("args.ddp_backend", False), ("'gloo'", True)])
+def test_a_program_joins_by_a_helper_before_it_takes_the_device(tmp_path: Path, asked: str, taken: bool) -> None:
+    """A configuration names the backend of a helper for GPUs: under torchrun that group gives each process its chip."""
+    texts = fixed(tmp_path, {"train.py": BEGINS, "joins.py": JOINS.replace("args.ddp_backend", asked)})
+    assert ("torch_xla.device()" in texts["train.py"]) is taken
+    assert ('backend="xla"' in texts["joins.py"]) is not taken

@@ -623,6 +623,38 @@ def test_option_whose_help_knows_the_backend_of_xla() -> None:
     assert result.findings == ()
 
 
+CONFIGURED = """
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+def begin(args):
+    torch.cuda.set_device(args.rank)
+    dist.init_process_group(backend=args.ddp_backend, init_method=args.url, world_size=args.size, rank=args.rank)
+
+def end():
+    dist.barrier()
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "codes"),
+    [
+        ("", "", ["TPU602"]),
+        ("args.ddp_backend", 'args["ddp_backend"]', ["TPU602"]),
+        ("args.ddp_backend", "args.ddp_backend or 'gloo'", []),
+        ("backend=args.ddp_backend, ", "**args.group, ", []),
+        ("    torch.cuda.set_device(args.rank)\n", "", []),
+        ("set_device(args.rank)", "is_available()", []),
+        ("def end():\n", "def end(args):\n    use_npu = torch.npu or torch.mlu\n", []),
+        ("args.ddp_backend", "ddp_backend", []),  # nobody knows what callers give
+    ],
+)
+def test_helper_for_gpus_whose_backend_a_configuration_names(old: str, new: str, codes: list[str]) -> None:
+    assert old in CONFIGURED
+    assert found(CONFIGURED.replace(old, new) if old else CONFIGURED, "TPU602") == codes
+
+
 @pytest.mark.parametrize(
     ("asked", "codes"),
     [('kind == "mps"', ["TPU603"]), ('kind == "xla"', []), ('kind == "xla" or kind == "hpu"', [])],

@@ -893,3 +893,40 @@ def test_the_same_of_a_class_of_the_file(tmp_path: Path) -> None:
         "from nets import Decoder, Other", DECODER.format("TPU101").replace("from torch", "\n    from torch")
     )
     agree(tmp_path, "TPU101", main=SETUP + program.replace("RESUME", 'net = saved["net"]'))
+
+
+STEPPED = """\
+    import torch
+
+    def build(args, model, optim, rate):
+        return Trainer(args, model, optim, rate)
+
+    class Trainer:
+        def __init__(self, args, model, optim, rate):
+            self.args, self.model, self.optim, self.rate = args, model, optim, rate
+
+        def train(self, loader):
+            for batch in loader:  # {}
+                self.model.zero_grad()
+                loss = self.model(batch.x).sum()
+                loss.backward()
+                self.optim.step()
+    """
+BUILDS = """\
+    import torch
+    from torch import nn
+    from trainer import build
+
+    def test(args, model):
+        return build(args, model, GIVEN, 0.1).train([])
+
+    def train(args, saved, loader):
+        model = nn.Linear(4, 4).to("cuda")
+        build(args, model, saved["optim"], 0.1).train(loader)
+    """
+
+
+@pytest.mark.parametrize(("given", "code"), [("None", "TPU301"), ("0", "a number"), ('"adam"', "a name")])
+def test_nothing_that_a_call_gives_does_not_say_what_the_others_do(tmp_path: Path, given: str, code: str) -> None:
+    """An optimizer that came out of a file, which a test does without."""
+    agree(tmp_path, "TPU301", trainer=STEPPED.format(code), main=BUILDS.replace("GIVEN", given))

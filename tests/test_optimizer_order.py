@@ -505,3 +505,83 @@ def test_a_module_moves_in_front_of_the_first_of_its_optimizers() -> None:
     assert fixed("".join([start, *rows])) == "".join([start, rows[2], *rows[:2]])
     added = "        self.late = nn.Linear(4, 4)\n"  # moves, too
     assert fixed("".join([start, *rows[:2], added, rows[2]])).count(FLAG) == 1
+
+
+DETECTOR = """\
+from torch import nn, optim
+
+class Detector(nn.Module):
+    def __init__(self, head):
+        super().__init__()
+        self.head = head
+
+    def get_optimizer(self):
+        groups = []
+        for name, value in dict(self.named_parameters()).items():
+            groups += [{"params": [value], "lr": 0.1}]
+        self.optimizer = optim.SGD(groups, momentum=0.9)
+        return self.optimizer
+"""
+TRAINER = """\
+from torch import nn
+
+class Trainer(nn.Module):
+    def __init__(self, detector):
+        super().__init__()
+        self.detector = detector
+        self.optimizer = self.detector.get_optimizer()
+
+    def train_step(self, x):
+        self.optimizer.zero_grad()
+        self.detector.head(x).sum().backward()
+        self.optimizer.step()
+"""
+OWN_DETECTOR = """\
+from torch import nn
+from detector import Detector
+
+class OwnDetector(Detector):
+    def __init__(self):
+        super().__init__(nn.Linear(4, 4))
+"""
+ASKING = """\
+import torch
+from own import OwnDetector
+from trainer import Trainer
+
+detector = OwnDetector()
+STARTED
+trainer.train_step(torch.ones(2, 4).cuda())
+"""
+STARTED = "trainer = Trainer(detector).cuda()"
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "told"),
+    [
+        ("train.py", "", "", True),
+        ("train.py", STARTED, "optimizer = detector.get_optimizer()\ndetector.cuda()\ntrainer = detector", True),
+        ("train.py", STARTED, "detector.cuda()\noptimizer = detector.get_optimizer()\ntrainer = detector", False),
+        ("train.py", STARTED, f"detector.cuda()\n{STARTED}", False),
+        ("detector.py", "        groups = []", "        self.cuda()\n        groups = []", False),
+        ("detector.py", "self.named_parameters()", "other.named_parameters()", False),
+        ("trainer.py", "self.detector.get_optimizer()", "detector.cuda().get_optimizer()", False),
+        ("trainer.py", "self.detector.get_optimizer()", "None", False),
+    ],
+)
+def test_optimizers_that_a_part_of_another_file_builds(
+    tmp_path: Path, file: str, old: str, new: str, told: bool
+) -> None:
+    """By a method, and asked for it on the host: `Trainer(net)` does so as it is made, and moves as a whole."""
+    files = {
+        "detector.py": DETECTOR,
+        "own.py": OWN_DETECTOR,
+        "trainer.py": TRAINER,
+        "train.py": ASKING.replace("STARTED", STARTED),
+    }
+    assert old in files[file]
+    files[file] = files[file].replace(old, new) if old else files[file]
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    result = tpulint("check", ".", "--select", "TPU303", "--output-format", "concise", cwd=tmp_path)
+    assert ("train.py" in result.out) is told, result.out

@@ -43,7 +43,7 @@ _OF_THE_FILE = (
 )  # fmt: skip
 """What no call in another file changes."""
 _OF_OBJECTS = ("imported", "definitions")
-"""Of that, what does change where a call in another file hands over an object of a known class."""
+"""Of that, what does change where a call in another file hands over an object of a known class, or options."""
 
 
 class SemanticIndex(Topics):
@@ -173,7 +173,7 @@ class SemanticIndex(Topics):
             return self
         other = SemanticIndex.__new__(SemanticIndex)
         lent: tuple[str, ...] = _OF_THE_FILE if library is self._library else _OF_THE_TEXT
-        if any(call.classes for call in outside):
+        if any(call.classes or call.options for call in outside):
             lent = tuple(name for name in lent if name not in _OF_OBJECTS)
         other.__dict__.update((name, part) for name, part in self.__dict__.items() if name in lent)
         other._borrowed = frozenset(other.__dict__)

@@ -20,7 +20,7 @@ from tpulint.semantic.outside import (
 )
 from tpulint.semantic.passed_arguments import arguments_given, named_beside
 from tpulint.semantic.tree import FUNCTIONS
-from tpulint.semantic.values import HOST_DEVICE, UNKNOWN, Kind, Side, Value, is_cpu
+from tpulint.semantic.values import HOST_DEVICE, UNKNOWN, Kind, Side, Value, is_cpu, is_none
 from tpulint.semantic.variables import is_configuration, last_name, says_device
 
 TYPE_CHECKING = False
@@ -142,6 +142,8 @@ def gives_device(index: SemanticIndex, given: ast.expr) -> bool:
 
 def _value_given(index: SemanticIndex, item: ast.expr) -> Value:
     """What a call gives; a list of tensors, ``[part.to(device) for part in batch]``, as the batch that it is."""
+    if is_none(item):
+        return UNKNOWN  # of what other calls give, `None` says nothing
     value = HOST_DEVICE if is_cpu(item) else index.value(item)
     bindings = index.flow.made(item) if isinstance(item, ast.Name) and value.kind is Kind.HOST else ()
     parts = [index.value(one.value.elt) for one in bindings if isinstance(one.value, ast.ListComp)]

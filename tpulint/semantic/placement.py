@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 
+from tpulint.semantic.other_files import definition_called
 from tpulint.semantic.torch_facts import CUDA_ONLY_NAMES
+from tpulint.semantic.tree import FUNCTIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,9 +81,12 @@ class Placement:
         parent = self._tree.parents[root]
         if isinstance(parent, ast.If) and parent.test is root:
             taken = (*parent.body, *parent.orelse)
-            return any(map(self.places, taken)) or (depth < 2 and any(self._flag_places(item, depth) for item in taken))
+            if any(map(self.places, taken)) or any(map(self._has_moved, taken)):
+                return True
+            return depth < 2 and any(self._flag_places(item, depth) for item in taken)
         if isinstance(parent, ast.IfExp) and parent.test is root:
-            return self.places(parent.body) or self.places(parent.orelse)
+            chosen = (parent.body, parent.orelse)
+            return any(map(self.places, chosen)) or any(map(self._has_moved, chosen))
         if isinstance(parent, ast.Assign) and depth < 2:
             return any(self.is_decided_by(load, depth + 1) for load in self.reads_of(parent))
         if isinstance(parent, ast.Return) and depth < 2:
@@ -89,6 +94,15 @@ class Placement:
             calls = [] if function is None else self._index.definitions.calls_of(function)
             return any(self.is_decided_by(call, depth + 1) for call in calls)
         return False
+
+    def _has_moved(self, code: ast.AST) -> bool:
+        """Whether code hands something to a function of the project that moves what it is given: ``to_gpu(x)``."""
+        return any(self._moves_given(node) for node in (code, *self._tree.inside(code)) if isinstance(node, ast.Call))
+
+    def _moves_given(self, call: ast.Call) -> bool:
+        run = definition_called(self._index, call)
+        moved = run.file.handed_moves.parameters(0) if run is not None and isinstance(run.node, FUNCTIONS) else []
+        return run is not None and any(one.function is run.node for one in moved)
 
     def _flag_places(self, statement: ast.stmt, depth: int) -> bool:
         """Whether a statement sets a flag, ``self.use_cuda = True``, that decides where something is put."""

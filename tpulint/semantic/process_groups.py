@@ -26,6 +26,11 @@ _NCCL_NAMES = frozenset({
     "torch.distributed.distributed_c10d.get_default_backend_for_device",
 })  # fmt: skip
 
+KNOWS_XLA = r"backend.*\bxla\b|\bxla\b.*backend|[\"']xla[\"']\s*:\s*[\"']|nccl.*\bxla\b|\bxla\b.*nccl"
+"""Where the backend of XLA is chosen too; a device of XLA alone chooses none."""
+FOR_GPUS = r"torch\.cuda|\.cuda[.(]|[\"']cuda|device_ids"
+_WRAPPER = "torch.nn.parallel.DistributedDataParallel"
+
 
 class Join:
     """One ``init_process_group(...)``."""
@@ -95,7 +100,8 @@ class ProcessGroups:
         run = index.launches.closure((function,))
         joins = [join for join in self.joins if any(index.tree.encloses(item, join.call) for item in run)]
         if joins:
-            return self.on_device or any(join.is_portable or join.is_xla for join in joins)
+            own = (join.is_portable or join.is_xla or self.is_configured_for_gpus(join) for join in joins)
+            return self.on_device or any(own)
         if depth > _DEPTH:
             return False
         calls = [call for call in index.imported.calls if any(index.tree.encloses(item, call) for item in run)]
@@ -116,6 +122,31 @@ class ProcessGroups:
         if isinstance(node, ast.Constant):
             return isinstance(node.value, str) and _NCCL.search(node.value) is not None
         return self._index.qualified_name(node.func if isinstance(node, ast.Call) else node) in _NCCL_NAMES
+
+    def is_configured_for_gpus(self, join: Join) -> bool:
+        """Whether code for GPUs alone takes the backend of its group from a configuration that is not seen."""
+        index = self._index
+        nodes = [origin.node for origin in join.backends]
+        from_configuration = bool(nodes) and all(isinstance(node, ast.Attribute | ast.Subscript) for node in nodes)
+        if not from_configuration or join.hides_arguments or "store" in join.given:
+            return False
+        if index.mentions("gloo|xla_backend") or index.mentions(KNOWS_XLA, "xla"):
+            return False  # it knows others
+        if not index.is_program:
+            return self._is_for_gpus(join)
+        # Once the devices are ported the defaults of the configuration still say what it was made for.
+        return index.mentions(FOR_GPUS) or any(
+            file.mentions(r"[\"']nccl[\"']", "nccl") for file in index.imported.files()
+        )
+
+    def _is_for_gpus(self, join: Join) -> bool:
+        """Whether a helper joins a group for the sake of GPUs: it sets that of the process, or wraps the model."""
+        index = self._index
+        if index.devices.features.serves_several or not index.mentions(rf"{FOR_GPUS}|\btorch_xla\b"):
+            return False  # one that has been ported speaks of XLA
+        setting = (call for call in index.calls_to("torch.cuda.set_device") if not index.devices.is_for_cuda(call))
+        function = index.function_of(join.call)
+        return any(index.function_of(call) is function for call in setting) or any(index.calls_to(_WRAPPER))
 
     @property
     def on_device(self) -> bool:

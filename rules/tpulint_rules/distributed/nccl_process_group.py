@@ -8,18 +8,15 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
 from tpulint.semantic.origins import origins, written_at
-from tpulint.semantic.process_groups import Join
+from tpulint.semantic.process_groups import FOR_GPUS, KNOWS_XLA, Join
 
 _ASKS = ("torch.distributed.get_backend", "torch.distributed.distributed_c10d.get_backend")
 _COMPARED = "the backend is compared with NCCL, which it is not on a TPU machine"
 _METHOD = 'init_method="xla://"'
 _FROM_THE_RUNTIME = ("world_size", "rank", "device_id")
 _RUNTIME_NUMBERS = ("torch_xla.runtime.world_size", "torch_xla.runtime.global_ordinal")
-_KNOWS_XLA = r"backend.*\bxla\b|\bxla\b.*backend|[\"']xla[\"']\s*:\s*[\"']|nccl.*\bxla\b|\bxla\b.*nccl"
-"""Where the backend of XLA is chosen too; a device of XLA alone chooses none."""
 _COMPARES_XLA = r"(?:==|!=)\s*[\"']xla[\"']|\bin\s*[(\[{][^)\]}\n]*[\"']xla[\"']|\b(?:use|is_torch)_(?:xla|tpu)"
 """Where whoever wrote it thought of XLA."""
-_FOR_GPUS = r"torch\.cuda|\.cuda[.(]|[\"']cuda|device_ids"
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
@@ -29,17 +26,17 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             continue
         if join.backend is None:
             closed = not join.hides_arguments and "store" not in join.given
-            if closed and index.mentions(_FOR_GPUS) and not index.mentions(r"gloo|xla_backend"):
+            if closed and index.mentions(FOR_GPUS) and not index.mentions(r"gloo|xla_backend"):
                 message = "a process group without a backend serves GPUs with NCCL and CPUs with gloo, no XLA device"
                 yield ctx.finding(join.call, message, _fix(ctx, join), certainty=Certainty.LIKELY)
         elif any(groups.is_nccl(origin.node) for origin in join.backends):
             certain = all(groups.is_nccl(origin.node) and not origin.by_user for origin in join.backends)
-            if not certain and index.mentions(_KNOWS_XLA, "xla"):
+            if not certain and index.mentions(KNOWS_XLA, "xla"):
                 continue  # one of several backends, and that of XLA is known
             certainty = Certainty.CERTAIN if certain else Certainty.LIKELY
             message = "the NCCL backend needs GPUs: `init_process_group` raises on a TPU machine; use the backend `xla`"
             yield ctx.finding(join.call, message, _fix(ctx, join), certainty=certainty)
-        elif _is_configured_for_gpus(ctx, join):
+        elif groups.is_configured_for_gpus(join):
             message = f"`{ctx.text(join.backend)}` must name the backend `xla` on a TPU machine, where NCCL raises"
             yield ctx.finding(
                 join.call, message, _fix(ctx, join), severity=Severity.WARNING, certainty=Certainty.LIKELY
@@ -53,21 +50,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
                 yield ctx.finding(keyword, "the NCCL backend needs GPUs: `new_group` raises on a TPU machine", fix)
     if not index.mentions(_COMPARES_XLA, "xla", "tpu"):
         yield from _comparisons(ctx)
-    if not index.mentions(_KNOWS_XLA, "xla"):
+    if not index.mentions(KNOWS_XLA, "xla"):
         yield from _options_of_others(ctx)
-
-
-def _is_configured_for_gpus(ctx: FileContext, join: Join) -> bool:
-    """Whether a program for GPUs alone takes its backend from a configuration that is not seen."""
-    index = ctx.index
-    nodes = [origin.node for origin in join.backends]
-    from_configuration = bool(nodes) and all(isinstance(node, ast.Attribute | ast.Subscript) for node in nodes)
-    knows_others = index.mentions("gloo|xla_backend") or index.mentions(_KNOWS_XLA, "xla")
-    others = knows_others or join.hides_arguments or "store" in join.given
-    if not from_configuration or others or not index.is_program:
-        return False
-    # Once the devices are ported the defaults of the configuration still say what it was made for.
-    return index.mentions(_FOR_GPUS) or any(file.mentions(r"[\"']nccl[\"']", "nccl") for file in index.imported.files())
 
 
 def _comparisons(ctx: FileContext) -> Iterator[Finding]:

@@ -13,7 +13,13 @@ from tpulint.semantic.other_files import Definition, definition_called, returned
 from tpulint.semantic.passed_arguments import arguments_given
 from tpulint.semantic.torch_facts import OPTIMIZER_PREFIXES, OPTIMIZERS
 from tpulint.semantic.variables import last_name
-from tpulint_rules.step._made_modules import classes_made, lists_parameters, makings
+from tpulint_rules.step._made_modules import (
+    builds_of_object,
+    classes_made,
+    is_kept_nowhere,
+    lists_parameters,
+    makings,
+)
 from tpulint_rules.step._parameters_given import (
     GIVES_PARAMETERS,
     gives_parameters,
@@ -30,7 +36,7 @@ def builds_optimizer(ctx: FileContext, call: ast.Call) -> bool:
     found = ctx.index.imported.called(call)
     if found is not None and not found.is_class:
         is_known = ctx.index.kind(call) is Kind.OPTIMIZER or _returns_chosen(found)
-        return is_known or is_called_optimizer(ctx.index, call)
+        return is_known or is_called_optimizer(ctx.index, call) or _is_asked_of_module(ctx.index, call, found)
     if _is_chosen(ctx.index, call.func):
         return True
     if name is not None and name.startswith(OPTIMIZER_PREFIXES):
@@ -39,6 +45,11 @@ def builds_optimizer(ctx: FileContext, call: ast.Call) -> bool:
         return ctx.index.kind(call) is Kind.OPTIMIZER
     # A function of this file that builds one is looked into where it does.
     return ctx.index.definitions.function_called(call) is None and is_called_optimizer(ctx.index, call)
+
+
+def _is_asked_of_module(index: SemanticIndex, call: ast.Call, found: Definition) -> bool:
+    """``net.get_optimizer()``, a method of another file that builds one of the module's own parameters."""
+    return isinstance(call.func, ast.Attribute) and not is_kept_nowhere(index, call) and builds_of_object(found)
 
 
 def _is_chosen(index: SemanticIndex, func: ast.expr) -> bool:
@@ -161,6 +172,8 @@ def _handed_to(ctx: FileContext, call: ast.Call) -> list[Taken]:
     if found is None or not isinstance(found.node, FUNCTIONS):
         return []
     file, function = found.file, found.node
+    if _is_asked_of_module(ctx.index, call, found):
+        return [Taken(_receiver(call), call)]
     given = arguments_given(call, function, file.tree.class_of(function) is not None)
     asked = {
         receiver.id

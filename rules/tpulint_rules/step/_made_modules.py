@@ -8,8 +8,14 @@ from collections.abc import Iterable, Iterator
 from tpulint.semantic import FUNCTIONS, Binding, SemanticIndex
 from tpulint.semantic.creations import Creation
 from tpulint.semantic.other_files import Definition, bases_above, method
+from tpulint.semantic.passed_arguments import arguments_given
 from tpulint.semantic.torch_facts import OPTIMIZER_PREFIXES
-from tpulint_rules.step._parameters_given import gives_parameters, is_called_optimizer, is_gone_through
+from tpulint_rules.step._parameters_given import (
+    GIVES_PARAMETERS,
+    gives_parameters,
+    is_called_optimizer,
+    is_gone_through,
+)
 
 _MOVES = frozenset({"to", "cuda"})
 _DEPTH = 4
@@ -63,8 +69,11 @@ def begun(owner: Definition) -> list[Definition]:
 def _calls_on_host(owner: Definition) -> list[tuple[Definition, ast.Call]]:
     """The calls that run as an object is made, each in its function; none where one of them moves something."""
     found = [(run, call) for run in begun(owner) for call in _calls_in(run)]
-    moves = any(isinstance(call.func, ast.Attribute) and call.func.attr in _MOVES for _, call in found)
-    return [] if moves else found
+    return [] if _move(call for _, call in found) else found
+
+
+def _move(calls: Iterable[ast.Call]) -> bool:
+    return any(isinstance(call.func, ast.Attribute) and call.func.attr in _MOVES for call in calls)
 
 
 def _calls_in(run: Definition) -> list[ast.Call]:
@@ -79,16 +88,63 @@ def _own_name(run: Definition) -> str:
 
 def builds_its_own(owner: Definition) -> bool:
     """Whether a class builds an optimizer of its own parameters where it is made, and moves nothing there."""
+    return any(_builds_of_itself(run, call) for run, call in _calls_on_host(owner))
+
+
+def _builds_of_itself(run: Definition, call: ast.Call) -> bool:
+    """Whether a call in a method builds an optimizer of the parameters of its object."""
+    name = run.file.qualified_name(call.func) or ""
+    builds = name.startswith(OPTIMIZER_PREFIXES) or is_called_optimizer(run.file, call)
+    return builds and any(_is_part(run, module, _own_name(run)) for module in _modules_given(run, call))
+
+
+def parts_building(index: SemanticIndex, making: ast.Call, owner: Definition) -> Iterator[ast.expr | None]:
+    """The parts that an object has build an optimizer as it is made: ``self.optimizer = self.net.get_optimizer()``.
+
+    Of a part that the call gives, that is the argument; nothing of one that the object makes itself.
+    """
     for run, call in _calls_on_host(owner):
-        name = run.file.qualified_name(call.func) or ""
-        builds = name.startswith(OPTIMIZER_PREFIXES) or is_called_optimizer(run.file, call)
-        if builds and any(_is_part(run, module, _own_name(run)) for module in _modules_given(run, call)):
-            return True
-    return False
+        part = call.func.value if isinstance(call.func, ast.Attribute) else None
+        if part is None or is_kept_nowhere(run.file, call) or not _is_part(run, part, _own_name(run)):
+            continue
+        assert isinstance(call.func, ast.Attribute)
+        for given, made in _parts(index, making, run, part):
+            file = run.file if given is None else index
+            methods = (method(one, call.func.attr) for one in classes_made(file, made))
+            if any(builds_of_object(one) for one in methods if one is not None):
+                yield given
+
+
+def _parts(
+    index: SemanticIndex, making: ast.Call, run: Definition, part: ast.expr
+) -> Iterator[tuple[ast.expr | None, ast.Call]]:
+    """What makes a part of an object, and the argument that it comes in by."""
+    assert isinstance(run.node, FUNCTIONS)
+    for creation in run.file.moves.creations.of(part):
+        if isinstance(creation.node, ast.Call) and not creation.path:
+            yield None, creation.node
+        elif isinstance(creation.node, ast.arg) and not creation.path:
+            handed = dict(arguments_given(making, run.node, is_method=True)).get(creation.node.arg)
+            for made in makings(index.moves.creations.of(handed)) if handed is not None else ():
+                yield handed, made
+
+
+def is_kept_nowhere(index: SemanticIndex, call: ast.Call) -> bool:
+    """Whether a call stands alone, ``net.fit()``: what it builds may be long done with when the next line runs."""
+    return isinstance(index.parent(call), ast.Expr)
+
+
+def builds_of_object(run: Definition) -> bool:
+    """Whether a method builds an optimizer of the parameters of its object, and moves nothing."""
+    calls = _calls_in(run) if isinstance(run.node, FUNCTIONS) else []
+    return not _move(calls) and any(_builds_of_itself(run, call) for call in calls)
 
 
 def _modules_given(start: Definition, optimizer: ast.Call) -> Iterator[ast.expr]:
-    """``generator`` of ``Adam(params=generator.parameters())``, or of a list of them that was made before."""
+    """``generator`` of ``Adam(params=generator.parameters())``, or of a list of them that was made before.
+
+    A list may be filled by a loop: ``for p in generator.parameters(): groups += [{"params": [p]}]``.
+    """
     tree = start.file.tree
     waiting: list[ast.expr] = [optimizer]
     seen: set[Binding] = set()
@@ -96,12 +152,12 @@ def _modules_given(start: Definition, optimizer: ast.Call) -> Iterator[ast.expr]
         for node in (given, *tree.inside(given)):
             if (
                 isinstance(node, ast.Attribute)
-                and node.attr == "parameters"
+                and node.attr in GIVES_PARAMETERS
                 and isinstance(tree.parents[node], ast.Call)
             ):
                 yield node.value
             for binding in start.file.flow.reaching(node) if isinstance(node, ast.Name) else ():
-                if binding.kind in ("assign", "augment") and binding.value is not None and binding not in seen:
+                if binding.kind in ("assign", "augment", "loop") and binding.value is not None and binding not in seen:
                     seen.add(binding)
                     waiting.append(binding.value)
 

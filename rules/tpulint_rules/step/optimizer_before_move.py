@@ -15,7 +15,14 @@ from tpulint.semantic.other_files import Definition
 from tpulint.semantic.torch_facts import COPIES
 from tpulint_rules.step._built_optimizers import Taken, builds_optimizer, taken_for
 from tpulint_rules.step._kept_parameters import keep_parameters
-from tpulint_rules.step._made_modules import begun, builds_its_own, classes_made, makings, stepping_methods
+from tpulint_rules.step._made_modules import (
+    begun,
+    builds_its_own,
+    classes_made,
+    makings,
+    parts_building,
+    stepping_methods,
+)
 from tpulint_rules.step._passed_optimizers import passed_beside
 
 _TRAINS = r"\.(?:backward|step|train|fit|learn|optimize\w*|update\w*)\("
@@ -167,8 +174,19 @@ def _asks_itself(ctx: FileContext, device: ast.expr) -> bool:
 
 def _builder(ctx: FileContext, move: Move) -> Definition | None:
     """The class of what is moved, and trained here, that builds an optimizer of its parts while it is made."""
-    builders = (owner for owner in _owners(ctx, move) if builds_its_own(owner))
+    builders = (
+        owner
+        for call in makings(move.creations)
+        for owner in classes_made(ctx.index, call)
+        if builds_its_own(owner) or _has_part_build(ctx, call, owner)
+    )
     return next((owner for owner in builders if _is_trained_here(ctx, owner)), None)
+
+
+def _has_part_build(ctx: FileContext, making: ast.Call, owner: Definition) -> bool:
+    """Whether an object has a part build an optimizer as it is made, which is on the host then."""
+    given = parts_building(ctx.index, making, owner)
+    return any(part is None or not _is_on_device(ctx, part, ctx.index.moves.creations.of(part)) for part in given)
 
 
 def _is_trained_here(ctx: FileContext, owner: Definition) -> bool:
