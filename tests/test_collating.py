@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from command import tpulint
 from marked_files import SETUP, agree
 
 COLLATE = """\
@@ -168,3 +169,73 @@ def test_sizes_drawn_for_tensors_that_a_method_is_given_one_by_one(tmp_path: Pat
         optimizer.step()
     """
     agree(tmp_path, "TPU202", main=SETUP + program)
+
+
+FILLED = """\
+    import torch
+
+    def fill(batch):
+        longest = max(x.size(0) for x in batch)  # TPU513
+        rows = batch[0].new(len(batch), longest).fill_(0)
+        for row, x in zip(rows, batch):
+            row[: x.size(0)] = x
+        return rows
+    """
+
+
+@pytest.mark.parametrize(
+    ("made", "is_fixed"),
+    [("collate_fn=fill", True), ("collate_fn=collate", False)],
+)
+def test_what_goes_with_rows_that_another_file_fills_up_is_not_known(tmp_path: Path, made: str, is_fixed: bool) -> None:
+    program = f"""
+    from torch.utils.data import DataLoader
+    from filling import fill
+
+    def collate(batch):
+        return fill(batch), torch.tensor([len(x) for x in batch])
+
+    for x in DataLoader(samples, batch_size=8, drop_last=True, {made}):
+        optimizer.zero_grad()
+        model(x.to(device)).mean().backward()
+        optimizer.step()
+    """
+    agree(tmp_path, "TPU513", main=SETUP + program, filling=FILLED)
+    tpulint("--fix", "--unsafe-fixes", "--select", "TPU513", ".", cwd=tmp_path)
+    assert ("// 64" in (tmp_path / "filling.py").read_text()) == is_fixed
+
+
+@pytest.mark.parametrize("is_loop", [True, False])
+def test_what_modules_of_other_files_fill_up_as_they_compute(tmp_path: Path, is_loop: bool) -> None:
+    """Against what a loop of another file fills up for them."""
+    net = """\
+    from torch import nn
+    from expanding import expand
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = nn.Linear(4, 4)
+
+        def forward(self, x):
+            return self.linear(expand(x))
+    """
+    expanding = """\
+    from filling import fill
+
+    def expand(xs):
+        return fill([x.repeat(2) for x in xs])
+    """
+    batch = "fill([part for part in x])" if is_loop else "x"
+    program = f"""
+    from filling import fill
+    from net import Net
+
+    model = Net().to(device)
+    for x in samples:  # TPU301
+        optimizer.zero_grad()
+        model({batch}.to(device)).mean().backward()
+        optimizer.step()
+    """
+    filled = FILLED if is_loop else FILLED.replace("  # TPU513", "")
+    agree(tmp_path, "TPU301,TPU513", main=SETUP + program, net=net, expanding=expanding, filling=filled)

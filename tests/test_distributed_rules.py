@@ -804,13 +804,30 @@ def test_a_seed_does_not_move_behind_another(inner: str, between: str, moves: bo
     assert ("torch.cuda.manual_seed_all(1)" in ported) != moves
 
 
-def test_a_seed_does_not_move_behind_the_definition_of_what_joins() -> None:
-    text = JOINING.replace("INNER", "pass").replace("BETWEEN", "pass")
-    text = text.replace("    torch.cuda.manual_seed_all(1)\n", "")
-    text = text.replace("prepare()\n    model", 'dist.init_process_group("nccl")\n    model')
-    text = text.replace("def main", "torch.cuda.manual_seed_all(1)\n\n\ndef main").replace(
-        "    print(model", "    for _ in range(4):\n        print(model"
+@pytest.mark.parametrize(
+    ("set_up", "seed", "call", "moves"),
+    [
+        ('dist.init_process_group("nccl")', "1", "main()", True),
+        ('if os.environ:\n        dist.init_process_group("nccl")', "1", "if True:\n    main()", True),
+        ("prepare()", "NUMBER", "main()", True),
+        ("prepare()", "1", "torch.manual_seed(2)\nmain()", False),
+        ("torch.manual_seed(2)\n    prepare()", "1", "main()", False),
+        ("prepare()", "1", "main()\nmain()", False),
+        ("NUMBER = 2\n    prepare()", "NUMBER", "main()", False),
+        ('for _ in range(2):\n        pass\n    dist.init_process_group("nccl")', "1", "main()", False),
+    ],
+)
+def test_a_seed_of_the_module_moves_into_the_one_function_that_joins(
+    set_up: str, seed: str, call: str, moves: bool
+) -> None:
+    text = JOINING.replace("INNER", "pass").replace("    BETWEEN\n", "")
+    text = text.replace("    torch.cuda.manual_seed_all(1)\n", "").replace(
+        "import torch\n", "import os\nimport torch\n", 1
     )
-    ported = fixed(text[: text.index("def prepare")] + text[text.index("torch.cuda.manual") :], codes=("TPU0",)).text
-    assert "torch_xla.manual_seed" not in ported
-    assert "torch.cuda.manual_seed_all(1)" in ported
+    text = text.replace(
+        "def main", f"NUMBER = 1\nif torch.cuda.is_available():\n    torch.cuda.manual_seed_all({seed})\n\n\ndef main"
+    )
+    text = text.replace("    prepare()\n", f"    {set_up}\n").replace("\nmain()\n", f"\n{call}\n")
+    ported = fixed(text, codes=("TPU0",)).text
+    assert (f"\n    torch_xla.manual_seed({seed})\n    model" in ported) == moves
+    assert (f"torch.cuda.manual_seed_all({seed})" in ported) != moves

@@ -1347,8 +1347,8 @@ def test_variable_that_holds_the_number_anyway_is_given_it() -> None:
             optimizer.step()
             step_values = torch.stack((loss, output.std().reshape(()))).detach()
             torch_xla.sync()
-            loss_value, output_value = step_values.tolist()
-            spread = output_value  # of the batch
+            loss_value, output_std_value = step_values.tolist()
+            spread = output_std_value  # of the batch
             print(loss_value, spread)
         """,
     )
@@ -2154,6 +2154,48 @@ def test_function_that_returns_several_values() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("read", "name"),
+    [
+        ("real_loss + fake_loss", "loss_sum_value"),
+        ("loss_1 + loss_2", "loss_value"),
+        ("0.1 * real_loss", "real_loss_value"),
+        ("real_loss / 2", "real_loss_value"),
+        ("real_loss + norm", "real_loss_plus_norm_value"),
+        ("real_loss - fake_loss", "real_loss_minus_fake_loss_value"),
+        ("the_loss_of_real_images * norm_of_gradients", "step_value"),
+        ("output.argmin()", "output_argmin_value"),
+        ("torch.exp(norm)", "norm_exp_value"),
+        ("output.detach().mean()", "output_value"),
+        ("(output.argmax(1) == y).sum()", "matches_value"),
+    ],
+)
+def test_numbers_are_called_after_all_that_they_are_computed_of(read: str, name: str) -> None:
+    losses = ("real_loss", "fake_loss", "loss_1", "loss_2", "the_loss_of_real_images", "norm_of_gradients")
+    text = dedent(
+        """
+        def train(loader):
+            for step, (x, y) in enumerate(loader):
+                x, y = x.to(device), y.to(device)
+                output = model(x)
+                total = F.cross_entropy(output, y)
+                norm = output.pow(2).mean()
+        MADE
+                total.backward()
+                optimizer.step()
+                print((READ).item(), total.item())
+
+        def other(NAME):
+            print(NAME)
+        """
+    )
+    made = "\n".join(f"        {loss} = (output - {at}).mean()" for at, loss in enumerate(losses))
+    ported = port(
+        SETUP + text.replace("MADE", made).replace("READ", read).replace("NAME", name), select=("TPU106", "TPU301")
+    )
+    assert f"{name}, total_value = step_values.tolist()" in ported.text
+
+
 def test_values_fetched_together_in_an_evaluation_are_its_one_read() -> None:
     becomes(
         """
@@ -2170,8 +2212,8 @@ def test_values_fetched_together_in_an_evaluation_are_its_one_read() -> None:
                 output = model(x.to(device))
                 step_values = torch.stack((output.mean(), output.std().reshape(()))).detach()
                 torch_xla.sync()
-                output_value, output_value_2 = step_values.tolist()
-                print(output_value, output_value_2)
+                output_value, output_std_value = step_values.tolist()
+                print(output_value, output_std_value)
         """,
     )
 
@@ -4049,12 +4091,12 @@ def test_integers_and_booleans_are_not_fetched_as_floats(turn: str, used: str) -
     ("used", "becomes_one"),
     [
         ("idx = best.item(); name = names[idx]", "int(best_value)"),
-        ("print((y == 1).sum().item())", "int(y_value)"),
-        ("print(int(y.max()))", "int(y_value)"),
+        ("print((y == 1).sum().item())", "int(matches_value)"),
+        ("print(int(y.max()))", "int(y_max_value)"),
         ("k = int(output[0, 0]); name = names[k]", "k = int(output_value)"),
         ("print(best is None or loss.item() < best, loss.item())", "step_values"),
         ("print(y.float().mean().item())", "print(y_value)"),
-        ("print(output.max().item())", "print(output_value)"),
+        ("print(output.max().item())", "print(output_max_value)"),
     ],
 )
 def test_numbers_of_known_sort_are_fetched_together(turn: str, used: str, becomes_one: str) -> None:

@@ -173,6 +173,10 @@ class OutsideCall(NamedTuple):
     """Names of the arguments of a call that gives a data loader; ``**`` for those of a dictionary."""
     collates: str = ""
     """What the turns are called that take batches which a data loader makes with the function; empty for a call."""
+    is_part: bool = False
+    """Whether what makes such a batch calls the function: other things may go with what this gives."""
+    in_module: bool = False
+    """Whether a module makes the call as it computes."""
     is_repeated: bool = False
     """Whether a loop makes the call again and again: in every epoch, or in every turn."""
     gpus: tuple[str, ...] = ()

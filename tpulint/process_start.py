@@ -43,9 +43,40 @@ def write_behind(fix: FixBuilder, index: SemanticIndex, statement: ast.stmt, joi
 
 
 def _joining(index: SemanticIndex, statement: ast.stmt, join: ast.Call) -> ast.stmt | None:
-    """The statement behind this one, in its block, that joins."""
+    """The statement that joins behind this one, in its block, or in the function that the rest of the module calls."""
     suite = index.tree.suite_of(statement)
-    return next((item for item in suite[suite.index(statement) + 1 :] if _joins(index, item, join)), None)
+    behind = suite[suite.index(statement) + 1 :]
+    found = next((item for item in behind if _joins(index, item, join)), None)
+    # What the module does last trains as well.
+    if suite is not index.tree.module.body or (found is not None and found is not suite[-1]):
+        return found
+    return next((inner for item in behind for inner in _joining_in_called(index, statement, item, join)), None)
+
+
+def _joining_in_called(index: SemanticIndex, statement: ast.stmt, item: ast.stmt, join: ast.Call) -> Iterator[ast.stmt]:
+    """``if distributed: set_up()`` in ``main`` of ``if __name__ == "__main__": main()``, in front of all loops."""
+    calls = () if isinstance(item, (*FUNCTIONS, ast.ClassDef)) else (item, *index.tree.inside(item))
+    for call in calls:
+        function = index.definitions.function_called(call) if isinstance(call, ast.Call) else None
+        if (
+            function is None
+            or len(index.definitions.calls_of(function)) != 1
+            or _hides_names_of(index, function, statement)
+        ):
+            continue
+        for number, inner in enumerate(function.body):
+            if _joins(index, inner, join):
+                run = [node for early in function.body[: number + 1] for node in _nodes_run(index, early)]
+                if not any(isinstance(node, LOOPS) for node in run):
+                    yield inner
+                break
+
+
+def _hides_names_of(index: SemanticIndex, function: FunctionNode, statement: ast.stmt) -> bool:
+    """Whether a variable that a statement of the module reads is another one in a function, or may have changed."""
+    names = [node for node in index.tree.inside(statement) if isinstance(node, ast.Name)]
+    own = index.names.variables_of(index.names.scope_of(function.body[0]))
+    return any(name.id in own or len(index.names.bindings(name)) > 1 for name in names)
 
 
 def _joins(index: SemanticIndex, statement: ast.stmt, join: ast.Call) -> bool:
@@ -72,9 +103,18 @@ def _nodes_run(index: SemanticIndex, node: ast.AST, depth: int = 0) -> Iterator[
 def _seeds_anew(index: SemanticIndex, statement: ast.stmt, joining: ast.stmt) -> bool:
     """Whether another seed than that of a statement is given behind it, up to where the process joins."""
     suite = index.tree.suite_of(joining)
-    holder = next((item for item in suite if index.tree.encloses(item, statement)), joining)
+    holder = next((item for item in suite if index.tree.encloses(item, statement)), None)
+    if holder is None:  # the function that joins runs behind the statement
+        module = index.tree.module.body
+        first = next(at for at, item in enumerate(module) if index.tree.encloses(item, statement))
+        calls = index.definitions.calls_of(index.tree.function_of(joining))  # type: ignore[arg-type]
+        last = next(at for at, item in enumerate(module) if any(index.tree.encloses(item, call) for call in calls))
+        before = [item for item in module[first:last] if not isinstance(item, (*FUNCTIONS, ast.ClassDef))]
+        start = 0
+    else:
+        before, start = [], suite.index(holder)
     mine = {_given(call) for call in _seeds(index, statement)}
-    between = suite[suite.index(holder) : suite.index(joining) + 1]
+    between = [*before, *suite[start : suite.index(joining) + 1]]
     return bool(mine) and any(_given(call) not in mine for item in between for call in _seeds(index, item))
 
 

@@ -25,6 +25,8 @@ _READINGS = frozenset({
     "torch.cuda.can_device_access_peer", "pynvml", "nvidia_smi", "GPUtil",
 })  # fmt: skip
 """What tells about a GPU and has no answer without one."""
+_VARIABLES = ("CUDA_", "NVIDIA_")
+"""Beginnings of the names of environment variables that only CUDA reads."""
 _CUDA_PRODUCTS = r"(?i)rocm|nvidia|tensorrt|CUDAExecution|(?<![A-Za-z])hip(?![A-Za-z])|cuda_?graph|['\"]Stream['\"]"
 
 
@@ -144,6 +146,26 @@ class CudaMentions:
             elif (uses := self._told_of(statement)) and all(use in body for use in uses):
                 told.update(uses)
                 yield statement
+
+    def cuda_demands(self, body: list[ast.stmt]) -> Iterator[ast.stmt]:
+        """Statements that end the program where CUDA is not set up as they want: `assert CUDA_VISIBLE_DEVICES`."""
+        for statement in body:
+            if isinstance(statement, ast.Assert) and self._asks_only_of_setup(statement.test):
+                yield statement
+            elif isinstance(statement, ast.If) and not statement.orelse and self._asks_only_of_setup(statement.test):
+                if len(statement.body) == 1 and isinstance(statement.body[0], ast.Raise):
+                    yield statement
+
+    def _asks_only_of_setup(self, test: ast.expr) -> bool:
+        """Whether a condition asks nothing but what CUDA's driver tells, or variables that are set for it."""
+        if isinstance(test, ast.BoolOp):
+            return all(map(self._asks_only_of_setup, test.values))
+        return self.reads_cuda(test) or any(
+            isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith(_VARIABLES)
+            for name, _ in self._index.references("os.environ", "os.getenv")
+            if self._tree.encloses(test, name)
+            for node in self._tree.inside(test)
+        )
 
     def _told_of(self, statement: ast.stmt) -> list[ast.stmt]:
         """The messages that tell what a variable has read of a GPU; none where it is used otherwise."""

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from tpulint.semantic.default_flags import flags_left
 from tpulint.semantic.device_settings import device_options
+from tpulint.semantic.module_callers import is_run_by_module
 from tpulint.semantic.other_files import Definition
 from tpulint.semantic.outside import (
     ELEMENT_AT,
@@ -86,6 +87,7 @@ def described_call(index: SemanticIndex, call: ast.Call, definition: Definition,
             for name, item in given
             for made in (*classes_of(index, item), *(_own_functions(index, item) if has_loops(definition) else ()))
         ),
+        in_module=turn != NOW_AND_THEN and is_run_by_module(index, call),
         is_repeated=index.tree.loop_of(call) is not None,
         gpus=tuple(f"{name}{part}" for name, item in given for part in _gpus_in(index, item)),
         options=tuple(

@@ -39,6 +39,8 @@ _OF_OTHER_DEVICES = (
 )  # fmt: skip
 _OTHER_DEVICES = r"(?i)\bmps\b|\bxpu\b|\bhpu\b|\bnpu\b|(?<![a-z])tpu|\brank"
 _AUTOCAST = r"\b(?:torch\.)?cuda\.amp\b"
+_GENERATORS = r"torch\.cuda\.(?:manual_seed(?:_all)?|is_available)\("
+"""Seeds of GPUs, and the question for one in front of them; what chooses a device says more of CUDA."""
 _COMMENTED_OUT = r"(?m)^[ \t]*#.*$"
 _DTYPE = r"dtype|float|double|half|long|int|bool|short"
 _DEPTH = 4
@@ -60,12 +62,34 @@ class HostOnly:
         if "cpu" not in text:
             return False
         # `# device = torch.device("cuda")`: what a reader may switch to does not run
-        text = re.sub(_COMMENTED_OUT, "", text)
+        text = re.sub(_COMMENTED_OUT, "", self._without_branches_for_cuda())
+        text = re.sub(_GENERATORS, "", text)
         if "cuda" in text:
             return False
         if not self._moves:
             return self._is_made_on_cpu and not _speaks_of_others(text) and self._names_only_cpu()
         return self._moves_to_cpu(text) and any(map(self._places_model, self._moves))
+
+    def _without_branches_for_cuda(self) -> str:
+        """The text without what runs where a device that is the CPU is CUDA's: ``if device == "cuda": ...``."""
+        text, end = list[str](), 0
+        conditions = self._tree.conditions if "cuda" in self._tree.source.text else ()
+        branches = [node for node in conditions if isinstance(node, ast.If)]
+        for node in sorted(branches, key=self._tree.start):
+            if not self._asks_whether_cpu_is_cuda(node.test):
+                continue
+            span, after = self._tree.span(node), [self._tree.span(item).start for item in node.orelse]
+            if span.start >= end:  # else within one that is left out
+                text.append(self._tree.source.text[end : span.start])
+                end = min((*after, span.end))
+        return "".join([*text, self._tree.source.text[end:]])
+
+    def _asks_whether_cpu_is_cuda(self, test: ast.expr) -> bool:
+        if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], ast.Eq) or len(test.ops) > 1:
+            return False
+        asked, name = test.left, test.comparators[0]
+        asked = asked.value if isinstance(asked, ast.Attribute) and asked.attr == "type" else asked
+        return isinstance(name, ast.Constant) and str(name.value).startswith("cuda") and self._is_cpu(asked)
 
     @property
     def _is_made_on_cpu(self) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from tpulint.semantic.bindings import NAME_FIELDS, Binding, attribute_binding, binding_of, name_imported
 from tpulint.semantic.scopes import Scope, Scopes
 from tpulint.semantic.torch_facts import CANONICAL_NAMES
-from tpulint.semantic.tree import LOOPS, SyntaxTree
+from tpulint.semantic.tree import FUNCTIONS, LOOPS, SyntaxTree
 
 _BUILTINS = frozenset(dir(builtins))
 _STARRED = {"torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional", "optim": "torch.optim", "np": "numpy"}
@@ -197,12 +197,26 @@ class Names:
         return [*self._tree.names_called(function.name), *self._tree.attributes_called(function.name)]
 
     def fresh(self, wanted: str, node: ast.AST) -> str:
-        """A name like ``wanted`` that nothing is called yet, in the scope of a node or any other."""
-        taken = (self.variables_of(self.module), self.variables_of(self.scope_of(node)), _BUILTINS)
+        """A name like ``wanted`` that nothing is called yet in the scope of a node, around it or within it.
+
+        A variable of another function is another.
+        """
+        scope = self.scope_of(node)
+        taken = (self.variables_of(self.module), self.variables_of(scope), _BUILTINS)
         name, number = wanted, 2
-        while self._tree.names_called(name) or any(name in names for names in taken):
+        while any(not self._is_apart(use, scope) for use in self._tree.names_called(name)) or any(
+            name in names for names in taken
+        ):
             name, number = f"{wanted}_{number}", number + 1
         return name
+
+    def _is_apart(self, use: ast.Name, scope: Scope) -> bool:
+        """Whether a name is a variable of a function that neither holds a scope, a function too, nor is held by it."""
+        found = self.find_name(use) if isinstance(scope.node, FUNCTIONS) else None
+        home = None if found is None else found[0].node
+        return isinstance(home, FUNCTIONS) and not any(
+            self._tree.encloses(one, other) for one, other in ((home, scope.node), (scope.node, home))
+        )
 
     def bindings(self, node: ast.Name) -> list[Binding]:
         """All bindings of the variable that a name node means; empty for a builtin or unknown name."""

@@ -132,7 +132,7 @@ def _called_collating(index: SemanticIndex) -> Iterator[OutgoingCall]:
         run = index.imported.called(call)
         if run is not None and isinstance(run.node, FUNCTIONS):
             name = qualified_in_file(run.file.tree, run.node)
-            told = OutsideCall(name, NOW_AND_THEN, False, False, (), caller, collates=turn)
+            told = OutsideCall(name, NOW_AND_THEN, False, False, (), caller, collates=turn, is_part=True)
             yield OutgoingCall(run.file.source.path, told)
 
 

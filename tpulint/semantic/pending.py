@@ -20,8 +20,8 @@ _CASTS = frozenset({"float", "double", "half", "bfloat16", "int", "long", "type"
 _SETTLING = frozenset({"cpu", "tolist", "numpy"})
 """Methods that run what a tensor needs and keep the result; ``item`` runs it and keeps nothing."""
 _UPLOADS = frozenset({"torch.tensor", "torch.as_tensor", "torch.from_numpy"})
-_CHOOSING = frozenset({"builtins.max", "builtins.min"})
-"""Calls that give one of the tensors they are given."""
+_CHOOSING = frozenset({"builtins.max", "builtins.min", "builtins.next", "builtins.iter"})
+"""Calls that give one of the tensors they are given: ``next(model.parameters())`` computes nothing."""
 GROWING = frozenset({"append", "add", "extend", "insert", "appendleft", "put"})
 """Methods by which a list or its like keeps what it is given."""
 _KNOWN = ("torch.", "torch_xla.", "builtins.", "math.", "numpy.", "os.", "time.", "copy.", "logging.")

@@ -72,15 +72,19 @@ class Questions:
 
         ``if not is_available(): return "cpu"`` in front of ``free, _ = torch.cuda.mem_get_info()``, which raises.
         """
+        taken = self.left_to_gpus(question)
+        gone = {*self._mentions.cuda_reports(taken), *self._mentions.cuda_demands(taken)}
+        return any(self._mentions.reads_cuda(item) for item in taken if item not in gone)
+
+    def left_to_gpus(self, question: ast.expr) -> list[ast.stmt]:
+        """What follows in a function that is left without a GPU; nothing where it is not."""
         root = self._placement.root(question)
         parent = self._tree.parents[root]
         if not isinstance(parent, ast.If) or parent.test is not root or self._tree.function_of(question) is None:
-            return False
+            return []
         taken, other = self.branches(parent, question)
-        if other is not parent.body or taken is parent.orelse or not isinstance(other[-1], ast.Return | ast.Raise):
-            return False
-        told = set(self._mentions.cuda_reports(taken))  # messages go
-        return any(self._mentions.reads_cuda(item) for item in taken if item not in told)
+        is_left = other is parent.body and taken is not parent.orelse and isinstance(other[-1], ast.Return | ast.Raise)
+        return taken if is_left else []
 
     def is_alone(self, question: ast.expr) -> bool:
         """Whether a question only ends or tells something in a function that places nothing and is called elsewhere.

@@ -7,14 +7,19 @@ from collections.abc import Callable, Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability
-from tpulint.semantic import FUNCTIONS, SemanticIndex
+from tpulint.semantic import FUNCTIONS, FunctionNode, SemanticIndex
+from tpulint.semantic.outside import qualified_in_file
 
 _UNPACKED = "torch.nn.utils.rnn.pad_packed_sequence"
 _LONGEST = ("builtins.max", "torch.max", "torch.amax", "numpy.max")
+_MOST = 12
+"""Functions that a batch is followed through."""
 _REASON = (
     "The lengths go with the batch: a mask that is as wide as the longest of them, or `pad_packed_sequence` without "
     "`total_length`, would not fit it any longer."
 )
+
+_BESIDE = "Something that goes with the batch is as long as the longest sample itself, and would not fit a wider batch."
 
 
 def leave_where_handed(
@@ -22,16 +27,55 @@ def leave_where_handed(
 ) -> FixBuilder:
     """Only show a fix that makes batches wider than their ``longest`` sample, where somebody may take that for width.
 
-    Of a program that all stands in one file it is known whether somebody does.
+    Of a program that all stands in one file it is known whether somebody does. What goes with the batch that another
+    file makes of this one's part is not.
     """
     index = ctx.index
-    makers = [maker for maker in index.tree.ancestors(longest) if isinstance(maker, FUNCTIONS)]
-    if not makers or not any(map(is_lengths, _handed_on(index, makers[0]))):
+    within = [maker for maker in index.tree.ancestors(longest) if isinstance(maker, FUNCTIONS)]
+    makers = _makers_of(index, within[0]) if within else []
+    if any(_is_called_for_part(index, maker) for maker in makers):
+        fix.lower(Applicability.DISPLAY, _REASON)
+    if not any(map(is_lengths, (part for maker in makers for part in _handed_on(index, maker)))):
         return fix
     is_whole = index.is_program and not index.imported.knows_others
-    if not is_whole or next(_widths_of_lengths(index, makers[0]), None) is not None:
+    if not is_whole or next(_widths_of_lengths(index, within[0]), None) is not None:
         fix.lower(Applicability.DISPLAY, _REASON)
     return fix
+
+
+def leave_where_unrounded(
+    ctx: FileContext, fix: FixBuilder, longest: ast.expr, is_another: Callable[[ast.expr], bool]
+) -> FixBuilder:
+    """Only show such a fix where the batch is made beside something that takes the longest length for itself.
+
+    ``mask = torch.arange(max(lengths)) < lengths[:, None]``
+    """
+    index = ctx.index
+    within = [maker for maker in index.tree.ancestors(longest) if isinstance(maker, FUNCTIONS)]
+    for maker in _makers_of(index, within[0]) if within else ():
+        calls = (node for node in index.tree.nodes_in(maker, ast.Call) if isinstance(node, ast.Call))
+        if any(node is not longest and not index.tree.encloses(longest, node) and is_another(node) for node in calls):
+            fix.lower(Applicability.DISPLAY, _BESIDE)
+            break
+    return fix
+
+
+def _makers_of(index: SemanticIndex, part: FunctionNode) -> list[FunctionNode]:
+    """A function that fills samples up, and those of the file that make a batch of what it gives."""
+    waiting, found = [part], list[FunctionNode]()
+    while waiting and len(found) < _MOST:
+        function = waiting.pop()
+        if function in found:
+            continue
+        found.append(function)
+        callers = map(index.tree.function_of, index.definitions.calls_of(function))
+        waiting.extend(caller for caller in callers if caller is not None)
+    return found
+
+
+def _is_called_for_part(index: SemanticIndex, maker: FunctionNode) -> bool:
+    name = qualified_in_file(index.tree, maker)
+    return any(call.function == name and (call.is_part or bool(call.turn)) for call in index.outside)
 
 
 def _handed_on(index: SemanticIndex, maker: ast.AST) -> Iterator[ast.expr]:

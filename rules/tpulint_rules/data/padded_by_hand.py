@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Span
@@ -11,8 +11,9 @@ from tpulint.semantic.collating import collate_functions, collating_for_others, 
 from tpulint.semantic.origins import origins
 from tpulint.semantic.turn_code import STEP
 from tpulint.semantic.values import is_true
+from tpulint_rules.data._computed_samples import are_computed
 from tpulint_rules.data._counted_padding import leave_where_counted
-from tpulint_rules.data._handed_lengths import leave_where_handed
+from tpulint_rules.data._handed_lengths import leave_where_handed, leave_where_unrounded
 from tpulint_rules.data._largest_shapes import filled_by_largest
 
 _MULTIPLE = 64
@@ -40,19 +41,18 @@ _FILLING = frozenset({"new_zeros", "new_ones", "new_full", "new_empty", "resize_
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
-    told: set[ast.expr] = set()
+    found: dict[ast.expr, tuple[ast.AST, str, tuple[tuple[Span, str], ...]]] = {}
     # What trains and evaluates is the step's.
     for call, use, turn, source in sorted(_paddings(ctx), key=lambda padding: padding[2] != STEP):
-        if call in told:
-            continue
-        told.add(call)
+        found.setdefault(call, (use, turn, source))
+    for call, (use, turn, source) in found.items():
         what = "training batch" if turn == STEP else "evaluation batch"
         of_images = filled_by_largest(ctx, call) is not None
         most, size = ("largest image", "size") if of_images else ("longest sample", "length")
         yield ctx.finding(
             call,
             f"each {what} is filled up to its {most}: the step is compiled again for each {size} that occurs",
-            None if of_images else _fix(ctx, call),
+            None if of_images else _fix(ctx, call, found),
             certainty=Certainty.LIKELY,
             help=_FEW_SIZES if of_images else "",
             related=((ctx.index.span(use), "the size of the batch"), *source),
@@ -78,9 +78,10 @@ def _paddings(ctx: FileContext) -> Iterator[tuple[ast.expr, ast.AST, str, tuple[
             for function in with_called(index, called, seen) if called is not None else ():
                 yield from _filled_in(ctx, index.tree.nodes_in(function, *_LENGTHS), maker.turn, taker)
     for call in index.turn_code.nodes(ast.Call) if index.turn_code.exists else ():
-        may_size = _is_longest(ctx, call) or filled_by_largest(ctx, call) is not None
+        of_images = filled_by_largest(ctx, call) is not None
+        may_size = of_images or _is_longest(ctx, call)
         turn_of_call = index.turn_code.turn_of(call) if may_size else None
-        if turn_of_call is not None:
+        if turn_of_call is not None and (of_images or not are_computed(ctx, call, turn_of_call)):
             yield from _filled_in(ctx, (call,), turn_of_call, ())
 
 
@@ -256,10 +257,11 @@ def _is_rounding(node: ast.AST | None) -> bool:
     return isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv | ast.Mod)
 
 
-def _fix(ctx: FileContext, call: ast.expr) -> FixBuilder:
+def _fix(ctx: FileContext, call: ast.expr, found: Container[ast.expr]) -> FixBuilder:
     fix = ctx.fix(f"Fill up to multiples of {_MULTIPLE}", Applicability.UNSAFE, _MORE)
     rounded = f"-(-{ctx.text(call)} // {_MULTIPLE}) * {_MULTIPLE}"
     within = not isinstance(ctx.index.parent(call), ast.Assign | ast.Call | ast.Tuple | ast.keyword)
     fix.replace(call, f"({rounded})" if within else rounded)
     leave_where_handed(ctx, fix, call, lambda part: _is_of_lengths(ctx, part))
+    leave_where_unrounded(ctx, fix, call, lambda other: other not in found and _is_longest(ctx, other))
     return leave_where_counted(ctx, fix)

@@ -37,6 +37,7 @@ _PARTS_OF_TORCH = ("accelerator", "cuda")
 _GUARDS_CUDA = (
     "What follows asks the CUDA driver, which a TPU machine does not have: write the answer for the XLA device"
 )
+_DEMANDS = "A check that CUDA is set up as the program wants it is left out."
 _BESIDE = "Branches that need GPUs go, where others do the same without them."
 _NAMED = "The device is named in another file, where it is one of CUDA: name the XLA device there, and choose that"
 
@@ -201,14 +202,18 @@ def _choose_xla(ctx: FileContext, devices: Devices, left: Collection[ast.expr]) 
     for whole in numbered:
         fix.delete_arguments(whole, _numbers_of(whole))  # a process has one XLA device
     named_outside = choose_named(ctx, fix, folding, answers)
-    reports = [statement for body in folding.kept for statement in devices.features.mentions.cuda_reports(body)]
-    for statement in reports:
+    mentions = devices.features.mentions
+    reports = [statement for body in folding.kept for statement in mentions.cuda_reports(body)]
+    taken = [*folding.kept, *(devices.questions.left_to_gpus(node) for node in answers)]
+    demands = list(dict.fromkeys(item for body in taken for item in mentions.cuda_demands(body)))
+    for statement in (*reports, *demands):
         folding.delete(statement)
     folding.write()
     named = any(site.role is not Role.QUESTION and site.node not in kept for site in devices.sites)
     if named or named_outside or fallbacks:
         fix.use("torch_xla")
-    reason = doubt(ctx, bool(reports)) or (_BESIDE if beside else _NAMED_OUTSIDE if named_outside or fallbacks else "")
+    rest = _BESIDE if beside else _NAMED_OUTSIDE if named_outside or fallbacks else ""
+    reason = _DEMANDS if demands else doubt(ctx, bool(reports)) or rest
     if reason:
         fix.lower(Applicability.UNSAFE, reason)
     return fix.build()

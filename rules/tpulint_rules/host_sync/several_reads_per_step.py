@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from itertools import takewhile
 
 from tpulint.context import FileContext, FixBuilder, short
 from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
 from tpulint.semantic import Read, SemanticIndex, Step
-from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.batched_reads import ReadGroup
 from tpulint.semantic.fetches import Fetch
 from tpulint.semantic.item_reads import ItemReads, find_item_reads
 from tpulint_rules.host_sync._device_values import torch_text
+from tpulint_rules.host_sync._value_names import value_name
 
 WIDTH = 120
 """Lines longer than this are broken."""
@@ -166,10 +165,10 @@ def _name_for(
     """The variable for the number of a tensor: the one it is given to anyway, or a new one."""
     if given is not None and not fix.has_comment(given):
         return _target(given)
-    name = index.names.fresh(f"{_identifier(tensor)}_value", tensor)
+    name = index.names.fresh(f"{value_name(index, tensor)}_value", tensor)
     number = 2
     while name in taken.values():
-        name, number = index.names.fresh(f"{_identifier(tensor)}_value_{number}", tensor), number + 1
+        name, number = index.names.fresh(f"{value_name(index, tensor)}_value_{number}", tensor), number + 1
     return name
 
 
@@ -212,30 +211,3 @@ def _int_argument(index: SemanticIndex, read: Read) -> ast.expr | None:
     if isinstance(read.node, ast.Call) and index.qualified_name(read.node.func) == "builtins.int" and read.node.args:
         return read.node.args[0]
     return None
-
-
-def _identifier(node: ast.expr) -> str:
-    """A name for what an expression stands for: ``loss`` for ``loss.data``, ``parts_mask`` for ``parts["mask"]``.
-
-    ``loss_D`` for ``loss_D1 + loss_D2``.
-    """
-    while not isinstance(node, ast.Name | ast.Attribute) or (isinstance(node, ast.Attribute) and _is_plain(node)):
-        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
-            key = str(node.slice.value)
-            return f"{_identifier(node.value)}_{key}" if f"_{key}".isidentifier() else _identifier(node.value)
-        if isinstance(node, ast.BinOp):
-            left, right = _identifier(node.left), _identifier(node.right)
-            alike = takewhile(lambda pair: pair[0] == pair[1], zip(left, right, strict=False))
-            shared = "".join(letter for letter, _ in alike)
-            is_numbered = left[len(shared) :].isdigit() and right[len(shared) :].isdigit()
-            return (shared if is_numbered else shared.rpartition("_")[0]) or left
-        inner = next((child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)), None)
-        if inner is None:
-            return "step"
-        node = inner
-    return node.id if isinstance(node, ast.Name) else node.attr
-
-
-def _is_plain(node: ast.Attribute) -> bool:
-    """Whether an attribute says nothing about what its value is: ``loss.data``, or the method in ``x.mean()``."""
-    return node.attr == "data" or node.attr in facts.TENSOR_METHODS
