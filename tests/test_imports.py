@@ -320,3 +320,28 @@ def test_what_only_goes_draws_no_import_above_it() -> None:
     assert ported.startswith(
         "import os\nimport time\nimport torch\nimport torch_xla\nimport torch_xla.core.xla_model as xm\n"
     )
+
+
+# -------------------------------------------------------------------- code behind an import on its row
+
+
+@pytest.mark.parametrize("portable", [False, True])
+@pytest.mark.parametrize(
+    "row",
+    [
+        "import torch; model = torch.nn.Linear(2, 2).cuda(); x = torch.ones(2).cuda()",
+        "import torch; from torch import nn; model = nn.Linear(2, 2).cuda(); x = torch.ones(2).cuda()",
+        "n = 2; import torch; model = torch.nn.Linear(n, 2).cuda(); x = torch.ones(n).cuda()",
+        "import torch;\nmodel = torch.nn.Linear(2, 2).cuda()\nx = torch.ones(2).cuda()",
+        "import torch  # first; always\nmodel = torch.nn.Linear(2, 2).cuda()\nx = torch.ones(2).cuda()",
+    ],
+)
+def test_device_is_there_where_code_stands_behind_the_import(row: str, portable: bool) -> None:
+    ported = port(f"{row}\nprint(model(x))\n", unsafe=False, portable=portable)
+    assert ".to(device)" in ported and "cuda" not in ported
+    names = {name.lineno * 1000 + name.col_offset: name for name in ast.walk(ast.parse(ported)) if _is_device(name)}
+    assert isinstance(names[min(names)].ctx, ast.Store), "it is given a value first"
+
+
+def _is_device(node: ast.AST) -> bool:
+    return isinstance(node, ast.Name) and node.id == "device"
