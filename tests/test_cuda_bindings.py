@@ -203,3 +203,52 @@ def test_branches_without_objects_of_cuda_are_opened_as_before() -> None:
         portable=False,
     )
     assert conditions(text) == []
+
+
+# -------------------------------------------------------------------- flags
+
+
+PLACED = "model = model.to('cuda' if use_cuda else 'cpu')\n"
+
+
+@pytest.mark.parametrize("portable", [False, True])
+def test_a_flag_that_opens_what_only_cuda_can_tell_asks_for_cuda(portable: bool) -> None:
+    text = port(
+        "use_cuda = torch.cuda.is_available()\n"
+        + PLACED
+        + dedent(
+            """
+            total = torch.cuda.get_device_properties(0).total_memory if use_cuda else 0
+            if use_cuda:
+                free = torch.cuda.mem_get_info()[0]
+            if use_cuda and total:
+                torch.cuda.synchronize()
+                print(free)
+            if use_cuda:
+                print("on the device")
+            """
+        ),
+        portable,
+    )
+    assert "total = torch.cuda.get_device_properties(0).total_memory if torch.cuda.is_available() else 0" in text
+    asked = "torch.cuda.is_available()"
+    assert conditions(text) == [asked, f"{asked} and total", "use_cuda"]
+    assert f"use_cuda = {'backend.is_available()' if portable else 'True'}\n" in text
+
+
+@pytest.mark.parametrize("portable", [False, True])
+def test_a_flag_that_the_user_sets_is_asked_as_well(portable: bool) -> None:
+    text = port(
+        "use_cuda = not args.cpu and torch.cuda.is_available()\n"
+        + PLACED
+        + "total = torch.cuda.mem_get_info() if use_cuda else None\n",
+        portable,
+    )
+    assert "total = torch.cuda.mem_get_info() if use_cuda and torch.cuda.is_available() else None" in text
+
+
+@pytest.mark.parametrize("portable", [False, True])
+@pytest.mark.parametrize("opened", ["torch.cuda.synchronize()", "print(torch.cuda.get_device_name(0))", "x = x.cuda()"])
+def test_a_flag_that_opens_what_any_device_does_asks_for_nothing_else(opened: str, portable: bool) -> None:
+    text = port("use_cuda = torch.cuda.is_available()\n" + PLACED + f"if use_cuda:\n    {opened}\n", portable)
+    assert "if torch.cuda.is_available():\n    " not in text.partition("if use_cuda:\n")[0]

@@ -21,6 +21,7 @@ _STREAMS = frozenset({
 """What is taken out, or kept for CUDA, together with the stream it is given."""
 _SEEDS = frozenset({"torch.cuda.manual_seed", "torch.cuda.manual_seed_all"})
 _Name = ast.Name | ast.Attribute
+_Ask = Callable[[list[ast.stmt]], bool]
 
 
 class CudaBindings:
@@ -31,7 +32,7 @@ class CudaBindings:
         index: SemanticIndex,
         mentions: CudaMentions,
         placement: Placement,
-        are_cuda: Callable[[list[ast.stmt]], bool],
+        are_cuda: _Ask,
     ) -> None:
         self._index = index
         self._tree = index.tree
@@ -46,14 +47,19 @@ class CudaBindings:
         self._followed: set[ast.stmt] = set()
         """First statements of branches whose readers are being looked for."""
 
-    def feed(self, body: list[ast.stmt]) -> bool:
-        """Whether a branch reads what other branches for CUDA alone give, and can be left to CUDA like those."""
+    def feed(self, body: list[ast.stmt], are_cuda: _Ask | None = None) -> bool:
+        """Whether a branch reads what other branches for CUDA alone give, and can be left to CUDA like those.
+
+        ``are_cuda`` tells whether another branch is one of those; by themselves all branches for CUDA are.
+        """
         if body[0] in self._asked or not self._may_be_left(body):
             return False
         self._asked.add(body[0])
         try:
             reads = (name for item in body for name in self._names(item, ast.Load))
-            return any(self._comes_of_cuda(name, body) for name in reads) and not self.are_needed_elsewhere(body)
+            are_cuda = are_cuda or self._are_cuda
+            given = any(self._comes_of_cuda(name, body, are_cuda) for name in reads)
+            return given and not self.are_needed_elsewhere(body)
         finally:
             self._asked.discard(body[0])
 
@@ -98,11 +104,11 @@ class CudaBindings:
 
     # ---------------------------------------------------------------- readers
 
-    def _comes_of_cuda(self, load: _Name, body: list[ast.stmt]) -> bool:
+    def _comes_of_cuda(self, load: _Name, body: list[ast.stmt], are_cuda: _Ask) -> bool:
         """Whether branches for CUDA give a variable its value, and nothing else but None does."""
         given = [(at, value) for at, value in self._given(load) if not _is_none(value)]
         outside = [(at, value) for at, value in given if not self._stands_in(at, body)]
-        return bool(outside) and all(self._is_given_by_cuda(at, value) for at, value in outside)
+        return bool(outside) and all(self._is_given_by_cuda(at, value, are_cuda) for at, value in outside)
 
     def _stands_in(self, node: ast.AST, body: list[ast.stmt]) -> bool:
         return any(self._tree.encloses(statement, node) for statement in body)
@@ -118,11 +124,11 @@ class CudaBindings:
             found.append((store, statement.value if isinstance(statement, ast.Assign) else None))
         return found
 
-    def _is_given_by_cuda(self, at: ast.AST, value: ast.expr | None) -> bool:
+    def _is_given_by_cuda(self, at: ast.AST, value: ast.expr | None, are_cuda: _Ask) -> bool:
         if isinstance(value, ast.IfExp) and _is_none(value.orelse) and self._guards.asks_cuda(value.test):
             return self._mentions.are_in(value.body)
         branch = next(self._branches_around(at), None)
-        return branch is not None and self._are_cuda(branch.body)
+        return branch is not None and are_cuda(branch.body)
 
     def _branches_around(self, node: ast.AST) -> Iterator[ast.If]:
         """The conditions around a node that hold only where CUDA is, with the node in what they open."""

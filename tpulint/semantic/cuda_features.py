@@ -76,6 +76,26 @@ class CudaFeatures:
             self._only_cuda[body[0]] = found
         return found
 
+    def opens_what_needs(self, answer: ast.expr, names: frozenset[str]) -> bool:
+        """Whether a variable, or it and other conditions, opens nothing but what needs these functions of CUDA."""
+        root = answer
+        while isinstance(parent := self._tree.parents[root], ast.BoolOp) and isinstance(parent.op, ast.And):
+            root = parent
+        if isinstance(parent, ast.IfExp) and parent.test is root:
+            return self.mentions.are_in(parent.body, names) and not self.placement.places(parent)
+        if not isinstance(parent, ast.If) or parent.test is not root or any(map(self.placement.places, parent.orelse)):
+            return False
+        return self._need(parent.body, names)
+
+    def _need(self, body: list[ast.stmt], names: frozenset[str]) -> bool:
+        """Whether a branch for CUDA does more with these functions than to tell what they answer, or its likes do."""
+        if not self.holds_only_cuda(body):
+            return False
+        told = set(self.mentions.cuda_reports(body))
+        if any(self.mentions.are_in(item, names) for item in body if item not in told):
+            return True
+        return self._bindings.feed(body, lambda other: other is not body and self._need(other, names))
+
     def _uses_only_cuda(self, body: list[ast.stmt]) -> bool:
         if not any(self.mentions.are_in(statement, REPORTS) for statement in body):
             return False
