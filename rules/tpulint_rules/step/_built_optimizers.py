@@ -21,6 +21,7 @@ from tpulint_rules.step._parameters_given import (
     is_gone_through,
 )
 
+_ADDING = "add_param_group"
 _GIVES_PARTS = (*GIVES_PARAMETERS, "modules", "named_modules", "children", "named_children")
 
 
@@ -39,6 +40,11 @@ def builds_optimizer(ctx: FileContext, call: ast.Call) -> bool:
         return ctx.index.kind(call) is Kind.OPTIMIZER
     # A function of this file that builds one is looked into where it does.
     return ctx.index.definitions.function_called(call) is None and is_called_optimizer(ctx.index, call)
+
+
+def adds_to_optimizer(node: ast.AST) -> bool:
+    """``optimizer.add_param_group({"params": net.parameters()})``"""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == _ADDING
 
 
 def _is_chosen(index: SemanticIndex, func: ast.expr) -> bool:
@@ -172,7 +178,7 @@ def _handed_to(ctx: FileContext, call: ast.Call) -> list[Taken]:
 
 
 def _added_to(ctx: FileContext, name: ast.Name | ast.Attribute) -> Iterator[ast.expr]:
-    """What ``.append``, ``.extend`` and ``.add_param_group`` put into a list."""
+    """What ``.append`` and ``.extend`` put into a list."""
     scope = ctx.index.names.scope_of(name) if isinstance(name, ast.Name) else None
     owner, text = ctx.index.tree.class_of(name), ctx.text(name)
     for call, receiver in ctx.index.method_calls("append", "extend"):
