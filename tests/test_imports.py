@@ -303,7 +303,7 @@ def test_imports_that_end_the_program_where_they_fail_get_no_second_one_beside_t
 def test_imports_that_may_be_missing_are_none() -> None:
     text = "import os\n\ntry:\n    import torch\nexcept ImportError:\n    torch = None\n"
     ported = port(text + 'model = torch.nn.Linear(2, 2).to("cuda")\n')
-    assert "try:" not in ported.partition("import torch_xla")[0]
+    assert "    torch = None\nelse:\n    import torch_xla\nmodel = " in ported
 
 
 def test_lines_that_go_leave_no_more_blank_lines_than_there_were() -> None:
@@ -319,4 +319,93 @@ def test_what_only_goes_draws_no_import_above_it() -> None:
     ported = port(text + "torch.save(model.state_dict(), 'last.pt')\nprint(os.sep, time.time())\n")
     assert ported.startswith(
         "import os\nimport time\nimport torch\nimport torch_xla\nimport torch_xla.core.xla_model as xm\n"
+    )
+
+
+# -------------------------------------------------------------------- code behind an import on its row
+
+
+@pytest.mark.parametrize("portable", [False, True])
+@pytest.mark.parametrize(
+    "row",
+    [
+        "import torch; model = torch.nn.Linear(2, 2).cuda(); x = torch.ones(2).cuda()",
+        "import torch; from torch import nn; model = nn.Linear(2, 2).cuda(); x = torch.ones(2).cuda()",
+        "n = 2; import torch; model = torch.nn.Linear(n, 2).cuda(); x = torch.ones(n).cuda()",
+        "import torch;\nmodel = torch.nn.Linear(2, 2).cuda()\nx = torch.ones(2).cuda()",
+        "import torch  # first; always\nmodel = torch.nn.Linear(2, 2).cuda()\nx = torch.ones(2).cuda()",
+    ],
+)
+def test_device_is_there_where_code_stands_behind_the_import(row: str, portable: bool) -> None:
+    ported = port(f"{row}\nprint(model(x))\n", unsafe=False, portable=portable)
+    assert ".to(device)" in ported and "cuda" not in ported
+    names = {name.lineno * 1000 + name.col_offset: name for name in ast.walk(ast.parse(ported)) if _is_device(name)}
+    assert isinstance(names[min(names)].ctx, ast.Store), "it is given a value first"
+
+
+def _is_device(node: ast.AST) -> bool:
+    return isinstance(node, ast.Name) and node.id == "device"
+
+
+# -------------------------------------------------------------------- torch that may be missing
+
+OPTIONAL = """\
+import os
+
+try:
+    import torch
+except ImportError:
+    torch = None
+if torch is not None:
+    model = torch.nn.Linear(2, 2).cuda()
+"""
+
+
+@pytest.mark.parametrize("portable", [False, True])
+@pytest.mark.parametrize(
+    "text",
+    [
+        OPTIONAL,
+        OPTIONAL.replace("if torch", "finally:\n    pass\nif torch"),
+        OPTIONAL.replace("torch = None", "torch = None; print()  # no torch"),
+        OPTIONAL.replace("    torch = None\n", "    torch = None\nelse:\n    print(torch.__version__)\n"),
+        OPTIONAL.replace("    torch = None\n", "    torch = None\nelse: print(torch.__version__)\n"),
+        OPTIONAL.replace("import torch\n", "import torch; x = torch.ones(2).cuda()\n"),
+        OPTIONAL.replace("import torch\n", "import torch\n    x = torch.ones(2).cuda()\n"),
+        OPTIONAL.replace("\n    import torch\n", " import torch; x = torch.ones(2).cuda()\n"),
+        OPTIONAL.replace("ImportError:\n    ", "ImportError: "),
+    ],
+)
+def test_a_program_that_runs_without_torch_runs_without_torch_xla(text: str, portable: bool) -> None:
+    ported = port(text, portable=portable)
+    assert ".cuda()" not in ported
+    without = "import sys\nsys.modules.update(torch=None, torch_xla=None, tpulint_runtime=None)\n"
+    command = [sys.executable, "-c", without + ported]
+    assert subprocess.run(command, capture_output=True, text=True, check=False).stderr == ""
+    tree = ast.parse(ported)
+    attempt = next(node for node in tree.body if isinstance(node, ast.Try))
+    brought = ["tpulint_runtime" if portable else "torch_xla"]
+    inside = [node for node in ast.walk(attempt) if isinstance(node, ast.Import | ast.ImportFrom)]
+    assert [_module(node) for node in inside if _module(node) != "torch"] == brought
+    assert not any(_module(node) in brought for node in tree.body)
+
+
+@pytest.mark.parametrize("ends", ['raise SystemExit("torch is needed")', 'print("torch is needed"); exit(1)'])
+def test_torch_that_has_to_be_there_needs_no_other_way(ends: str) -> None:
+    ported = port(OPTIONAL.replace("torch = None", ends))
+    assert "else:" not in ported and any(_module(node) == "torch_xla" for node in ast.parse(ported).body)
+
+
+def test_torch_that_is_imported_elsewhere_has_to_be_there() -> None:
+    ported = port("import torch.nn as nn\n" + OPTIONAL)
+    assert ported.startswith("import torch.nn as nn\nimport torch_xla\n") and "else:" not in ported
+
+
+def _module(node: ast.stmt) -> str | None:
+    return (
+        node.module
+        if isinstance(node, ast.ImportFrom)
+        else node.names[0].name
+        if isinstance(node, ast.Import)
+        else None
     )

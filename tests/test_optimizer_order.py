@@ -585,3 +585,33 @@ def test_optimizers_that_a_part_of_another_file_builds(
         (tmp_path / name).write_text(text)
     result = tpulint("check", ".", "--select", "TPU303", "--output-format", "concise", cwd=tmp_path)
     assert ("train.py" in result.out) is told, result.out
+
+
+GROUP = "opt.add_param_group({'params': D.parameters()})"
+
+
+@pytest.mark.parametrize(
+    "group",
+    [
+        GROUP,
+        "opt.add_param_group({'params': list(D.parameters()), 'lr': 0.1})",
+        "opt.add_param_group(dict(params=D.weight))",
+    ],
+)
+@pytest.mark.parametrize("moved", ["D.cuda()", "D = D.to('cuda')"])
+def test_modules_that_move_behind_the_group_of_their_parameters(group: str, moved: str) -> None:
+    text = f"{START}G.cuda()\nopt = optim.Adam(G.parameters())\n{group}\n{moved}\n{TRAINED}"
+    first = f"{START}G.cuda()\nopt = optim.Adam(G.parameters())\n{moved}\n{group}\n{TRAINED}"
+    assert fixed(text) == first
+    assert fixed(first) == first
+
+
+def test_modules_that_move_behind_a_group_elsewhere_keep_their_parameters() -> None:
+    text = f"{START}G.cuda()\nopt = optim.Adam(G.parameters())\nif late:\n    {GROUP}\nD.cuda()\n{TRAINED}"
+    assert fixed(text).count(FLAG) == 1
+
+
+@pytest.mark.parametrize("behind", ["D.cpu()", "G.cuda()", "agent.net.cuda()"])
+def test_groups_of_modules_that_stay(behind: str) -> None:
+    text = f"{START}D.cuda()\nG.cuda()\nopt = optim.Adam(G.parameters())\n{GROUP}\n{behind}\n{TRAINED}"
+    assert fixed(text) == text

@@ -41,6 +41,7 @@ def codes(text: str) -> list[str]:
 # ------------------------------------------------------------------------ device
 
 X = "x = torch.ones(2).to(device)\n"
+ON_CUDA = " if torch.cuda.is_available() else None"
 
 
 @pytest.mark.parametrize(
@@ -138,6 +139,28 @@ def test_flag_of_the_runtime_does_not_guard_cuda() -> None:
         "        torch.cuda.set_device(0)",
         "    x = x.to(device)",
     ]
+
+
+@pytest.mark.parametrize(
+    ("row", "after"),
+    [
+        ("torch.cuda.set_device(0); print(1)", f"torch.cuda.set_device(0){ON_CUDA}; print(1)"),
+        ("print(1); torch.cuda.init()", f"print(1); torch.cuda.init(){ON_CUDA}"),
+        ("x = 1; (torch.cuda.init());", f"x = 1; (torch.cuda.init(){ON_CUDA});"),
+    ],
+)
+@pytest.mark.parametrize("head", ["", "if flag: ", "for i in range(2): "])
+def test_calls_for_cuda_that_share_their_row(head: str, row: str, after: str) -> None:
+    assert port(f"{head}{row}\n") == f"{head}{after}\n"
+    assert codes(f"{head}{after}\n") == []
+
+
+def test_what_a_branch_on_one_row_does_on_a_gpu_alone() -> None:
+    """The test holds on XLA too, where the call would raise."""
+    text = X + "if torch.cuda.is_available(): torch.cuda.set_device(0); print(x)\n"
+    assert port('device = torch.device("cuda")\n' + text).endswith(
+        f"if backend.is_available(): torch.cuda.set_device(0){ON_CUDA}; print(x)\n"
+    )
 
 
 @pytest.mark.parametrize(

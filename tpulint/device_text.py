@@ -24,8 +24,12 @@ def write_device(fix: FixBuilder, index: SemanticIndex, at: ast.AST, number: str
         if place is not None:
             # The import that is needed may stand at the same place; it comes first.
             source = index.source
-            end = source.line_end(index.tree.end(place))
-            fix.insert(end, f"\n\ndevice = {fix.emit.device(index.tree.module)}")
+            text, end = f"device = {fix.emit.device(index.tree.module)}", index.tree.end(place)
+            row_end = source.line_end(end)
+            if source.text[end:row_end].lstrip().startswith(";"):  # what stands behind it may use the device
+                fix.insert(end, f"; {text}")
+            else:
+                fix.insert(row_end, f"\n\n{text}")
             return "device"
     return write_device_object(fix, index, at)
 

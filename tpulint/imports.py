@@ -129,7 +129,8 @@ def import_edit(index: SemanticIndex, needs: Iterable[ImportNeed], edits: Iterab
 
     The place is below the last import of torch at the top, else below the last import, else below the docstring.
     Settings may stand between the imports of the top: those of the environment must, which torch reads when it is
-    imported. In a notebook it is below the first import of torch in any cell, when no edit stands above it.
+    imported. In a notebook it is below the first import of torch in any cell, when no edit stands above it. Where the
+    program does without torch when there is none, it is beside the import that may fail.
     """
     lines = []
     for need in sorted(set(needs), key=_order):
@@ -143,6 +144,12 @@ def import_edit(index: SemanticIndex, needs: Iterable[ImportNeed], edits: Iterab
     body = index.tree.module.body
     edits = list(edits)
     first_use = min((edit.span.start for edit in edits), default=len(source.text))
+    if index.module_body.optional_torch is not None:
+        from tpulint.optional_imports import beside_torch
+
+        found = beside_torch(index, index.module_body.optional_torch, lines, first_use)
+        if found is not None:
+            return found
     above = takewhile(lambda statement: index.tree.end(statement) <= first_use, body)
     anchor = _below(_first_cell_of_torch(index, edits)) or _below(above) or _below(body)
     newline = source.newline

@@ -44,6 +44,9 @@ def guarded(ctx: FileContext, node: ast.Attribute | ast.Name, row: MappingRow) -
         return fix
     statement = _statement_to_guard(ctx, node, row)
     assert statement is not None
+    if isinstance(statement, ast.Expr) and fix.has_neighbours(statement):  # no `if` can stand on a row with others
+        fix.insert(ctx.index.span(statement.value).end, f" if {_question(fix, node, row)} else None")
+        return fix
     fix.put_under([statement], f"if {_question(fix, node, row)}:")
     return fix
 

@@ -15,6 +15,7 @@ from tpulint.semantic.variables import last_name
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
+    from tpulint.semantic.cuda_bindings import CudaBindings
 
 _ASKS_FOR_WRAPPER = r"(?i)parallel|distributed|module|cuda|gpu|device"
 _WRAPPERS = frozenset({"torch.nn.DataParallel"})
@@ -31,6 +32,7 @@ class CudaFeatures:
         self._tree = index.tree
         self.mentions = CudaMentions(index)
         self.placement = Placement(index, self.mentions)
+        self._only_cuda: dict[ast.stmt, bool] = {}
 
     @cached_property
     def serves_several(self) -> bool:
@@ -61,12 +63,51 @@ class CudaFeatures:
         return leaves_early and self.mentions.are_in(owner, SHARED_OUT)
 
     def holds_only_cuda(self, body: list[ast.stmt]) -> bool:
-        """Whether a branch tells about GPUs or uses what only CUDA has, and neither places nor does anything else."""
+        """Whether a branch tells about GPUs or uses what only CUDA has, and neither places nor does anything else.
+
+        What it gives names to is read by such branches only, which are for CUDA as well.
+        """
+        if not body:
+            return False  # the other branch of a condition that has none
+        found = self._only_cuda.get(body[0])
+        if found is None:
+            found = self._uses_only_cuda(body) and not self._bindings.are_needed_elsewhere(body)
+            found = found or self._bindings.feed(body)
+            self._only_cuda[body[0]] = found
+        return found
+
+    def opens_what_needs(self, answer: ast.expr, names: frozenset[str]) -> bool:
+        """Whether a variable, or it and other conditions, opens nothing but what needs these functions of CUDA."""
+        root = answer
+        while isinstance(parent := self._tree.parents[root], ast.BoolOp) and isinstance(parent.op, ast.And):
+            root = parent
+        if isinstance(parent, ast.IfExp) and parent.test is root:
+            return self.mentions.are_in(parent.body, names) and not self.placement.places(parent)
+        if not isinstance(parent, ast.If) or parent.test is not root or any(map(self.placement.places, parent.orelse)):
+            return False
+        return self._need(parent.body, names)
+
+    def _need(self, body: list[ast.stmt], names: frozenset[str]) -> bool:
+        """Whether a branch for CUDA does more with these functions than to tell what they answer, or its likes do."""
+        if not self.holds_only_cuda(body):
+            return False
+        told = set(self.mentions.cuda_reports(body))
+        if any(self.mentions.are_in(item, names) for item in body if item not in told):
+            return True
+        return self._bindings.feed(body, lambda other: other is not body and self._need(other, names))
+
+    def _uses_only_cuda(self, body: list[ast.stmt]) -> bool:
         if not any(self.mentions.are_in(statement, REPORTS) for statement in body):
             return False
         if self._wraps_what_is_unwrapped(body):
             return False
         return not any(self.placement.places(item) or self.mentions.are_in(item, CUDA_ACTIONS) for item in body)
+
+    @cached_property
+    def _bindings(self) -> CudaBindings:
+        from tpulint.semantic.cuda_bindings import CudaBindings
+
+        return CudaBindings(self._index, self.mentions, self.placement, self.holds_only_cuda)
 
     def _wraps_what_is_unwrapped(self, body: list[ast.stmt]) -> bool:
         """Whether a branch wraps a model whose ``model.module`` is read whatever the condition was."""

@@ -6,6 +6,7 @@ import ast
 from functools import cached_property
 
 from tpulint.semantic.tree import FUNCTIONS
+from tpulint.semantic.variables import last_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ _SETTINGS = (
     "numpy.set_printoptions", "numpy.random.seed", "random.seed", "torch.manual_seed", "torch.set_printoptions",
 )  # fmt: skip
 """Beginnings of the names a module may well call when it is imported."""
+_ENDS = frozenset({"exit", "_exit", "quit", "abort"})
 _DEFINITIONS = (*FUNCTIONS, ast.ClassDef)
 
 
@@ -37,6 +39,19 @@ def imports_for_certain(statement: ast.AST) -> bool:
         return isinstance(statement, ast.Import | ast.ImportFrom)
     is_import = all(isinstance(item, ast.Import | ast.ImportFrom) for item in statement.body)
     return is_import and all(isinstance(handler.body[-1], ast.Raise) for handler in statement.handlers)
+
+
+def _may_do_without(statement: ast.stmt) -> bool:
+    """Whether a ``try`` imports torch, and the program goes on where there is none: ``except: torch = None``."""
+    if not isinstance(statement, ast.Try) or not any(map(imports_torch, statement.body)):
+        return False
+    return any(not _ends_program(handler.body[-1]) for handler in statement.handlers)
+
+
+def _ends_program(statement: ast.stmt) -> bool:
+    """``raise``, or ``sys.exit("torch is needed")``"""
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    return isinstance(statement, ast.Raise) or (isinstance(call, ast.Call) and last_name(call.func) in _ENDS)
 
 
 def _is_plain(statement: ast.stmt) -> bool:
@@ -73,6 +88,8 @@ class ModuleBody:
     @cached_property
     def last_import(self) -> ast.stmt | None:
         """The last import in front of all definitions and loops, and of what may want the device already."""
+        if self.optional_torch is not None:
+            return None  # the device is there where torch is
         found: ast.stmt | None = None
         # Nothing can want the device, or name it, before torch is there.
         body = self.cell_of_torch or self._index.tree.module.body
@@ -85,6 +102,14 @@ class ModuleBody:
             if not is_early and (not _is_plain(statement) or (found and self._does_work(statement))):
                 break
         return found
+
+    @cached_property
+    def optional_torch(self) -> ast.Try | None:
+        """The ``try`` that imports torch for a program which runs without it, too; None where torch has to be there."""
+        body = self._index.tree.module.body
+        if self._index.source.cell_starts or any(map(imports_torch, body)):
+            return None
+        return next((one for one in body if isinstance(one, ast.Try) and _may_do_without(one)), None)
 
     @cached_property
     def cell_of_torch(self) -> list[ast.stmt]:
@@ -101,6 +126,7 @@ class ModuleBody:
         """The ``import ...`` statements, in order."""
         body = self._index.tree.module.body
         certain = [item for node in body if imports_for_certain(node) for item in getattr(node, "body", [node])]
+        certain += [*self.optional_torch.body, *self.optional_torch.orelse] if self.optional_torch is not None else []
         return [node for node in certain if isinstance(node, ast.Import)]
 
     @cached_property
@@ -111,6 +137,7 @@ class ModuleBody:
         for local, bindings in names.variables_of(names.module).items():
             if len(bindings) == 1 and bindings[0].kind == "import":
                 around = tree.parents[bindings[0].statement]
-                if around is tree.module or (tree.parents.get(around) is tree.module and imports_for_certain(around)):
+                is_certain = tree.parents.get(around) is tree.module and imports_for_certain(around)
+                if around is tree.module or is_certain or around is self.optional_torch:
                     found.append((local, bindings[0]))
         return found

@@ -301,6 +301,17 @@ CUDA_ONLY_NAMES = frozenset({
 })  # fmt: skip
 """What has no counterpart on an XLA device: it raises without a CUDA driver, or shares work among GPUs."""
 
+ANSWERED_BY_CUDA = frozenset(
+    name for name in CUDA_ONLY_NAMES if name.startswith("torch.cuda.") and name != "torch.cuda.Event"
+)
+"""What of the runtime of CUDA only CUDA answers; of events the clock of the host does."""
+
+WITHOUT_COUNTERPART = ANSWERED_BY_CUDA - {
+    "torch.cuda.Stream", "torch.cuda.ExternalStream", "torch.cuda.current_stream", "torch.cuda.default_stream",
+    "torch.cuda.set_stream", "torch.cuda.get_rng_state", "torch.cuda.set_rng_state",
+}  # fmt: skip
+"""What of that XLA neither answers nor can do without."""
+
 SHARED_OUT = frozenset({
     "torch.nn.parallel.replicate", "torch.nn.parallel.scatter", "torch.nn.parallel.gather",
     "torch.nn.parallel.parallel_apply", "torch.nn.parallel.scatter_gather",

@@ -9,6 +9,7 @@ from tpulint.model import Applicability, Fix, Scope
 from tpulint.semantic.device_numbers import is_index_of_tensor
 from tpulint.semantic.device_sites import Role, Site, device_argument
 from tpulint_rules.device._choice_doubts import calls_cuda
+from tpulint_rules.device._flags_of_cuda import reads_for_cuda
 from tpulint_rules.device._gpu_numbers import number_text
 from tpulint_rules.device._named_outside import REASON, choose_answer, choose_named, is_cpu
 
@@ -63,6 +64,8 @@ def choose_device(ctx: FileContext, sites: list[Site]) -> Fix | None:
     fix = ctx.fix("Choose the device there is", Applicability.SAFE, _REASON, Scope.MODULE)
     known = {site.node: True for site in sites if _only_chooses(ctx, sites, site)}
     folding = fix.fold({**known, **_answered_flags(ctx, sites)})
+    for load, question in reads_for_cuda(ctx, fix, [site for site in sites if site.answer]).items():
+        folding.replace(load, question)
     for site in sites:
         node = site.node
         if folding.drops(node):

@@ -22,17 +22,22 @@ class Flag(NamedTuple):
 
 
 def spent_flags(
-    ctx: FileContext, fix: FixBuilder, known: Mapping[ast.expr, bool], kept: Collection[ast.expr]
+    ctx: FileContext,
+    fix: FixBuilder,
+    known: Mapping[ast.expr, bool],
+    kept: Collection[ast.expr],
+    replaced: Collection[ast.expr] = (),
 ) -> list[Flag]:
     """Flags that nothing asks once conditions are folded: they go, with ``if cuda:`` around what then always runs.
 
-    A flag goes whole or stays as it is; those in ``kept`` are conditions that stay open.
+    A flag goes whole or stays as it is; those in ``kept`` are conditions that stay open, and where it is ``replaced``
+    something else is asked.
     """
     folding = fix.fold(known)
     flags: list[Flag] = []
     for statement in dict.fromkeys(map(ctx.index.statement_of, known)):
         if isinstance(statement, ast.Assign) and (value := folding.value(statement.value)) is not None:
-            flags.extend(_flag(ctx, statement, value))
+            flags.extend(_flag(ctx, statement, value, replaced))
     flags = [flag for flag in flags if not any(load in kept for load in flag.loads)]
     while flags:
         folding = fix.fold({**known, **{load: flag.value for flag in flags for load in flag.loads}})
@@ -43,7 +48,7 @@ def spent_flags(
     return flags
 
 
-def _flag(ctx: FileContext, statement: ast.Assign, value: bool) -> Iterator[Flag]:
+def _flag(ctx: FileContext, statement: ast.Assign, value: bool, replaced: Collection[ast.expr]) -> Iterator[Flag]:
     """The flag that a statement gives its one value, where no other file or person is told of it."""
     names = ctx.index.names
     target = statement.targets[0]
@@ -59,7 +64,7 @@ def _flag(ctx: FileContext, statement: ast.Assign, value: bool) -> Iterator[Flag
         return
     loads = names.loads(target.id, scope)
     if len(names.mentions(target.id, scope)) == len(loads) + 1 and loads and target.id not in ctx.source.other_words:
-        yield Flag(statement, value, tuple(loads))
+        yield Flag(statement, value, tuple(load for load in loads if load not in replaced))
 
 
 def _is_explained(ctx: FileContext, statement: ast.stmt) -> bool:

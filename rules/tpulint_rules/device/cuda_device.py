@@ -13,6 +13,7 @@ from tpulint.semantic.device_sites import Role, Site
 from tpulint.semantic.devices import Devices
 from tpulint.semantic.variables import last_name
 from tpulint_rules.device._choice_doubts import doubt, gpu_numbers
+from tpulint_rules.device._flags_of_cuda import reads_for_cuda
 from tpulint_rules.device._loads_to_host import loads_to_host
 from tpulint_rules.device._named_outside import REASON as _NAMED_OUTSIDE
 from tpulint_rules.device._named_outside import choose_answer, choose_named, fall_back_to_xla, falls_back
@@ -155,12 +156,16 @@ def _choose_xla(ctx: FileContext, devices: Devices, left: Collection[ast.expr]) 
     }
     never = dict.fromkeys(devices.false_comparisons, False) if not ctx.portable else {}
     known = {**never, **_present(ctx, devices), **answers, **_answered_flags(ctx, devices, answers)}
-    flags = spent_flags(ctx, fix, known, kept)
+    for_cuda = reads_for_cuda(ctx, fix, [site for site in devices.sites if answers.get(site.node, True)])
+    asked = {load for load, question in for_cuda.items() if question.startswith(f"{load.id} ")}
+    flags = spent_flags(ctx, fix, known, kept | asked, for_cuda.keys() - asked)
     known |= {load: flag.value for flag in flags for load in flag.loads}
     beside = dict(devices.gpu_branches.needing_gpus(answers))
     folding = fix.fold({**known, **loads_to_host(ctx, known), **beside})
     for flag in flags:
         folding.delete(flag.statement)
+    for load, question in for_cuda.items():
+        folding.replace(load, question)
     numbered: list[ast.Call] = []
     for site in devices.sites:
         node = site.node

@@ -27,6 +27,7 @@ from tpulint_rules.step._parameters_given import (
     is_gone_through,
 )
 
+_ADDING = "add_param_group"
 _GIVES_PARTS = (*GIVES_PARAMETERS, "modules", "named_modules", "children", "named_children")
 
 
@@ -50,6 +51,11 @@ def builds_optimizer(ctx: FileContext, call: ast.Call) -> bool:
 def _is_asked_of_module(index: SemanticIndex, call: ast.Call, found: Definition) -> bool:
     """``net.get_optimizer()``, a method of another file that builds one of the module's own parameters."""
     return isinstance(call.func, ast.Attribute) and not is_kept_nowhere(index, call) and builds_of_object(found)
+
+
+def adds_to_optimizer(node: ast.AST) -> bool:
+    """``optimizer.add_param_group({"params": net.parameters()})``"""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == _ADDING
 
 
 def _is_chosen(index: SemanticIndex, func: ast.expr) -> bool:
@@ -185,7 +191,7 @@ def _handed_to(ctx: FileContext, call: ast.Call) -> list[Taken]:
 
 
 def _added_to(ctx: FileContext, name: ast.Name | ast.Attribute) -> Iterator[ast.expr]:
-    """What ``.append``, ``.extend`` and ``.add_param_group`` put into a list."""
+    """What ``.append`` and ``.extend`` put into a list."""
     scope = ctx.index.names.scope_of(name) if isinstance(name, ast.Name) else None
     owner, text = ctx.index.tree.class_of(name), ctx.text(name)
     for call, receiver in ctx.index.method_calls("append", "extend"):

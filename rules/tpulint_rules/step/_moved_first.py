@@ -10,7 +10,7 @@ from tpulint.model import Applicability, Scope
 from tpulint.semantic import FunctionNode
 from tpulint.semantic.moves import Move
 from tpulint.semantic.torch_facts import DEVICE_FACTORIES
-from tpulint_rules.step._built_optimizers import builds_optimizer
+from tpulint_rules.step._built_optimizers import adds_to_optimizer, builds_optimizer
 
 _ADDING = frozenset({"append", "extend", "insert", "update", "add_module", "register_module", "register_parameter"})
 """Methods that give a module parts."""
@@ -19,7 +19,7 @@ _QUESTIONS = ("torch.cuda.is_available", "torch.accelerator.is_available")
 
 
 def moved_first(ctx: FileContext, optimizer: ast.AST, move: Move) -> FixBuilder | None:
-    """The model moved in front of the statement that builds the optimizer; None where that is not proved."""
+    """The model moved in front of the statement that builds or extends the optimizer; None where that is not proved."""
     tree = ctx.index.tree
     if isinstance(optimizer, ast.arg | ast.Subscript):
         return None  # built elsewhere
@@ -29,11 +29,10 @@ def moved_first(ctx: FileContext, optimizer: ast.AST, move: Move) -> FixBuilder 
     branch = branch_of_moves(ctx, move)
     if branch is not None:
         below = branch
-    if (
-        above is below
-        or tree.suite_of(above) is not tree.suite_of(below)
-        or not isinstance(above, ast.Assign | ast.AnnAssign)
-    ):
+    if above is below or tree.suite_of(above) is not tree.suite_of(below):
+        return None
+    adds = adds_to_optimizer(optimizer) and isinstance(above, ast.Expr) and above.value is optimizer
+    if not adds and not isinstance(above, ast.Assign | ast.AnnAssign):
         return None
     suite = tree.suite_of(above)
     between = suite[suite.index(above) + 1 : suite.index(below)]
@@ -50,7 +49,7 @@ def moved_first(ctx: FileContext, optimizer: ast.AST, move: Move) -> FixBuilder 
     if any(_gives(ctx, statement, needed) for statement in (above, *between) if statement is not device):
         return None
     fix = ctx.fix(
-        f"Move `{ctx.text(move.module)}` before its optimizer is built",
+        f"Move `{ctx.text(move.module)}` before " + ("the optimizer gets it" if adds else "its optimizer is built"),
         Applicability.SAFE,
         "The optimizer then gets the parameters that are trained.",
         Scope.STATEMENT,

@@ -13,7 +13,7 @@ from tpulint.semantic.device_sites import devices_given
 from tpulint.semantic.moves import Move
 from tpulint.semantic.other_files import Definition
 from tpulint.semantic.torch_facts import COPIES
-from tpulint_rules.step._built_optimizers import Taken, builds_optimizer, taken_for
+from tpulint_rules.step._built_optimizers import Taken, adds_to_optimizer, builds_optimizer, taken_for
 from tpulint_rules.step._kept_parameters import keep_parameters
 from tpulint_rules.step._made_modules import (
     begun,
@@ -36,8 +36,9 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     if not moves.moves and not ctx.index.imported.knows_others:
         return
     optimizers = [(call, taken_for(ctx, call)) for call in ctx.index.calls if builds_optimizer(ctx, call)]
+    added = [(call, taken_for(ctx, call)) for call in ctx.index.calls if adds_to_optimizer(call)]
     # Where no optimizer is built, one may still come in from another file, to be stepped here.
-    may_update = optimizers or ctx.index.imported.knows_others or ctx.index.mentions(_MAY_UPDATE)
+    may_update = optimizers or added or ctx.index.imported.knows_others or ctx.index.mentions(_MAY_UPDATE)
     if not may_update or moves.keeps_parameters:
         return
     keeping = [move for move in moves.moves if moves.keeps_parameters_at(move.call)]
@@ -46,7 +47,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     put_first: list[ast.If] = []
     builders: set[ast.AST] = set()
     waiting: list[tuple[ast.expr, list[Creation]]] = []
-    takings = [(optimizer, taken) for optimizer, all_taken in optimizers for taken in all_taken]
+    takings = [(optimizer, taken) for optimizer, all_taken in (*optimizers, *added) for taken in all_taken]
     for optimizer, taken in sorted(takings, key=lambda one: ctx.index.tree.start(one[1].at)):
         creations = moves.collected.of(taken.module)
         if _is_on_device(ctx, taken.at, creations):
@@ -112,13 +113,20 @@ def _finding(
         related: tuple[tuple[Span, str], ...] = ()
     else:
         is_early = taken is not None and taken.at is not optimizer
-        done = "its parameters were taken for the optimizer" if is_early else "its optimizer was built"
+        is_added = adds_to_optimizer(optimizer)
+        done = (
+            "its parameters were added to the optimizer"
+            if is_added
+            else "its parameters were taken for the optimizer"
+            if is_early
+            else "its optimizer was built"
+        )
         message = (
             f"`{module}` moves to the device after {done}: on XLA a move makes new parameters, and "
             "the optimizer keeps the old ones, so that the model never trains"
         )
         severity = Severity.ERROR
-        related = ((ctx.index.span(optimizer), "the optimizer is built here"),)
+        related = ((ctx.index.span(optimizer), f"the optimizer is {'given them' if is_added else 'built'} here"),)
     branch = branch_of_moves(ctx, move)
     fix = None
     if branch is None or all(branch_of_moves(ctx, other) is not branch for other in told if other is not move):
