@@ -150,11 +150,10 @@ class CudaMentions:
     def cuda_demands(self, body: list[ast.stmt]) -> Iterator[ast.stmt]:
         """Statements that end the program where CUDA is not set up as they want: `assert CUDA_VISIBLE_DEVICES`."""
         for statement in body:
-            if isinstance(statement, ast.Assert) and self._asks_only_of_setup(statement.test):
+            raises = isinstance(statement, ast.If) and not statement.orelse and isinstance(statement.body[0], ast.Raise)
+            ends = isinstance(statement, ast.Assert) or (isinstance(statement, ast.If) and raises)
+            if ends and self._asks_only_of_setup(statement.test):
                 yield statement
-            elif isinstance(statement, ast.If) and not statement.orelse and self._asks_only_of_setup(statement.test):
-                if len(statement.body) == 1 and isinstance(statement.body[0], ast.Raise):
-                    yield statement
 
     def _asks_only_of_setup(self, test: ast.expr) -> bool:
         """Whether a condition asks nothing but what CUDA's driver tells, or variables that are set for it."""
