@@ -379,6 +379,7 @@ _SOMETIMES = "if i % 10 == 0:\n                    model.sample(x)"
         ("new = self.p_sample(x, t)\n                    x = new", _SOMETIMES, True),
         ("x = self.p_sample(x, t)", "model.sample(x)", False),  # a part of every training step
         ("found.append(self.p_sample(first, t))", _SOMETIMES, False),
+        ("found = [self.p_sample(item, t) for item in found]", _SOMETIMES, False),
         ("x = self.keep(x, t)", _SOMETIMES, False),
     ],
 )

@@ -150,9 +150,9 @@ class CudaMentions:
     def cuda_demands(self, body: list[ast.stmt]) -> Iterator[ast.stmt]:
         """Statements that end the program where CUDA is not set up as they want: `assert CUDA_VISIBLE_DEVICES`."""
         for statement in body:
-            raises = isinstance(statement, ast.If) and not statement.orelse and isinstance(statement.body[0], ast.Raise)
-            ends = isinstance(statement, ast.Assert) or (isinstance(statement, ast.If) and raises)
-            if ends and self._asks_only_of_setup(statement.test):
+            if not isinstance(statement, ast.If | ast.Assert) or not self._asks_only_of_setup(statement.test):
+                continue
+            if isinstance(statement, ast.Assert) or [type(item) for item in statement.body] == [ast.Raise]:
                 yield statement
 
     def _asks_only_of_setup(self, test: ast.expr) -> bool:
