@@ -157,11 +157,12 @@ class DefaultFlags(Branches):
         )
 
 
-def flags_left(call: ast.Call, function: FunctionNode, given: Sequence[str]) -> tuple[str, ...]:
-    """Parameters that a call leaves at a default which is written out."""
+def flags_left(call: ast.Call, function: FunctionNode, given: Sequence[tuple[str, ast.expr]]) -> tuple[str, ...]:
+    """Parameters that a call leaves at a default which is written out, or gives just that: ``quantize(x, None)``."""
     if is_open(call):
         return ()
-    return tuple(name for name in _flags(function) if name not in given)
+    values = {name: literal(value) for name, value in given}
+    return tuple(name for name, default in _flags(function).items() if values.get(name, default) == default)
 
 
 def has_flags(tree: SyntaxTree, function: FunctionNode) -> bool:
@@ -174,14 +175,15 @@ def has_flags(tree: SyntaxTree, function: FunctionNode) -> bool:
     return any(isinstance(node, ast.Name) and node.id in names for test in tests for node in ast.walk(test))
 
 
-def _flags(function: FunctionNode) -> list[str]:
-    """Parameters with a default that is written out."""
+def _flags(function: FunctionNode) -> dict[str, tuple[object]]:
+    """Parameters with a default that is written out, and what it is."""
     positional = [*function.args.posonlyargs, *function.args.args]
     defaults: list[tuple[ast.arg, ast.expr | None]] = [
         *zip(positional[::-1], function.args.defaults[::-1], strict=False),
         *zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True),
     ]
-    return [item.arg for item, value in defaults if value is not None and literal(value) is not None]
+    known = ((item.arg, literal(value)) for item, value in defaults if value is not None)
+    return {name: value for name, value in known if value is not None}
 
 
 def is_open(call: ast.Call) -> bool:

@@ -99,7 +99,7 @@ def described_call(index: SemanticIndex, call: ast.Call, definition: Definition,
             name for name, item in given if definition.file.source.has_any(SAVES) and index.saved_states.holds(item)
         ),
         is_quiet=turn == NOW_AND_THEN and is_quiet(index, call) and has_loops(definition),
-        left=flags_left(call, definition.node, [name for name, _ in given]),
+        left=flags_left(call, definition.node, given),
         trains_on_device=turn == NOW_AND_THEN and trains_on_device(index, definition),
     )
     return OutgoingCall(definition.file.source.path, outside)

@@ -71,8 +71,7 @@ def _uses_of_method(index: SemanticIndex, method: Definition) -> Iterator[Outgoi
         if not isinstance(call, ast.Call) or call.func is not attribute:
             yield _told(index, method, ())
         elif not index.imported.all_called(call) and index.definitions.function_called(call) is None:
-            given = [name for name, _ in arguments_given(call, method.node, True)]
-            yield _told(index, method, flags_left(call, method.node, given))
+            yield _told(index, method, flags_left(call, method.node, arguments_given(call, method.node, True)))
 
 
 def _is_called(index: SemanticIndex, mention: ast.expr) -> bool:
