@@ -86,6 +86,54 @@ def test_means_over_samples_in_another_file(tmp_path: Path, divisor: str, leaves
     assert ("drop_last=True" in ported(tmp_path, "TPU501", train=program, loop=loop)) is leaves_out
 
 
+@pytest.mark.parametrize(
+    ("number", "divisor"),
+    [
+        ("math.ceil(len(loader.dataset) / float(batch_size))", "len(loader)"),
+        ("len(loader.dataset) // batch_size", "len(loader)"),
+        ("len(loader.dataset) // loader.batch_size + 1", "len(loader)"),
+        ("float(len(loader.dataset))", "(len(loader) * loader.batch_size)"),
+    ],
+)
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_means_over_batches_that_are_counted_by_samples(
+    tmp_path: Path, number: str, divisor: str, is_kept: bool
+) -> None:
+    """``math.ceil(len(loader.dataset) / batch_size)`` is no number of samples: the mean was wrong by their number."""
+    text = (
+        LAST_BATCH.replace("import torch\n", "import math\nimport torch\n", 1)
+        .replace("batch_size=8", "batch_size=batch_size")
+        .replace("data =", "batch_size = 8\ndata =")
+        .replace("ADDED", "total += loss.item()")
+    )
+    if is_kept:
+        text = text.replace("    total, count =", f"    number = {number}\n    total, count =").replace(
+            "DIVISOR", "number"
+        )
+    else:
+        text = text.replace("DIVISOR", number if number.startswith(("math", "float")) else f"({number})")
+    fixed = ported(tmp_path, "TPU501", train=text)
+    assert "drop_last=True" in fixed
+    assert f"return total / {divisor}" in fixed.replace("float((len(loader) * loader.batch_size))", divisor).replace(
+        "float(len(loader) * loader.batch_size)", divisor
+    ).replace("(len(loader))", "len(loader)")
+
+
+@pytest.mark.parametrize(
+    "number", ["math.ceil(len(loader.dataset) / parts)", "len(loader.dataset) * 2", "len(loader.dataset) + 1"]
+)
+def test_means_over_what_nobody_knows(tmp_path: Path, number: str) -> None:
+    text = (
+        LAST_BATCH.replace("import torch\n", "import math\nimport torch\n", 1)
+        .replace("data =", "parts = 3\ndata =")
+        .replace("ADDED", "total += loss.item()")
+        .replace("    total, count =", f"    number = {number}\n    total, count =")
+        .replace("DIVISOR", "number")
+    )
+    fixed = ported(tmp_path, "TPU501", train=text)
+    assert "drop_last=True" not in fixed and "total / number" in fixed
+
+
 def test_loaders_of_one_function_leave_out_what_is_shuffled(tmp_path: Path) -> None:
     text = (
         LAST_BATCH.replace("DIVISOR", "count")
