@@ -196,6 +196,83 @@ def test_inputs_of_a_wrapped_model_that_a_function_makes(
     assert moved in fixed
 
 
+OF_TWO_PARTS = """\
+import torch
+from torch.nn.parallel import DistributedDataParallel
+from parts import Net, Samples, Mover, build
+
+net = Net().to("cuda")
+net = DistributedDataParallel(net, device_ids=[0])
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for x, target in LOADER:
+    loss = net(x, target)
+    loss.backward()
+    optimizer.step()
+"""
+PARTS = """\
+import torch
+from torch import nn
+import torch.nn.functional as F
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(8, 4)
+
+    def forward(self, x, labels):
+        return F.cross_entropy(self.layer(x), LABELS)
+
+
+class Samples(torch.utils.data.Dataset):
+    def __getitem__(self, i):
+        target = TARGET
+        return torch.ones(8), target
+
+
+class Mover:
+    def __init__(self, loader):
+        self.loader = loader
+
+    def __iter__(self):
+        for x, target in self.loader:
+            yield x.to("cuda"), {k: v.to("cuda") for k, v in target.items()}
+
+
+def build(is_moved):
+    loader = torch.utils.data.DataLoader(read(), batch_size=8, drop_last=True)
+    if is_moved:
+        loader = Mover(loader)
+    return loader
+"""
+_OF_SAMPLES = "torch.utils.data.DataLoader(Samples(), batch_size=8, drop_last=True)"
+_COLLATED = "torch.utils.data.DataLoader(Samples(), batch_size=8, drop_last=True, collate_fn=join)"
+
+
+@pytest.mark.parametrize(
+    ("labels", "target", "loader", "is_dict"),
+    [
+        ('labels["class"]', "load(i)", _OF_SAMPLES, True),
+        ("pick(labels)", '{"class": i}', _OF_SAMPLES, True),
+        ("pick(labels)", "dict(number=i)", _OF_SAMPLES, True),
+        ("pick(labels)", "load(i)", "build(True)", True),
+        ("pick(labels)", "load(i)", f"enumerate({_OF_SAMPLES})", False),
+        ("labels", "i", _OF_SAMPLES, False),
+        ("pick(labels)", '{"class": i}', _COLLATED, False),
+    ],
+)
+def test_dictionaries_that_a_loader_deals_out(
+    tmp_path: Path, labels: str, target: str, loader: str, is_dict: bool
+) -> None:
+    """``target.to(device)`` of a dictionary ended the first step."""
+    parts = PARTS.replace("LABELS", labels).replace("TARGET", target)
+    text = OF_TWO_PARTS.replace("LOADER", loader)
+    fixed = ported(tmp_path, "TPU603,TPU001", train=text, parts=parts)
+    assert "device_ids" not in fixed
+    assert ("for key, value in target.items()" in fixed) is is_dict
+    assert "target.to(" not in fixed or not is_dict
+
+
 BESIDE = """\
 import torch
 from torch import nn

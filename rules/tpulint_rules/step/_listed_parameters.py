@@ -32,7 +32,7 @@ def parameters_of_plain_lists(index: SemanticIndex) -> Iterator[tuple[ast.Call, 
 
 
 def _layers_listed(index: SemanticIndex, owner: ast.ClassDef, listed: ast.expr, depth: int = 0) -> list[ast.expr]:
-    """The layers whose parameters are listed: ``block`` of ``list(block.parameters())``, and of what lists are given."""
+    """The layers whose parameters are listed: ``block`` of ``list(block.parameters())``, and what lists are given."""
     found: list[ast.expr] = []
     for node in (listed, *index.tree.inside(listed)):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "parameters":
