@@ -174,6 +174,7 @@ def row_of(text: str, part: str) -> int:
             "old:",
             "'action' of 'in_step_loop' must be one of",
         ),
+        ("action: delete", "action: delete, as_number: n()", "old:", "'as_number' belongs to the action 'replace'"),
         ("old: torch.cuda.init", "old: init()", "old:", "'old' must be a dotted name, not 'init()'"),
         ("old: torch.cuda.init", "old: []", "old:", "a mapping row needs 'old'"),
         ("why: It matters.", "why: 'It", "fix_safety", "not YAML"),

@@ -112,6 +112,30 @@ def test_half_of_a_device_name_is_not_changed() -> None:
     assert fixed(mapping, text, unsafe=True) == text
 
 
+@pytest.mark.parametrize(
+    ("body", "is_number"),
+    [
+        ("print(torch.cuda.current_device() == 0)", True),
+        ("print(0 != torch.cuda.current_device())", True),
+        ("print(not torch.cuda.current_device())", True),
+        ("print(torch.cuda.current_device() < n)", True),
+        ("print(torch.cuda.current_device() in gpus)", True),
+        ("rank = torch.cuda.current_device()\nif rank == 0:\n    print(rank > 0)", True),
+        ("print(torch.cuda.current_device() == x.device)", False),
+        ("print(devices in torch.cuda.current_device())", False),
+        ("print(torch.cuda.current_device())", False),
+        ("rank = torch.cuda.current_device()\nif rank == 0:\n    x.to(rank)", False),
+        ("rank = torch.cuda.current_device()", False),
+    ],
+)
+def test_numbers_that_are_compared(body: str, is_number: bool) -> None:
+    """What stands for a number becomes one: a device equals none, and what the comparison guards was lost."""
+    row = "{old: torch.cuda.current_device, action: replace, new: torch_xla.device(), as_number: torch_xla.ordinal()}"
+    ported = fixed(f"- {row}", f"import torch\n{body}\n", unsafe=True)
+    assert ("torch_xla.ordinal()" in ported) == is_number
+    assert ("torch_xla.device()" in ported) != is_number
+
+
 # ------------------------------------------------------------------------ delete
 
 

@@ -963,15 +963,27 @@ def save(state, path):
 
 def keep(table, path):
     torch.save(table, path)
+    torch.save(table["model"], path)
+
+
+def save_parts(table, path):
+    torch.save(table, path)
+    weights = table["model"]
+    torch.save(weights, path)
+    torch.save(table["optimizer"], path)
+    torch.save(table["epoch"], path)
+    torch.save(table[0], path)
 """,
     "train.py": """\
 import torch
-from checkpoints import keep, save
+from checkpoints import keep, save, save_parts
 
 if __name__ == "__main__":
     model = torch.nn.Linear(4, 4).to("cuda")
     save({"epoch": 1, "model": model.state_dict()}, "model.pt")
     keep({"epoch": 1}, "table.pt")
+    table = dict(epoch=1, model=model.state_dict(), optimizer=torch.optim.Adam(model.parameters()).state_dict())
+    save_parts(table, "table.pt")
 """,
 }
 
@@ -981,7 +993,7 @@ def test_states_that_another_file_gives_to_be_saved(tmp_path: Path) -> None:
         (tmp_path / name).write_text(text)
     for _ in range(2):  # the second time from the cache
         found = tpulint("check", "--select", "TPU703", "--output-format", "json", ".", cwd=tmp_path)
-        assert [item["location"]["row"] for item in json.loads(found.out)] == [4]
+        assert [item["location"]["row"] for item in json.loads(found.out)] == [4, 12, 14, 15]
 
 
 OWN_LOOP = """\

@@ -1265,6 +1265,8 @@ def test_places_ends_counts_and_truths_that_python_asks_for(tmp_path: Path) -> N
         name = names[best]  # TPU101
         label = y[0]
         right[label] += 1  # TPU101
+        right[y.data[1]] += 1  # TPU101
+        table[y.data[1]] = 1
         counts[label, best] += 1  # TPU101
         part = rows[: out.sum().long()]  # TPU101
         first = y[:best]  # TPU101

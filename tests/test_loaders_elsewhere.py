@@ -445,3 +445,42 @@ def test_a_class_that_says_how_many_samples_it_has(
     agree(tmp_path, "TPU501", main=main, samples=samples)
     tpulint("--fix", "--unsafe-fixes", ".", cwd=tmp_path)
     assert ("drop_last=True" in (tmp_path / "main.py").read_text()) is drops
+
+
+REPEATED = """\
+import torch
+import torch.nn.functional as F
+from torch.utils.data import DataLoader
+
+device = torch.device("cuda")
+model = torch.nn.Linear(4, 4).to(device)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+loader = DataLoader(read("train"), batch_size=size, shuffle=True)  # TPU501
+noise = torch.zeros(size, 4, device=device)
+
+for i, (x, y) in enumerate(loader):
+    images, labels = x.to(device), y.to(device)
+    for j in range(repeats):
+        optimizer.zero_grad()
+        F.mse_loss(model(images + noise[: len(images)]), labels).backward()
+        optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_told"),
+    [
+        ("", "", True),
+        ("images, labels = x.to(device), y.to(device)", "images, labels = move(x), move(y)", True),
+        ("    images, labels", "    if len(x) != size:\n        continue\n    images, labels", False),
+        ("range(repeats)", "range(len(x))", False),  # one after the other of its samples
+        ("images, labels = x.to(device), y.to(device)", "images, labels = noise, noise", False),
+        ("for i, (x, y) in enumerate(loader)", "for i, (x, y) in enumerate(pairs)", False),
+        ("shuffle=True)", "shuffle=True, drop_last=True)", False),
+    ],
+)
+def test_batches_that_are_trained_on_several_times(tmp_path: Path, old: str, new: str, is_told: bool) -> None:
+    """The batches of a loop that counts come from the one around it, whose last may be smaller."""
+    assert old in REPEATED
+    text = REPEATED.replace(old, new)
+    agree(tmp_path, "TPU501", train=text if is_told else text.replace("  # TPU501", ""))

@@ -86,6 +86,54 @@ def test_means_over_samples_in_another_file(tmp_path: Path, divisor: str, leaves
     assert ("drop_last=True" in ported(tmp_path, "TPU501", train=program, loop=loop)) is leaves_out
 
 
+@pytest.mark.parametrize(
+    ("number", "divisor"),
+    [
+        ("math.ceil(len(loader.dataset) / float(batch_size))", "len(loader)"),
+        ("len(loader.dataset) // batch_size", "len(loader)"),
+        ("len(loader.dataset) // loader.batch_size + 1", "len(loader)"),
+        ("float(len(loader.dataset))", "(len(loader) * loader.batch_size)"),
+    ],
+)
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_means_over_batches_that_are_counted_by_samples(
+    tmp_path: Path, number: str, divisor: str, is_kept: bool
+) -> None:
+    """``math.ceil(len(loader.dataset) / batch_size)`` is no number of samples: the mean was wrong by their number."""
+    text = (
+        LAST_BATCH.replace("import torch\n", "import math\nimport torch\n", 1)
+        .replace("batch_size=8", "batch_size=batch_size")
+        .replace("data =", "batch_size = 8\ndata =")
+        .replace("ADDED", "total += loss.item()")
+    )
+    if is_kept:
+        text = text.replace("    total, count =", f"    number = {number}\n    total, count =").replace(
+            "DIVISOR", "number"
+        )
+    else:
+        text = text.replace("DIVISOR", number if number.startswith(("math", "float")) else f"({number})")
+    fixed = ported(tmp_path, "TPU501", train=text)
+    assert "drop_last=True" in fixed
+    assert f"return total / {divisor}" in fixed.replace("float((len(loader) * loader.batch_size))", divisor).replace(
+        "float(len(loader) * loader.batch_size)", divisor
+    ).replace("(len(loader))", "len(loader)")
+
+
+@pytest.mark.parametrize(
+    "number", ["math.ceil(len(loader.dataset) / parts)", "len(loader.dataset) * 2", "len(loader.dataset) + 1"]
+)
+def test_means_over_what_nobody_knows(tmp_path: Path, number: str) -> None:
+    text = (
+        LAST_BATCH.replace("import torch\n", "import math\nimport torch\n", 1)
+        .replace("data =", "parts = 3\ndata =")
+        .replace("ADDED", "total += loss.item()")
+        .replace("    total, count =", f"    number = {number}\n    total, count =")
+        .replace("DIVISOR", "number")
+    )
+    fixed = ported(tmp_path, "TPU501", train=text)
+    assert "drop_last=True" not in fixed and "total / number" in fixed
+
+
 def test_loaders_of_one_function_leave_out_what_is_shuffled(tmp_path: Path) -> None:
     text = (
         LAST_BATCH.replace("DIVISOR", "count")
@@ -146,6 +194,83 @@ def test_inputs_of_a_wrapped_model_that_a_function_makes(
     fixed = ported(tmp_path, "TPU604,TPU001", train=text)
     assert "DataParallel" not in fixed
     assert moved in fixed
+
+
+OF_TWO_PARTS = """\
+import torch
+from torch.nn.parallel import DistributedDataParallel
+from parts import Net, Samples, Mover, build
+
+net = Net().to("cuda")
+net = DistributedDataParallel(net, device_ids=[0])
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for x, target in LOADER:
+    loss = net(x, target)
+    loss.backward()
+    optimizer.step()
+"""
+PARTS = """\
+import torch
+from torch import nn
+import torch.nn.functional as F
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(8, 4)
+
+    def forward(self, x, labels):
+        return F.cross_entropy(self.layer(x), LABELS)
+
+
+class Samples(torch.utils.data.Dataset):
+    def __getitem__(self, i):
+        target = TARGET
+        return torch.ones(8), target
+
+
+class Mover:
+    def __init__(self, loader):
+        self.loader = loader
+
+    def __iter__(self):
+        for x, target in self.loader:
+            yield x.to("cuda"), {k: v.to("cuda") for k, v in target.items()}
+
+
+def build(is_moved):
+    loader = torch.utils.data.DataLoader(read(), batch_size=8, drop_last=True)
+    if is_moved:
+        loader = Mover(loader)
+    return loader
+"""
+_OF_SAMPLES = "torch.utils.data.DataLoader(Samples(), batch_size=8, drop_last=True)"
+_COLLATED = "torch.utils.data.DataLoader(Samples(), batch_size=8, drop_last=True, collate_fn=join)"
+
+
+@pytest.mark.parametrize(
+    ("labels", "target", "loader", "is_dict"),
+    [
+        ('labels["class"]', "load(i)", _OF_SAMPLES, True),
+        ("pick(labels)", '{"class": i}', _OF_SAMPLES, True),
+        ("pick(labels)", "dict(number=i)", _OF_SAMPLES, True),
+        ("pick(labels)", "load(i)", "build(True)", True),
+        ("pick(labels)", "load(i)", f"enumerate({_OF_SAMPLES})", False),
+        ("labels", "i", _OF_SAMPLES, False),
+        ("pick(labels)", '{"class": i}', _COLLATED, False),
+    ],
+)
+def test_dictionaries_that_a_loader_deals_out(
+    tmp_path: Path, labels: str, target: str, loader: str, is_dict: bool
+) -> None:
+    """``target.to(device)`` of a dictionary ended the first step."""
+    parts = PARTS.replace("LABELS", labels).replace("TARGET", target)
+    text = OF_TWO_PARTS.replace("LOADER", loader)
+    fixed = ported(tmp_path, "TPU603,TPU001", train=text, parts=parts)
+    assert "device_ids" not in fixed
+    assert ("for key, value in target.items()" in fixed) is is_dict
+    assert "target.to(" not in fixed or not is_dict
 
 
 BESIDE = """\

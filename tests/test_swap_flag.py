@@ -195,3 +195,66 @@ def test_what_else_asks_for_the_flag(tmp_path: Path, where: str) -> None:
     if where == "elsewhere":  # the module that ties parts of itself may be the one that moves there
         text = text.replace("self.words.weight  # TPU304", "self.words.weight")
     agree(tmp_path, "TPU304,TPU305,TPU314,TPU825", train=text)
+
+
+def test_parameters_of_layers_in_plain_lists(tmp_path: Path) -> None:
+    """The list of parameters moves and the layers stay behind; not where the layers are parts, or have moved before."""
+    agree(
+        tmp_path,
+        "TPU304",
+        model="""
+        from torch import nn
+
+        class Stacks(nn.Module):
+            def __init__(self, device):
+                super().__init__()
+                self.stacks = []
+                self.listed = []
+                for _ in range(2):
+                    self.stacks.append(self.create())
+                self.listed = nn.ParameterList(self.listed)  # TPU304
+                self.to(device)
+
+            def create(self):
+                blocks = []
+                for _ in range(3):
+                    block = nn.Linear(4, 4)
+                    self.listed.extend(block.parameters())
+                    blocks.append(block)
+                return blocks
+
+        class Written(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layers = [nn.Linear(4, 4), nn.Linear(4, 4)]
+                self.listed = nn.ParameterList(  # TPU304
+                    [p for layer in self.layers for p in layer.parameters()]
+                )
+                self.first = nn.ParameterList(self.layers[0].parameters())  # TPU304
+
+        class Registered(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layers = [nn.Linear(4, 4), nn.Linear(4, 4)]
+                for i, layer in enumerate(self.layers):
+                    setattr(self, f"layer{i}", layer)
+                self.listed = nn.ParameterList([p for layer in self.layers for p in layer.parameters()])
+
+        class Part(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layer = nn.Linear(4, 4)
+                self.listed = nn.ParameterList(list(self.layer.parameters()))
+                self.scales = nn.ParameterList([nn.Parameter(p.clone()) for p in self.given])
+
+        class MovedBefore(nn.Module):
+            def __init__(self, device):
+                super().__init__()
+                self.blocks, params = [], []
+                for _ in range(2):
+                    block = nn.Linear(4, 4).to(device)
+                    params.extend(block.parameters())
+                    self.blocks.append(block)
+                self.params = nn.ParameterList(params)
+        """,
+    )

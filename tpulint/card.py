@@ -93,6 +93,8 @@ class MappingRow(NamedTuple):
     reason: str = ""
     portable: str = ""
     """In portable code: ``keep``, a name or expression in place of ``new``, or empty."""
+    as_number: str = ""
+    """In place of ``new`` where what the call gives is compared with a number."""
     in_step_loop: MappingRow | None = None
 
     def as_dict(self) -> dict[str, object]:

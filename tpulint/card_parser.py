@@ -238,6 +238,7 @@ def _row(table: Table) -> MappingRow:
         applicability=table.choice("applicability", ["", *(item.label for item in Applicability)], ""),
         reason=table.text("reason", ""),
         portable=table.text("portable", ""),
+        as_number=table.text("as_number", ""),
     )
     needs_new = action in ("rename", "rename-module", "replace", "rename-argument", "set-argument")
     if needs_new != bool(new):
@@ -248,6 +249,8 @@ def _row(table: Table) -> MappingRow:
         raise table.error(f"action {action!r} {'takes no' if row.argument else 'needs'} 'argument'")
     if row.portable not in ("", "keep") and not row.portable.startswith("tpulint_runtime."):
         raise table.error("'portable' must be 'keep' or a name of tpulint_runtime", "portable")
+    if action != "replace" and row.as_number:
+        raise table.error("'as_number' belongs to the action 'replace'", "as_number")
     if action != "rename" and row.arguments is not None:
         raise table.error("'arguments' belongs to the action 'rename'", "arguments")
     return row

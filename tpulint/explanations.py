@@ -119,6 +119,8 @@ def describe_match(match: Match, target: Target) -> Iterator[str]:
         yield f"  {target.label}: {_FINE}"
     else:
         yield f"  {target.label}: {outcome(row)}"
+        if row.as_number:
+            yield f"  compared with a number: {row.as_number}"
         if row.in_step_loop is not None:
             yield f"  in a step loop: {outcome(row.in_step_loop)}"
         yield f"  {row.argument or row.old} {problem[0]}."

@@ -188,6 +188,8 @@ class OutsideCall(NamedTuple):
     """Whether a function with loops is called, in no turn, where no gradient is recorded."""
     states: tuple[str, ...] = ()
     """Parameters that are given the state of a module or optimizer, to be saved."""
+    states_by_key: tuple[tuple[str, str], ...] = ()
+    """Parameters that are given a dictionary of them, with each key behind which it holds one."""
     left: tuple[str, ...] = ()
     """Parameters that the call leaves at a default which is written out."""
     is_unfollowed: bool = False

@@ -98,6 +98,12 @@ def described_call(index: SemanticIndex, call: ast.Call, definition: Definition,
         states=tuple(
             name for name, item in given if definition.file.source.has_any(SAVES) and index.saved_states.holds(item)
         ),
+        states_by_key=tuple(
+            (name, key)
+            for name, item in given
+            if definition.file.source.has_any(SAVES)
+            for key in sorted(key for key in index.saved_states.keys_of(item) if isinstance(key, str))
+        ),
         is_quiet=turn == NOW_AND_THEN and is_quiet(index, call) and has_loops(definition),
         left=flags_left(call, definition.node, given),
         trains_on_device=turn == NOW_AND_THEN and trains_on_device(index, definition),

@@ -8,6 +8,7 @@ from collections.abc import Container, Iterable
 from tpulint.semantic.other_files import function_run, methods
 from tpulint.semantic.outside import EVALUATION, STEP, qualified_in_file
 from tpulint.semantic.passed_arguments import arguments_given
+from tpulint.semantic.repeated_batches import loop_of_batch
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, LoopNode
 from tpulint.semantic.values import Kind
 from tpulint.semantic.variables import last_name
@@ -119,10 +120,13 @@ def sources_of(
 ) -> list[ast.expr]:
     """What a loop takes its batches from: what it runs over, and what ``next(...)`` draws in it and its functions.
 
-    Also a list that it runs over by places, as in ``for i in range(len(batches))``, and ``batches[i]``.
+    Also a list that it runs over by places, as in ``for i in range(len(batches))``, and ``batches[i]``, and what the
+    loop around it takes the batch from that each of its turns trains on.
     """
     found = [loop.iter] if isinstance(loop, ast.For | ast.AsyncFor) else []
     found += _lists_by_places(index, loop)
+    repeated = loop_of_batch(index, loop)
+    found += [] if repeated is None else [repeated.iter]
     for call in index.calls_to("builtins.next"):
         # `next(iter(loader))` begins anew each time, and never comes to the last batch.
         is_drawn = call.args and not isinstance(call.args[0], ast.Call)

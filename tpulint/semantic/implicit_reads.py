@@ -167,13 +167,18 @@ class ImplicitReads:
         return bool(bindings) and all(binding.kind == "loop" for binding in bindings) and self._kinds.is_on_device(node)
 
     def _is_element_moved(self, node: ast.expr) -> bool:
-        """Whether a value is an element of what was moved to the device: ``labels[i]``, ``label = labels[i]``."""
+        """Whether a value is an element of what was moved to the device: ``labels[i]``, ``label = labels.data[i]``."""
         if isinstance(node, ast.Name):
             values = [binding.value for binding in self._flow.reaching(node) if not binding.path]
             node = values[0] if len(values) == 1 and values[0] is not None else node
-        if not isinstance(node, ast.Subscript) or not isinstance(node.value, ast.Name):
+        if not isinstance(node, ast.Subscript):
             return False
-        made = [part_of(binding.value, binding.path) for binding in self._flow.reaching(node.value)]
+        whole = node.value
+        while isinstance(whole, ast.Attribute) and whole.attr == "data":  # `labels.data[i]`
+            whole = whole.value
+        if not isinstance(whole, ast.Name):
+            return False
+        made = [part_of(binding.value, binding.path) for binding in self._flow.reaching(whole)]
         is_moved = bool(made) and all(
             isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in ("to", "cuda")
             for value in made

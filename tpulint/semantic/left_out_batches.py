@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from tpulint.semantic.repeated_batches import loop_of_batch
 from tpulint.semantic.tree import LoopNode
 
 TYPE_CHECKING = False
@@ -16,7 +17,10 @@ _LENGTHS = ("len(", ".__len__(")
 
 def leaves_out_smaller(index: SemanticIndex, loop: LoopNode) -> bool:
     """``if len(x) != batch_size: continue``, or ``if i == len(data) // batch_size: break`` of ``enumerate``."""
-    return any(isinstance(node, ast.If) and _asks(index, loop, node) for node in loop.body)
+    if any(isinstance(node, ast.If) and _asks(index, loop, node) for node in loop.body):
+        return True
+    around = loop_of_batch(index, loop)
+    return around is not None and leaves_out_smaller(index, around)
 
 
 def _asks(index: SemanticIndex, loop: LoopNode, node: ast.If) -> bool:

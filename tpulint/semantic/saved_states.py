@@ -41,7 +41,35 @@ class SavedStates:
             return self.holds(node.body, depth + 1) or self.holds(node.orelse, depth + 1)
         if isinstance(node, ast.Name):
             return any(self._is_bound(binding, depth) for binding in self._index.flow.reaching(node))
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+            return node.slice.value in self.keys_of(node.value, depth + 1)
         return False
+
+    def keys_of(self, node: ast.expr, depth: int = 0) -> set[object]:
+        """The keys of a dictionary behind which it holds it: ``"net"`` of ``{"net": net.state_dict(), "epoch": 3}``."""
+        if depth > _DEPTH:
+            return set()
+        if isinstance(node, ast.Dict):
+            entries = [(key, value) for key, value in zip(node.keys, node.values, strict=True)]
+            return {
+                key.value for key, value in entries if isinstance(key, ast.Constant) and self.holds(value, depth + 1)
+            }
+        if isinstance(node, ast.Call):
+            is_dict = self._index.qualified_name(node.func) == "builtins.dict"
+            return {item.arg for item in node.keywords if item.arg and self.holds(item.value, depth + 1) and is_dict}
+        bindings = self._index.flow.reaching(node) if isinstance(node, ast.Name) else ()
+        return {key for binding in bindings for key in self._keys_bound(binding, depth)}
+
+    def _keys_bound(self, binding: Binding, depth: int) -> set[object]:
+        if binding.kind == "assign" and not binding.path and binding.value is not None:
+            return self.keys_of(binding.value, depth + 1)
+        if binding.kind != "parameter" or not isinstance(binding.statement, FUNCTIONS):
+            return set()
+        given = self._index.definitions.arguments.of(binding.statement, binding.name)
+        name = qualified_in_file(self._index.tree, binding.statement)
+        calls = [call for call in self._index.outside if call.function == name and binding.name in call.states]
+        found = {key for item in given for key in self.keys_of(item, depth + 1)}
+        return found | {key for call in calls for parameter, key in call.states_by_key if parameter == binding.name}
 
     def _is_state(self, call: ast.Call, depth: int) -> bool:
         func, index = call.func, self._index

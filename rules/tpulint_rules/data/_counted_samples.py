@@ -13,6 +13,9 @@ from tpulint.semantic.totals import added_to
 from tpulint.semantic.variables import last_name
 from tpulint_rules.data._partial_batches import is_given
 
+_ROUNDED = (
+    "builtins.int", "builtins.float", "builtins.round", "math.ceil", "math.floor", "numpy.ceil", "numpy.floor",
+)  # fmt: skip
 _REASON = "Sums over the batches are divided by the number of all samples, those that are left out among them."
 
 
@@ -31,7 +34,14 @@ def count_what_is_left(fix: FixBuilder, index: SemanticIndex, loader: Loader) ->
             text = f"{text} if {name}.drop_last else {index.text(count)}"
         is_whole = isinstance(index.parent(count), ast.AugAssign | ast.Call)
         fix.replace(count, text if is_whole else f"({text})")
-    written = set(_divisors(index, loader))
+    batches = list(_numbers_of_batches(index, loader))
+    for count in batches:
+        named = _loader_named(index, loader, count)
+        if named is None or is_given((loader.arguments or {}).get("sampler")):
+            fix.lower(Applicability.DISPLAY, _REASON)
+        else:
+            fix.replace(count, f"len({index.text(named)})")
+    written = {*_divisors(index, loader), *batches}
     loops = [*((index, loop) for loop in loader.loops), *_loops_elsewhere(index, loader)]
     left = (
         divisor
@@ -99,16 +109,56 @@ def _divisors(index: SemanticIndex, loader: Loader) -> Iterator[ast.expr]:
             yield call
             continue
         statement = index.statement_of(call)
-        if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        if not isinstance(statement, ast.Assign) or _is_calculated_with(index, call):
             continue
-        target = statement.targets[0]
-        if isinstance(target, ast.Name):
-            for name in index.names.loads_of(target):
-                parent = index.parent(name)
-                is_entry = isinstance(statement.value, ast.Dict | ast.DictComp)
-                count = parent if is_entry and isinstance(parent, ast.Subscript) and parent.value is name else name
-                if isinstance(count, ast.expr) and _divides(index, count):
-                    yield count
+        for name in _loads(index, statement):
+            parent = index.parent(name)
+            is_entry = isinstance(statement.value, ast.Dict | ast.DictComp)
+            count = parent if is_entry and isinstance(parent, ast.Subscript) and parent.value is name else name
+            if isinstance(count, ast.expr) and _divides(index, count):
+                yield count
+
+
+def _numbers_of_batches(index: SemanticIndex, loader: Loader) -> Iterator[ast.expr]:
+    """Divisors that are the number of batches of a loader: ``math.ceil(len(loader.dataset) / batch_size)``."""
+    sizes = {last_name(size) for size in (loader.arguments or {}).get("batch_size", ())}
+    for call in index.calls_to("builtins.len"):
+        if len(call.args) != 1 or not _is_dataset(index, loader, call.args[0]):
+            continue
+        share = index.parent(_rounded(index, call))
+        if not isinstance(share, ast.BinOp) or not isinstance(share.op, ast.Div | ast.FloorDiv):
+            continue
+        size = share.right
+        while isinstance(size, ast.Call) and index.qualified_name(size.func) in _ROUNDED and len(size.args) == 1:
+            size = size.args[0]
+        if size is call or last_name(size) not in sizes | {"batch_size"}:
+            continue
+        number = _rounded(index, share)
+        added = index.parent(number)
+        if isinstance(added, ast.BinOp) and isinstance(added.op, ast.Add) and isinstance(added.right, ast.Constant):
+            number = _rounded(index, added)  # n // size + 1
+        statement = index.parent(number)
+        counts = _loads(index, statement) if isinstance(statement, ast.Assign) else [number]
+        yield from (count for count in counts if _divides(index, count))
+
+
+def _loads(index: SemanticIndex, statement: ast.Assign) -> list[ast.Name]:
+    """Where the variable is read that a statement gives a value."""
+    target = statement.targets[0]
+    return index.names.loads_of(target) if len(statement.targets) == 1 and isinstance(target, ast.Name) else []
+
+
+def _rounded(index: SemanticIndex, node: ast.expr) -> ast.expr:
+    """The same number, made whole or a float: ``int(math.ceil(node))``."""
+    parent = index.parent(node)
+    if isinstance(parent, ast.Call) and parent.args == [node] and index.qualified_name(parent.func) in _ROUNDED:
+        return _rounded(index, parent)
+    return node
+
+
+def _is_calculated_with(index: SemanticIndex, count: ast.expr) -> bool:
+    """Whether a number is a part of a sum, a product or a share, which is another number."""
+    return isinstance(index.parent(_rounded(index, count)), ast.BinOp)
 
 
 def _is_dataset(index: SemanticIndex, loader: Loader, node: ast.expr) -> bool:

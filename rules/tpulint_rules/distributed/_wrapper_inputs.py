@@ -9,8 +9,11 @@ from functools import cached_property
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability
 from tpulint.semantic import FUNCTIONS, Binding, Kind, SemanticIndex, Side
+from tpulint.semantic.other_files import Definition, methods
+from tpulint.semantic.passed_arguments import arguments_given
 from tpulint_rules.device._inputs_left import inputs_left, is_as_dealt
 from tpulint_rules.distributed._calls_elsewhere import calls_elsewhere
+from tpulint_rules.distributed._dealt_dicts import is_dict_dealt
 from tpulint_rules.distributed._parts_left import parts_left
 
 _DEPTH = 4
@@ -109,13 +112,14 @@ def move_inputs(ctx: FileContext, fix: FixBuilder, wrapper: ast.Call, calls: Ite
         for argument, value in values:
             if value.kind is not Kind.TENSOR or value.side is not Side.HOST:
                 continue
-            if isinstance(argument, ast.Name) and argument.id in _WHOLE_BATCHES and not value.certain:
-                # A dict or a list, as likely as a tensor.
-                if _is_dict(ctx, wrapper, argument):
+            if isinstance(argument, ast.Name) and not value.certain:
+                if _is_dict(ctx, wrapper, call, argument):
                     fix.lower(Applicability.UNSAFE, "The tensors of the batch are moved.")
                     fix.replace(argument, _moved_dict(ctx, fix, argument))
                     moved = True
-                continue
+                    continue
+                if argument.id in _WHOLE_BATCHES:
+                    continue  # a dict or a list, as likely as a tensor
             if not value.certain:
                 fix.lower(Applicability.UNSAFE, "What is passed to the model is likely on the host, and is moved now.")
             moved = True
@@ -170,20 +174,33 @@ def _is_passed_on(file: SemanticIndex, parts: ast.Starred) -> bool:
     return own is not None and isinstance(parts.value, ast.Name) and parts.value.id == own.arg
 
 
-def _is_dict(ctx: FileContext, wrapper: ast.Call, batch: ast.Name) -> bool:
-    """Whether a batch is a dict: texts choose parts of it, where it is or in the forward pass that it is given to."""
+def _is_dict(ctx: FileContext, wrapper: ast.Call, call: ast.Call, batch: ast.Name) -> bool:
+    """Whether a batch, or a part of one, is a dict.
+
+    Texts choose parts of it, where it is or in the forward pass that it is given to, or what deals it out makes one.
+    """
     index = ctx.index
-    places: list[tuple[ast.AST | None, str]] = [(index.function_of(batch), batch.id)]
-    wrapped = [*wrapper.args[:1], *(item.value for item in wrapper.keywords if item.arg == "module")]
-    for owner in [owner for model in wrapped for owner in index.definitions.classes.made(model)]:
-        forward = index.definitions.method(owner, "forward")
-        places += [] if forward is None else [(forward, argument.arg) for argument in forward.args.args[1:2]]
-    return any(
+    places: list[tuple[SemanticIndex, ast.AST, str]] = [
+        (index, index.function_of(batch) or index.tree.module, batch.id),
+        *((forward.file, forward.node, name) for forward, name in _taken(index, wrapper, call, batch)),
+    ]
+    return is_dict_dealt(index, batch) or any(
         isinstance(use.slice, ast.Constant) and isinstance(use.slice.value, str) and use.value.id == name
-        for holder, name in places
-        for use in index.tree.nodes_in(holder or index.tree.module, ast.Subscript)
+        for file, holder, name in places
+        for use in file.tree.nodes_in(holder, ast.Subscript)
         if isinstance(use, ast.Subscript) and isinstance(use.value, ast.Name)
     )
+
+
+def _taken(
+    index: SemanticIndex, wrapper: ast.Call, call: ast.Call, given: ast.Name
+) -> Iterable[tuple[Definition, str]]:
+    """The forward passes of what is wrapped, with the parameter that takes an argument of a call."""
+    for model in [*wrapper.args[:1], *(item.value for item in wrapper.keywords if item.arg == "module")]:
+        owners = [Definition(index, owner) for owner in index.definitions.classes.made(model)]
+        for forward in methods(tuple(owners) or index.imported.classes_of(model), "forward"):
+            assert isinstance(forward.node, FUNCTIONS)
+            yield from ((forward, name) for name, item in arguments_given(call, forward.node, True) if item is given)
 
 
 def _moved_dict(ctx: FileContext, fix: FixBuilder, batch: ast.Name) -> str:

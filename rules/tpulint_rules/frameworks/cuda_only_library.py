@@ -9,6 +9,7 @@ from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Finding, Scope
 from tpulint.semantic.hints import words_of_hints
 from tpulint_rules.frameworks._apex import is_demand, without_apex
+from tpulint_rules.frameworks._gpu_indexes import gpu_indexes
 
 _ATTENTION = "`torch.nn.functional.scaled_dot_product_attention` does the same on XLA"
 _OPTIMIZERS = "the optimizers of torch.optim run on XLA"
@@ -16,6 +17,7 @@ _APEX = "`torch.autocast`, `torch.optim` and torch's own DistributedDataParallel
 _PLAIN = "write it with operations of torch, which XLA fuses"
 _MEMORY = "`torch_xla.core.xla_model.get_memory_info` tells the memory in use"
 _SPARSE = "sparse convolutions have no XLA kernels"
+_ON_CPU = "search on the CPU, with `faiss.IndexFlatL2` and its like"
 _COMPILED = "XLA compiles models itself"
 _LIBRARIES = {
     "flash_attn": _ATTENTION, "xformers": _ATTENTION, "flash_attn_interface": _ATTENTION,
@@ -57,6 +59,9 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             if found == "apex" and not apex:
                 apex.append(without_apex(ctx))
             yield ctx.finding(node, message, (apex[0] if found == "apex" else None) or _without_use(ctx, node))
+    for reference, name in gpu_indexes(ctx.index):
+        message = f"`{name}` works with a GPU alone, and fails with faiss-cpu; {_ON_CPU}"
+        yield ctx.finding(reference, message)
 
 
 def _is_needed(ctx: FileContext, node: ast.Import | ast.ImportFrom) -> bool:

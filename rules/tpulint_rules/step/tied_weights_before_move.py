@@ -10,6 +10,7 @@ from tpulint.model import Finding
 from tpulint.semantic import FUNCTIONS
 from tpulint.semantic.variables import root_of
 from tpulint_rules.step._kept_parameters import keep_parameters
+from tpulint_rules.step._listed_parameters import parameters_of_plain_lists
 
 _PARAMETERS = frozenset({"weight", "bias"})
 
@@ -31,6 +32,14 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             "the move makes new parameters, and the two train apart"
         )
         yield ctx.finding(statement, message, keep_parameters(ctx))
+    if ctx.index.moves.swap_flag.is_used:
+        return  # perhaps around the move of these
+    for made, layer in parameters_of_plain_lists(ctx.index):
+        message = (
+            f"`{ctx.text(layer)}` stands in a plain list and does not move with the module: to an XLA device only the "
+            "copies move that the `ParameterList` gets, and the layer stays on the host"
+        )
+        yield ctx.finding(made, message, keep_parameters(ctx))
 
 
 def _stays_on_host(ctx: FileContext) -> bool:
