@@ -246,6 +246,16 @@ def test_contradictory_wishes(project: Path, wishes: list[str]) -> None:
     assert (project / "train.py").read_text() == SCRIPT
 
 
+@pytest.mark.parametrize("end", ["\n", "\r", "\r\n", "\f", "\u2028"])
+@pytest.mark.parametrize("behind", ["", "import os"])
+def test_a_reason_of_several_lines_is_refused(project: Path, end: str, behind: str) -> None:
+    """Behind the end of a line it would be code."""
+    answer = check(project, "--add-noqa", "--noqa-reason", f"until the port{end}{behind}")
+    assert answer.status == 2 and answer.out == ""
+    assert answer.err == "error: command line: --noqa-reason must be one line\n"
+    assert (project / "train.py").read_text() == SCRIPT
+
+
 @given(text=programs())
 def test_silenced_programs_stay_what_they_are(text: str) -> None:
     settings, catalogue = Settings(select=("ALL",), preview=True), load()

@@ -38,6 +38,9 @@ def check_wishes(configuration: Configuration) -> None:
         raise ConfigError(f"command line: {recording[0]} needs files, not standard input")
     if wishes.write_baseline and wishes.diff_base is not None:
         raise ConfigError("command line: --write-baseline and --diff-base cannot go together")
+    if wishes.add_noqa and "".join(wishes.noqa_reason.splitlines()) != wishes.noqa_reason:
+        # What follows the end of a line is no comment any more.
+        raise ConfigError("command line: --noqa-reason must be one line")
 
 
 def run_for_new(configuration: Configuration, catalogue: Catalogue, run: Run) -> tuple[Outcome, list[str]]:
