@@ -172,13 +172,20 @@ def _run(configuration: Configuration, catalogue: Catalogue, quiet: bool, old: M
     from tpulint import session
 
     if configuration.run.paths[0] == "-":
-        return session.run_text(sys.stdin.buffer.read(), configuration, catalogue, old)
+        return session.run_text(_standard_input(), configuration, catalogue, old)
     if quiet or not sys.stderr.isatty():
         return session.run(configuration, catalogue, None, old)
     from tpulint.progress import Progress
 
     with Progress() as progress:
         return session.run(configuration, catalogue, progress.show, old)
+
+
+def _standard_input() -> bytes:
+    try:
+        return sys.stdin.buffer.read()
+    except OSError as error:
+        raise ConfigError(f"command line: cannot read standard input: {error.strerror or error}") from None
 
 
 def _show_settings(configuration: Configuration, catalogue: Catalogue) -> None:
