@@ -13,10 +13,12 @@ from command import CONFIG, FIXED, SCRIPT, Answer, tpulint, write
 from hypothesis import given
 from programs import programs
 
+from tpulint.adoption import left_lines
 from tpulint.catalog import load
 from tpulint.config import Settings
 from tpulint.linter import lint
 from tpulint.report.entry import describe
+from tpulint.session import Outcome
 from tpulint.silencing import silenced
 from tpulint.source import SourceFile
 
@@ -237,6 +239,15 @@ def test_comments_that_are_there_take_further_codes(project: Path) -> None:
         "# noqa: ACM003\nacme.keep(); \\\n  acme.keep()  # noqa: ACM003\n"
     )
     assert check(project).status == 0
+
+
+def test_a_file_that_cannot_be_written_is_not_told_of_twice() -> None:
+    source = SourceFile.from_text(SCRIPT, "train.py")
+    settings = Settings(plugins=("acme_rules",), select=("ACM",))
+    report = describe(lint(source, settings, load(settings.packages)), source)
+    assert len(left_lines(Outcome((report,), (), 1, 0), "why")) == 3
+    failed = report._replace(error="cannot be silenced: file is write-protected")
+    assert left_lines(Outcome((failed,), (), 1, 0), "why") == []
 
 
 @pytest.mark.parametrize("wishes", [["--fix"], ["--write-baseline"], ["--diff"]])

@@ -113,8 +113,9 @@ def only_broken(outcome: Outcome) -> Outcome:
 
 
 def left_lines(outcome: Outcome, why: str) -> list[str]:
-    """What to tell of findings that could not be put on record."""
-    found = [(report, entry) for report in outcome.reports for entry in report.entries if entry.code != UNUSED]
+    """What to tell of findings that could not be put on record. That a file cannot be written is told already."""
+    reports = [report for report in outcome.reports if not report.error]
+    found = [(report, entry) for report in reports for entry in report.entries if entry.code != UNUSED]
     return [f"warning: {report.path}:{entry.place.row}: {entry.code} {why}" for report, entry in found]
 
 
