@@ -214,6 +214,31 @@ def test_outside_of_git_is_one_clear_message(project: Path) -> None:
     assert answer.status == 2 and "git" in answer.err and answer.err.count("\n") == 1
 
 
+HALF = "import torch\nmodel = torch.nn.Linear(2, {width}).cuda()\nx = torch.ones(1, 2).cuda()\nprint(model(x))\n"
+
+
+def test_old_errors_keep_a_file_from_being_ported_by_half(tmp_path: Path) -> None:
+    """A model on XLA with an input on the GPU would run nowhere: that takes --unsafe-fixes."""
+
+    def run(*words: str) -> Answer:
+        return tpulint("check", "--isolated", *words, "a.py", cwd=tmp_path)
+
+    path = write(tmp_path / "a.py", HALF.format(width=2))
+    identity = ("-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false")
+    for words in (("init", "-q"), ("add", "-A"), ("commit", "-qm", "start")):
+        subprocess.run(["git", *identity, *words], cwd=tmp_path, check=True)
+    run("--write-baseline", "--baseline", BASELINE)
+    path.write_text(HALF.format(width=3))
+    for old in (("--baseline", BASELINE), ("--diff-base", "HEAD")):
+        answer = run("--fix", *old)
+        assert path.read_text() == HALF.format(width=3), old
+        assert answer.status == 1 and "half ported" in answer.out and "a.py:2:9" in answer.out
+        assert "+model = torch.nn.Linear(2, 3).to(device)" in run("--diff", "--unsafe-fixes", *old).out
+    path.write_text(HALF.format(width=3).replace("torch.ones(1, 2).cuda()", "torch.zeros(1, 2).cuda()"))
+    assert run("--fix", "--diff-base", "HEAD").status == 0  # all of it is new
+    assert "cuda" not in path.read_text()
+
+
 # ---------------------------------------------------------------- comments
 
 
