@@ -399,6 +399,8 @@ def test_output_that_cannot_be_encoded(project: Path) -> None:
         ('select = ["TPU999"]', ["tpulint.toml", "`select`", "`TPU999`"]),
         ("select = [", ["tpulint.toml", "not valid TOML"]),
         ('plugins = ["no_such_package"]', ["tpulint.toml", "`plugins`", "no_such_package"]),
+        ('plugins = ["json"]', ["tpulint.toml", "`plugins`", "no rules in `json`"]),
+        ('plugins = ["../acme_rules"]', ["tpulint.toml", "`plugins`", "`../acme_rules` is no name of a package"]),
         ('required-version = "99"', ["tpulint.toml", "required-version"]),
     ],
 )
@@ -424,6 +426,11 @@ def test_mistake_in_the_configuration(clean: Path, text: str, words: list[str]) 
         (["--jobs", "-1"], ["number of processes"]),
         (["--config", "gone.toml"], ["gone.toml", "cannot be read"]),
         (["--config", "selct = []"], ["unknown key `selct`"]),
+        ([""], ["a path is empty"]),
+        (["train.py", ""], ["a path is empty"]),
+        (["check", "--fix", ""], ["a path is empty"]),
+        (["report", ""], ["a path is empty"]),
+        (["--exclude", "["], ["`exclude`", "`[` is not closed"]),
     ],
 )
 def test_mistake_on_the_command_line(project: Path, args: list[str], words: list[str]) -> None:

@@ -91,12 +91,19 @@ def load_catalogue(configuration: Configuration) -> Catalogue:
     from tpulint.catalog import CardError
     from tpulint.catalog import load as load_rules
 
+    plugins, origin = configuration.settings.plugins, configuration.origin("plugins")
+    for plugin in plugins:
+        if not all(part.isidentifier() for part in plugin.split(".")):
+            raise ConfigError(f"{origin}: `plugins`: `{plugin}` is no name of a package")
     try:
         catalogue = load_rules(configuration.settings.packages)
     except CardError as error:
         raise ConfigError(f"bad rule: {error}") from None
-    except (ImportError, TypeError, ValueError) as error:  # the last two for what is no name of a package
-        raise ConfigError(f"{configuration.origin('plugins')}: `plugins`: {error}") from None
+    except (ImportError, TypeError, ValueError) as error:
+        raise ConfigError(f"{origin}: `plugins`: {error}") from None
+    for plugin in plugins:
+        if not catalogue.holds(plugin):
+            raise ConfigError(f"{origin}: `plugins`: there are no rules in `{plugin}`")
     configuration.check_rules(catalogue)
     return catalogue
 

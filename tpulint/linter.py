@@ -11,7 +11,7 @@ from tpulint.model import Certainty, FileResult, Finding, OutsideCall, Severity,
 from tpulint.records import NamedTuple
 from tpulint.relevance import applicable, has_functions, is_run_by_base, may_drive, may_suppress, uses_imports
 from tpulint.rule_findings import crash_message, told
-from tpulint.source import InvalidSyntax, SourceFile
+from tpulint.source import InvalidSyntax, SourceFile, told_syntax
 from tpulint.told_findings import check
 
 TYPE_CHECKING = False
@@ -241,4 +241,4 @@ def _not_python(source: SourceFile, error: SyntaxError) -> Finding:
     row = min(max(error.lineno or 1, 1), source.row_count)
     column = min(max((error.offset or 1), 1), len(source.line(row)) + 1)
     start = source.offset(row, column)
-    return invalid_syntax(Span(start, start), f"not valid Python: {error.msg}")
+    return invalid_syntax(Span(start, start), told_syntax(error))

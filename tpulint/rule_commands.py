@@ -153,6 +153,8 @@ def test_rules(package: str) -> None:
         raise ConfigError(f"bad rule: {error}") from None
     except (ImportError, TypeError, ValueError) as error:
         raise ConfigError(f"{package!r} is no package that can be imported: {error}") from None
+    if not catalogue.holds(package):
+        raise ConfigError(f"there are no rules in {package!r}")
     own = [rule for rule in catalogue.rules if rule.place.package == package and rule.status != "removed"]
     failed = 0
     for rule in own:
