@@ -230,12 +230,16 @@ def test_old_errors_keep_a_file_from_being_ported_by_half(tmp_path: Path) -> Non
     run("--write-baseline", "--baseline", BASELINE)
     path.write_text(HALF.format(width=3))
     for old in (("--baseline", BASELINE), ("--diff-base", "HEAD")):
+        looked = run(*old)
+        assert "fix (unsafe): " in looked.out and "half ported" in looked.out, looked.out
+        assert "fix (safe)" in run(*old, "--extend-safe-fixes", "TPU002").out
         answer = run("--fix", *old)
         assert path.read_text() == HALF.format(width=3), old
         assert answer.status == 1 and "half ported" in answer.out and "a.py:2:9" in answer.out
         assert "+model = torch.nn.Linear(2, 3).to(device)" in run("--diff", "--unsafe-fixes", *old).out
     path.write_text(HALF.format(width=3).replace("torch.ones(1, 2).cuda()", "torch.zeros(1, 2).cuda()"))
-    assert run("--fix", "--diff-base", "HEAD").status == 0  # all of it is new
+    assert "fix (safe)" in run("--diff-base", "HEAD").out  # all of it is new
+    assert run("--fix", "--diff-base", "HEAD").status == 0
     assert "cuda" not in path.read_text()
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from tpulint.baseline import DEFAULT_NAME, Baseline, Stale
 from tpulint.config import ConfigError, Configuration
 from tpulint.linter import INVALID_SYNTAX
-from tpulint.old_findings import Mark, Marks, marks_outside, without_marked, without_unchanged
+from tpulint.old_findings import Mark, Marks, kept_whole, marks_outside, without_marked, without_unchanged
 from tpulint.suppressions import UNUSED
 
 TYPE_CHECKING = False
@@ -73,6 +73,9 @@ def run_for_new(configuration: Configuration, catalogue: Catalogue, run: Run) ->
         reports = tuple(without_unchanged(report, changed) for report in reports)
     if marks:
         reports = tuple(without_marked(report, marks) for report in reports)
+    if not settings.fix:  # a run that fixes knows what it leaves alone
+        pairs = zip(outcome.reports, reports, strict=True)
+        reports = tuple(kept_whole(before, after, catalogue, settings) for before, after in pairs)
     told = _stale_lines(wishes.baseline, stale)
     if since is not None and since.left_out:
         shown = ", ".join(sorted(since.left_out)[:3]) + (", ..." if len(since.left_out) > 3 else "")

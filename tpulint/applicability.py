@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
     from tpulint.text_files import TextIndex
 
-_HALF_PORTED = "Other errors of the file need a look first: half ported, it would fail, or train nothing."
+HALF_PORTED = "Other errors of the file need a look first: half ported, it would fail, or train nothing."
 _HIDDEN_STAY = "Errors of the file that a comment silences stay: half ported, it would fail, or train nothing."
 _OF_CUDA = ("device", "distributed")
 """Categories of rules whose fixes take CUDA away, also where they write nothing of XLA."""
@@ -64,7 +64,7 @@ def keep_whole(
     """
     by_code = {rule.code: rule for rule in rules}
     if any(by_code[finding.code].moves and _stays(finding) for finding in wished):
-        reason = _HALF_PORTED
+        reason = HALF_PORTED
     elif any(by_code[finding.code].moves and finding.severity is Severity.ERROR for finding in silenced):
         reason = _HIDDEN_STAY
     else:
@@ -86,14 +86,15 @@ def _stays(finding: Finding) -> bool:
     return finding.fix is None or finding.fix.applicability is not Applicability.SAFE
 
 
-def _turns_to_xla(fix: Fix, category: str) -> bool:
+def turns_to_xla(written: Iterable[str], category: str) -> bool:
+    """Whether a fix of a rule of this category turns code to XLA by what it writes."""
     if category == _OF_XLA:
         return False
-    return (
-        category in _OF_CUDA
-        or any("xla" in need.module for need in fix.imports)
-        or any("xla" in edit.text for edit in fix.edits)
-    )
+    return category in _OF_CUDA or any("xla" in text for text in written)
+
+
+def _turns_to_xla(fix: Fix, category: str) -> bool:
+    return turns_to_xla([*(need.module for need in fix.imports), *(edit.text for edit in fix.edits)], category)
 
 
 def _loses_comment(fix: Fix, source: SourceFile, comments: Sequence[Span]) -> bool:
