@@ -270,6 +270,21 @@ def test_comments_that_are_there_take_further_codes(project: Path) -> None:
     assert check(project).status == 0
 
 
+def test_reasons_stand_behind_codes_that_were_there(project: Path) -> None:
+    (project / "train.py").write_text(
+        "import acme\nacme.drop()  # noqa: E501\nacme.old()  # noqa: E501 a long line\n"
+        "acme.keep()  # tpulint: ignore[TPU101]\nacme.drop()  # noqa: E501  # type: ignore\n"
+    )
+    check(project, "--add-noqa", "--noqa-reason", "until #7 is done")
+    assert (project / "train.py").read_text() == (
+        "import acme\nacme.drop()  # noqa: E501, ACM001 until #7 is done\n"
+        "acme.old()  # noqa: E501, ACM002 a long line\n"
+        "acme.keep()  # tpulint: ignore[TPU101, ACM003] until #7 is done\n"
+        "acme.drop()  # noqa: E501, ACM001  # type: ignore\n"
+    )
+    assert check(project).status == 0
+
+
 def test_a_file_that_cannot_be_written_is_not_told_of_twice() -> None:
     source = SourceFile.from_text(SCRIPT, "train.py")
     settings = Settings(plugins=("acme_rules",), select=("ACM",))

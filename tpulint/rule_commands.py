@@ -130,8 +130,10 @@ def new_rule(name: str, python: bool, package: str, code: str) -> None:
     try:
         for path in create(name, python=python, package=package, code=code):
             click.echo(path)
-    except (ScaffoldError, OSError) as error:
+    except ScaffoldError as error:
         raise ConfigError(str(error)) from None
+    except OSError as error:
+        raise ConfigError(f"cannot write {error.filename}: {error.strerror or error}") from None
 
 
 @click.command("test-rules", context_settings=CONTEXT)
