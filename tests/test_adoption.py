@@ -13,10 +13,12 @@ from command import CONFIG, FIXED, SCRIPT, Answer, tpulint, write
 from hypothesis import given
 from programs import programs
 
+from tpulint.adoption import left_lines
 from tpulint.catalog import load
 from tpulint.config import Settings
 from tpulint.linter import lint
 from tpulint.report.entry import describe
+from tpulint.session import Outcome
 from tpulint.silencing import silenced
 from tpulint.source import SourceFile
 
@@ -212,6 +214,35 @@ def test_outside_of_git_is_one_clear_message(project: Path) -> None:
     assert answer.status == 2 and "git" in answer.err and answer.err.count("\n") == 1
 
 
+HALF = "import torch\nmodel = torch.nn.Linear(2, {width}).cuda()\nx = torch.ones(1, 2).cuda()\nprint(model(x))\n"
+
+
+def test_old_errors_keep_a_file_from_being_ported_by_half(tmp_path: Path) -> None:
+    """A model on XLA with an input on the GPU would run nowhere: that takes --unsafe-fixes."""
+
+    def run(*words: str) -> Answer:
+        return tpulint("check", "--isolated", *words, "a.py", cwd=tmp_path)
+
+    path = write(tmp_path / "a.py", HALF.format(width=2))
+    identity = ("-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false")
+    for words in (("init", "-q"), ("add", "-A"), ("commit", "-qm", "start")):
+        subprocess.run(["git", *identity, *words], cwd=tmp_path, check=True)
+    run("--write-baseline", "--baseline", BASELINE)
+    path.write_text(HALF.format(width=3))
+    for old in (("--baseline", BASELINE), ("--diff-base", "HEAD")):
+        looked = run(*old)
+        assert "fix (unsafe): " in looked.out and "half ported" in looked.out, looked.out
+        assert "fix (safe)" in run(*old, "--extend-safe-fixes", "TPU002").out
+        answer = run("--fix", *old)
+        assert path.read_text() == HALF.format(width=3), old
+        assert answer.status == 1 and "half ported" in answer.out and "a.py:2:9" in answer.out
+        assert "+model = torch.nn.Linear(2, 3).to(device)" in run("--diff", "--unsafe-fixes", *old).out
+    path.write_text(HALF.format(width=3).replace("torch.ones(1, 2).cuda()", "torch.zeros(1, 2).cuda()"))
+    assert "fix (safe)" in run("--diff-base", "HEAD").out  # all of it is new
+    assert run("--fix", "--diff-base", "HEAD").status == 0
+    assert "cuda" not in path.read_text()
+
+
 # ---------------------------------------------------------------- comments
 
 
@@ -239,10 +270,44 @@ def test_comments_that_are_there_take_further_codes(project: Path) -> None:
     assert check(project).status == 0
 
 
+def test_reasons_stand_behind_codes_that_were_there(project: Path) -> None:
+    (project / "train.py").write_text(
+        "import acme\nacme.drop()  # noqa: E501\nacme.old()  # noqa: E501 a long line\n"
+        "acme.keep()  # tpulint: ignore[TPU101]\nacme.drop()  # noqa: E501  # type: ignore\n"
+    )
+    check(project, "--add-noqa", "--noqa-reason", "until #7 is done")
+    assert (project / "train.py").read_text() == (
+        "import acme\nacme.drop()  # noqa: E501, ACM001 until #7 is done\n"
+        "acme.old()  # noqa: E501, ACM002 a long line\n"
+        "acme.keep()  # tpulint: ignore[TPU101, ACM003] until #7 is done\n"
+        "acme.drop()  # noqa: E501, ACM001  # type: ignore\n"
+    )
+    assert check(project).status == 0
+
+
+def test_a_file_that_cannot_be_written_is_not_told_of_twice() -> None:
+    source = SourceFile.from_text(SCRIPT, "train.py")
+    settings = Settings(plugins=("acme_rules",), select=("ACM",))
+    report = describe(lint(source, settings, load(settings.packages)), source)
+    assert len(left_lines(Outcome((report,), (), 1, 0), "why")) == 3
+    failed = report._replace(error="cannot be silenced: file is write-protected")
+    assert left_lines(Outcome((failed,), (), 1, 0), "why") == []
+
+
 @pytest.mark.parametrize("wishes", [["--fix"], ["--write-baseline"], ["--diff"]])
 def test_contradictory_wishes(project: Path, wishes: list[str]) -> None:
     answer = check(project, "--add-noqa", *wishes)
     assert answer.status == 2 and "--add-noqa" in answer.err
+    assert (project / "train.py").read_text() == SCRIPT
+
+
+@pytest.mark.parametrize("end", ["\n", "\r", "\r\n", "\f", "\u2028"])
+@pytest.mark.parametrize("behind", ["", "import os"])
+def test_a_reason_of_several_lines_is_refused(project: Path, end: str, behind: str) -> None:
+    """Behind the end of a line it would be code."""
+    answer = check(project, "--add-noqa", "--noqa-reason", f"until the port{end}{behind}")
+    assert answer.status == 2 and answer.out == ""
+    assert answer.err == "error: command line: --noqa-reason must be one line\n"
     assert (project / "train.py").read_text() == SCRIPT
 
 

@@ -9,10 +9,11 @@ import pytest
 from tpulint.catalog import load
 from tpulint.config import Settings
 from tpulint.linter import lint
-from tpulint.model import Applicability, FileResult
+from tpulint.model import Applicability, FileResult, Finding
 from tpulint.source import SourceFile
 
 CATALOGUE = load()
+SILENCED = "Errors of the file that a comment silences stay: half ported, it would fail, or train nothing."
 STAYS = "Other errors of the file need a look first: half ported, it would fail, or train nothing."
 
 DDP = dedent(
@@ -183,3 +184,56 @@ def test_call_that_a_safe_fix_removes_keeps_nothing_back() -> None:
         run(text).text
         == "import torch\nimport torch_xla\n\ndevice = torch_xla.device()\nx = torch.zeros(3).to(device)\n"
     )
+
+
+PART = dedent(
+    """\
+    import torch
+
+    model = torch.nn.Linear(2, 2).cuda(){model}
+    x = torch.ones(1, 2).cuda(){x}
+    print(model(x))
+    """
+)
+
+
+def test_error_that_a_comment_silences_keeps_the_rest_back() -> None:
+    """The model would be on XLA, and its input on the GPU."""
+    text = PART.format(model="", x="  # noqa: TPU002")
+    assert run(text).text == text
+    (finding,) = look(text).findings
+    assert finding.fix is not None
+    assert (finding.fix.applicability, finding.fix.reason) == (Applicability.UNSAFE, SILENCED)
+    assert "torch.nn.Linear(2, 2).to(device)" in run(text, unsafe_fixes=True).text
+    assert "torch.nn.Linear(2, 2).to(device)" in run(text, ignore_noqa=True).text
+    assert "backend.device()" in run(text, portable=True).text
+
+
+@pytest.mark.parametrize("comment", ["  # noqa: E501", "  # noqa: TPU101", "  # tpulint: ignore[TPU511]"])
+def test_comment_that_silences_no_error_of_a_device_keeps_nothing_back(comment: str) -> None:
+    assert "cuda" not in run(PART.format(model="", x=comment)).text
+
+
+def test_warning_that_a_comment_silences_keeps_nothing_back() -> None:
+    text = PART.format(model="", x="") + "torch.backends.cudnn.benchmark = True  # noqa: TPU010\n"
+    assert ".cuda()" not in run(text).text
+
+
+def test_old_error_keeps_the_rest_back() -> None:
+    text = PART.format(model="", x="")
+
+    def is_old(source: SourceFile, findings: list[Finding]) -> list[Finding]:
+        return [
+            finding._replace(fix=None) if source.text[finding.span.start :].startswith("torch.ones") else finding
+            for finding in findings
+        ]
+
+    source = SourceFile.from_text(text, "script.py")
+    result = lint(source, Settings(fix=True), CATALOGUE, untouchable=is_old)
+    assert result.text == text
+    assert {f.fix and (f.fix.applicability, f.fix.reason) for f in result.findings} == {
+        None,
+        (Applicability.UNSAFE, STAYS),
+    }
+    both = lint(source, Settings(fix=True, unsafe_fixes=True), CATALOGUE, untouchable=is_old)
+    assert both.text.count(".to(device)") == 1

@@ -111,6 +111,12 @@ def test_syntax_error_is_shown_where_python_sees_it() -> None:
     assert source.position(finding.span.start)[0] == 4
 
 
+def test_syntax_error_tells_whose_it_is() -> None:
+    """What a newer Python reads may be one for that which runs."""
+    (finding,) = lint(read(TORCH + b"x = 1 2\n"), FIXING, CATALOGUE).findings
+    assert finding.message.startswith(f"not valid Python {sys.version_info.major}.{sys.version_info.minor}: ")
+
+
 @pytest.mark.parametrize("data", UNREADABLE.values(), ids=UNREADABLE.keys())
 def test_bytes_that_are_not_text_are_one_sentence(data: bytes) -> None:
     with pytest.raises(UnreadableSource) as raised:
@@ -141,7 +147,7 @@ def test_limit_of_nested_calls_is_told_as_what_it_is(monkeypatch: pytest.MonkeyP
     def follow_for_ever(*given: object) -> object:
         return follow_for_ever(*given)
 
-    monkeypatch.setattr("tpulint.linter.found_by", follow_for_ever)
+    monkeypatch.setattr("tpulint.told_findings.found_by", follow_for_ever)
     result = fix(TORCH)
     (finding,) = result.findings
     assert (finding.code, result.error, result.text) == ("invalid-syntax", "", result.original)

@@ -399,6 +399,8 @@ def test_output_that_cannot_be_encoded(project: Path) -> None:
         ('select = ["TPU999"]', ["tpulint.toml", "`select`", "`TPU999`"]),
         ("select = [", ["tpulint.toml", "not valid TOML"]),
         ('plugins = ["no_such_package"]', ["tpulint.toml", "`plugins`", "no_such_package"]),
+        ('plugins = ["json"]', ["tpulint.toml", "`plugins`", "no rules in `json`"]),
+        ('plugins = ["../acme_rules"]', ["tpulint.toml", "`plugins`", "`../acme_rules` is no name of a package"]),
         ('required-version = "99"', ["tpulint.toml", "required-version"]),
     ],
 )
@@ -424,6 +426,11 @@ def test_mistake_in_the_configuration(clean: Path, text: str, words: list[str]) 
         (["--jobs", "-1"], ["number of processes"]),
         (["--config", "gone.toml"], ["gone.toml", "cannot be read"]),
         (["--config", "selct = []"], ["unknown key `selct`"]),
+        ([""], ["a path is empty"]),
+        (["train.py", ""], ["a path is empty"]),
+        (["check", "--fix", ""], ["a path is empty"]),
+        (["report", ""], ["a path is empty"]),
+        (["--exclude", "["], ["`exclude`", "`[` is not closed"]),
     ],
 )
 def test_mistake_on_the_command_line(project: Path, args: list[str], words: list[str]) -> None:
@@ -746,6 +753,43 @@ def test_broken_pipe(project: Path) -> None:
     done = subprocess.run(command, shell=True, cwd=project, env=env, capture_output=True, timeout=120, check=False)
     assert done.stdout.count(b"\n") == 1
     assert done.stderr == b""
+
+
+def in_a_shell(project: Path, words: str, **wanted: str) -> subprocess.CompletedProcess[bytes]:
+    command = f"{sys.executable} -P -m tpulint {words}"
+    env = environment(project.parent / "user-cache", **wanted)
+    return subprocess.run(command, shell=True, cwd=project, env=env, capture_output=True, timeout=120, check=False)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device of Linux")
+@pytest.mark.parametrize("words", ["-n", "-n --output-format sarif", "rules", "--help"])
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_full_output_is_one_clear_message(project: Path, words: str, unbuffered: str) -> None:
+    done = in_a_shell(project, f"{words} > /dev/full", PYTHONUNBUFFERED=unbuffered)
+    assert done.returncode == 2
+    assert done.stderr == b"error: cannot write to standard output: No space left on device\n"
+    assert in_a_shell(project, f"{words} > /dev/full 2> /dev/full", PYTHONUNBUFFERED=unbuffered).returncode == 2
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device of Linux")
+def test_full_file_of_a_report_is_one_clear_message(project: Path) -> None:
+    answer = tpulint("-o", "/dev/full", cwd=project)
+    assert (answer.status, answer.out) == (2, "")
+    assert answer.err == "error: command line: cannot write /dev/full: No space left on device\n"
+
+
+def test_closed_streams(project: Path) -> None:
+    """Only what has something to write, or to read, fails; a file that is fixed is never written into by a message."""
+    done = in_a_shell(project, "-n >&-")
+    assert (done.returncode, done.stderr) == (2, b"error: cannot write to standard output: Bad file descriptor\n")
+    done = in_a_shell(project, "-n - <&-")
+    assert done.returncode == 2
+    assert done.stderr == b"error: command line: cannot read standard input: Bad file descriptor\n"
+    assert in_a_shell(project, "-n -s >&-").returncode == 1
+    done = in_a_shell(project, "-n --output-format concise 2>&-")
+    assert done.returncode == 1 and done.stdout.count(b"ACM") == 3
+    assert in_a_shell(project, "-n --fix -s <&- >&- 2>&-").returncode == 1
+    assert (project / "train.py").read_text() == FIXED
 
 
 @pytest.mark.parametrize("count", [1, 250])

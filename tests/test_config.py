@@ -256,6 +256,10 @@ def test_patterns_belong_to_the_folder_of_their_file(project: Path, monkeypatch:
         ('required-version = "soon"', ["required-version", "'soon'"]),
         ("[lint]\nselect = []", ["unknown key `lint`"]),
         ('extend = "a\\u0000b"', ["`extend`", "null character"]),
+        ('exclude = ["a.py", "data["]', ["`exclude`", "'data['", "`[` is not closed"]),
+        ('include = ["[z-a].py"]', ["`include`", "'[z-a].py'", "runs backwards"]),
+        ('extend-exclude = ["{a,b"]', ["`extend-exclude`", "'{a,b'", "`{` is not closed"]),
+        ('[per-file-ignores]\n"![a" = ["TPU1"]', ["`per-file-ignores`", "'![a'", "`[` is not closed"]),
         ("exclude = 2024-01-01", ["`exclude`", "a date or time"]),
     ],
 )
@@ -264,6 +268,12 @@ def test_mistake_is_told_with_file_and_key(project: Path, text: str, words: list
     assert message.startswith("tpulint.toml: ")
     for word in words:
         assert word in message, message
+
+
+@pytest.mark.parametrize("pattern", ["[]a]", "[!a-c]*", "{a,b}", "\\[a", "\\{a", "a]", "a}", "[{]", "{[a],b}"])
+def test_patterns_that_are_fine(project: Path, pattern: str) -> None:
+    write(project / "tpulint.toml", f"exclude = ['{pattern}']\n")
+    assert load().run.exclude == (pattern,)
 
 
 def test_mistake_in_pyproject(project: Path) -> None:

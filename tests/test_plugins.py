@@ -79,6 +79,8 @@ def test_examples_that_do_not_hold_are_told(package: Path) -> None:
         answer = tpulint("test-rules", "acme_rules", cwd=package.parent)
         assert answer.status == 1 and message in answer.out, answer.out
     assert tpulint("test-rules", "no_such_package", cwd=package.parent).status == 2
+    empty = tpulint("test-rules", "json", cwd=package.parent)
+    assert (empty.status, empty.err) == (2, "error: there are no rules in 'json'\n")
 
 
 CARD = """\

@@ -101,6 +101,14 @@ def test_what_cannot_be_read_is_told(project: Path) -> None:
     assert next(file["ports"] for file in data["per_file"] if file["filename"] == "broken.py") == "by hand"
 
 
+def test_names_of_files_obey_no_terminal(tmp_path: Path) -> None:
+    write(tmp_path / "a\x1b[31m\nb.py", "import torch\n\nx = torch.zeros(1).cuda()\n")
+    write(tmp_path / "c\x1b.py", b"\xff\x00")
+    answer = tpulint("report", ".", cwd=tmp_path)
+    assert "\x1b" not in answer.out + answer.err
+    assert "  a\\x1b[31m\\nb.py\n" in answer.out and "error: c\\x1b.py: " in answer.out
+
+
 def test_nothing_to_port(tmp_path: Path) -> None:
     write(tmp_path / "p" / "a.py", "print(1)\n")
     for form in ("text", "json", "html"):

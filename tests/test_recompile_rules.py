@@ -10,6 +10,7 @@ import pytest
 from tpulint.catalog import load
 from tpulint.config import Settings
 from tpulint.linter import lint
+from tpulint.model import Applicability
 from tpulint.semantic import SemanticIndex
 from tpulint.semantic.changing_numbers import ChangingNumbers
 from tpulint.semantic.linear import Linear
@@ -843,3 +844,71 @@ def test_as_many_rows_of_a_device_tensor_as_a_list_is_long(rows: str, told: list
 def test_longest_of_a_batch_that_a_function_gives(made: str, told: list[str]) -> None:
     body = f"words, lengths = {made}\nz = torch.zeros(16, int(lengths.max()), device=device)"
     assert codes(in_loop(body)) == told
+
+
+# -------------------------------------------------------------------- gradients of zeros
+
+CLEARED = """\
+import torch
+import torch_xla
+
+device = torch_xla.device()
+model, head = torch.nn.Linear(4, 3).to(device), torch.nn.Linear(3, 3).to(device)
+{optimizer}
+for x in loader:
+    {cleared}.zero_grad(set_to_none=False)
+    model(x.to(device)).sum().backward()
+    optimizer.step()
+"""
+PLAIN = "optimizer = torch.optim.SGD(model.parameters(), lr=0.1)"
+
+
+def clearing_of_zeros(optimizer: str, cleared: str) -> Applicability:
+    text = CLEARED.format(optimizer=optimizer, cleared=cleared)
+    result = lint(SourceFile.from_text(text), Settings(select=("TPU211",)), CATALOGUE)
+    (finding,) = result.findings
+    assert finding.fix is not None
+    return finding.fix.applicability
+
+
+@pytest.mark.parametrize("cleared", ["optimizer", "model"])
+@pytest.mark.parametrize(
+    "optimizer",
+    [
+        PLAIN,
+        "optimizer = torch.optim.SGD(list(model.parameters()) + list(head.parameters()), 0.1)",
+        "optimizer = torch.optim.SGD(params=model.parameters(), lr=0.1, momentum=0.0, weight_decay=0)",
+        f"{PLAIN}\nschedule = torch.optim.lr_scheduler.StepLR(optimizer, 3)",
+    ],
+)
+def test_zeros_that_move_nothing_may_be_none(optimizer: str, cleared: str) -> None:
+    assert clearing_of_zeros(optimizer, cleared) is Applicability.SAFE
+
+
+@pytest.mark.parametrize("cleared", ["optimizer", "model"])
+@pytest.mark.parametrize(
+    "optimizer",
+    [
+        "optimizer = torch.optim.Adam(model.parameters(), lr=0.1)",
+        "optimizer = torch.optim.RMSprop(model.parameters(), lr=0.1)",
+        "optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)",
+        "optimizer = torch.optim.SGD(model.parameters(), lr=0.1, weight_decay=decay)",
+        "optimizer = torch.optim.SGD(model.parameters(), 0.1, 0.9)",
+        "optimizer = torch.optim.SGD(model.parameters(), lr=0.1, **options)",
+        "optimizer = torch.optim.SGD(*given)",
+        "optimizer = torch.optim.SGD(groups_of(model), lr=0.1)",
+        "optimizer = torch.optim.SGD([dict(params=model.parameters(), weight_decay=0.1)], lr=0.1)",
+        f'{PLAIN}\noptimizer.param_groups[0]["weight_decay"] = 0.1',
+        f"{PLAIN}\noptimizer.add_param_group(group)",
+        f"{PLAIN}\nschedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 0.1, 30)",
+        f"{PLAIN}\nif big:\n    optimizer = torch.optim.AdamW(model.parameters())",
+    ],
+)
+def test_zeros_that_move_parameters_are_not_taken_for_none(optimizer: str, cleared: str) -> None:
+    assert clearing_of_zeros(optimizer, cleared) is Applicability.UNSAFE
+
+
+def test_gradients_of_a_module_that_another_optimizer_may_train_stay_zeros() -> None:
+    other = "other = torch.optim.SGD(head.parameters(), lr=0.1, momentum=0.9)\nother.step()"
+    assert clearing_of_zeros(f"{PLAIN}\n{other}", "model") is Applicability.UNSAFE
+    assert clearing_of_zeros(f"{PLAIN}\n{other}", "optimizer") is Applicability.SAFE

@@ -422,6 +422,9 @@ def test_github_paths_are_relative_to_the_workspace(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("GITHUB_WORKSPACE", str(tmp_path))
     shown = "".join(github.render([report_of("a()\n", finding("a()\n", "a()"))], []))
     assert ",file=sub/train.py," in shown
+    (tmp_path / "sub" / "link.py").symlink_to("nowhere")
+    told = "".join(github.render([], [Problem("link.py", "symbolic link to nowhere")]))
+    assert ",file=sub/link.py::link.py: symbolic link to nowhere" in told
 
 
 # -------------------------------------------------------------------- summaries

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import stat
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -172,13 +174,77 @@ def test_file_that_cannot_be_written(project: Path, monkeypatch: pytest.MonkeyPa
     path = write(project / "a.py", SCRIPT)
 
     def refuse(old: str, new: str) -> None:
-        raise PermissionError(13, "Permission denied")
+        raise OSError(errno.EIO, "Input/output error")
 
     monkeypatch.setattr(os, "replace", refuse)
     outcome = run(fix=True, no_cache=True)
-    assert errors(outcome) == {"a.py": "cannot be written: Permission denied"}
+    assert errors(outcome) == {"a.py": "cannot be written: Input/output error"}
+    assert codes(outcome) == {"a.py": CODES} and outcome.reports[0].fixed == ()  # what is there is told
     assert path.read_text() == SCRIPT
     assert os.listdir(project) == ["a.py"]
+
+
+def refuse_to_rename(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the system does for a file that is mounted by itself."""
+
+    def refuse(old: str, new: str) -> None:
+        raise OSError(errno.EBUSY, "Device or resource busy")
+
+    monkeypatch.setattr(os, "replace", refuse)
+
+
+def test_file_that_no_other_can_stand_for_is_written_into(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(project / "a.py", SCRIPT)
+    number = path.stat().st_ino
+    refuse_to_rename(monkeypatch)
+    outcome = run(fix=True, no_cache=True)
+    assert errors(outcome) == {} and codes(outcome) == {"a.py": CODES[1:]}
+    assert path.read_text() == FIXED and path.stat().st_ino == number
+    assert os.listdir(project) == ["a.py"]
+
+
+def test_file_of_a_write_protected_folder_is_written_into(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(project / "a.py", SCRIPT)
+    drafts = project.parent / "drafts"
+    drafts.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(drafts))
+    opened = os.open
+
+    def refuse(name: str, flags: int, *mode: int, **given: int) -> int:
+        if flags & os.O_CREAT and os.path.dirname(os.path.abspath(name)) == str(project):
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return opened(name, flags, *mode, **given)
+
+    monkeypatch.setattr(os, "open", refuse)
+    refuse_to_rename(monkeypatch)
+    assert errors(run(fix=True, no_cache=True)) == {}
+    assert path.read_text() == FIXED
+    assert os.listdir(project) == ["a.py"] and os.listdir(drafts) == []
+
+
+@pytest.mark.parametrize("failing", [1, 2])
+def test_text_is_not_lost_when_writing_breaks_off(project: Path, monkeypatch: pytest.MonkeyPatch, failing: int) -> None:
+    """The old one stands there again; where that fails as well, the new one lies beside it."""
+    path = write(project / "a.py", SCRIPT)
+    refuse_to_rename(monkeypatch)
+    asked: list[int] = []
+
+    def fail(descriptor: int) -> None:
+        asked.append(descriptor)
+        if 1 < len(asked) < 2 + failing:  # the first is the draft's
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    outcome = run(fix=True, no_cache=True)
+    (error,) = errors(outcome).values()
+    assert error.startswith("cannot be written: No space left on device")
+    if failing == 1:
+        assert path.read_text() == SCRIPT and os.listdir(project) == ["a.py"]
+        assert codes(outcome) == {"a.py": CODES}
+    else:
+        draft = Path(error.rpartition(" ")[2])
+        assert draft.read_text() == FIXED and draft.parent == project
+        assert codes(outcome) == {"a.py": []}
 
 
 def test_write_protected_file_is_left_alone(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,7 +252,9 @@ def test_write_protected_file_is_left_alone(project: Path, monkeypatch: pytest.M
     path.chmod(0o444)
     # Root may write everything; what matters is that replacing the file does not go around its permissions.
     monkeypatch.setattr(os, "access", lambda name, mode: not (mode & os.W_OK and os.fspath(name).endswith("a.py")))
-    assert errors(run(fix=True, no_cache=True)) == {"a.py": "cannot be written: file is write-protected"}
+    outcome = run(fix=True, no_cache=True)
+    assert errors(outcome) == {"a.py": "cannot be written: file is write-protected"}
+    assert codes(outcome) == {"a.py": CODES}
     assert path.read_text() == SCRIPT
 
 

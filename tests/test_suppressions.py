@@ -65,6 +65,10 @@ def repaired(text: str, *hidden: tuple[str, int]) -> str:
         "# noqa: E501 TPU101",
         "# noqa: tpu101",
         "# noqa: TPU1",
+        "# noqa: TPU",
+        "# noqa: tpu , E501",
+        "# noqa: E501, TPU",
+        "# noqa: TPU  # type: ignore",
         "# noqa",
         "# noqa because of the progress bar",
         "# type: ignore  # noqa: TPU101",
@@ -92,6 +96,9 @@ def test_comment_silences_the_finding_on_its_line(comment: str) -> None:
         "# noqa: E501",
         "# noqa: TPU1011",
         "# noqa: because",
+        "# noqa: TPU has no other way",
+        "# noqa: E501 TPU has no other way",
+        "# noqa: TPUs",
         "# noqa:",
         "# noqart: TPU101",
         "# noqa-file: TPU101",
@@ -193,6 +200,7 @@ def test_rules_that_did_not_run_are_not_reported() -> None:
 
 def test_prefix_and_blanket_need_all_their_rules_to_have_run() -> None:
     known = tuple(NAMES)
+    assert len(unused("x = 1  # noqa: TPU\n", known=known)) == 1
     prefix, blanket = "x = 1  # noqa: TPU1\n", "x = 1  # tpulint: ignore\n"
     assert len(unused(prefix, known=known)) == len(unused(blanket, known=known)) == 1
     assert unused(prefix, enabled=("TPU101",), known=known) == []

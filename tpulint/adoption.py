@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from tpulint.baseline import DEFAULT_NAME, Baseline, Stale
 from tpulint.config import ConfigError, Configuration
 from tpulint.linter import INVALID_SYNTAX
-from tpulint.old_findings import Mark, Marks, marks_outside, without_marked, without_unchanged
+from tpulint.old_findings import Mark, Marks, kept_whole, marks_outside, without_marked, without_unchanged
 from tpulint.suppressions import UNUSED
 
 TYPE_CHECKING = False
@@ -38,6 +38,9 @@ def check_wishes(configuration: Configuration) -> None:
         raise ConfigError(f"command line: {recording[0]} needs files, not standard input")
     if wishes.write_baseline and wishes.diff_base is not None:
         raise ConfigError("command line: --write-baseline and --diff-base cannot go together")
+    if wishes.add_noqa and "".join(wishes.noqa_reason.splitlines()) != wishes.noqa_reason:
+        # What follows the end of a line is no comment any more.
+        raise ConfigError("command line: --noqa-reason must be one line")
 
 
 def run_for_new(configuration: Configuration, catalogue: Catalogue, run: Run) -> tuple[Outcome, list[str]]:
@@ -70,6 +73,9 @@ def run_for_new(configuration: Configuration, catalogue: Catalogue, run: Run) ->
         reports = tuple(without_unchanged(report, changed) for report in reports)
     if marks:
         reports = tuple(without_marked(report, marks) for report in reports)
+    if not settings.fix:  # a run that fixes knows what it leaves alone
+        pairs = zip(outcome.reports, reports, strict=True)
+        reports = tuple(kept_whole(before, after, catalogue, settings) for before, after in pairs)
     told = _stale_lines(wishes.baseline, stale)
     if since is not None and since.left_out:
         shown = ", ".join(sorted(since.left_out)[:3]) + (", ..." if len(since.left_out) > 3 else "")
@@ -110,8 +116,9 @@ def only_broken(outcome: Outcome) -> Outcome:
 
 
 def left_lines(outcome: Outcome, why: str) -> list[str]:
-    """What to tell of findings that could not be put on record."""
-    found = [(report, entry) for report in outcome.reports for entry in report.entries if entry.code != UNUSED]
+    """What to tell of findings that could not be put on record. That a file cannot be written is told already."""
+    reports = [report for report in outcome.reports if not report.error]
+    found = [(report, entry) for report in reports for entry in report.entries if entry.code != UNUSED]
     return [f"warning: {report.path}:{entry.place.row}: {entry.code} {why}" for report, entry in found]
 
 

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
     from tpulint.text_files import TextIndex
 
-_HALF_PORTED = "Other errors of the file need a look first: half ported, it would fail, or train nothing."
+HALF_PORTED = "Other errors of the file need a look first: half ported, it would fail, or train nothing."
+_HIDDEN_STAY = "Errors of the file that a comment silences stay: half ported, it would fail, or train nothing."
 _OF_CUDA = ("device", "distributed")
 """Categories of rules whose fixes take CUDA away, also where they write nothing of XLA."""
 _OF_XLA = "versions"
@@ -52,15 +53,21 @@ def lower_applicability(findings: Sequence[Finding], source: SourceFile) -> list
     return [finding._replace(fix=lowered.get(id(finding.fix), finding.fix)) for finding in findings]
 
 
-def keep_whole(findings: Sequence[Finding], wished: Sequence[Finding], rules: Iterable[Rule]) -> Sequence[Finding]:
+def keep_whole(
+    findings: Sequence[Finding], wished: Sequence[Finding], silenced: Sequence[Finding], rules: Iterable[Rule]
+) -> Sequence[Finding]:
     """While an error that would break the port has no safe fix, no part of the file is turned to XLA by one.
 
     Half of it ported, a script would run on neither machine, or train nothing there. ``wished`` are the findings as the
-    settings want them.
+    settings want them; those that comments have ``silenced`` stay, whatever fix they have.
     A fix shared by several findings stays one object.
     """
     by_code = {rule.code: rule for rule in rules}
-    if not any(by_code[finding.code].moves and _stays(finding) for finding in wished):
+    if any(by_code[finding.code].moves and _stays(finding) for finding in wished):
+        reason = HALF_PORTED
+    elif any(by_code[finding.code].moves and finding.severity is Severity.ERROR for finding in silenced):
+        reason = _HIDDEN_STAY
+    else:
         return findings
     lowered: dict[int, Fix] = {}
     for finding in findings:
@@ -68,7 +75,7 @@ def keep_whole(findings: Sequence[Finding], wished: Sequence[Finding], rules: It
         if fix is None or fix.applicability is not Applicability.SAFE or id(fix) in lowered:
             continue
         if _turns_to_xla(fix, by_code[finding.code].category):
-            lowered[id(fix)] = fix._replace(applicability=Applicability.UNSAFE, reason=_HALF_PORTED)
+            lowered[id(fix)] = fix._replace(applicability=Applicability.UNSAFE, reason=reason)
     return [finding._replace(fix=lowered.get(id(finding.fix), finding.fix)) for finding in findings]
 
 
@@ -79,14 +86,15 @@ def _stays(finding: Finding) -> bool:
     return finding.fix is None or finding.fix.applicability is not Applicability.SAFE
 
 
-def _turns_to_xla(fix: Fix, category: str) -> bool:
+def turns_to_xla(written: Iterable[str], category: str) -> bool:
+    """Whether a fix of a rule of this category turns code to XLA by what it writes."""
     if category == _OF_XLA:
         return False
-    return (
-        category in _OF_CUDA
-        or any("xla" in need.module for need in fix.imports)
-        or any("xla" in edit.text for edit in fix.edits)
-    )
+    return category in _OF_CUDA or any("xla" in text for text in written)
+
+
+def _turns_to_xla(fix: Fix, category: str) -> bool:
+    return turns_to_xla([*(need.module for need in fix.imports), *(edit.text for edit in fix.edits)], category)
 
 
 def _loses_comment(fix: Fix, source: SourceFile, comments: Sequence[Span]) -> bool:

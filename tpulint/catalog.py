@@ -229,6 +229,10 @@ class Catalogue:
         """The rule of that code or name."""
         return self._by_word.get(code_or_name)
 
+    def holds(self, package: str) -> bool:
+        """Whether any of the rules is from this package."""
+        return any(rule.place.package == package for rule in self.rules)
+
     def select(self, settings: Settings) -> tuple[Rule, ...]:
         """The rules that run under these settings. ``check_selectors`` tells unknown selectors beforehand."""
         found = self._selected.get(settings)

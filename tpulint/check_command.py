@@ -91,12 +91,19 @@ def load_catalogue(configuration: Configuration) -> Catalogue:
     from tpulint.catalog import CardError
     from tpulint.catalog import load as load_rules
 
+    plugins, origin = configuration.settings.plugins, configuration.origin("plugins")
+    for plugin in plugins:
+        if not all(part.isidentifier() for part in plugin.split(".")):
+            raise ConfigError(f"{origin}: `plugins`: `{plugin}` is no name of a package")
     try:
         catalogue = load_rules(configuration.settings.packages)
     except CardError as error:
         raise ConfigError(f"bad rule: {error}") from None
-    except (ImportError, TypeError, ValueError) as error:  # the last two for what is no name of a package
-        raise ConfigError(f"{configuration.origin('plugins')}: `plugins`: {error}") from None
+    except (ImportError, TypeError, ValueError) as error:
+        raise ConfigError(f"{origin}: `plugins`: {error}") from None
+    for plugin in plugins:
+        if not catalogue.holds(plugin):
+            raise ConfigError(f"{origin}: `plugins`: there are no rules in `{plugin}`")
     configuration.check_rules(catalogue)
     return catalogue
 
@@ -172,13 +179,20 @@ def _run(configuration: Configuration, catalogue: Catalogue, quiet: bool, old: M
     from tpulint import session
 
     if configuration.run.paths[0] == "-":
-        return session.run_text(sys.stdin.buffer.read(), configuration, catalogue, old)
+        return session.run_text(_standard_input(), configuration, catalogue, old)
     if quiet or not sys.stderr.isatty():
         return session.run(configuration, catalogue, None, old)
     from tpulint.progress import Progress
 
     with Progress() as progress:
         return session.run(configuration, catalogue, progress.show, old)
+
+
+def _standard_input() -> bytes:
+    try:
+        return sys.stdin.buffer.read()
+    except OSError as error:
+        raise ConfigError(f"command line: cannot read standard input: {error.strerror or error}") from None
 
 
 def _show_settings(configuration: Configuration, catalogue: Catalogue) -> None:

@@ -144,8 +144,7 @@ def _open(output_file: str, default: TextIO) -> Iterator[TextIO]:
         yield default
         return
     try:
-        stream = open(output_file, "w", encoding="utf-8", errors="backslashreplace")  # noqa: SIM115
+        with open(output_file, "w", encoding="utf-8", errors="backslashreplace") as stream:
+            yield stream
     except OSError as error:
         raise ConfigError(f"command line: cannot write {output_file}: {error.strerror or error}") from None
-    with stream:
-        yield stream

@@ -6,16 +6,14 @@ import gc
 import os
 import sys
 
-from tpulint import module_finder
+from tpulint import module_finder, standard_streams
 
-_INTERRUPTED = 130
+_FAILED, _INTERRUPTED = 2, 130
 
 
 def main() -> None:
     """Run, and leave with an exit status in every case."""
-    for stream in (sys.stdout, sys.stderr):
-        # A path or a message that the terminal's encoding lacks must not end the run.
-        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    standard_streams.prepare()
     module_finder.install()
     gc.disable()  # what is loaded from here on stays
     try:
@@ -23,11 +21,27 @@ def main() -> None:
         if not sys.stdout.closed:  # as the language server leaves it
             sys.stdout.flush()
     except BrokenPipeError:
-        # The reader (head, a pager) has seen enough. What is left unwritten must not be flushed at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        standard_streams.discard(sys.stdout)  # the reader (head, a pager) has seen enough
         status = 1
+    except OSError as error:
+        if not _tell_full(error):
+            raise
+        status = _FAILED
     gc.freeze()  # the interpreter would look for garbage in all that is left, on its way out
     sys.exit(status)
+
+
+def _tell_full(error: OSError) -> bool:
+    """Whether it was a standard stream that could not be written: which is told, where there is anybody to tell it."""
+    if standard_streams.is_full(sys.stdout):
+        standard_streams.discard(sys.stdout)
+    elif not standard_streams.is_full(sys.stderr):
+        return False
+    try:
+        print(f"error: cannot write to standard output: {error.strerror or error}", file=sys.stderr)
+    except OSError:
+        standard_streams.discard(sys.stderr)
+    return True
 
 
 def run(args: list[str]) -> int:
@@ -48,7 +62,7 @@ def run(args: list[str]) -> int:
         return run_command(args)
     except ConfigError as error:
         print(f"error: {error}", file=sys.stderr)
-        return 2
+        return _FAILED
     except KeyboardInterrupt:
         print("\ninterrupted", file=sys.stderr)
         return _INTERRUPTED

@@ -28,6 +28,8 @@ def load(
     ``flags`` (by key) win over files; ``configs`` names a file to take instead of the nearest one, or holds
     ``key = value`` texts that win over files; ``invocation`` holds fields that belong to this run alone.
     """
+    if "" in paths:  # a variable of the shell that is not set
+        raise ConfigError(f"{COMMAND_LINE}: a path is empty; the working directory is `.`")
     invocation = {"paths": tuple(paths), **(invocation or {})}
     files = [text for text in configs if "=" not in text or os.path.exists(text)]
     if len(files) > 1:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tpulint.config import ORDERS, OUTPUT_FORMATS, SELECTOR_KEYS
+from tpulint.patterns import mistake_in
 from tpulint.selectors import nearest
 from tpulint.targets import KNOWN_TARGETS, VERSIONS, parse_version
 
@@ -54,10 +55,26 @@ def read_strings(value: object) -> tuple[str, ...]:
     return tuple(value)
 
 
+def read_patterns(value: object) -> tuple[str, ...]:
+    """A list of patterns of paths."""
+    patterns = read_strings(value)
+    for pattern in patterns:
+        _check_pattern(pattern)
+    return patterns
+
+
+def _check_pattern(pattern: str) -> None:
+    mistake = mistake_in(pattern)
+    if mistake:
+        raise ValueError(f"holds {pattern!r}, which is no pattern: {mistake}")
+
+
 def read_selectors_by_pattern(value: object) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """A table from patterns of paths to lists of selectors."""
     if not isinstance(value, dict):
         raise ValueError(f"must be a table from patterns to lists of rules, not {describe(value)}")
+    for pattern in value:
+        _check_pattern(pattern)
     return tuple((pattern, read_strings(selectors)) for pattern, selectors in value.items())
 
 
@@ -99,7 +116,7 @@ def read_choice(value: object, choices: Sequence[str]) -> str:
 
 READERS: dict[str, Callable[[object], object]] = {
     **dict.fromkeys(SELECTOR_KEYS, read_strings),
-    **dict.fromkeys(PATTERN_KEYS, read_strings),
+    **dict.fromkeys(PATTERN_KEYS, read_patterns),
     **dict.fromkeys(BOOLEAN_KEYS, read_boolean),
     **dict.fromkeys(IGNORE_KEYS, read_selectors_by_pattern),
     **dict.fromkeys(("baseline", "cache-dir", "extend", "required-version"), read_string),

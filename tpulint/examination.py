@@ -138,13 +138,17 @@ class Examination:
         elif not write:
             report = report._replace(output=after)
         elif changed:
-            from tpulint.disk import replace
+            from tpulint.disk import ChangedOnDisk, HalfWritten, replace
 
             try:
                 replace(path, data, after)
-            except OSError as error:
-                # What was found in the fixed text says nothing about the file that is still there.
+            except (ChangedOnDisk, HalfWritten) as error:  # nothing is known of what it holds now
                 return Examined(FileReport(path, error=f"cannot be written: {error.strerror or error}"))
+            except OSError as error:
+                # What was found in the fixed text says nothing about the file, which is still there.
+                result = lint(source, self._settings._replace(fix=False), self._catalogue, surroundings)
+                report = describe(result, source)._replace(error=f"cannot be written: {error.strerror or error}")
+                changed = False
         stamp = None
         if not changed and not report.error:
             from tpulint.digest import stamp_of

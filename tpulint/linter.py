@@ -7,23 +7,23 @@ import gc
 import warnings
 
 from tpulint.languages import PYTHON, SHELL, language_of
-from tpulint.model import Certainty, FileResult, Finding, Fix, OutsideCall, Severity, Span
+from tpulint.model import Certainty, FileResult, Finding, OutsideCall, Severity, Span
 from tpulint.records import NamedTuple
 from tpulint.relevance import applicable, has_functions, is_run_by_base, may_drive, may_suppress, uses_imports
-from tpulint.rule_findings import crash_message, found_by, told
-from tpulint.selectors import matches_any
-from tpulint.source import InvalidSyntax, SourceFile
+from tpulint.rule_findings import crash_message, told
+from tpulint.source import InvalidSyntax, SourceFile, told_syntax
+from tpulint.told_findings import check
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from tpulint.catalog import Catalogue
     from tpulint.config import Settings
-    from tpulint.notebooks.shell_lines import ShellLines
     from tpulint.semantic import SemanticIndex
     from tpulint.semantic.other_files import Library
     from tpulint.text_files import TextIndex
+    from tpulint.told_findings import Untouchable
 
     Index = SemanticIndex | TextIndex
 
@@ -66,7 +66,7 @@ def lint(
     settings: Settings,
     catalogue: Catalogue,
     surroundings: Surroundings = ALONE,
-    untouchable: Callable[[SourceFile, list[Finding]], list[Finding]] | None = None,
+    untouchable: Untouchable | None = None,
     only_calls: bool = False,
 ) -> FileResult:
     """Lint one file, and fix it when the settings say so. ``untouchable`` takes the fixes off some of the findings.
@@ -82,8 +82,7 @@ def lint(
         rules += applicable(text, SHELL, settings, catalogue, False)
 
     def look(changed: SourceFile) -> tuple[Index, list[Finding]]:
-        index, findings = _look(changed, settings, catalogue, surroundings)
-        return index, findings if untouchable is None else untouchable(changed, findings)
+        return _look(changed, settings, catalogue, surroundings, untouchable=untouchable)
 
     try:
         # What is called in the turns of others may call what the turns run next.
@@ -169,14 +168,19 @@ def _with_calls(
 
 
 def _look(
-    source: SourceFile, settings: Settings, catalogue: Catalogue, surroundings: Surroundings, only_calls: bool = False
+    source: SourceFile,
+    settings: Settings,
+    catalogue: Catalogue,
+    surroundings: Surroundings,
+    only_calls: bool = False,
+    untouchable: Untouchable | None = None,
 ) -> tuple[Index, list[Finding]]:
     """Parse and check one text. Raises ``InvalidSyntax``, ``_TooComplex``."""
     if language_of(source.path, source.text) != PYTHON:
         from tpulint.text_files import TextIndex
 
         lines = TextIndex(source, surroundings.library)
-        return lines, _check(lines, source, settings, catalogue, called=False)
+        return lines, check(lines, source, settings, catalogue, False, untouchable)
     from tpulint.semantic import SemanticIndex
 
     # A tree is acyclic: collecting garbage while it grows only costs time.
@@ -193,7 +197,7 @@ def _look(
         serves = surroundings.serve_loops
         if library is not None and is_run_by_base(source.text) and index.calls_of_bases:
             index, serves = index.called_so(library, (*surroundings.calls, *index.calls_of_bases)), True
-        findings = [] if only_calls else _check(index, source, settings, catalogue, serves)
+        findings = [] if only_calls else check(index, source, settings, catalogue, serves, untouchable)
         return index, findings
     finally:
         if was_enabled:
@@ -228,74 +232,6 @@ def _parse(source: SourceFile) -> ast.Module:
             raise _TooComplex from error
 
 
-def _check(index: Index, source: SourceFile, settings: Settings, catalogue: Catalogue, called: bool) -> list[Finding]:
-    rules = applicable(source.text, index.language, settings, catalogue, called)
-    ignored = settings.ignored_in(source.path)
-    findings = found_by(rules, index, settings, ignored)
-    shell: ShellLines | None = None
-    if source.cell_starts:
-        from tpulint.notebooks.findings import of_cells
-
-        in_shell = applicable(source.text, SHELL, settings, catalogue, False)
-        rules += in_shell
-        findings, shell = of_cells(findings, source, lambda lines: found_by(in_shell, lines, settings, ignored))
-    if findings:
-        guarded = [*index.cuda_only_spans(), *(() if shell is None else shell.cuda_only_spans())]
-        if guarded:
-            kept = [f for f in findings if not any(g.start <= f.span.start and f.span.end <= g.end for g in guarded)]
-            findings = _without_fixes_of(findings, kept)
-    unused: list[Finding] = []
-    if may_suppress(source.text) and not settings.ignore_noqa:
-        from tpulint.suppressions import UNUSED, Suppressions
-
-        suppressions = Suppressions.scan(source, catalogue.letters, found=bool(findings))
-        findings = _without_fixes_of(
-            findings, suppressions.filter(findings, index.statement_rows if shell is None else shell.rows_around(index))
-        )
-        if not matches_any((*settings.ignore, *ignored), UNUSED, UNUSED):
-            enabled = [rule for rule in catalogue.select(settings) if not matches_any(ignored, rule.code, rule.name)]
-            unused.extend(
-                suppressions.unused(
-                    {word for rule in enabled for word in (rule.code, rule.name)},
-                    known={rule.code for rule in catalogue.rules if rule.default},
-                    existing={word for rule in catalogue.rules for word in (rule.code, rule.name)},
-                )
-            )
-    if findings:
-        from tpulint.applicability import adjust, keep_whole, lower_applicability
-
-        lowered: Sequence[Finding] = lower_applicability(findings, source)
-        if not settings.portable:  # portable code runs on a GPU as well, however much of it is ported
-            lowered = keep_whole(lowered, adjust(lowered, settings), rules)
-        findings = list(adjust(lowered, settings))
-    if source.cell_starts:
-        from tpulint.notebooks.findings import with_broken_cells
-
-        findings = with_broken_cells(findings, source)
-    return sorted(_each_once([*findings, *unused]), key=lambda finding: (finding.span, finding.code))
-
-
-def _each_once(findings: Sequence[Finding]) -> list[Finding]:
-    """The findings without repetitions. A fix that many share is large: it is compared last, and never hashed."""
-    kept: dict[Finding, list[Fix | None]] = {}
-    result = []
-    for finding in findings:
-        fixes = kept.setdefault(finding._replace(fix=None), [])
-        if finding.fix not in fixes:
-            fixes.append(finding.fix)
-            result.append(finding)
-    return result
-
-
-def _without_fixes_of(findings: list[Finding], kept: list[Finding]) -> list[Finding]:
-    """The kept findings; a fix shared with one that is not kept would touch what is to be left alone, so it goes."""
-    if len(kept) == len(findings):
-        return kept
-    stay = {id(finding) for finding in kept}
-    gone = {id(finding.fix) for finding in findings if finding.fix is not None and id(finding) not in stay}
-    return [finding._replace(fix=None) if id(finding.fix) in gone else finding for finding in kept]
-
-
 def invalid_syntax(span: Span, message: str) -> Finding:
     """The finding about text that cannot be read."""
     return Finding(INVALID_SYNTAX, INVALID_SYNTAX, span, message, Severity.ERROR, Certainty.CERTAIN)
@@ -305,4 +241,4 @@ def _not_python(source: SourceFile, error: SyntaxError) -> Finding:
     row = min(max(error.lineno or 1, 1), source.row_count)
     column = min(max((error.offset or 1), 1), len(source.line(row)) + 1)
     start = source.offset(row, column)
-    return invalid_syntax(Span(start, start), f"not valid Python: {error.msg}")
+    return invalid_syntax(Span(start, start), told_syntax(error))

@@ -6,12 +6,17 @@ import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
+from tpulint.applicability import HALF_PORTED, turns_to_xla
 from tpulint.linter import INVALID_SYNTAX
+from tpulint.model import Applicability, Severity
 from tpulint.records import NamedTuple
+from tpulint.selectors import matches_any
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from tpulint.catalog import Catalogue
     from tpulint.changed_rows import ChangedRows
+    from tpulint.config import Settings
     from tpulint.model import Finding
     from tpulint.report.entry import Entry, FileReport
     from tpulint.source import SourceFile
@@ -83,6 +88,30 @@ def without_marked(report: FileReport, marks: Marks) -> FileReport:
         else:
             kept.append(entry)
     return _with(report, kept, gone)
+
+
+def kept_whole(before: FileReport, after: FileReport, catalogue: Catalogue, settings: Settings) -> FileReport:
+    """The report without old findings, its fixes as ``applicability.keep_whole`` has them where the old ones stay."""
+    told = {(entry.place, entry.code) for entry in after.entries}
+    rules = {rule.code: rule for rule in catalogue.rules}
+    is_half = not settings.portable and any(
+        entry.severity == Severity.ERROR and rules[entry.code].moves
+        for entry in before.entries
+        if (entry.place, entry.code) not in told and entry.code in rules
+    )
+    if not is_half:
+        return after
+    fixes = list(after.fixes)
+    for entry in after.entries:
+        if entry.fix is None or entry.code not in rules:
+            continue
+        fix = fixes[entry.fix]
+        is_safe = fix.applicability == Applicability.SAFE
+        if not is_safe or matches_any(settings.extend_safe_fixes, entry.code, entry.name):
+            continue
+        if turns_to_xla((text for text, _ in fix.edits), rules[entry.code].category):
+            fixes[entry.fix] = fix._replace(applicability=int(Applicability.UNSAFE), reason=HALF_PORTED)
+    return after._replace(fixes=tuple(fixes))
 
 
 def without_fixes(source: SourceFile, findings: list[Finding], old: Counter[Mark]) -> list[Finding]:

@@ -7,6 +7,7 @@ import re
 from functools import lru_cache
 
 _SPECIAL = re.compile(r"[*?\[\]{}\\!]")
+_NOTHING = "(?!)"
 _ANY_SUFFIX = re.compile(r"\*\.[\w.]+\Z")
 
 
@@ -59,6 +60,26 @@ def anchor(pattern: str, root: str) -> tuple[str, ...]:
         return (pattern,)
     absolute = f"{root}/{pattern.removeprefix('./')}"
     return (absolute,) if "/" in pattern else (pattern, absolute)
+
+
+def mistake_in(glob: str) -> str:
+    """Why a pattern means nothing that anybody would write; empty for one that is right."""
+    index = 0
+    while index < len(glob):
+        char = glob[index]
+        index += 1
+        if char == "\\":
+            index += 1
+        elif char == "[":
+            end, text = _translate_class(glob, index)
+            if end == index:
+                return "a bracket `[` is not closed"
+            if text == _NOTHING:
+                return f"the range `[{glob[index:end]}` runs backwards"
+            index = end
+        elif char == "{" and "}" not in glob[index:]:
+            return "a brace `{` is not closed"
+    return ""
 
 
 def translate(glob: str, *, crosses_folders: bool = False, braces: bool = False) -> str:
@@ -129,7 +150,7 @@ def _translate_class(glob: str, start: int) -> tuple[int, str]:
         text = f"(?!/)[{'^' if first > start else ''}{body}]"
         re.compile(text)
     except re.error:  # a range that runs backwards fits nothing
-        text = "(?!)"
+        text = _NOTHING
     return index + 1, text
 
 

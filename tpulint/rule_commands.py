@@ -130,8 +130,10 @@ def new_rule(name: str, python: bool, package: str, code: str) -> None:
     try:
         for path in create(name, python=python, package=package, code=code):
             click.echo(path)
-    except (ScaffoldError, OSError) as error:
+    except ScaffoldError as error:
         raise ConfigError(str(error)) from None
+    except OSError as error:
+        raise ConfigError(f"cannot write {error.filename}: {error.strerror or error}") from None
 
 
 @click.command("test-rules", context_settings=CONTEXT)
@@ -153,6 +155,8 @@ def test_rules(package: str) -> None:
         raise ConfigError(f"bad rule: {error}") from None
     except (ImportError, TypeError, ValueError) as error:
         raise ConfigError(f"{package!r} is no package that can be imported: {error}") from None
+    if not catalogue.holds(package):
+        raise ConfigError(f"there are no rules in {package!r}")
     own = [rule for rule in catalogue.rules if rule.place.package == package and rule.status != "removed"]
     failed = 0
     for rule in own:

@@ -93,7 +93,8 @@ def _does_no_harm(source: SourceFile, edit: Edit, entries: Sequence[Entry]) -> b
     findings = []
     for entry in entries:
         offset = source.offset(source.first_row_of(entry.place.cell) + entry.place.row - 1, entry.place.column)
-        moved = offset + (len(edit.text) if edit.span.start <= offset else 0)
+        longer = len(edit.text) - (edit.span.end - edit.span.start)
+        moved = offset + (longer if edit.span.start <= offset else 0)
         findings.append(Finding(entry.code, entry.name, Span(moved, moved), "", Severity.INFO))
     return not Suppressions.scan(after).filter(findings, index.statement_rows)
 
@@ -133,7 +134,11 @@ def _edit(
 ) -> Edit:
     listed = ", ".join(codes)
     if there is not None:
-        return Edit(Span(there.codes_span.end, there.codes_span.end), f", {listed}")
+        end = there.codes_span.end
+        rest = source.text[end : source.offset(row, len(source.line(row)) + 1)].rstrip()
+        if not reason or rest not in ("", "]"):
+            return Edit(Span(end, end), f", {listed}")  # its own reason, or another comment, stands behind it
+        return Edit(Span(end, end + len(rest)), f", {listed}{rest} {reason}")
     comment = f"# noqa: {listed}{f' {reason}' if reason else ''}"
     start = source.offset(row, 1)
     line = source.line(row)

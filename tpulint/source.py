@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import codecs
 import re
+import sys
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
@@ -37,6 +38,11 @@ class InvalidSyntax(Exception):
     def __init__(self, error: SyntaxError) -> None:
         super().__init__(error.msg)
         self.error = error
+
+
+def told_syntax(error: SyntaxError) -> str:
+    """What is told of text that is not Python, or that only a newer one reads than the Python that runs."""
+    return f"not valid Python {sys.version_info.major}.{sys.version_info.minor}: {error.msg}"
 
 
 class SourceFile:

@@ -14,7 +14,9 @@ UNUSED = "unused-suppression"
 """Code and name of the findings that ``Suppressions.unused`` gives."""
 
 _CODE = r"[A-Za-z]+[0-9]+(?![\w-])"
-_CODES = rf"{_CODE}(?:(?:\s*,\s*|\s+){_CODE})*"
+_OURS = r"(?i:TPU)(?=\s*(?:[,\#]|\Z))"
+"""The prefix of all of our codes, where it is no word of a reason."""
+_CODES = rf"(?:{_CODE}|{_OURS})(?:(?:\s*,\s*|\s+)(?:{_CODE}|{_OURS}))*"
 _DIRECTIVE = re.compile(
     rf"\#\s*(?:(?i:noqa)(?![\w-])(?:(?P<colon>\s*:)\s*(?P<codes>{_CODES})?)?"
     r"|(?i:tpulint):\s*(?P<verb>ignore-file|ignore-cell|ignore|noqa)(?![\w-])"

@@ -12,7 +12,7 @@ from tpulint.model import Edit, Span
 from tpulint.notebooks.document import CodeCell, Document, NotANotebook
 from tpulint.notebooks.magics import Masked, blank, mask
 from tpulint.records import NamedTuple
-from tpulint.source import SourceFile
+from tpulint.source import SourceFile, told_syntax
 
 
 class BrokenCell(NamedTuple):
@@ -152,7 +152,7 @@ class NotebookSource(SourceFile):
         row = min(max(error.lineno or 1, 1), lines.row_count)
         column = min(max(error.offset or 1, 1), len(lines.line(row)) + 1)
         offset = self.cell_starts[number] + lines.offset(row, column)
-        self._broken.append(BrokenCell(offset, f"not valid Python: {error.msg}"))
+        self._broken.append(BrokenCell(offset, told_syntax(error)))
 
     def _has_statement_across(self, tree: ast.Module) -> bool:
         """Whether a statement begins in one cell and ends in another: together they are Python, each alone is not."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tpulint.porting.survey import FilePort, PortingReport, Way
 from tpulint.porting.words import ESTIMATE, costs, count, effort
 from tpulint.report.entry import in_cell
-from tpulint.report.style import Style
+from tpulint.report.style import Style, name
 
 _WIDTH = 30
 _SHOWN_FILES = 40
@@ -30,13 +30,13 @@ def render(report: PortingReport, style: Style) -> Iterator[str]:
     if report.blockers:
         yield f"\n{style.paint('In the way', 'bold')}\n"
         for blocker in report.blockers:
-            yield f"  {blocker.path}:{in_cell(blocker.cell, blocker.row)}  {blocker.message}\n"
+            yield f"  {name(blocker.path)}:{in_cell(blocker.cell, blocker.row)}  {blocker.message}\n"
     with_loops = [file for file in report.files if file.loops]
     if with_loops:
         yield f"\n{style.paint('Step loops', 'bold')}, and what is found in each of their steps\n"
         for file in with_loops:
             for loop in file.loops:
-                yield f"  {file.path}:{in_cell(loop.cell, loop.row)}  {costs(loop)}\n"
+                yield f"  {name(file.path)}:{in_cell(loop.cell, loop.row)}  {costs(loop)}\n"
     wanting = [file for file in report.files if file.way is not Way.AS_IS]
     if wanting:
         yield f"\n{style.paint('Files', 'bold')}, the most work first\n"
@@ -46,7 +46,7 @@ def render(report: PortingReport, style: Style) -> Iterator[str]:
         if len(wanting) > _SHOWN_FILES:
             yield f"  and {count(len(wanting) - _SHOWN_FILES, 'more file')}\n"
     for path, why in report.failed:
-        yield f"\nerror: {path}: {why}\n"
+        yield f"\nerror: {name(path)}: {why}\n"
 
 
 def _bar(report: PortingReport, way: Way, style: Style) -> str:
@@ -61,5 +61,5 @@ def _bar(report: PortingReport, way: Way, style: Style) -> str:
 
 def _row(file: FilePort, style: Style) -> str:
     safe, review, hand = (file.ways.get(way, 0) for way in (Way.SAFE, Way.REVIEWED, Way.BY_HAND))
-    path = style.paint(file.path, _LOOKS[file.way])
+    path = style.paint(name(file.path), _LOOKS[file.way])
     return f"  {effort(file.minutes):>9} {safe:>5} {review:>6} {hand:>5}  {path}\n"

@@ -61,7 +61,8 @@ def in_workspace(path: str) -> str:
 def below(checkout: str | None, path: str) -> str:
     """The path relative to a checkout, or to the working directory without one; as it is where it lies outside."""
     folder = os.path.join(os.path.realpath(checkout or os.getcwd()), "")
-    real = os.path.realpath(path)
+    above, last = os.path.split(path)
+    real = os.path.realpath(path) if os.path.exists(path) else os.path.join(os.path.realpath(above), last)
     return with_slashes(real[len(folder) :] if real.startswith(folder) else path)
 
 

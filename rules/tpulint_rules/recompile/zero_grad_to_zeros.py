@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding
 from tpulint.semantic import Kind, SemanticIndex
+from tpulint.semantic.zero_gradients import are_passed_over
 
 _OF_THE_SAME = frozenset({"data", "grad"})
 """Attributes that lead to the gradient itself: ``parameter.grad.data``."""
@@ -37,6 +38,12 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             )
         elif any(isinstance(node.ctx, ast.Load) for node in ctx.index.tree.attributes_called("grad")):
             fix.lower(Applicability.UNSAFE, "Code that reads `.grad` finds None where it found zeros.")
+        elif not are_passed_over(ctx.index, receiver):
+            fix.lower(
+                Applicability.UNSAFE,
+                "A parameter without a gradient in some step is skipped then; with zeros, momentum and weight decay "
+                "moved it.",
+            )
         yield ctx.finding(
             items[0],
             "`set_to_none=False` makes the step compile once more: its gradients become inputs of the graph",
