@@ -252,3 +252,38 @@ def test_a_flag_that_the_user_sets_is_asked_as_well(portable: bool) -> None:
 def test_a_flag_that_opens_what_any_device_does_asks_for_nothing_else(opened: str, portable: bool) -> None:
     text = port("use_cuda = torch.cuda.is_available()\n" + PLACED + f"if use_cuda:\n    {opened}\n", portable)
     assert "if torch.cuda.is_available():\n    " not in text.partition("if use_cuda:\n")[0]
+
+
+@pytest.mark.parametrize("portable", [False, True])
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_expressions_that_read_the_objects_of_cuda_stay_with_them(question: str, portable: bool) -> None:
+    text = port(
+        f"""
+        if {question}:
+            start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+            major = torch.cuda.get_device_properties(0).major
+        model(x)
+        print(start.elapsed_time(end) if {question} else 0)
+        half = {question} and major >= 8
+        """,
+        portable,
+    )
+    assert f"print(start.elapsed_time(end) if {question} else 0)" in text or "start" not in text
+    assert f"half = {question} and major >= 8" in text
+
+
+@pytest.mark.parametrize("portable", [False, True])
+def test_a_flag_is_asked_with_what_only_cuda_gives(portable: bool) -> None:
+    text = port(
+        "use_cuda = torch.cuda.is_available()\n"
+        + PLACED
+        + dedent(
+            """
+            facts = torch.cuda.get_device_properties(0) if use_cuda else None
+            half = use_cuda and facts.major >= 8
+            name = facts.name if use_cuda else "host"
+            """
+        ),
+        portable,
+    )
+    assert text.count("torch.cuda.is_available()") == 3

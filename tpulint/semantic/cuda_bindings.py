@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from tpulint.semantic.bindings import element_of
 from tpulint.semantic.cuda_mentions import CudaMentions
@@ -21,7 +21,9 @@ _STREAMS = frozenset({
 """What is taken out, or kept for CUDA, together with the stream it is given."""
 _SEEDS = frozenset({"torch.cuda.manual_seed", "torch.cuda.manual_seed_all"})
 _Name = ast.Name | ast.Attribute
-_Ask = Callable[[list[ast.stmt]], bool]
+_Code = Sequence[ast.AST]
+_Ask = Callable[[_Code], bool]
+_Branch = tuple[_Code, _Code]
 
 
 class CudaBindings:
@@ -42,12 +44,12 @@ class CudaBindings:
         """Whether a branch is for CUDA only, by these answers among others."""
         self._guards = Guards(index.tree, index.names)
         """Conditions as they are read before anything is rewritten."""
-        self._asked: set[ast.stmt] = set()
-        """First statements of branches that are being looked at: of two that need each other, neither is first."""
-        self._followed: set[ast.stmt] = set()
-        """First statements of branches whose readers are being looked for."""
+        self._asked: set[ast.AST] = set()
+        """What branches begin with that are being looked at: of two that need each other, neither is first."""
+        self._followed: set[ast.AST] = set()
+        """What branches begin with whose readers are being looked for."""
 
-    def feed(self, body: list[ast.stmt], are_cuda: _Ask | None = None) -> bool:
+    def feed(self, body: _Code, are_cuda: _Ask | None = None) -> bool:
         """Whether a branch reads what other branches for CUDA alone give, and can be left to CUDA like those.
 
         ``are_cuda`` tells whether another branch is one of those; by themselves all branches for CUDA are.
@@ -63,7 +65,7 @@ class CudaBindings:
         finally:
             self._asked.discard(body[0])
 
-    def are_needed_elsewhere(self, body: list[ast.stmt]) -> bool:
+    def are_needed_elsewhere(self, body: _Code) -> bool:
         """Whether something else than branches for CUDA reads what a branch gives, and nothing else gives that."""
         if body[0] in self._followed:
             return False
@@ -73,7 +75,7 @@ class CudaBindings:
         finally:
             self._followed.discard(body[0])
 
-    def _is_read_elsewhere(self, body: list[ast.stmt]) -> bool:
+    def _is_read_elsewhere(self, body: _Code) -> bool:
         return any(
             self._is_needed(load, body)
             for item in body
@@ -82,7 +84,7 @@ class CudaBindings:
             if not self._stands_in(load, body)
         )
 
-    def _may_be_left(self, body: list[ast.stmt]) -> bool:
+    def _may_be_left(self, body: _Code) -> bool:
         """Whether a branch neither places anything nor seeds, which other devices need as well."""
         return not any(self._placement.places(item) or self._mentions.are_in(item, _SEEDS) for item in body)
 
@@ -104,13 +106,13 @@ class CudaBindings:
 
     # ---------------------------------------------------------------- readers
 
-    def _comes_of_cuda(self, load: _Name, body: list[ast.stmt], are_cuda: _Ask) -> bool:
+    def _comes_of_cuda(self, load: _Name, body: _Code, are_cuda: _Ask) -> bool:
         """Whether branches for CUDA give a variable its value, and nothing else but None does."""
         given = [(at, value) for at, value in self._given(load) if not _is_none(value)]
         outside = [(at, value) for at, value in given if not self._stands_in(at, body)]
         return bool(outside) and all(self._is_given_by_cuda(at, value, are_cuda) for at, value in outside)
 
-    def _stands_in(self, node: ast.AST, body: list[ast.stmt]) -> bool:
+    def _stands_in(self, node: ast.AST, body: _Code) -> bool:
         return any(self._tree.encloses(statement, node) for statement in body)
 
     def _given(self, load: _Name) -> list[tuple[ast.AST, ast.expr | None]]:
@@ -128,33 +130,36 @@ class CudaBindings:
         if isinstance(value, ast.IfExp) and _is_none(value.orelse) and self._guards.asks_cuda(value.test):
             return self._mentions.are_in(value.body)
         branch = next(self._branches_around(at), None)
-        return branch is not None and are_cuda(branch.body)
+        return branch is not None and are_cuda(branch[0])
 
-    def _branches_around(self, node: ast.AST) -> Iterator[ast.If]:
-        """The conditions around a node that hold only where CUDA is, with the node in what they open."""
+    def _branches_around(self, node: ast.AST) -> Iterator[_Branch]:
+        """What conditions open around a node where CUDA is, and what goes with another answer."""
         child = node
         for ancestor in self._tree.ancestors(node):
             if isinstance(ancestor, ast.If) and child in ancestor.body and self._guards.asks_cuda(ancestor.test):
-                yield ancestor
+                yield ancestor.body, ancestor.orelse
+            elif isinstance(ancestor, ast.IfExp) and child is ancestor.body and self._guards.asks_cuda(ancestor.test):
+                yield [ancestor.body], [ancestor.orelse]
             child = ancestor
 
     # ---------------------------------------------------------------- what is needed
 
-    def _is_needed(self, load: _Name, body: list[ast.stmt]) -> bool:
+    def _is_needed(self, load: _Name, body: _Code) -> bool:
         if self._is_given_to_stream(load):
             return False
-        branches = [branch for branch in self._branches_around(load) if body[0] not in branch.body]
+        branches = [branch for branch in self._branches_around(load) if body[0] not in branch[0]]
         if branches:
             return not any(self._stays(branch) for branch in branches)
         if not self._is_always_read(load):
             return False
         return all(self._stands_in(at, body) for at, _ in self._given(load))
 
-    def _stays(self, branch: ast.If) -> bool:
+    def _stays(self, branch: _Branch) -> bool:
         """Whether a branch can be left to CUDA: neither it nor what goes with the other answer places anything."""
-        if not self._may_be_left(branch.body) or any(map(self._placement.places, branch.orelse)):
+        taken, other = branch
+        if not self._may_be_left(taken) or any(map(self._placement.places, other)):
             return False
-        return not self.are_needed_elsewhere(branch.body)
+        return not self.are_needed_elsewhere(taken)
 
     def _is_given_to_stream(self, load: _Name) -> bool:
         """``with torch.cuda.stream(stream):``, ``torch.cuda.current_stream().wait_stream(stream)``"""

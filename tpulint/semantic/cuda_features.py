@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from tpulint.semantic.cuda_mentions import REPORTS, CudaMentions
@@ -32,7 +32,7 @@ class CudaFeatures:
         self._tree = index.tree
         self.mentions = CudaMentions(index)
         self.placement = Placement(index, self.mentions)
-        self._only_cuda: dict[ast.stmt, bool] = {}
+        self._only_cuda: dict[ast.AST, bool] = {}
 
     @cached_property
     def serves_several(self) -> bool:
@@ -62,7 +62,7 @@ class CudaFeatures:
         leaves_early = any(_leaves_without_gpus(self._index, item) for item in leaves)
         return leaves_early and self.mentions.are_in(owner, SHARED_OUT)
 
-    def holds_only_cuda(self, body: list[ast.stmt]) -> bool:
+    def holds_only_cuda(self, body: Sequence[ast.AST]) -> bool:
         """Whether a branch tells about GPUs or uses what only CUDA has, and neither places nor does anything else.
 
         What it gives names to is read by such branches only, which are for CUDA as well.
@@ -81,22 +81,40 @@ class CudaFeatures:
         root = answer
         while isinstance(parent := self._tree.parents[root], ast.BoolOp) and isinstance(parent.op, ast.And):
             root = parent
+        others = self._beside(answer)
+        if others and self._bindings.feed(others, lambda branch: self._need(branch, names)):
+            return True
         if isinstance(parent, ast.IfExp) and parent.test is root:
-            return self.mentions.are_in(parent.body, names) and not self.placement.places(parent)
+            return self._need([parent.body], names) and not self.placement.places(parent)
         if not isinstance(parent, ast.If) or parent.test is not root or any(map(self.placement.places, parent.orelse)):
             return False
         return self._need(parent.body, names)
 
-    def _need(self, body: list[ast.stmt], names: frozenset[str]) -> bool:
+    def reads_what_cuda_gives(self, node: ast.expr) -> bool:
+        """Whether an expression reads what has a value only where CUDA is: ``start.elapsed_time(end)``."""
+        return self._bindings.feed([node])
+
+    def is_asked_with_cuda(self, question: ast.expr) -> bool:
+        """Whether another part of the condition reads such a value: ``use_cuda and facts.major >= 8``."""
+        others = self._beside(question)
+        return bool(others) and self._bindings.feed(others)
+
+    def _beside(self, question: ast.expr) -> list[ast.expr]:
+        """The other parts of the condition that a question is part of."""
+        root = self.placement.root(question)
+        parts = root.values if isinstance(root, ast.BoolOp) else []
+        return [part for part in parts if not self._tree.encloses(part, question)]
+
+    def _need(self, body: Sequence[ast.AST], names: frozenset[str]) -> bool:
         """Whether a branch for CUDA does more with these functions than to tell what they answer, or its likes do."""
         if not self.holds_only_cuda(body):
             return False
-        told = set(self.mentions.cuda_reports(body))
+        told = set(self.mentions.cuda_reports([item for item in body if isinstance(item, ast.stmt)]))
         if any(self.mentions.are_in(item, names) for item in body if item not in told):
             return True
         return self._bindings.feed(body, lambda other: other is not body and self._need(other, names))
 
-    def _uses_only_cuda(self, body: list[ast.stmt]) -> bool:
+    def _uses_only_cuda(self, body: Sequence[ast.AST]) -> bool:
         if not any(self.mentions.are_in(statement, REPORTS) for statement in body):
             return False
         if self._wraps_what_is_unwrapped(body):
@@ -109,7 +127,7 @@ class CudaFeatures:
 
         return CudaBindings(self._index, self.mentions, self.placement, self.holds_only_cuda)
 
-    def _wraps_what_is_unwrapped(self, body: list[ast.stmt]) -> bool:
+    def _wraps_what_is_unwrapped(self, body: Sequence[ast.AST]) -> bool:
         """Whether a branch wraps a model whose ``model.module`` is read whatever the condition was."""
         if not any(self.mentions.are_in(statement, _WRAPPERS) for statement in body):
             return False
@@ -130,7 +148,7 @@ class CudaFeatures:
             return False
         root = self.placement.root(comparison)
         parent = self._tree.parents[root]
-        if self.mentions.asks_cuda_only(root):
+        if self.mentions.asks_cuda_only(root) or self.is_asked_with_cuda(comparison):
             return True  # another part of the condition asks what only CUDA can tell
         if isinstance(parent, ast.If) and parent.test is root:
             if root is comparison and _asks_equal(comparison) and isinstance(parent.body[-1], ast.Raise):
@@ -139,7 +157,8 @@ class CudaFeatures:
                 return True
             return self.holds_only_cuda(parent.body)
         if isinstance(parent, ast.IfExp) and parent.test is root:
-            return self.mentions.are_in(parent.body) or self._feeds_cuda_only(parent)
+            asks = self.mentions.are_in(parent.body) or self.reads_what_cuda_gives(parent.body)
+            return asks or self._feeds_cuda_only(parent)
         return self._feeds_cuda_only(root)
 
     def _sets_flag(self, statement: ast.stmt) -> bool:

@@ -42,7 +42,8 @@ class HarmfulQuestions:
         """
         root = self._placement.root(question)
         parent = self._tree.parents[root]
-        if self._mentions.asks_cuda_only(root) or self._calls_cuda_only(root):
+        is_asked = self._mentions.asks_cuda_only(root) or self._features.is_asked_with_cuda(question)
+        if is_asked or self._calls_cuda_only(root):
             return False  # another part of the condition asks what only CUDA can tell
         if self._mentions.is_reported(root) or self._questions.skips_test(root):
             return False
@@ -81,7 +82,8 @@ class HarmfulQuestions:
             harmed = any(self._placement.places(item) for item in branch_bodies(other))
             return harmed or not self._guards.is_cuda_part(parent, taken, other)
         if isinstance(parent, ast.IfExp) and parent.test is root:
-            asks = self._mentions.asks_cuda(parent.body) or self._kernels.are_chosen_by(root)
+            asks = self._mentions.asks_cuda(parent.body) or self._features.reads_what_cuda_gives(parent.body)
+            asks = asks or self._kernels.are_chosen_by(root)
             return not asks and not is_worse(self._index, parent) and not self._is_report(parent)
         if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name):
             loads = self._index.names.loads_of(parent.targets[0])
