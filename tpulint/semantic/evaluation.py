@@ -125,7 +125,8 @@ class Evaluation:
         tree, statement = self._tree, self._tree.statement_of(call)
         given = (item for item in (*call.args, *(one.value for one in call.keywords)) if isinstance(item, ast.Name))
         bound = (binding.statement for name in given for binding in self._flow.reaching(name))
-        return any(tree.encloses(loop, one) and tree.start(one) >= tree.start(statement) for one in bound)
+        statements = (one for one in bound if isinstance(one, ast.stmt))  # a comprehension holds nothing for long
+        return any(tree.encloses(loop, one) and tree.start(one) >= tree.start(statement) for one in statements)
 
     def _is_left_open(self, call: ast.Call) -> bool:
         """Whether a method that a call gives something has no body: ``self.metrics_of(batch)``."""
