@@ -2463,6 +2463,15 @@ def test_values_that_are_set_to_those_of_the_device(moved: str, left: bool) -> N
         ("timer = Timer(torch.cuda.synchronize)", "timer = Timer(lambda: torch_xla.sync(wait=True))"),
         ("timer = Timer(wait=torch.cuda.synchronize)", "timer = Timer(wait=lambda: torch_xla.sync(wait=True))"),
         ("wait = torch.cuda.synchronize", "wait = lambda: torch_xla.sync(wait=True)"),
+        (
+            "wait = torch.cuda.synchronize if ok else lambda: None",
+            "wait = (lambda: torch_xla.sync(wait=True)) if ok else lambda: None",
+        ),
+        (
+            "wait = idle if x else torch.cuda.synchronize",
+            "wait = idle if x else lambda: torch_xla.sync(wait=True)",
+        ),
+        ("wait = 1 if torch.cuda.synchronize else 2", "wait = 1 if torch.cuda.synchronize else 2"),
         ("waits = [torch.cuda.synchronize]", "waits = [torch.cuda.synchronize]"),
         ("wait = partial(torch.cuda.synchronize, 0)", "wait = partial(torch.cuda.synchronize, 0)"),
         ("name = torch.cuda.synchronize.__name__", "name = torch.cuda.synchronize.__name__"),

@@ -208,6 +208,104 @@ def test_a_device_of_a_configuration_of_yacs(tmp_path: Path, made: str) -> None:
     assert changes(files, fixed(tmp_path, files)) == expected
 
 
+HELPERS = """\
+import torch
+
+
+def find_device():
+    if torch.cuda.is_available():
+        return "cuda"
+    return "mps" if torch.backends.mps.is_available() else "cpu"
+
+
+def start(kind="cuda"):
+    assert kind in ["cuda", "mps", "cpu"], "unknown"
+    if kind not in ("cuda", "mps", "cpu"):
+        raise ValueError(kind)
+    return 1, torch.device(kind)
+
+
+def word():
+    return "cuda"
+"""
+ASKING_HELPERS = """\
+import argparse
+
+import torch
+from helpers import find_device, start, word
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--kind", default="")
+args = parser.parse_args()
+kind = find_device() if args.kind == "" else args.kind
+count, device = start(kind)
+wait = torch.cuda.synchronize if kind == "cuda" else lambda: None
+name = word()
+model = torch.nn.Linear(4, 1).to(device)
+if kind == "cuda":
+    print("fast")
+if device.type == "cuda":
+    print("large")
+if count == "cuda":
+    print("no device")
+model(torch.ones(2, 4, device=device)).sum().backward()
+wait()
+"""
+ASKED = {
+    'wait = (lambda: torch_xla.sync(wait=True)) if kind == "xla" else lambda: None',
+    'if kind == "xla":',
+    'if device.type == "xla":',
+}
+
+
+def test_a_device_that_a_function_of_another_file_returns(tmp_path: Path) -> None:
+    """The names that it may have change in the function as well, or it would refuse the device."""
+    files = {"helpers.py": HELPERS, "main.py": ASKING_HELPERS}
+    expected = {
+        'return "xla"',
+        'def start(kind="xla"):',
+        'assert kind in ["xla", "mps", "cpu"], "unknown"',
+        'if kind not in ("xla", "mps", "cpu"):',
+    }
+    assert changes(files, fixed(tmp_path, files)) == ASKED | expected
+
+
+def test_a_device_that_a_ported_file_returns_is_asked_for_by_its_name_of_before(tmp_path: Path) -> None:
+    ported = HELPERS.replace('"cuda"', '"xla"').replace("torch.cuda.is_available()", "True")
+    files = {"helpers.py": ported, "main.py": ASKING_HELPERS}
+    assert changes(files, fixed(tmp_path, files)) == ASKED
+
+
+@pytest.mark.parametrize(
+    "helpers",
+    [
+        HELPERS.replace("def ", "import torch_xla\n\n\ndef ", 1).replace('"cpu"', "torch_xla.device()"),
+        HELPERS.replace("def find_device", "def find").replace("start(kind=", "start(kind, other=")
+        + "find_device = find\n",
+        "def find_device():\n    return choose()\n\n\ndef start(kind):\n    return 1, kind\n\n\nword = find_device\n",
+        "def find_device():\n    return 'cpu'\n\n\ndef start(kind):\n    return kind, 'cpu'\n\n\nword = find_device\n",
+    ],
+)
+def test_a_device_of_another_file_that_stays_what_it_is_called(tmp_path: Path, helpers: str) -> None:
+    """One of several backends, which the other file tells apart, and what nobody knows."""
+    files = {"helpers.py": helpers, "main.py": ASKING_HELPERS}
+    assert not changes(files, fixed(tmp_path, files)) & ASKED
+
+
+def test_files_that_ask_each_other_for_the_device(tmp_path: Path) -> None:
+    one = (
+        "import torch\nimport two\n\n\ndef first():\n    return two.second()\n\n\n"
+        'if two.second() == "cuda":\n    print("one")\n'
+    )
+    two = (
+        'import torch\nimport one\n\n\ndef second():\n    return "cuda" if torch.cuda.is_available() else "cpu"\n\n\n'
+        'if one.first() == "cuda":\n    print("two")\ntorch.ones(3).to(second())\n'
+    )
+    files = {"one.py": one, "two.py": two}
+    expected = {'if two.second() == "xla":', 'return "xla"', 'if one.first() == "xla":'}
+    assert changes(files, fixed(tmp_path, files)) == expected
+
+
 SETTINGS = (
     "def parse_args(base, args, known):\n"
     '    base.add_argument("--device", default="cuda:0", type=str)\n'

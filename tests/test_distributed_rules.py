@@ -617,6 +617,22 @@ def test_default_backend_of_an_option(device: str) -> None:
     assert 'init_process_group(backend=args.dist_backend, init_method="xla://")' in result.text
 
 
+@pytest.mark.parametrize(
+    ("offered", "expected"),
+    [
+        ('choices=["gloo", "mpi", "nccl"]', 'choices=["gloo", "mpi", "xla"]'),
+        ("choices=('nccl', 'gloo'), help='(default: nccl)'", "choices=('xla', 'gloo'), help='(default: xla)'"),
+        ("help='nccl is the fastest'", "help='nccl is the fastest'"),
+        ("choices=NCCL", "choices=NCCL"),
+    ],
+)
+def test_backends_that_an_option_offers(offered: str, expected: str) -> None:
+    text = OPTION.format(device='"cuda"').replace('default="nccl")', f'default="nccl", {offered})')
+    settings = Settings(select=("TPU602",), preview=True, fix=True, unsafe_fixes=True)
+    result = lint(SourceFile.from_text(text), settings, CATALOGUE)
+    assert f'default="xla", {expected})' in result.text
+
+
 def test_option_whose_help_knows_the_backend_of_xla() -> None:
     text = OPTION.format(device='"xla"').replace('default="nccl")', 'default="nccl", help="nccl, gloo or xla")')
     result = lint(SourceFile.from_text(text), Settings(select=("TPU602",), preview=True), CATALOGUE)

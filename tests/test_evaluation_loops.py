@@ -476,3 +476,26 @@ def test_a_text_that_is_gone_on_with_behind_the_training(tmp_path: Path, turn: s
         {last}
         """
     agree(tmp_path, select="TPU302", train=train)
+
+
+def test_what_a_comprehension_gives_a_function_is_no_sample_that_is_gone_on_with(tmp_path: Path) -> None:
+    train = """\
+        import torch
+        from torch import nn
+
+        device = torch.device("cuda")
+        net = nn.Linear(8, 8).to(device)
+
+        def encode(x):
+            return net(x)
+
+        @torch.no_grad()
+        def encoded(x, rows):
+            for i in range(10):
+                longest = max(len(row) for row in rows[i])
+                rows[i].fill(longest)
+            for row in range(1000):  # TPU302
+                x = encode(x)
+            return x
+        """
+    agree(tmp_path, select="TPU302", train=train)

@@ -792,6 +792,33 @@ x = torch.ones(3, 2)
     assert port(SETUP + text).text.endswith(shown)
 
 
+@pytest.mark.parametrize(
+    ("made", "targets", "source", "counter"),
+    [
+        ("tqdm(range(8))", "at, (x, y)", "zip(bar, loader)", "at"),
+        ("tqdm(zip(loader, range(8)))", "(x, y), at", "bar", "step"),  # which of them counts is not followed so far
+        ("tqdm(loader)", "(x, y), at", "zip(bar, range(8))", "at"),
+        ("tqdm(range(8))", "at, (x, y)", "tqdm(zip(bar, loader))", "at"),
+        ("tqdm(kept)", "at, (x, y)", "zip(bar, loader)", "step"),
+        ("tqdm(kept)", "at, (x, y)", "enumerate(bar)", "at"),
+    ],
+)
+def test_progress_bar_beside_a_counter(made: str, targets: str, source: str, counter: str) -> None:
+    text = f"""
+bar = {made}
+for {targets} in {source}:
+    loss = model(x.to(device)).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    torch_xla.sync()
+    bar.set_postfix(loss=loss.item())
+"""
+    ported = port(SETUP + text).text
+    assert ported.endswith(f"    if {counter} % 10 == 0:\n        bar.set_postfix(loss=loss.item())\n")
+    assert ("enumerate(" in ported) is (counter == "step" or "enumerate" in source)
+
+
 class Reordered:
     """The catalogue with its rules in another order."""
 

@@ -149,6 +149,66 @@ for target in torch.utils.data.DataLoader(samples):
     assert ("model(code.to(device))" in ported(tmp_path, main)) is is_moved
 
 
+@pytest.mark.parametrize(
+    ("made", "given", "is_moved"),
+    [
+        ("x = load(path)", "x.unsqueeze(0)", True),
+        ("x = load(path)", "x.unsqueeze(0).float()", True),
+        ("x = load(path)", "x", False),  # nobody knows that it is a tensor
+        ("x = load(path, device)", "x.unsqueeze(0)", False),  # told where
+        ("x = load_moved(path)", "x.unsqueeze(0)", False),
+        ("x = encode(torch.ones(4).cuda())", "x.unsqueeze(0)", False),  # where the tensor is that it is made of
+        ("x = kept[path]", "x.unsqueeze(0)", False),
+    ],
+)
+def test_a_sample_that_a_function_gives(tmp_path: Path, made: str, given: str, is_moved: bool) -> None:
+    main = f"""\
+import torch
+from torch import nn
+from samples import encode, load
+
+
+def load_moved(path):
+    return torch.load(path)["image"].cuda()
+
+
+device = torch.device("cuda")
+net = nn.DataParallel(nn.Linear(4, 2).cuda())
+{made}
+print(net({given}).argmax(1).tolist())
+"""
+    text = ported(tmp_path, main)
+    assert (f"net({given}.to(device))" if is_moved else f"net({given})") in text
+
+
+@pytest.mark.parametrize(
+    ("loaded", "read"),
+    [
+        ('kept = torch.load(path)\nnet.load_state_dict(kept["net"])', 'kept["net"]'),
+        ("net.load_state_dict(torch.load(path))", "state"),
+    ],
+)
+def test_states_of_a_wrapper_that_stood_behind_a_question_for_cuda(tmp_path: Path, loaded: str, read: str) -> None:
+    main = """\
+import sys
+import torch
+from torch import nn
+
+path = sys.argv[1]
+device = "cuda" if torch.cuda.is_available() else "cpu"
+net = nn.Linear(4, 2).to(device)
+BEFORE
+if device == "cuda":
+    net = nn.DataParallel(net)
+BEHIND
+print(net(torch.ones(1, 4, device=device)).tolist())
+"""
+    strip = f'torch.nn.modules.utils.consume_prefix_in_state_dict_if_present({read}, "module.")\nnet.load_state_dict'
+    assert strip in ported(tmp_path, main.replace("BEFORE\n", "").replace("BEHIND", loaded))
+    text = ported(tmp_path, main.replace("BEFORE", loaded).replace("BEHIND\n", ""))
+    assert "DataParallel" not in text and "consume_prefix" not in text
+
+
 BESIDE = """\
 import importlib
 import sys

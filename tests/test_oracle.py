@@ -108,6 +108,7 @@ def leftovers_stay() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("tpulint.fixer._without_emptied_guards", lambda before, after: None)
         patch.setattr("tpulint.fixer._without_unused_locals", lambda before, after: None)
+        patch.setattr("tpulint.fixer._without_spare_parentheses", lambda before, after: None)
         yield
 
 

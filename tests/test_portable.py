@@ -99,6 +99,8 @@ def test_choice_in_branches() -> None:
         ("'cuda' in str(device)", "('cuda' in str(device) or 'xla' in str(device))"),
         ('str(device).startswith("cuda")', 'str(device).startswith(("cuda", "xla"))'),
         ('str(device) == "cuda"', 'str(device).split(":")[0] in ("cuda", "xla")'),
+        ('device.type in ["cuda", "cpu"]', 'device.type in ["cuda", "xla", "cpu"]'),
+        ("device.type not in ('cuda',)", "device.type not in ('cuda', 'xla',)"),
     ],
 )
 def test_comparison_holds_on_xla_too(before: str, after: str) -> None:

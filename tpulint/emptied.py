@@ -1,4 +1,4 @@
-"""Guards left with nothing to guard: ``if device.type == "xla": pass``, after fixes took their statements."""
+"""Guards, and ``try``, left with nothing: ``if device.type == "xla": pass``, after fixes took their statements."""
 
 from __future__ import annotations
 
@@ -60,6 +60,36 @@ def emptied_ends(before: SemanticIndex, after: SemanticIndex) -> list[Span]:
             if "#" not in after.source.text[span.start : span.end]:
                 found.append(span)
     return found
+
+
+def emptied_tries(before: SemanticIndex, after: SemanticIndex) -> list[ast.Try]:
+    """``try: pass`` since the fixes, whose handlers never run.
+
+    A comment on what was tried, or on what became of its failing, goes with it.
+    """
+    if not after.mentions(r"\btry\b"):
+        return []
+    known = Counter(map(_handlers, _tries_of_nothing(before)))
+    found: list[ast.Try] = []
+    for attempt in _tries_of_nothing(after):
+        handlers = _handlers(attempt)
+        if known[handlers]:
+            known[handlers] -= 1  # its author wrote it so
+        else:
+            found.append(attempt)
+    return found
+
+
+def _tries_of_nothing(index: SemanticIndex) -> Iterator[ast.Try]:
+    for node in index.tree.parents:
+        if not isinstance(node, ast.Try) or node.orelse or node.finalbody or len(node.body) > 1:
+            continue
+        if isinstance(node.body[0], ast.Pass) and index.text(node.body[0]) == "pass":  # no line for a shell
+            yield node
+
+
+def _handlers(attempt: ast.Try) -> str:
+    return "\n".join(map(ast.dump, attempt.handlers))
 
 
 def _ends_of_nothing(index: SemanticIndex) -> Iterator[ast.If]:

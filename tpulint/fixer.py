@@ -186,7 +186,13 @@ def _tidied(
 ) -> tuple[SourceFile, Index, list[Finding]]:
     """Fixed Python code without what the fixes left without a use, and what is found in it."""
     # each may give work to the next
-    steps = (_without_twin_choices, _without_emptied_guards, _without_unused_locals, _without_unused_imports)
+    steps = (
+        _without_twin_choices,
+        _without_emptied_guards,
+        _without_unused_locals,
+        _without_unused_imports,
+        _without_spare_parentheses,
+    )
     while isinstance(original, SemanticIndex) and isinstance(index, SemanticIndex):
         cleaned = next((made for step in steps if (made := step(original, index)) is not None), None)
         if cleaned is None:
@@ -225,9 +231,9 @@ def _without_twin_choices(before: SemanticIndex, after: SemanticIndex) -> Source
 
 def _without_emptied_guards(before: SemanticIndex, after: SemanticIndex) -> SourceFile | None:
     """The file without guards that have nothing to guard any more, or nothing otherwise; None when there are none."""
-    from tpulint.emptied import emptied_ends, emptied_guards
+    from tpulint.emptied import emptied_ends, emptied_guards, emptied_tries
 
-    gone = emptied_guards(before, after)
+    gone: list[ast.If | ast.Try] = [*emptied_guards(before, after), *emptied_tries(before, after)]
     ends = [] if gone else emptied_ends(before, after)
     if not gone and not ends:
         return None
@@ -239,6 +245,18 @@ def _without_emptied_guards(before: SemanticIndex, after: SemanticIndex) -> Sour
         if not any(other is not end and other.start <= end.start and end.end <= other.end for other in ends):
             builder.replace(end, "")
     fix = builder.build()
+    return _applied(after, [fix]) if fix is not None else None
+
+
+def _without_spare_parentheses(before: SemanticIndex, after: SemanticIndex) -> SourceFile | None:
+    """The file without parentheses over several lines whose choice is made; None when there are none."""
+    from tpulint.spare_parentheses import spare_parentheses
+
+    builder = FixBuilder(after, ImportTable(after), "write on one line", Applicability.SAFE, "", Scope.STATEMENT)
+    spare = spare_parentheses(before, after)
+    for whole, value in spare:
+        builder.replace(whole, after.text(value))
+    fix = builder.build() if spare else None
     return _applied(after, [fix]) if fix is not None else None
 
 

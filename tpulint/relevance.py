@@ -30,6 +30,7 @@ _ABOUT_PYTORCH = "01234567"
 """First digits of the codes of our rules about PyTorch; the others wait for names of libraries and of variables."""
 _GIVES_PARAMETERS = (".parameters()", "optimizer(")
 """Words of files that build an optimizer."""
+_ASKS_DEVICE = ('== "cuda"', "== 'cuda'", '!= "cuda"', "!= 'cuda'")
 _WORDS_OF_TENSORS = ("torch", ".item()", ".cpu()", ".numpy()", ".tolist()")
 
 
@@ -85,6 +86,7 @@ def uses_imports(source: SourceFile) -> bool:
         or "DataParallel(" in text  # around a model that another file may take out again
         or ("optim" in text and source.has_any(_GIVES_PARAMETERS))  # of a model that another file may move behind it
         or ("cuda" in text and "torch" not in text)  # a name that another file takes for a device
+        or any(word in text for word in _ASKS_DEVICE)  # which a function of another file may have chosen
         # Of an option, maybe, that another file parses; or of torch_xla, where what another file holds is moved.
         or ".device(" in text
         or ".barrier(" in text  # of a group, maybe, that another file joins

@@ -202,8 +202,13 @@ def _written(ctx: FileContext, fix: FixBuilder, text: str, at: ast.expr) -> str:
 
 
 def _is_handed_on(ctx: FileContext, node: ast.expr) -> bool:
-    """Whether a function is given to a call, kept or returned: ``Timer(torch.cuda.synchronize)``."""
+    """Whether a function is given to a call, kept or returned: ``Timer(torch.cuda.synchronize)``.
+
+    A condition may choose it, ``wait = torch.cuda.synchronize if on_gpu else lambda: None``.
+    """
     holder = ctx.index.parent(node)
+    while isinstance(holder, ast.IfExp) and node is not holder.test:
+        node, holder = holder, ctx.index.parent(holder)
     if isinstance(holder, ast.keyword):
         holder = ctx.index.parent(holder)
     if isinstance(holder, ast.Call):
@@ -218,7 +223,9 @@ def _replace_function(ctx: FileContext, fix: FixBuilder, node: ast.expr, row: Ma
     called = _written(ctx, fix, row.new, node)
     new = called.removesuffix("()") if called.endswith("()") else f"lambda: {called}"
     fix.title = f"Replace with `{new}`"
-    fix.replace(node, new)
+    choice = ctx.index.parent(node)
+    is_chosen = isinstance(choice, ast.IfExp) and choice.body is node
+    fix.replace(node, f"({new})" if is_chosen and new.startswith("lambda") else new)  # whose body goes on to its end
     fix.lower(Applicability.UNSAFE, "With which arguments it will be called is not known here.")
 
 

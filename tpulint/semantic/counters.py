@@ -33,12 +33,37 @@ class Counters:
                 first = loop.target.elts[0]
                 if isinstance(first, ast.Name):
                     return first.id
+            beside = self._counter_beside(loop)
+            if beside is not None:
+                return beside
         for statement in loop.body:
             if isinstance(statement, ast.AugAssign) and isinstance(statement.op, ast.Add):
                 one = isinstance(statement.value, ast.Constant) and statement.value.value == 1
                 if one and isinstance(statement.target, ast.Name):
                     return statement.target.id
         return None
+
+    def _counter_beside(self, loop: ast.For | ast.AsyncFor) -> str | None:
+        """The counter of ``for i, batch in zip(range(n), loader)``."""
+        made = loop.iter
+        while isinstance(made, ast.Call) and self._hands_on(made):
+            made = made.args[0]
+        if not isinstance(made, ast.Call) or self._names.qualified(made.func) != "builtins.zip":
+            return None
+        targets = loop.target.elts if isinstance(loop.target, ast.Tuple) else []
+        for target, source in zip(targets, made.args, strict=False):
+            if isinstance(target, ast.Starred) or isinstance(source, ast.Starred):
+                return None
+            if isinstance(target, ast.Name) and self._made_by(source, *_RANGES):
+                return target.id
+        return None
+
+    def _hands_on(self, call: ast.Call) -> bool:
+        """Whether a call is a wrapper around the iterable that it is given first, ``tqdm(loader)``."""
+        name = self._names.qualified(call.func)
+        return (
+            name in facts.ITERABLE_WRAPPERS and name not in ("builtins.enumerate", "builtins.zip") and bool(call.args)
+        )
 
     def _made_by(self, node: ast.expr, *makers: str, depth: int = 0) -> bool:
         """Whether an iterable comes from one of these, through wrappers that hand on its elements."""
@@ -48,8 +73,7 @@ class Counters:
             name = self._names.qualified(node.func)
             if name in makers:
                 return True
-            hands_on = name in facts.ITERABLE_WRAPPERS and name not in ("builtins.enumerate", "builtins.zip")
-            return hands_on and bool(node.args) and self._made_by(node.args[0], *makers, depth=depth + 1)
+            return self._hands_on(node) and self._made_by(node.args[0], *makers, depth=depth + 1)
         if isinstance(node, ast.Name):
             reaching = self._flow.reaching(node)
             return len(reaching) == 1 and all(

@@ -8,9 +8,10 @@ from collections.abc import Callable
 from functools import cached_property
 
 from tpulint.model import Span
-from tpulint.semantic.bindings import Binding
+from tpulint.semantic.bindings import Binding, part_of
 from tpulint.semantic.outside import qualified_in_file
 from tpulint.semantic.places import Place, Places
+from tpulint.semantic.returned_devices import gives_device, returned_values
 from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.variables import Key, Variables, says_device
 
@@ -166,25 +167,28 @@ class DeviceFlow:
             return True
         if name in ("torch.device", "builtins.str") and node.args:
             return self.derives(node.args[0], depth)
-        function = self._index.definitions.function_called(node)
-        if function is not None:
-            inside = self._tree.inside(function, functions=False)
-            return any(
-                isinstance(n, ast.Return) and n.value is not None and self.derives(n.value, depth + 2) for n in inside
-            )
+        if self._returned_derives(node, (), depth):
+            return True
         func = node.func
         if isinstance(func, ast.Attribute) and func.attr in ("lower", "strip"):
             return self.derives(func.value, depth)
         return any(self.places.answers_default(node, item) and self.derives(item, depth) for item in node.args)
 
+    def _returned_derives(self, node: ast.Call, path: tuple[int, ...], depth: int) -> bool:
+        """Whether what a function returns, or a part of it, comes from such a place, of this file or of another."""
+        function = self._index.definitions.function_called(node)
+        if function is None:
+            return gives_device(self._index, node, path)
+        parts = (part_of(value, path) for value in returned_values(self._tree, function))
+        return any(part is not None and self.derives(part, depth + 2) for part in parts)
+
     def _binding_derives(self, binding: Binding, depth: int) -> bool:
         if binding.kind == "assign" and binding.value is not None:
             value = binding.value
-            for at in binding.path:
-                if not isinstance(value, ast.Tuple) or not -len(value.elts) <= at < len(value.elts):
-                    return False
-                value = value.elts[at]
-            return self.derives(value, depth)
+            if binding.path and isinstance(value, ast.Call):
+                return self._returned_derives(value, binding.path, depth)
+            part = part_of(value, binding.path)
+            return part is not None and self.derives(part, depth)
         if binding.kind == "parameter":
             if binding.value is not None and self.derives(binding.value, depth):
                 return True

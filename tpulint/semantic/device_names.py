@@ -91,12 +91,22 @@ class DeviceNames:
         several = isinstance(comparison, ast.Compare) and names_other_backend(
             self._tree.text(comparison.comparators[0])
         )
-        if several and not self._index.is_program:
+        if several and not self._index.is_program and not self._is_demanded(comparison):
             return False  # `self.is_gpu = device.type in ("cuda", "xpu")`
         if isinstance(comparison, ast.expr) and not self._index.is_program and self._is_flag_of_cuda(comparison):
             return False
         skips = isinstance(comparison, ast.expr) and self._questions.skips_test(self._placement.root(comparison))
         return not skips and not self._features.guards_cuda_only(comparison)
+
+    def _is_demanded(self, comparison: ast.AST | None) -> bool:
+        """``assert device in ["cuda", "mps", "cpu"]``, which fails once the device is called otherwise."""
+        if not isinstance(comparison, ast.Compare):
+            return False
+        holder = self._tree.parents[comparison]
+        if isinstance(holder, ast.Assert):
+            return isinstance(comparison.ops[0], ast.In)
+        refuses = isinstance(comparison.ops[0], ast.NotIn) and isinstance(holder, ast.If) and holder.test is comparison
+        return refuses and self._questions.ends_program(comparison)
 
     def _is_flag_of_cuda(self, comparison: ast.expr) -> bool:
         """``self.is_cuda = device.type == "cuda"``, and what is asked for older versions, behind an exception."""

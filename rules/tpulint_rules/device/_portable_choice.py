@@ -225,6 +225,8 @@ def _ask_for_both(ctx: FileContext, fix: FixBuilder, name: ast.expr) -> None:
         word, join = ("in", "or") if isinstance(operator, ast.In) else ("not in", "and")
         text = ctx.text(other)
         fix.replace(comparison, f"({ctx.text(name)} {word} {text} {join} {quote}xla{quote} {word} {text})")
+    elif ctx.index.parent(name) is right and isinstance(right, ast.List | ast.Tuple | ast.Set):
+        fix.replace(name, f"{ctx.text(name)}, {quote}xla{quote}")  # one of the names that it may be
     else:
         fix.give_up()
 

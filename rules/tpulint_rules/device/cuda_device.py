@@ -18,6 +18,7 @@ from tpulint_rules.device._loads_to_host import loads_to_host
 from tpulint_rules.device._named_outside import REASON as _NAMED_OUTSIDE
 from tpulint_rules.device._named_outside import choose_answer, choose_named, fall_back_to_xla, falls_back
 from tpulint_rules.device._spent_flags import spent_flags
+from tpulint_rules.distributed._state_prefixes import strip_of_dropped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -213,6 +214,7 @@ def _choose_xla(ctx: FileContext, devices: Devices, left: Collection[ast.expr]) 
     demands = list(dict.fromkeys(item for body in taken for item in mentions.cuda_demands(body)))
     for statement in (*reports, *demands):
         folding.delete(statement)
+    strip_of_dropped(ctx, fix, folding)
     folding.write()
     named = any(site.role is not Role.QUESTION and site.node not in kept for site in devices.sites)
     if named or named_outside or fallbacks:

@@ -8,8 +8,8 @@ from functools import cached_property
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability
-from tpulint.semantic import FUNCTIONS, Binding, Kind, SemanticIndex, Side
-from tpulint.semantic.other_files import Definition, methods
+from tpulint.semantic import FUNCTIONS, Binding, Kind, SemanticIndex, Side, Value
+from tpulint.semantic.other_files import Definition, definition_called, methods
 from tpulint.semantic.passed_arguments import arguments_given
 from tpulint_rules.device._inputs_left import inputs_left, is_as_dealt
 from tpulint_rules.distributed._calls_elsewhere import calls_elsewhere
@@ -18,6 +18,9 @@ from tpulint_rules.distributed._parts_left import parts_left
 
 _DEPTH = 4
 _BESIDE = "Parts of the batch that lie beside what is moved are taken for tensors, and moved as well."
+_SHAPED = frozenset({"unsqueeze", "view", "float"})
+"""Methods of tensors by which one sample becomes a batch."""
+_MOVES = (".to(", ".cuda(")
 _WHOLE_BATCHES = frozenset({"batch", "batched_inputs", "batch_data", "data", "sample", "samples"})
 
 
@@ -101,7 +104,7 @@ def move_inputs(ctx: FileContext, fix: FixBuilder, wrapper: ast.Call, calls: Ite
             fix.lower(Applicability.UNSAFE, "Inputs that only a chosen GPU was given move always.")
             moved = True
             continue
-        values = [(argument, ctx.index.value(argument)) for argument in arguments]
+        values = [(argument, _lying(ctx.index, argument, ctx.index.value(argument))) for argument in arguments]
         left = list(parts_left(ctx, call))
         for part in left:
             fix.lower(Applicability.UNSAFE, _BESIDE)
@@ -128,6 +131,35 @@ def move_inputs(ctx: FileContext, fix: FixBuilder, wrapper: ast.Call, calls: Ite
             else:
                 fix.append(argument, f".to({fix.device(argument)})")
     return moved
+
+
+def _lying(index: SemanticIndex, argument: ast.expr, value: Value) -> Value:
+    """A tensor that is made of what a call gives, ``transform(image).unsqueeze(0)``, lies on the host, likely.
+
+    Whoever makes it of no tensor leaves the move to the wrapper; should it be there already, nothing happens.
+    """
+    if value.kind is not Kind.TENSOR or value.side is not Side.UNKNOWN:
+        return value
+    made = argument
+    while isinstance(made, ast.Call) and isinstance(made.func, ast.Attribute) and made.func.attr in _SHAPED:
+        made = made.func.value
+    bindings = index.flow.reaching(made) if isinstance(made, ast.Name) else ()
+    sources = [binding.value if binding.kind == "assign" and not binding.path else None for binding in bindings]
+    is_new = bool(sources) and all(
+        isinstance(source, ast.Call) and _takes_no_tensor(index, source) for source in sources
+    )
+    return Value(Kind.TENSOR, Side.HOST, False) if is_new else value
+
+
+def _takes_no_tensor(index: SemanticIndex, call: ast.Call) -> bool:
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    if not given or not isinstance(call.func, ast.Name) or index.kind(call.func) is Kind.MODULE:
+        return False
+    made = definition_called(index, call)
+    if made is not None and any(move in made.file.tree.text(made.node) for move in _MOVES):
+        return False
+    told = (Kind.TENSOR, Kind.MODULE, Kind.DEVICE)
+    return not any(index.kind(item) in told or index.devices.flow.derives(item) for item in given)
 
 
 def moves_for_others(ctx: FileContext, fix: FixBuilder, wrapper: ast.Call, wrappers: Wrapped) -> str:

@@ -11,15 +11,14 @@ from tpulint.model import Applicability, Finding, Scope, Severity, Span
 from tpulint.semantic import FUNCTIONS, SemanticIndex
 from tpulint.semantic.variables import last_name
 from tpulint.semantic.wrapper_reads import asks_first, is_unwrapped_elsewhere, unwrapped
+from tpulint_rules.distributed._state_prefixes import WRAPPER, same, strip_prefixes
 from tpulint_rules.distributed._wrapper_inputs import Wrapped, move_inputs, moves_for_others
 
-_WRAPPER = "torch.nn.DataParallel"
 _MESSAGE = "`DataParallel` uses one chip of a TPU machine and says nothing; `torch_xla.launch` uses all"
 _NEVER_SCATTERS = (
     "`DataParallel` finds no GPUs on a TPU machine and hands the model what it is given: the `scatter` of this class, "
     "which puts a batch together and on the device, is never called"
 )
-_STRIP = ".nn.modules.utils.consume_prefix_in_state_dict_if_present"
 _QUESTIONS = frozenset({
     "builtins.len", "builtins.isinstance", "torch.cuda.is_available", "torch.cuda.device_count",
     "torch.accelerator.device_count", "torch.accelerator.is_available",
@@ -27,8 +26,8 @@ _QUESTIONS = frozenset({
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
-    wrappers = Wrapped(ctx.index, _WRAPPER)
-    for call in ctx.index.calls_to(_WRAPPER):
+    wrappers = Wrapped(ctx.index, WRAPPER)
+    for call in ctx.index.calls_to(WRAPPER):
         if ctx.portable and _guard(ctx, call) is not None:
             continue  # it shares a batch out where there are GPUs, and is left out elsewhere
         yield ctx.finding(call.func, _MESSAGE, _fix(ctx, call, wrappers))
@@ -42,7 +41,7 @@ def _scatters(index: SemanticIndex, call: ast.Call) -> bool:
     owner, file = index.definitions.class_called(call), index
     if owner is None and (found := index.imported.called(call)) is not None and isinstance(found.node, ast.ClassDef):
         owner, file = found.node, found.file
-    if owner is None or all(file.qualified_name(base) != _WRAPPER for base in owner.bases):
+    if owner is None or all(file.qualified_name(base) != WRAPPER for base in owner.bases):
         return False
     own = {item.name for item in owner.body if isinstance(item, FUNCTIONS)}
     return "scatter" in own and not own & {"forward", "__call__"}
@@ -74,12 +73,12 @@ def _fix(ctx: FileContext, call: ast.Call, wrappers: Wrapped) -> FixBuilder | No
     target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
     if not _unwrap_uses(ctx, fix, call, target) or is_unwrapped_elsewhere(ctx.index):
         return None
-    if not _strip_prefixes(ctx, fix, statement, target):
+    if not strip_prefixes(ctx, fix, statement, target):
         return None
     move_inputs(ctx, fix, call, wrappers.calls_of(call))
     moves = moves_for_others(ctx, fix, call, wrappers)
     whole = _choice_without(ctx, call, wrapped) or call
-    if isinstance(statement, ast.Assign) and statement.value is whole and target is not None and _same(target, wrapped):
+    if isinstance(statement, ast.Assign) and statement.value is whole and target is not None and same(target, wrapped):
         if moves:
             fix.replace(statement, moves)
         else:
@@ -94,57 +93,6 @@ def _fix(ctx: FileContext, call: ast.Call, wrappers: Wrapped) -> FixBuilder | No
     return fix
 
 
-def _strip_prefixes(ctx: FileContext, fix: FixBuilder, wrapped: ast.stmt, target: ast.expr | None) -> bool:
-    """Let the model load states of the wrapped one as well; false where the prefix is added, or the state is not plain.
-
-    With ``strict=False`` nothing would be loaded, and nobody told.
-    """
-    index = ctx.index
-    if index.mentions(r"""["']module\.["']\s*\+|f["']module\.\{"""):
-        return False
-    for call, loaded in index.method_calls("load_state_dict"):
-        if target is None or not (_same(target, loaded) or _is_copy(ctx, loaded, target)):
-            continue
-        bindings = index.flow.reaching(loaded) if isinstance(loaded, ast.Name) and _same(target, loaded) else ()
-        if bindings and all(one.kind == "assign" and one.statement is not wrapped for one in bindings):
-            continue  # in front of the wrapper, whose prefix such a state has not
-        statement = index.statement_of(call)
-        if not isinstance(statement, ast.Expr) or not call.args:
-            return False
-        given, lines = call.args[0], []
-        state = ctx.text(given)
-        if any(isinstance(part, ast.Call) for part in ast.walk(given)):
-            name = index.names.fresh("state", statement)
-            if isinstance(given, ast.Call) and _loads_anywhere(ctx, given):
-                # Written on a GPU, maybe; this is the last time it shows.
-                state = f'{state[:-1].rstrip().rstrip(",")}, map_location="cpu")'
-            lines.append(f"{name} = {state}")
-            fix.replace(given, name)
-            state = name
-        elif not isinstance(given, ast.Name | ast.Attribute | ast.Subscript):
-            return False
-        lines.append(f'{fix.use("torch", at=statement)}{_STRIP}({state}, "module.")')
-        fix.insert_before(statement, "\n".join(lines))
-    return True
-
-
-def _loads_anywhere(ctx: FileContext, call: ast.Call) -> bool:
-    """``torch.load(path)``"""
-    return ctx.index.qualified_name(call.func) == "torch.load" and len(call.args) == 1 and not call.keywords
-
-
-def _is_copy(ctx: FileContext, node: ast.expr, target: ast.expr) -> bool:
-    """``copy.deepcopy(model)``, which loads what the model does."""
-    values = [binding.value for binding in ctx.index.flow.reaching(node)] if isinstance(node, ast.Name) else []
-    return any(
-        isinstance(value, ast.Call)
-        and ctx.index.qualified_name(value.func) == "copy.deepcopy"
-        and bool(value.args)
-        and _same(target, value.args[0])
-        for value in values
-    )
-
-
 def _choice_without(ctx: FileContext, call: ast.Call, wrapped: ast.expr) -> ast.IfExp | None:
     """``nn.DataParallel(model) if len(x) > 10 else model``, which is the model in either case."""
     choice = ctx.index.parent(call)
@@ -152,7 +100,7 @@ def _choice_without(ctx: FileContext, call: ast.Call, wrapped: ast.expr) -> ast.
         return None
     other = choice.orelse if choice.body is call else choice.body
     calls = [node for node in ast.walk(choice.test) if isinstance(node, ast.Call)]
-    is_alike = other is not call and _same(other, wrapped) and all(_only_measures(ctx, node) for node in calls)
+    is_alike = other is not call and same(other, wrapped) and all(_only_measures(ctx, node) for node in calls)
     return choice if is_alike and "#" not in ctx.text(choice) else None
 
 
@@ -206,19 +154,11 @@ def _unwrap_uses(ctx: FileContext, fix: FixBuilder, call: ast.Call, target: ast.
     for use in uses:
         if asks_first(ctx.index, use):
             continue
-        if conditional or target is None or not _same(target, use.value):
+        if conditional or target is None or not same(target, use.value):
             return False
         statement = ctx.index.parent(use)
-        if isinstance(statement, ast.Assign) and len(statement.targets) == 1 and _same(statement.targets[0], use.value):
+        if isinstance(statement, ast.Assign) and len(statement.targets) == 1 and same(statement.targets[0], use.value):
             fix.delete(statement)  # `model = model.module`
         else:
             fix.replace(use, ctx.text(use.value))
     return True
-
-
-def _same(left: ast.expr, right: ast.expr) -> bool:
-    if isinstance(left, ast.Name) and isinstance(right, ast.Name):
-        return left.id == right.id
-    if isinstance(left, ast.Attribute) and isinstance(right, ast.Attribute):
-        return left.attr == right.attr and _same(left.value, right.value)
-    return False

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
-from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
+from tpulint.model import Applicability, Certainty, Finding, Scope, Severity, Span
 from tpulint.semantic.origins import origins, written_at
 from tpulint.semantic.process_groups import FOR_GPUS, KNOWS_XLA, Join
 
@@ -96,6 +97,7 @@ def _name_xla(ctx: FileContext, name: ast.expr) -> FixBuilder | None:
     fix = ctx.fix("Name the backend `xla`", Applicability.UNSAFE, "Another file may join the process group.")
     quote = ctx.text(name)[-1] if isinstance(name, ast.Constant) else '"'
     fix.replace(name, f"{quote}xla{quote}")
+    _offer_xla(ctx, fix, name)
     return fix
 
 
@@ -146,6 +148,7 @@ def _of_xla(ctx: FileContext, join: Join) -> FixBuilder:
     if written is not None:
         here = new and written[0] is backend
         fix.replace(written[0], written[1] + (f", {new}" if here else ""))
+        _offer_xla(ctx, fix, written[0])
         new = "" if here else new
     if new:
         keyword, _, value = new.partition("=")
@@ -167,6 +170,21 @@ def _unread(ctx: FileContext, item: ast.expr | ast.keyword) -> ast.Assign | None
     asked = ctx.index.qualified_name(statement.value.func) if isinstance(statement.value, ast.Call) else None
     alone = len(ctx.index.names.loads(value.id, ctx.index.names.scope_of(bindings[0].node))) == 1
     return statement if alone and asked in _RUNTIME_NUMBERS and len(statement.targets) == 1 else None
+
+
+def _offer_xla(ctx: FileContext, fix: FixBuilder, default: ast.expr) -> None:
+    """Name XLA in place of NCCL where the option whose default it is lists what it may be, and tells its default."""
+    keyword = ctx.index.parent(default)
+    option = ctx.index.parent(keyword) if isinstance(keyword, ast.keyword) and keyword.arg == "default" else None
+    for item in option.keywords if isinstance(option, ast.Call) else ():
+        if item.arg == "choices" and isinstance(item.value, ast.List | ast.Tuple | ast.Set):
+            for name in item.value.elts:
+                if isinstance(name, ast.Constant) and ctx.index.process_groups.is_nccl(name):
+                    fix.replace(name, "{0}xla{0}".format(ctx.text(name)[-1]))
+        if item.arg == "help" and isinstance(item.value, ast.Constant):
+            start = ctx.index.span(item.value).start
+            for told in re.finditer(r"\(default:? nccl\)", ctx.text(item.value)):
+                fix.replace(Span(start + told.end() - len("nccl)"), start + told.end() - 1), "xla")
 
 
 def _write_backend(ctx: FileContext, backend: ast.expr) -> tuple[ast.expr, str]:

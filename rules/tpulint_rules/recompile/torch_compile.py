@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Finding, Scope
 from tpulint.semantic import FUNCTIONS, Kind
 from tpulint.semantic.blocks import with_emptied_blocks
+from tpulint.semantic.cuda_mentions import PRINTING
+from tpulint.semantic.variables import last_name
 
 _PARAMETERS = ("model", "fullgraph", "dynamic", "backend", "mode", "options", "disable")
 _XLA_BACKENDS = ("openxla", "openxla_eval", "eager", "aot_eager")
@@ -114,6 +117,32 @@ def _on_cuda_only(ctx: FileContext, where: ast.expr) -> FixBuilder:
 
 
 def _delete(ctx: FileContext, fix: FixBuilder, statement: ast.stmt) -> None:
-    """Remove a statement, with the ``if`` that holds nothing else."""
-    for gone in with_emptied_blocks(ctx.index, [statement]):
+    """Remove a statement, with the ``if`` that holds nothing else, or nothing but messages about it."""
+    for gone in with_emptied_blocks(ctx.index, [statement, *_told_beside(ctx, statement)]):
         fix.delete(gone)
+
+
+def _told_beside(ctx: FileContext, statement: ast.stmt) -> list[ast.stmt]:
+    """What stands beside a statement under an ``if``, where that would be untrue, or of no use, without it."""
+    branch = ctx.index.parent(statement)
+    if not isinstance(branch, ast.If) or branch.orelse or statement not in branch.body:
+        return []
+    beside = [item for item in branch.body if item is not statement]
+    return beside if all(_tells_of_it(ctx, item) or _keeps_for_nobody(ctx, item) for item in beside) else []
+
+
+def _tells_of_it(ctx: FileContext, statement: ast.stmt) -> bool:
+    """``print("compiling the model... (takes a minute)")``"""
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    if not isinstance(call, ast.Call) or last_name(call.func) not in PRINTING or call.keywords:
+        return False
+    texts = [item.value for item in call.args if isinstance(item, ast.Constant)]
+    return len(texts) == len(call.args) == 1 and re.search("(?i)compil", str(texts[0])) is not None
+
+
+def _keeps_for_nobody(ctx: FileContext, statement: ast.stmt) -> bool:
+    """``unoptimized_model = model``, which nothing reads."""
+    target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
+    if not isinstance(statement, ast.Assign) or not isinstance(target, ast.Name):
+        return False
+    return isinstance(statement.value, ast.Name) and not ctx.index.names.loads_of(target)

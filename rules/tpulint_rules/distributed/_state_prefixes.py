@@ -1,0 +1,89 @@
+"""The prefix `module.` that a wrapper around a model puts in front of the keys of what is saved."""
+
+from __future__ import annotations
+
+import ast
+
+from tpulint.context import FileContext, FixBuilder
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tpulint.context import Folding
+
+WRAPPER = "torch.nn.DataParallel"
+_STRIP = ".nn.modules.utils.consume_prefix_in_state_dict_if_present"
+
+
+def strip_of_dropped(ctx: FileContext, fix: FixBuilder, folding: Folding) -> None:
+    """Let models load what they saved while a branch for GPUs wrapped them, which falls away.
+
+    ``if device == "cuda": net = torch.nn.DataParallel(net)``
+    """
+    for call in ctx.index.calls_to(WRAPPER):
+        statement = ctx.index.statement_of(call)
+        if folding.drops(call) and isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+            strip_prefixes(ctx, fix, statement, statement.targets[0], folding)
+
+
+def strip_prefixes(
+    ctx: FileContext, fix: FixBuilder, wrapped: ast.stmt, target: ast.expr | None, folding: Folding | None = None
+) -> bool:
+    """Let the model load states of the wrapped one as well; false where the prefix is added, or the state is not plain.
+
+    With ``strict=False`` nothing would be loaded, and nobody told.
+    """
+    index = ctx.index
+    if index.mentions(r"""["']module\.["']\s*\+|f["']module\.\{"""):
+        return False
+    for call, loaded in index.method_calls("load_state_dict"):
+        if target is None or not (same(target, loaded) or _is_copy(ctx, loaded, target)):
+            continue
+        bindings = index.flow.reaching(loaded) if isinstance(loaded, ast.Name) and same(target, loaded) else ()
+        if bindings and all(one.kind == "assign" and one.statement is not wrapped for one in bindings):
+            continue  # in front of the wrapper, whose prefix such a state has not
+        statement = index.statement_of(call)
+        if folding is not None and folding.drops(call):
+            continue
+        if not isinstance(statement, ast.Expr) or not call.args:
+            return False
+        given, lines = call.args[0], []
+        state = ctx.text(given)
+        if any(isinstance(part, ast.Call) for part in ast.walk(given)):
+            name = index.names.fresh("state", statement)
+            if isinstance(given, ast.Call) and _loads_anywhere(ctx, given):
+                # Written on a GPU, maybe; this is the last time it shows.
+                state = f'{state[:-1].rstrip().rstrip(",")}, map_location="cpu")'
+            lines.append(f"{name} = {state}")
+            fix.replace(given, name)
+            state = name
+        elif not isinstance(given, ast.Name | ast.Attribute | ast.Subscript):
+            return False
+        lines.append(f'{fix.use("torch", at=statement)}{_STRIP}({state}, "module.")')
+        fix.insert_before(statement, "\n".join(lines))
+    return True
+
+
+def _loads_anywhere(ctx: FileContext, call: ast.Call) -> bool:
+    """``torch.load(path)``"""
+    return ctx.index.qualified_name(call.func) == "torch.load" and len(call.args) == 1 and not call.keywords
+
+
+def _is_copy(ctx: FileContext, node: ast.expr, target: ast.expr) -> bool:
+    """``copy.deepcopy(model)``, which loads what the model does."""
+    values = [binding.value for binding in ctx.index.flow.reaching(node)] if isinstance(node, ast.Name) else []
+    return any(
+        isinstance(value, ast.Call)
+        and ctx.index.qualified_name(value.func) == "copy.deepcopy"
+        and bool(value.args)
+        and same(target, value.args[0])
+        for value in values
+    )
+
+
+def same(left: ast.expr, right: ast.expr) -> bool:
+    """Whether two expressions are the same variable or attribute."""
+    if isinstance(left, ast.Name) and isinstance(right, ast.Name):
+        return left.id == right.id
+    if isinstance(left, ast.Attribute) and isinstance(right, ast.Attribute):
+        return left.attr == right.attr and same(left.value, right.value)
+    return False
