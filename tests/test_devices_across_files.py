@@ -395,7 +395,7 @@ class Solver:
         if WHOSE.is_cuda:
             self.model = self.model.cuda()
 """
-PLACE = "class Place:\n    def __init__(self, args):\n        self.args = args\n"
+PLACE_OF_ARGS = "class Place:\n    def __init__(self, args):\n        self.args = args\n"
 
 
 @pytest.mark.parametrize(("whose", "is_tensor"), [("batch", True), ("args", False), ("self.args", False)])
@@ -404,7 +404,7 @@ def test_what_is_asked_of_a_tensor_and_of_options(tmp_path: Path, whose: str, is
         "import argparse\nimport torch\nfrom solver import Solver\n\nargs = argparse.Namespace(lr=0.1)\n"
         "args.is_cuda = torch.cuda.is_available()\nSolver(args, torch.ones(3))\n"
     )
-    files = {"main.py": main, "place.py": PLACE, "solver.py": ASKED_OF_AN_OBJECT.replace("WHOSE", whose)}
+    files = {"main.py": main, "place.py": PLACE_OF_ARGS, "solver.py": ASKED_OF_AN_OBJECT.replace("WHOSE", whose)}
     ported = fixed(tmp_path, files)
     asked = f'{whose}.device.type == "xla"' if is_tensor else f"{whose}.is_cuda"
     assert f"if {asked}:" in ported["solver.py"] and "args.is_cuda = True" in ported["main.py"]
@@ -412,7 +412,7 @@ def test_what_is_asked_of_a_tensor_and_of_options(tmp_path: Path, whose: str, is
 
 @pytest.mark.parametrize("owner", ["self.place", "dtype"])
 def test_objects_and_classes_of_tensors_have_no_device(tmp_path: Path, owner: str) -> None:
-    start = PLACE.replace("self.args", "self.is_cuda")
+    start = PLACE_OF_ARGS.replace("self.args", "self.is_cuda")
     solver = ASKED_OF_AN_OBJECT.replace("WHOSE", owner).replace("args, batch", "args, dtype")
     assert f"if {owner}.is_cuda:" in fixed(tmp_path, {"place.py": start, "solver.py": solver})["solver.py"]
 

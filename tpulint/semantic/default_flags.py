@@ -158,11 +158,13 @@ class DefaultFlags(Branches):
 
 
 def flags_left(call: ast.Call, function: FunctionNode, given: Sequence[tuple[str, ast.expr]]) -> tuple[str, ...]:
-    """Parameters that a call leaves at a default which is written out, or gives just that: ``quantize(x, None)``."""
+    """Parameters that a call leaves at a default which is written out, be it by None: ``quantize(x, None)``."""
     if is_open(call):
         return ()
     values = {name: literal(value) for name, value in given}
-    return tuple(name for name, default in _flags(function).items() if values.get(name, default) == default)
+    return tuple(
+        name for name, default in _flags(function).items() if name not in values or values[name] == default == (None,)
+    )
 
 
 def has_flags(tree: SyntaxTree, function: FunctionNode) -> bool:
