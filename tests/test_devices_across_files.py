@@ -422,7 +422,7 @@ def test_what_options_open_is_ported_where_a_file_knows_xla_already(tmp_path: Pa
     solver = (
         ASKED_OF_AN_OBJECT.replace("WHOSE", "args") + "\n    def device(self):\n        return torch_xla.device()\n"
     )
-    files = {"place.py": PLACE, "solver.py": "import torch_xla\n" + solver}
+    files = {"place.py": PLACE_OF_ARGS, "solver.py": "import torch_xla\n" + solver}
     assert "self.model = self.model.to(torch_xla.device())" in fixed(tmp_path, files)["solver.py"]
 
 
