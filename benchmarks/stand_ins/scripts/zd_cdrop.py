@@ -1,0 +1,6 @@
+"""Plots that show nothing."""
+
+import made_up_data  # noqa: F401
+import modules
+
+modules.put("pylab")

@@ -1,0 +1,3 @@
+"""Only what every script is given."""
+
+import made_up_data  # noqa: F401
