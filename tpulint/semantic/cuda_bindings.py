@@ -10,6 +10,7 @@ from tpulint.semantic.cuda_mentions import CudaMentions
 from tpulint.semantic.guards import Guards
 from tpulint.semantic.placement import Placement
 from tpulint.semantic.tree import is_of_self
+from tpulint.semantic.values import is_none
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ class CudaBindings:
 
     def _comes_of_cuda(self, load: _Name, body: _Code, are_cuda: _Ask) -> bool:
         """Whether branches for CUDA give a variable its value, and nothing else but None does."""
-        given = [(at, value) for at, value in self._given(load) if not _is_none(value)]
+        given = [(at, value) for at, value in self._given(load) if not is_none(value)]
         outside = [(at, value) for at, value in given if not self._stands_in(at, body)]
         return bool(outside) and all(self._is_given_by_cuda(at, value, are_cuda) for at, value in outside)
 
@@ -127,7 +128,7 @@ class CudaBindings:
         return found
 
     def _is_given_by_cuda(self, at: ast.AST, value: ast.expr | None, are_cuda: _Ask) -> bool:
-        if isinstance(value, ast.IfExp) and _is_none(value.orelse) and self._guards.asks_cuda(value.test):
+        if isinstance(value, ast.IfExp) and is_none(value.orelse) and self._guards.asks_cuda(value.test):
             return self._mentions.are_in(value.body)
         branch = next(self._branches_around(at), None)
         return branch is not None and are_cuda(branch[0])
@@ -174,7 +175,3 @@ class CudaBindings:
             isinstance(ancestor, ast.If | ast.IfExp | ast.BoolOp | ast.Try | ast.Match | ast.While)
             for ancestor in self._tree.ancestors(load)
         )
-
-
-def _is_none(value: ast.expr | None) -> bool:
-    return isinstance(value, ast.Constant) and value.value is None

@@ -7,6 +7,7 @@ import ast
 from tpulint.semantic.bindings import Binding, part_of
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.reads import How, Read
+from tpulint.semantic.values import is_none
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,20 +59,16 @@ def is_optional(index: SemanticIndex, read: Read, boundary: ast.Expr) -> bool:
         return False
     bindings = _at_boundary(index, name, boundary)
     values = [None if b.value is None else part_of(b.value, b.path) if b.path else b.value for b in bindings]
-    nothing = [value is not None and _is_none(value) for value in values]
+    nothing = [is_none(value) for value in values]
     return any(nothing) and all(
-        is_none or index.kinds.binding_value(binding).kind is Kind.TENSOR
-        for binding, is_none in zip(bindings, nothing, strict=True)
+        is_nothing or index.kinds.binding_value(binding).kind is Kind.TENSOR
+        for binding, is_nothing in zip(bindings, nothing, strict=True)
     )
 
 
 def raises_of_none(read: Read) -> bool:
     """``aux.item()``, ``float(aux)``; ``f"{aux}"`` shows None."""
     return read.how in (How.COPY, How.CAST)
-
-
-def _is_none(value: ast.expr) -> bool:
-    return isinstance(value, ast.Constant) and value.value is None
 
 
 def _is_there(index: SemanticIndex, element: ast.Subscript, boundary: ast.Expr) -> bool:
