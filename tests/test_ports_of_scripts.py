@@ -147,6 +147,34 @@ def test_loaders_of_one_function_leave_out_what_is_shuffled(tmp_path: Path) -> N
     assert "shuffle=shuffle, drop_last=shuffle)" in ported(tmp_path, "TPU501", train=text)
 
 
+@pytest.mark.parametrize(
+    ("maker", "more", "is_left_out"),
+    [
+        ("def load(data):\n    return DataLoader(data, batch_size=8, shuffle=True)", "", True),
+        (
+            "def load(data):\n    return DataLoader(data, batch_size=8, shuffle=True)",
+            "for x, y in load(held):\n    right += (model(x.to('cuda')).argmax(1) == y.to('cuda')).sum()\n",
+            False,
+        ),
+        (
+            "def load(data, drop_last=False):\n    return DataLoader(data, batch_size=8, shuffle=True)",
+            "",
+            False,
+        ),
+    ],
+)
+def test_loaders_of_one_function_that_serve_more_than_training(
+    tmp_path: Path, maker: str, more: str, is_left_out: bool
+) -> None:
+    """What a test counts by would be left out as well, and a parameter for it would say something else."""
+    text = LAST_BATCH.replace("DIVISOR", "count").replace("ADDED", "total += loss.item()")
+    text = text.replace(
+        "loader = DataLoader(data, batch_size=8, shuffle=True)\n", f"{maker}\n\n\nloader = load(data)\n"
+    )
+    fixed = ported(tmp_path, "TPU501", train=text + more)
+    assert ("drop_last=True" in fixed) is is_left_out
+
+
 WRAPPED = """\
 import torch
 from torch import nn

@@ -125,6 +125,19 @@ def is_left_out_by_loops(index: SemanticIndex, loader: Loader) -> bool:
     return bool(loader.loops) and all(leaves_out_smaller(index, loop) for loop in loader.loops)
 
 
+def gives_others(index: SemanticIndex, loader: Loader) -> bool:
+    """Whether a loop that trains nothing takes batches of the same call: what is left out of one is left out of all.
+
+    One function may make the loaders of training and of tests, ``for batch in batches_of(test_set)``.
+    """
+    function = index.function_of(loader.call)
+    if function is None or not index.definitions.calls_of(function):
+        return False
+    trained = {*loader.loops, *(loop.node for loop in index.step_loops), *index.regions.drivers.loops}
+    others = (node for node in index.tree.loops if isinstance(node, ast.For) and node not in trained)
+    return any(loader.call in index.loaders.makers_of(node) for node in others)
+
+
 def phases_trained(index: SemanticIndex, loader: Loader) -> str | None:
     """The condition for training, ``name == "train"``, where one expression builds the loaders of all phases.
 

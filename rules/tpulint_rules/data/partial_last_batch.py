@@ -12,6 +12,7 @@ from tpulint.semantic.loaders import Loader
 from tpulint.semantic.other_files import Definition, method
 from tpulint_rules.data._counted_samples import count_what_is_left
 from tpulint_rules.data._partial_batches import (
+    gives_others,
     is_given,
     is_left_out_by_loops,
     may_be_partial,
@@ -31,6 +32,13 @@ _LEFT_OUT = "Up to `batch_size - 1` samples take no part in each epoch."
 
 _NONE_LEFT = "All samples are fewer than one batch of the default size: nothing would be left."
 
+_BY_PARAMETER = (
+    "Loops that do not train take batches from it as well: make `drop_last` a parameter of the function, "
+    "hand it to the loader, and have the training pass `True`"
+)
+
+_HAND_ON = "Hand the parameter `drop_last` of the function to the loader, and have the training pass `True`"
+
 
 def check(ctx: FileContext) -> Iterator[Finding]:
     told: set[ast.AST] = set()
@@ -48,12 +56,26 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             )
             yield ctx.finding(loader.call, _MESSAGE, help=advice)
             continue
+        trains = phases or _shuffles(ctx, loader.call)
+        if _takes_what_to_leave(ctx, loader.call):
+            yield ctx.finding(loader.call, _MESSAGE, help=_HAND_ON)
+            continue
+        if not trains and gives_others(ctx.index, loader):
+            yield ctx.finding(loader.call, _MESSAGE, help=_BY_PARAMETER)
+            continue
         fix = ctx.fix("Leave out the partial batch", Applicability.UNSAFE, _LEFT_OUT)
-        fix.set_argument(loader.call, "drop_last", phases or _shuffles(ctx, loader.call) or "True")
+        fix.set_argument(loader.call, "drop_last", trains or "True")
         count_what_is_left(fix, ctx.index, loader)
         if ctx.index.loaders.counts.fills_no_batch(loader):
             fix.lower(Applicability.DISPLAY, _NONE_LEFT)
         yield ctx.finding(loader.call, _MESSAGE, fix)
+
+
+def _takes_what_to_leave(ctx: FileContext, call: ast.Call) -> bool:
+    """Whether the function has a parameter for it already, which the loader is not given."""
+    function = ctx.index.function_of(call)
+    arguments = [] if function is None else [*function.args.args, *function.args.kwonlyargs]
+    return any(argument.arg == "drop_last" for argument in arguments)
 
 
 def _shuffles(ctx: FileContext, call: ast.Call) -> str:
