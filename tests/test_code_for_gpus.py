@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from textwrap import dedent
 
 import pytest
+from marked_files import agree
 
 from tpulint.catalog import load
 from tpulint.config import Settings
@@ -828,6 +830,38 @@ def test_silent_where_the_cpu_is_chosen(choice: str, moved: str, batch: str) -> 
 )
 def test_heard_where_another_device_may_be_chosen(choice: str, moved: str, batch: str) -> None:
     assert "TPU301" in of_script(choice, moved, batch)
+
+
+@pytest.mark.parametrize(("made", "mark"), [("", ""), ("\n        self.to('cuda')", "  # TPU301")])
+def test_models_of_another_file_on_the_cpu(tmp_path: Path, made: str, mark: str) -> None:
+    """A class of another file is a module that goes where it is moved; one that speaks of a device may go there."""
+    model = f"""\
+import torch
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(4, 4){made}
+
+    def forward(self, x):
+        return self.layer(x)
+"""
+    program = f"""\
+import torch
+from model import Net
+
+DEVICE = torch.device("cpu")
+net = Net()
+net.to(DEVICE)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for x in batches:{mark}
+    loss = net(x.to(DEVICE)).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+    agree(tmp_path, "TPU301", model=model, train=program)
 
 
 def test_results_of_a_model_of_others_come_from_a_device() -> None:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 
 from tpulint.model import WORDS_OF_LOOPS
+from tpulint.semantic.chosen_classes import is_module
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.imported import Imported
@@ -49,11 +50,14 @@ _DEPTH = 4
 class HostOnly:
     """Asks whether everything in a file that speaks of devices speaks of the CPU."""
 
-    def __init__(self, tree: SyntaxTree, names: Names, flow: Flow, definitions: Definitions) -> None:
+    def __init__(
+        self, tree: SyntaxTree, names: Names, flow: Flow, definitions: Definitions, imported: Imported
+    ) -> None:
         self._tree = tree
         self._names = names
         self._flow = flow
         self._definitions = definitions
+        self._imported = imported
 
     @property
     def is_certain(self) -> bool:
@@ -171,7 +175,7 @@ class HostOnly:
         return name.startswith("torch.") and re.search(_DTYPE, name) is not None
 
     def _places_model(self, move: ast.Call) -> bool:
-        """Whether the receiver of a move to the CPU is a module that the file makes."""
+        """Whether the receiver of a move to the CPU is a module that the file makes, of its own class or another file's."""
         if not any(map(self._is_cpu, _given(move))):
             return False
         assert isinstance(move.func, ast.Attribute)
@@ -194,6 +198,9 @@ class HostOnly:
         owner = self._definitions.class_called(node)
         if owner is not None:
             return self._definitions.is_module_class(owner)
+        made = self._imported.definition(node.func)
+        if made is not None:  # one that speaks of a device may put its parts, or what it is given, there
+            return is_module(made) and not made.file.source.has_any(_DEVICE_WORDS)
         name = self._names.qualified(node.func) or ""
         return name.startswith("torch.nn.") and name.rpartition(".")[2][:1].isupper()
 
