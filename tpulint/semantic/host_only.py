@@ -175,7 +175,7 @@ class HostOnly:
         return name.startswith("torch.") and re.search(_DTYPE, name) is not None
 
     def _places_model(self, move: ast.Call) -> bool:
-        """Whether the receiver of a move to the CPU is a module that the file makes, of its own class or another file's."""
+        """Whether the receiver of a move to the CPU is a module that the file makes, of whatever file's class."""
         if not any(map(self._is_cpu, _given(move))):
             return False
         assert isinstance(move.func, ast.Attribute)
