@@ -9,6 +9,7 @@ from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.names import Names
+from tpulint.semantic.passed_arguments import values_given
 from tpulint.semantic.roles import ASKING
 from tpulint.semantic.tree import SyntaxTree
 from tpulint.semantic.values import HOST, NUMPY, UNKNOWN, Kind, Side, Value, combine
@@ -105,7 +106,7 @@ class CallValues:
                 current = parent
             else:
                 return UNKNOWN
-        given = (*node.args, *(keyword.value for keyword in node.keywords))
+        given = values_given(node)
         if any(self._kinds.holds_device(item, depth) for item in given):
             return Value(Kind.TENSOR, Side.DEVICE, certain=False)
         return UNKNOWN
@@ -217,7 +218,7 @@ class CallValues:
         """A distribution, which lives where its parameters do, or a divergence of two."""
         if last != "kl_divergence" and (not last[:1].isupper() or last.endswith("Transform")):
             return UNKNOWN
-        given = [self._kinds.value(item, depth) for item in (*node.args, *(keyword.value for keyword in node.keywords))]
+        given = [self._kinds.value(item, depth) for item in values_given(node)]
         sides = [value.side for value in given if value.kind in (Kind.TENSOR, Kind.DISTRIBUTION)]
         side = Side.DEVICE if Side.DEVICE in sides else Side.UNKNOWN if Side.UNKNOWN in sides else Side.HOST
         if not sides and any(value.kind is Kind.UNKNOWN for value in given):
