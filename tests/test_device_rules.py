@@ -2029,6 +2029,7 @@ def test_images_beside_labels_that_are_moved(call: str, is_left: bool) -> None:
         ("", "loader", "labels.to(torch.float32)", "images"),
         ("", "loader", "labels.to('cpu')", "images"),
         ("host = torch.device('cpu')", "loader", "labels.to(host)", "images"),
+        ("kind = torch.float32", "loader", "labels.to(kind)", "images"),
         ("", "Prefetcher(loader)", "labels.to(device)", "images"),
         ("", "torch.utils.data.DataLoader(data, collate_fn=place)", "labels.to(device)", "images"),
         ("", "loader", "labels.to(device)", "**images"),

@@ -14,8 +14,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tpulint.catalog import Catalogue, Rule
+    from tpulint.catalog import Catalogue
     from tpulint.config import Settings
+    from tpulint.rule import Rule
     from tpulint.source import SourceFile
 
 _MAY_READ = ("__main__", "loader", ".step(")

@@ -60,7 +60,7 @@ class ElementValues:
             moved = self._mapped(node, depth)
             if moved is not None:
                 return moved
-            prepared = self._kinds.calls.prepared(node, path, depth)
+            prepared = self._kinds.methods.prepared(node, path, depth)
             if prepared is not None:
                 return prepared
             name = self._names.qualified(node.func)
@@ -124,7 +124,7 @@ class ElementValues:
             return None
         if moved.func.attr not in ("to", "cuda"):
             return None
-        return self._kinds.calls.tensor_method(Value(Kind.TENSOR, certain=False), moved.func.attr, moved, depth)
+        return self._kinds.methods.of_tensor(Value(Kind.TENSOR, certain=False), moved.func.attr, moved, depth)
 
     def element(self, node: ast.expr, path: Path, depth: int) -> Value:
         """Value of (part of) one element of an iterable."""

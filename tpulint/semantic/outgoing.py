@@ -29,6 +29,7 @@ from tpulint.semantic.outside import (
     OutsideCall,
     qualified_in_file,
 )
+from tpulint.semantic.passed_arguments import values_given
 from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.unfollowed import unfollowed_uses
 from tpulint.semantic.values import Kind
@@ -166,7 +167,7 @@ def _handed_to(index: SemanticIndex, call: ast.Call) -> list[Definition]:
     from tpulint.semantic.parsed_options import file_of_options
 
     found = index.imported.all_called(call)
-    given = [*call.args, *(item.value for item in call.keywords)] if found else []
+    given = values_given(call) if found else []
     runs = (
         function_run(item)
         for item in found

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding, Scope, Severity
 from tpulint.semantic.compared_devices import is_never_seeded
+from tpulint.semantic.passed_arguments import values_given
 from tpulint.semantic.variables import last_name
 
 _SEEDS_DEVICE = (
@@ -43,7 +44,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     severity = Severity.WARNING if ctx.index.mentions(_DRAWN_ON_DEVICE) else Severity.INFO
     for call in calls:
         statement = ctx.index.statement_of(call)
-        values = [*call.args, *(item.value for item in call.keywords)]
+        values = values_given(call)
         if not isinstance(statement, ast.Expr) or statement.value is not call or len(values) != 1:
             continue
         if _seeds_worker(ctx, call) or _is_for_host_only(ctx, call):
