@@ -45,6 +45,7 @@ from tpulint_runtime.segments import (
     segment_starts,
     shifted_labels,
 )
+from tpulint_runtime.shared_norms import synchronize_batch_norms
 from tpulint_runtime.unpadding import unpad
 
 __all__ = [
@@ -114,6 +115,7 @@ __all__ = [
     "sum_over_processes",
     "support_frozen_batch_norm",
     "support_gru_gradients",
+    "synchronize_batch_norms",
     "tally",
     "tally_correct",
     "tally_cross_entropy",
