@@ -27,6 +27,7 @@ from tpulint_runtime.masked import (
     tally_cross_entropy,
 )
 from tpulint_runtime.mesh import Mesh, plan_shards
+from tpulint_runtime.mixed_models import autocast_model
 from tpulint_runtime.norms import divide_norms
 from tpulint_runtime.operations import cdist, grid_sample, weight_norm
 from tpulint_runtime.ownership import Line
@@ -85,6 +86,7 @@ __all__ = [
     "RunningMean",
     "Tally",
     "Wait",
+    "autocast_model",
     "backend",
     "broadcast_parameters",
     "call_once",

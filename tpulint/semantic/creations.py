@@ -18,6 +18,7 @@ _DEPTH = 20
 _MOST = 16
 _WRAPPERS = facts.MODULE_WRAPPERS | {
     "torch.nn.SyncBatchNorm.convert_sync_batchnorm",
+    "tpulint_runtime.autocast_model",
     "tpulint_runtime.synchronize_batch_norms",
 }
 """Calls whose result holds the same parameters as their first argument."""
