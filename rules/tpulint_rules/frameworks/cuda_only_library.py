@@ -85,7 +85,12 @@ def _is_needed(ctx: FileContext, node: ast.Import | ast.ImportFrom) -> bool:
 
 
 def _is_asked_for(ctx: FileContext, node: ast.Import | ast.ImportFrom) -> bool:
-    """Whether a function imports where an option wants the library, and nothing asks whether it is there."""
+    """Whether a function of a program imports where an option wants the library, and nothing asks whether it is there.
+
+    A library may have a function for those who have Apex.
+    """
+    if not ctx.index.is_program:
+        return False
     ancestors = list(ctx.index.tree.ancestors(node))
     tests = [ctx.text(ancestor.test) for ancestor in ancestors if isinstance(ancestor, ast.If)]
     in_function = any(isinstance(ancestor, ast.FunctionDef | ast.AsyncFunctionDef) for ancestor in ancestors)
