@@ -464,6 +464,42 @@ def test_totals_that_are_shown_in_every_step() -> None:
     )
 
 
+def test_totals_that_start_in_one_row_are_shown_by_one_transfer() -> None:
+    becomes(
+        """
+        def train(model: torch.nn.Module, loader, optimizer, device, show):
+            train_loss, correct, total = 0, 0, 0
+            for at, (x, y) in enumerate(loader):
+                y = y.to(device)
+                outputs = model(x.to(device))
+                loss = F.cross_entropy(outputs, y)
+                loss.backward()
+                optimizer.step()
+                train_loss += loss.item()
+                total += y.size(0)
+                correct += (y == outputs.max(1)[1]).sum().item()
+                show(at, "%.3f (%d/%d)" % (train_loss / (at + 1), correct, total))
+        """,
+        """
+        def train(model: torch.nn.Module, loader, optimizer, device, show):
+            train_loss, correct, total = torch.zeros(1).to(device), torch.zeros(1, dtype=torch.long).to(device), 0
+            for at, (x, y) in enumerate(loader):
+                y = y.to(device)
+                outputs = model(x.to(device))
+                loss = F.cross_entropy(outputs, y)
+                loss.backward()
+                optimizer.step()
+                train_loss += loss.detach()
+                correct += (y == outputs.max(1)[1]).sum()
+                total += y.size(0)
+                step_values = torch.stack((train_loss.reshape(()), correct.reshape(()))).detach()
+                torch_xla.sync()
+                train_loss_value, correct_value = step_values.tolist()
+                show(at, "%.3f (%d/%d)" % (train_loss_value / (at + 1), int(correct_value), total))
+        """,
+    )
+
+
 GUARDED = """
 for step, x in enumerate(loader):
     loss = model(x.to(device)).mean()

@@ -615,3 +615,47 @@ def test_modules_that_move_behind_a_group_elsewhere_keep_their_parameters() -> N
 def test_groups_of_modules_that_stay(behind: str) -> None:
     text = f"{START}D.cuda()\nG.cuda()\nopt = optim.Adam(G.parameters())\n{GROUP}\n{behind}\n{TRAINED}"
     assert fixed(text) == text
+
+
+IN_TURNS = """\
+import torch
+from torch import nn
+
+DEVICE = torch.device("cuda")
+
+def train(net, optimizer, data, device):
+    for x in data:
+        net = net.to(DEVICE)
+        net(x.to(DEVICE)).sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+def main(data):
+    net = nn.Linear(4, 4)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    train(net, optimizer, data, DEVICE)
+
+main([torch.rand(8, 4)])
+"""
+"""With kept parameters: "Couldn't swap Linear.weight", where a turn that needs no gradient keeps its graph."""
+
+
+def test_a_module_that_moves_in_every_turn_of_a_function_moves_beforehand() -> None:
+    after = fixed(IN_TURNS)
+    assert "net = nn.Linear(4, 4)\n    net.to(DEVICE)\n    optimizer = torch.optim.SGD(" in after
+    assert "        net = net.to(DEVICE)\n" in after and FLAG not in after
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("net = net.to(DEVICE)", "net = net.to(device)"),  # whichever the function is given
+        ("    for x in data:\n        net = net.to(DEVICE)", "    net = net.to(DEVICE)\n    for x in data:"),
+        ("    net = nn.Linear(4, 4)\n", "    net = nn.Linear(4, 4)\n    DEVICE = torch.device('cuda:0')\n"),
+        ('device("cuda")\n', 'device("cuda")\nDEVICE = torch.device("cuda:1")\n'),
+    ],
+)
+def test_other_modules_that_move_in_a_function_keep_their_parameters(old: str, new: str) -> None:
+    assert old in IN_TURNS
+    after = fixed(IN_TURNS.replace(old, new))
+    assert FLAG in after and "net.to(DEVICE)\n    optimizer" not in after

@@ -16,7 +16,11 @@ from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 
 _DEPTH = 20
 _MOST = 16
-_WRAPPERS = facts.MODULE_WRAPPERS | {"torch.nn.SyncBatchNorm.convert_sync_batchnorm"}
+_WRAPPERS = facts.MODULE_WRAPPERS | {
+    "torch.nn.SyncBatchNorm.convert_sync_batchnorm",
+    "tpulint_runtime.autocast_model",
+    "tpulint_runtime.synchronize_batch_norms",
+}
 """Calls whose result holds the same parameters as their first argument."""
 ANY_ELEMENT = "[]"
 """In a path: one of the elements of a collection, and nobody knows which."""

@@ -101,6 +101,7 @@ def _finding(
     put_first: list[ast.If] | None = None,
 ) -> Finding:
     from tpulint_rules.step._moved_first import branch_of_moves, moved_first
+    from tpulint_rules.step._moved_in_turns import moved_beforehand
 
     module = short(ctx.text(move.module))
     if not isinstance(optimizer, ast.Call):
@@ -133,6 +134,8 @@ def _finding(
         fix = moved_first(ctx, optimizer if taken is None else taken.at, move)
         if fix is not None and branch is not None and put_first is not None:
             put_first.append(branch)
+    if fix is None and taken is not None and isinstance(optimizer, ast.Call):
+        fix = moved_beforehand(ctx, taken, move)
     # A branch that is put first takes along all that moves in it.
     if fix is None and not (put_first and branch in put_first):
         fix = keep_parameters(ctx, move.call, [owner.file for owner in _owners(ctx, move)])
