@@ -91,7 +91,7 @@ class SharedWeights:
     # ---------------------------------------------------------------- whose weights
 
     def _weights(self, value: ast.expr, depth: int = 0) -> tuple[ast.expr | None, ast.expr | None]:
-        """The module whose weights a value holds, with memory of theirs; and the call that gives its state, if it is one."""
+        """The module whose weights a value holds, with their memory; and the call that gives its state."""
         index, value = self._index, _plain(value)
         if isinstance(value, ast.Call) and depth < _DEPTH:
             if index.qualified_name(value.func) == "copy.deepcopy" and len(value.args) == 1:
