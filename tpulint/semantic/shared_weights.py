@@ -36,8 +36,8 @@ class SharedCopy(NamedTuple):
     """What the first of them copies into."""
     module: ast.expr
     """The module whose weights the first of them copies."""
-    loop: StepLoop
-    """Steps that train the weights."""
+    loops: tuple[StepLoop, ...]
+    """Those that train the weights: of several, one or the other may run."""
 
 
 class SharedWeights:
@@ -56,12 +56,12 @@ class SharedWeights:
             module, state = self._weights(value)
             if module is None or index.text(module) == index.text(target) or not self._is_there(target, statement):
                 continue
-            loop = next((one for one in loops if self._is_between(statement, one) and self._trains(one, module)), None)
-            if loop is None:
+            behind = tuple(one for one in loops if self._is_between(statement, one) and self._trains(one, module))
+            if not behind:
                 continue
             first = index.tree.suite_of(statement)[0]
             known = found.get(first)
-            copy = known or SharedCopy((), (), target, module, loop)
+            copy = known or SharedCopy((), (), target, module, behind)
             states = copy.states if state is None else (*copy.states, state)
             found[first] = copy._replace(copies=(*copy.copies, statement), states=states)
         return sorted(found.values(), key=lambda copy: index.span(copy.copies[0]))

@@ -23,7 +23,7 @@ def shared_copies(ctx: FileContext) -> Iterator[Finding]:
             certainty=Certainty.LIKELY,
             related=(
                 *((ctx.index.span(one), "copied as well") for one in found.copies[1:]),
-                *((ctx.index.span(one), "runs here") for one in found.loop.boundaries[:1]),
+                *((ctx.index.span(one), "runs here") for loop in found.loops for one in loop.boundaries[:1]),
             ),
         )
 
