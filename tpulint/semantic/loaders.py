@@ -11,6 +11,7 @@ from tpulint.semantic.drawn_parameters import drawn_by
 from tpulint.semantic.entries import elements_of_loop, entries, entries_named
 from tpulint.semantic.fed_parameters import fed_elsewhere, sources_of
 from tpulint.semantic.left_out_batches import leaves_out_smaller
+from tpulint.semantic.named_dicts import dicts_named
 from tpulint.semantic.outside import EVALUATION, STEP, qualified_in_file
 from tpulint.semantic.sample_counts import SampleCounts
 
@@ -94,6 +95,9 @@ class Loaders:
         index = self._index
         found = index.call_arguments.of(call, _PARAMETERS)
         handed_on = [keyword.value for keyword in call.keywords if keyword.arg is None] if found is None else []
+        named = self._with_named(call, handed_on) if len(handed_on) == 1 else None
+        if named is not None:
+            return named
         function = index.function_of(call)
         kwargs = function.args.kwarg if function is not None else None
         if function is None or kwargs is None or len(handed_on) != 1 or index.text(handed_on[0]) != kwargs.arg:
@@ -105,6 +109,22 @@ class Loaders:
             return None
         shown = [keyword for keyword in call.keywords if keyword.arg is not None]
         return index.call_arguments.of(ast.Call(call.func, call.args, shown), _PARAMETERS)
+
+    def _with_named(self, call: ast.Call, handed_on: list[ast.expr]) -> dict[str, list[ast.expr]] | None:
+        """What a loader is given beside a dictionary that the project keeps under a name, ``**args.loader_args``.
+
+        Each of those that it may be has to say how long a batch is, if nothing else does.
+        """
+        dicts = dicts_named(self._index, handed_on[0])
+        shown = [keyword for keyword in call.keywords if keyword.arg is not None]
+        found = self._index.call_arguments.of(ast.Call(call.func, call.args, shown), _PARAMETERS)
+        if dicts is None or found is None:
+            return None
+        if "batch_size" not in found and not all(map(_has_batches, dicts)):
+            return None
+        for name, value in (item for one in dicts for item in one.items()):
+            found.setdefault(name, []).append(value)
+        return found
 
     @property
     def all(self) -> list[Loader]:
@@ -344,6 +364,11 @@ class Loaders:
                 loop = tree.loop_of(node)
                 if isinstance(loop, ast.For):
                     yield loop.iter
+
+
+def _has_batches(entries: dict[str, ast.expr]) -> bool:
+    size = entries.get("batch_size")
+    return size is not None and not (isinstance(size, ast.Constant) and size.value in (None, 1))
 
 
 def _handed_back(call: ast.Call, path: tuple[str, ...]) -> list[ast.expr]:
