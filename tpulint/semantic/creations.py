@@ -159,16 +159,18 @@ class Creations:
         elif isinstance(node, ast.Call) and (function := self._definitions.function_called(node)) is not None:
             yield from self._returned(function, path, node, depth)
         elif (whole := self._whole(node)) is not None and depth < _DEPTH:
-            yield from self._part(whole, path, depth + 1)
+            yield from self._part(whole[0], (*whole[1], *path), depth + 1)
         else:
             yield Creation(node, tuple(str(item) for item in path))
 
-    def _whole(self, node: ast.expr) -> ast.expr | None:
-        """What is unpacked later, `parts = build()` and `model, loader = parts`, where one assignment gives it."""
+    def _whole(self, node: ast.expr) -> tuple[ast.expr, tuple[int, ...]] | None:
+        """What is unpacked later, `loaders, count = build()` and `train, test = loaders`, where one value is given.
+
+        With the part of its value that it is.
+        """
         bindings = self._flow.reaching(node) if isinstance(node, ast.Name) else ()
-        if len(bindings) != 1 or bindings[0].kind != "assign" or bindings[0].path:
-            return None
-        return bindings[0].value
+        value = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "assign" else None
+        return None if value is None else (value, bindings[0].path)
 
     def _returned(
         self, function: FunctionNode, path: tuple[int, ...], call: ast.Call, depth: int

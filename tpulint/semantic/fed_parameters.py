@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Container, Iterable
 
+from tpulint.semantic.batch_loops import gone_through
+from tpulint.semantic.left_out_batches import leaves_out_smaller
 from tpulint.semantic.other_files import function_run, methods
 from tpulint.semantic.outside import EVALUATION, STEP, qualified_in_file
 from tpulint.semantic.passed_arguments import arguments_given
@@ -49,7 +51,10 @@ class FedParameters:
         index = self._index
         for loop in index.tree.loops:
             is_over = (
-                isinstance(loop, ast.For) and index.tree.encloses(function, loop) and self._leads(loop.iter, parameter)
+                isinstance(loop, ast.For)
+                and index.tree.encloses(function, loop)
+                and self._leads(loop.iter, parameter)
+                and not leaves_out_smaller(index, loop)
             )
             for call in index.tree.nodes_in(loop, ast.Call, functions=False) if is_over else ():
                 assert isinstance(call, ast.Call)
@@ -61,7 +66,7 @@ class FedParameters:
     def _leads(self, node: ast.expr, parameter: str, depth: int = 0) -> bool:
         """Whether what a loop runs over is a parameter, or what calls make of it: ``enumerate(tqdm(loader))``."""
         if isinstance(node, ast.Call) and depth < _DEPTH:
-            return any(self._leads(item, parameter, depth + 1) for item in node.args)
+            return any(self._leads(item, parameter, depth + 1) for item in gone_through(node))
         bindings = self._index.flow.reaching(node) if isinstance(node, ast.Name) and depth < _DEPTH else ()
         return any(
             binding.name == parameter
@@ -77,7 +82,7 @@ class FedParameters:
                 for item in sources_of(index, loop.node, loop.functions):
                     self._note(item, STEP, 0)
             for node in index.regions.evaluation_loops:
-                for item in sources_of(index, node):
+                for item in sources_of(index, node) if not leaves_out_smaller(index, node) else ():
                     self._note(item, EVALUATION, 0)
         calls = index.tree.calls if _LOADER in index.source.text and index.imported.knows_others else ()
         for call in calls:
@@ -93,7 +98,7 @@ class FedParameters:
         if depth > _DEPTH:
             return
         if isinstance(node, ast.Call):
-            for item in node.args:
+            for item in gone_through(node):
                 self._note(item, turn, depth + 1)
             return
         flow = self._index.flow

@@ -7,12 +7,14 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 from tpulint.semantic.appended import Appended
+from tpulint.semantic.batch_loops import gone_through
 from tpulint.semantic.drawn_parameters import drawn_by
 from tpulint.semantic.entries import elements_of_loop, entries, entries_named
 from tpulint.semantic.fed_parameters import fed_elsewhere, sources_of
 from tpulint.semantic.left_out_batches import leaves_out_smaller
 from tpulint.semantic.outside import EVALUATION, STEP, qualified_in_file
 from tpulint.semantic.sample_counts import SampleCounts
+from tpulint.semantic.tree import LOOPS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,7 +47,7 @@ _TRAINING = "train"
 class Loader:
     """One ``DataLoader(...)``."""
 
-    __slots__ = ("arguments", "call", "feeds", "feeds_evaluation", "loops")
+    __slots__ = ("arguments", "call", "evaluations", "feeds", "feeds_evaluation", "loops")
 
     def __init__(self, call: ast.Call, arguments: dict[str, list[ast.expr]] | None) -> None:
         self.call = call
@@ -56,6 +58,8 @@ class Loader:
         self.feeds_evaluation = False
         self.loops: list[LoopNode] = []
         """The step loops that take their batches from it."""
+        self.evaluations: list[LoopNode] = []
+        """The evaluation loops of this file that do."""
 
 
 class Loaders:
@@ -83,11 +87,14 @@ class Loaders:
             for call in self.makers_of(node):
                 if call in self._loaders:
                     self._loaders[call].feeds_evaluation = True
+                    self._loaders[call].evaluations.append(node)
         for driver in (*index.regions.drivers.loops.values(), *index.regions.called_steps):
             for call in self.makers_of(driver.node, driver.functions):
                 if call in self._loaders:
                     self._loaders[call].feeds |= driver.call.turn == STEP
                     self._loaders[call].feeds_evaluation |= driver.call.turn == EVALUATION
+                    if driver.call.turn == EVALUATION and isinstance(driver.node, LOOPS):
+                        self._loaders[call].evaluations.append(driver.node)
 
     def _arguments(self, call: ast.Call) -> dict[str, list[ast.expr]] | None:
         """What a loader is given; of what its function hands on, ``**kwargs``, what the calls of that say."""
@@ -154,7 +161,8 @@ class Loaders:
         index = self._index
         loops = [loop for loop in index.step_loops if not leaves_out_smaller(index, loop.node)]
         items = [(item, STEP) for loop in loops for item in sources_of(index, loop.node, loop.functions)]
-        items += [(item, EVALUATION) for node in index.regions.evaluation_loops for item in sources_of(index, node)]
+        quiet = [node for node in index.regions.evaluation_loops if not leaves_out_smaller(index, node)]
+        items += [(item, EVALUATION) for node in quiet for item in sources_of(index, node)]
         drivers = index.regions.drivers.loops.values()
         items += [(item, one.call.turn) for one in drivers for item in sources_of(index, one.node, one.functions)]
         items.extend((item, turn) for item, turns in self._handed_over for turn in sorted(turns))
@@ -174,7 +182,7 @@ class Loaders:
                 for item in drawn_by(self._index, call) if not creation.path else ():
                     yield from self._sources_of(item, depth + 1)
             elif not creation.path:
-                for item in call.args:
+                for item in gone_through(call):
                     yield from self._sources_of(item, depth + 1)
 
     @cached_property
@@ -313,8 +321,9 @@ class Loaders:
                 if creation.path:
                     waiting.extend((item, depth + 1) for item in _handed_back(node, creation.path))
                 else:
+                    through = gone_through(node)
                     waiting.extend(
-                        (item, depth + 1) for item in node.args if not isinstance(item, ast.Starred | ast.Constant)
+                        (item, depth + 1) for item in through if not isinstance(item, ast.Starred | ast.Constant)
                     )
 
     def _drawn_from(self, call: ast.Call) -> Iterator[ast.expr]:
