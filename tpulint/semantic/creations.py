@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from itertools import islice
+from itertools import islice, takewhile
 
 from tpulint.records import NamedTuple
 from tpulint.semantic import torch_facts as facts
@@ -72,6 +72,12 @@ class Creations:
     def of(self, node: ast.expr) -> list[Creation]:
         """Objects that an expression may mean."""
         return list(self._of(node, 0))
+
+    def of_part(self, node: ast.expr, path: tuple[str, ...]) -> list[Creation]:
+        """Objects that a part of what an expression gives may be: ``("0",)`` where it is unpacked."""
+        places = tuple(int(at) for at in takewhile(str.isdecimal, path))
+        found = self._part(node, places, 0) if places else self._of(node, 0)
+        return [one._replace(path=(*one.path, *path[len(places) :])) for one in islice(found, _MOST)]
 
     def of_binding(self, binding: Binding) -> list[Creation]:
         """Objects that a binding may give its name."""
