@@ -61,12 +61,12 @@ def outgoing_calls(index: SemanticIndex) -> tuple[OutgoingCall, ...]:
             # What tells nothing would have the file looked at again for nothing.
             if turn is not None or tells_anything(described.call):
                 found[described] = None
-    for call, path, turn in index.loaders.sources_elsewhere if index.imported.knows_others else ():
+    for call, path, turn in index.loaders.sources.calls if index.imported.knows_others else ():
         described_sources = (_described_source(index, call, one, path, turn) for one in index.imported.all_called(call))
         found.update(dict.fromkeys(source for source in described_sources if source is not None))
-    for file, name, turn in index.loaders.variables_elsewhere if index.imported.knows_others else ():
+    for file, name, path, turn in index.loaders.sources.variables if index.imported.knows_others else ():
         kept = OutsideCall(name, NOW_AND_THEN, False, False, (), os.path.basename(index.source.path))
-        found[OutgoingCall(file.source.path, _feeding(kept, (), turn))] = None
+        found[OutgoingCall(file.source.path, _feeding(kept, _part(path), turn))] = None
     if (index.imported.knows_others and "collate" in index.source.text) or any(call.collates for call in index.outside):
         found.update(dict.fromkeys((*_collating(index), *_called_collating(index))))
     found.update(dict.fromkeys(derived_steps(index)))
@@ -97,11 +97,11 @@ def _described_source(
         return None
     caller = os.path.basename(index.source.path)
     if isinstance(source.node, ast.ClassDef):
-        if len(path) != 1 or not path[0].isidentifier():
+        if not path or not path[0].isidentifier():
             return None
         kept = OutsideCall(f"{source.node.name}.{path[0]}", NOW_AND_THEN, False, False, (), caller)
-        return OutgoingCall(source.file.source.path, _feeding(kept, (), turn))
-    part = tuple(int(at) if at.isdecimal() else at for at in path if at.isdecimal() or at.startswith("["))
+        return OutgoingCall(source.file.source.path, _feeding(kept, _part(path[1:]), turn))
+    part = _part(path)
     name = qualified_in_file(source.file.tree, source.node)
     named = index.call_arguments.names(call)
     # A generator goes on as the loop does: it matters where what it cuts lives.
@@ -109,6 +109,11 @@ def _described_source(
     given = described_call(index, call, source, NOW_AND_THEN).call.arguments if is_drawn else ()
     fed = OutsideCall(name, NOW_AND_THEN, False, False, given, caller, keywords=named)
     return OutgoingCall(source.file.source.path, _feeding(fed, part, turn))
+
+
+def _part(path: tuple[str, ...]) -> tuple[int | str, ...]:
+    """The places, keys and attributes of a path, as other files are told them."""
+    return tuple(int(at) if at.isdecimal() else at for at in path)
 
 
 def _collating(index: SemanticIndex) -> Iterator[OutgoingCall]:
