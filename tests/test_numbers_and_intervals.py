@@ -106,6 +106,14 @@ def test_options_that_a_forward_pass_is_given(tmp_path: Path, given: str, use: s
     agree(tmp_path, "TPU103", net=DECAYED.replace("USE", use + mark), main=main.replace("GIVEN", given, 1))
 
 
+@pytest.mark.parametrize(("parsed", "is_number"), [("yaml.safe_load('decay: 0.5')", True), ("unseen.read()", False)])
+def test_number_out_of_a_configuration_that_is_read(tmp_path: Path, parsed: str, is_number: bool) -> None:
+    use = "loss = loss * given if given > 0 else loss" + ("" if is_number else "  # TPU103")
+    main = DECAYING.replace("GIVEN", parsed).replace("model(x.cuda(), given)", "model(x.cuda(), given['decay'])")
+    main = main.replace("import net", "import net\n    import yaml")
+    agree(tmp_path, "TPU103", net=DECAYED.replace("USE", use), main=main)
+
+
 @pytest.mark.parametrize("name", ["inner_args", "cfg"])
 def test_options_by_their_name(tmp_path: Path, name: str) -> None:
     use = "decay = given['decay']\n            loss = loss * decay if decay > 0 else loss"
