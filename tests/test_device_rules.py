@@ -857,6 +857,25 @@ def test_number_of_a_gpu_that_moves_nothing() -> None:
     stays(INDEXED.format("device = x.get_device(); print(device); return x"))
 
 
+PINNED = """\
+import torch
+from torch.utils.data import DataLoader
+
+found = torch.cuda.is_available()
+loader = DataLoader(data, batch_size=4, ARGUMENTS)
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stays_so"),
+    [("pin_memory=found", True), ("pin_memory=found, num_workers=2 if found else 0", False), ("shuffle=found", False)],
+)
+def test_answer_that_a_loader_pins_memory_by(arguments: str, stays_so: bool) -> None:
+    """It is false without a GPU, as it should be; not where something else goes by it."""
+    text = PINNED.replace("ARGUMENTS", arguments) + "model.to('cuda')\n"
+    assert ("found = torch.cuda.is_available()" in port(text).text) is stays_so
+
+
 def test_number_of_an_option() -> None:
     becomes(
         """
