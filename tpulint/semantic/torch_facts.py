@@ -73,8 +73,8 @@ HOST_MODULES = ("math", "time", "os", "random", "json", "re", "sys", "datetime",
 """Modules whose functions give host values."""
 
 PARSERS = frozenset({
-    "yaml.safe_load", "yaml.load", "yaml.full_load", "json.load", "json.loads", "toml.load", "toml.loads", "tomllib.load",
-    "tomllib.loads",
+    "yaml.safe_load", "yaml.load", "yaml.full_load", "json.load", "json.loads", "toml.load", "toml.loads",
+    "tomllib.load", "tomllib.loads",
 })  # fmt: skip
 """Functions that read configurations: whatever is in what they give is a value of the host."""
 
