@@ -60,9 +60,8 @@ def _tests_of_type(index: SemanticIndex) -> Iterator[tuple[ast.expr, ast.expr]]:
             is_part = len(parent.ops) == 1 and isinstance(parent.ops[0], ast.In | ast.NotIn) and parent.left is not call
             if is_part and _says_cuda(parent.left):
                 yield parent, tensor
-        test = index.parent(parent)
-        is_beginning = isinstance(parent, ast.Attribute) and parent.attr == "startswith"
-        if is_beginning and isinstance(test, ast.Call) and len(test.args) == 1 and _says_cuda(test.args[0]):
+        test = index.parent(parent) if isinstance(parent, ast.Attribute) and parent.attr == "startswith" else None
+        if isinstance(test, ast.Call) and len(test.args) == 1 and _says_cuda(test.args[0]):
             yield test, tensor
 
 
