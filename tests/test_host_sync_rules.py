@@ -4506,6 +4506,12 @@ for step, (x, y) in enumerate(loader):
             "wrong = output.argmax(1).ne(y)",
             "wrong = wrong.cpu().sum()\n    share = 100.0 * wrong / len(y)\n    print(f'{share:.2f}')",
         ),
+        (
+            "answers = output.topk(k=1)[1].view(-1).cpu().numpy()\n    keep(answers)",
+            "answers = output.topk(k=1)[1].view(-1)",
+            "answers = answers.cpu().numpy()\n    keep(answers)",
+        ),
+        ("keep(output.argmax(1).tolist())", "result = output.argmax(1)", "keep(result.tolist())"),
     ],
 )
 def test_what_is_read_behind_the_boundary_is_computed_in_front_of_it(late: str, early: str, left: str) -> None:
@@ -4524,6 +4530,8 @@ def test_what_is_read_behind_the_boundary_is_computed_in_front_of_it(late: str, 
         "parts = output.detach()\n    parts.mul_(2)\n    print(output.sum().item())",
         "torch.clamp(output, max=0, out=output)\n    print(output.sum().item())",
         "print(output[step].sum().item())",
+        "output.mul_(2)\n    keep(output.argmax(1).cpu().numpy())",
+        "keep([part.argmax(0).tolist() for part in output])",
     ],
 )
 def test_what_cannot_be_computed_earlier(late: str) -> None:

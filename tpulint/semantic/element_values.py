@@ -68,6 +68,8 @@ class ElementValues:
                 return self.element(node.args[0], path, depth)
             if name in _PACKS:
                 return self._packed_part(node, path, depth)
+            if name in facts.PARSERS:
+                return HOST._replace(certain=False)
             value = self._kinds.value(node, depth)
             if value.kind is Kind.TENSOR:
                 owner = self._module_class(node.func, depth)

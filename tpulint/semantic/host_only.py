@@ -199,9 +199,9 @@ class HostOnly:
         owner = self._definitions.class_called(node)
         if owner is not None:
             return self._definitions.is_module_class(owner)
-        made = self._imported.definition(node.func)
-        if made is not None:  # one that speaks of a device may put its parts, or what it is given, there
-            return is_module(made) and not made.file.source.has_any(_DEVICE_WORDS)
+        other = self._imported.definition(node.func)
+        if other is not None:  # one that speaks of a device may put its parts, or what it is given, there
+            return is_module(other) and not other.file.source.has_any(_DEVICE_WORDS)
         name = self._names.qualified(node.func) or ""
         return name.startswith("torch.nn.") and name.rpartition(".")[2][:1].isupper()
 

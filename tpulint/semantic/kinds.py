@@ -138,7 +138,7 @@ class Kinds:
                 return self.parameter_tensor()
             base = self.value(node.value, depth)
             if base.kind in (Kind.TENSOR, Kind.NUMPY):
-                return base
+                return UNKNOWN if self.parameters.is_option(node, depth) else base
             if base.kind is Kind.MODULE:
                 return base._replace(certain=False)
             found = self.content(node.value, key_of(node), depth)

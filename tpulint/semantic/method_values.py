@@ -10,7 +10,7 @@ from tpulint.semantic.device_sites import devices_given
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.names import Names
 from tpulint.semantic.tree import SyntaxTree
-from tpulint.semantic.values import HOST, NUMPY, UNKNOWN, Kind, Path, Side, Value, is_text
+from tpulint.semantic.values import HOST, NUMPY, UNKNOWN, Kind, Path, Side, Value, is_none, is_text
 from tpulint.semantic.variables import last_name
 
 TYPE_CHECKING = False
@@ -141,6 +141,8 @@ class MethodValues:
             return HOST  # `name.split(".")`: what was taken for a tensor is a text
         if not receiver.certain and (method == "pop" or method.startswith(facts.COUNTS)):
             return UNKNOWN  # `prediction.pop("name")`, `graph.num_edges()`: a dictionary, or a graph
+        if method == "get" and any(isinstance(item, ast.Constant) and not is_none(item) for item in node.args[1:2]):
+            return UNKNOWN  # `options.get("decay", 0)`: a number where none is given
         if method == "numpy":
             return NUMPY
         if method == "cpu":

@@ -43,6 +43,8 @@ _MOST_CALLS = 400
 """Of a file, those to others or not: a bound on work for generated code."""
 _ABOUT_DEVICES = ("device", "super(")
 """Words of files that may ask about a device, or hand it on to a base class."""
+_TAKES_MODULES = ("train", "Train", ".cuda(", ".to(")
+"""Words of files that may train or move what they are given."""
 
 
 def outgoing_calls(index: SemanticIndex) -> tuple[OutgoingCall, ...]:
@@ -185,7 +187,7 @@ def _handed_to(index: SemanticIndex, call: ast.Call) -> list[Definition]:
         or (is_quiet(index, call) and has_loops(item))
         or (item.file.source.has_any(SAVES) and any(map(index.saved_states.holds, given)))
         or (
-            ("train" in item.file.source.text or is_module(item))
+            (item.file.source.has_any(_TAKES_MODULES) or is_module(item))
             and any(True for value in given for _ in classes_of(index, value))
         )
         or (is_module(item) and any(index.kind(value) is Kind.MODULE for value in given))

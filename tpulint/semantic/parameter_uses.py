@@ -13,6 +13,11 @@ _COPIES = ("cpu", "numpy", "tolist")
 _CONFIGURATION = r"(?:^|[._])(?:config|cfg|args|hparams|hps|opt)$"
 
 
+def is_called_options(name: str) -> bool:
+    """Whether something is called like the options of a program, ``args`` or ``self.config``."""
+    return re.search(_CONFIGURATION, name) is not None
+
+
 class ParameterUses:
     """Of the functions of one file, as far as it tells a tensor from other values."""
 
@@ -44,7 +49,7 @@ class ParameterUses:
             if isinstance(chosen, ast.IfExp) and load in (chosen.body, chosen.orelse):
                 other = chosen.orelse if load is chosen.body else chosen.body
                 if isinstance(other, ast.Attribute) and other.attr == name:
-                    return re.search(_CONFIGURATION, self._tree.text(other.value)) is not None
+                    return is_called_options(self._tree.text(other.value))
         return False
 
     def is_number(self, function: FunctionNode, name: str) -> bool:

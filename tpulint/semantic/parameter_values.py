@@ -6,16 +6,17 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from tpulint.semantic.bindings import Binding
+from tpulint.semantic.contents import key_of
 from tpulint.semantic.default_flags import DefaultFlags
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.names import Names
 from tpulint.semantic.number_parameters import NumberParameters
 from tpulint.semantic.outside import ELEMENT_AT, ELEMENT_OF, OutsideCall, qualified_in_file
-from tpulint.semantic.parameter_uses import ParameterUses
+from tpulint.semantic.parameter_uses import ParameterUses, is_called_options
 from tpulint.semantic.passed_arguments import named_beside
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
-from tpulint.semantic.values import HOST, HOST_DEVICE, NUMPY, UNKNOWN, Kind, Side, Value, is_cpu, is_none, join
+from tpulint.semantic.values import HOST, HOST_DEVICE, NUMPY, UNKNOWN, Kind, Side, Value, is_cpu, is_none, is_text, join
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -97,6 +98,21 @@ class ParameterValues:
 
         # Functions that hand a list on to each other, and to themselves, are each asked once.
         return self._kinds.functions.answer((f"element of {binding.name}", function, (key,)), find, depth)
+
+    def is_option(self, node: ast.Subscript, depth: int) -> bool:
+        """Whether what a forward pass asks a parameter for by a text is no tensor: ``args["decay"]``."""
+        if not is_text(node.slice) or not isinstance(node.value, ast.Name):
+            return False
+        bindings = self._flow.reaching(node.value)
+        function = bindings[0].statement if len(bindings) == 1 and bindings[0].kind == "parameter" else None
+        if not isinstance(function, FUNCTIONS) or function.name != "forward":
+            return False
+        given = [self._kinds.value(item, depth + 2) for item in self._definitions.arguments.of(function, node.value.id)]
+        given += self._given_outside(function, node.value.id)
+        element = self.element(bindings[0], key_of(node), depth)
+        if any(value.kind is Kind.TENSOR for value in (*given, element)):
+            return False  # a batch of a loader, or a loss in a dictionary
+        return is_called_options(node.value.id) or element.kind is Kind.HOST or self._numbers.decides(function, node)
 
     def variadic_element(self, binding: Binding, key: str | int | None, depth: int) -> Value:
         """What is in ``*inputs``: what calls give; of a forward pass tensors, where that of the file's modules runs.

@@ -77,6 +77,12 @@ HOST_MODULES = ("math", "time", "os", "random", "json", "re", "sys", "datetime",
                 "copy.deepcopy_", "subprocess", "logging", "string", "collections")  # fmt: skip
 """Modules whose functions give host values."""
 
+PARSERS = frozenset({
+    "yaml.safe_load", "yaml.load", "yaml.full_load", "json.load", "json.loads", "toml.load", "toml.loads",
+    "tomllib.load", "tomllib.loads",
+})  # fmt: skip
+"""Functions that read configurations: whatever is in what they give is a value of the host."""
+
 HOST_BUILTINS = frozenset({
     "len", "int", "float", "bool", "str", "repr", "range", "list", "dict", "tuple", "set", "round", "open", "input",
     "format",
