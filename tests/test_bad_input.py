@@ -263,6 +263,31 @@ for x in loader:
     assert "invalid-syntax" not in {finding.code for finding in result.findings}
 
 
+def test_batches_of_a_function_that_calls_itself_are_followed_once() -> None:
+    text = b"""\
+import torch
+
+device = torch.device("cuda")
+
+def load(x):
+    if x is None:
+        return x, x, x
+    return load(x) if x else x
+
+model = torch.nn.Linear(4, 4).to(device)
+optimizer = torch.optim.Adam(model.parameters())
+batches = load(2)
+for x in batches:
+    a, b, c = load(x.to(device))
+    (model(a).mean() + b).backward()
+    optimizer.step()
+"""
+    began = time.process_time()
+    result = lint(read(text), Settings(select=("ALL",), preview=True), CATALOGUE)
+    assert not result.error
+    assert time.process_time() - began < 10
+
+
 def run(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", "from tpulint.cli import main; main()", "check", "--no-cache", *arguments]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)

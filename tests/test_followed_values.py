@@ -2288,3 +2288,28 @@ def test_what_the_other_branch_of_a_condition_gives(tmp_path: Path) -> None:
     """
     )
     agree(tmp_path, "TPU101,TPU103", main=program)
+
+
+def test_tensors_made_of_tensors_are_where_these_are(tmp_path: Path) -> None:
+    """A tensor of a parameter is mostly one of a list."""
+    agree(
+        tmp_path,
+        main=SETUP
+        + """
+    def show(lengths):
+        print(torch.tensor(lengths).sum().item())
+
+    shown = 0
+    for x, y, names in loader:
+        out = model(x.to(device))
+        right = out.argmax(1) == y.to(device)
+        part = torch.tensor(right, dtype=torch.float32).mean()
+        count = torch.as_tensor([len(name) for name in names]).sum()
+        shown = shown + count.item()
+        show([len(name) for name in names])
+        if part > shown:  # TPU103
+            shown = 0
+        out.mean().backward()
+        optimizer.step()
+    """,
+    )

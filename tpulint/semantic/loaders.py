@@ -205,10 +205,14 @@ class Loaders:
         With a path the part of them that it leads to.
         """
         seen: set[ast.AST] = set()
+        reached: dict[tuple[ast.expr, tuple[str, ...]], int] = {}
         waiting = [(source, path, 0) for source in sources]
         while waiting:
             source, part, depth = waiting.pop()
-            for creation in self._contained.of(source, part) if depth <= _DEPTH else ():
+            if reached.get((source, part), _DEPTH + 1) <= depth:
+                continue  # a function that calls itself leads to itself, each time by all of its ways
+            reached[source, part] = depth
+            for creation in self._contained.of(source, part):
                 node = creation.node
                 waiting.extend((item, (), depth + 1) for item in elements_of_loop(self._index, creation))
                 if node in seen or not isinstance(node, ast.Call):
