@@ -2313,3 +2313,30 @@ def test_tensors_made_of_tensors_are_where_these_are(tmp_path: Path) -> None:
         optimizer.step()
     """,
     )
+
+
+def test_what_a_network_writes_into_a_memory_is_no_text(tmp_path: Path) -> None:
+    agree(
+        tmp_path,
+        "TPU102",
+        main=SETUP
+        + """
+    class Memory(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.write = nn.Linear(4, 4)
+            self.seen = []
+
+        def forward(self, x):
+            read = x * 2
+            self.write(read)
+            return self.write(read)
+
+    memory = Memory().to(device)
+    for x, y in loader:
+        loss = memory(x.to(device)).mean()
+        file.write(loss)  # TPU102
+        loss.backward()
+        optimizer.step()
+    """,
+    )

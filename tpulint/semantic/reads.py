@@ -146,9 +146,13 @@ class Reads:
         name = self._names.qualified(call.func) or ""
         if method in _LOG_METHODS:
             return not name.startswith(_NO_LOGS) and not self._is_tensor(call.func.value)
-        return method == "write"
+        is_used = not isinstance(self._tree.parents.get(call), ast.Expr)
+        return method == "write" and not is_used and not self._is_module(call.func)  # `self.write(memory)` of a network
 
     # ---------------------------------------------------------------- finding
+
+    def _is_module(self, node: ast.expr) -> bool:
+        return self._kinds.value(node).kind is Kind.MODULE
 
     def _is_tensor(self, node: ast.expr) -> bool:
         return self._kinds.value(node).kind in (Kind.TENSOR, Kind.NUMPY)
